@@ -1,4 +1,4 @@
-"""What the folder of a NIC vendor offers. Each gives one ``VENDOR``, whose parts are imported where they are used."""
+"""The interface of a NIC vendor's folder. Each folder gives one ``VENDOR``, whose parts are imported where they are used."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ PARTS = {
     "nvm_script": "its function of nic-nvm.sh",
     "transport": "how its NICs send in the simulator",
 }
-"""What every vendor has to say for itself: methods of ``Vendor``, and what they are. There are no defaults: those of another
-vendor would be wrong, and nobody would see it."""
+"""The methods that every vendor must provide, of ``Vendor``, with their descriptions.
+
+Methods have no defaults: the values of a different vendor would be wrong, and no one would notice.
+"""
 
 ONLY_WITH_FIRMWARE = "nvm_script"
 """The part that only NICs with ``firmware`` in the catalog need."""
@@ -30,10 +32,10 @@ ONLY_WITH_FIRMWARE = "nvm_script"
 
 @dataclass(frozen=True, slots=True)
 class NicTransport:
-    """How NICs of a vendor send, as the simulator has it, beside what all NICs share.
+    """The transport of a vendor's NICs in the simulator, besides what all NICs share.
 
-    ``dcqcn`` is the engine's set of DCQCN parameters (``dcqcn`` of ``PacketEngine``), ``note`` says what is assumed of it,
-    ``parameters`` are more of the engine's parameters of hosts, by its names.
+    ``dcqcn`` is the engine's set of DCQCN parameters (``dcqcn`` of ``PacketEngine``). ``note`` states the assumptions about that set.
+    ``parameters`` are more of the engine's parameters of hosts, by the engine's names.
     """
 
     dcqcn: str | None
@@ -71,9 +73,9 @@ class Vendor(Protocol):
         ...
 
     def qos_script(self) -> str:
-        """The functions ``apply_VENDOR`` and ``show_VENDOR`` of ``nic-qos.sh``.
+        """Return the functions `apply_VENDOR` and `show_VENDOR` of ``nic-qos.sh``.
 
-        Both take interface, RDMA device and the device's port. The design of the NIC's fabric is in variables (PRIORITY,
+        Both take interface, RDMA device and the device's port. Variables hold the design of the NIC's fabric (PRIORITY,
         DESIGNED and others, which ``outputs.rendering.host.nic_qos`` writes).
         """
         ...
@@ -86,7 +88,7 @@ class Vendor(Protocol):
         ...
 
     def transport(self, model: str) -> NicTransport:
-        """How a NIC model sends."""
+        """Return the transport of a NIC model."""
         ...
 
     @property

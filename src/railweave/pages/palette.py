@@ -1,9 +1,9 @@
-"""How path colors are drawn.
+"""The hues and dashes of path colors in drawings.
 
-A path color is known by its name, and an operator who names one ``red`` expects it red. So names of CSS colors choose
-the hue, in a shade that stands out from paper and from a dark screen and that stays apart from the others for readers
-with color-vision deficiency (hues after Okabe and Ito, "Color Universal Design"); every other name takes the next
-free hue. Colors that share a hue differ in their dashes.
+A path color is known by its name, and an operator who names a path color ``red`` expects it to be red. So a name of a CSS
+color chooses the hue, and every other name takes the next free hue. The shades stand out from paper and from a dark
+screen. They also stay apart from each other for readers with color-vision deficiency (hues after Okabe and Ito, "Color
+Universal Design"). Colors that share a hue differ in their dashes.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Network(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
-    """How one path color is drawn: the CSS class that carries it, and its shades and dashes."""
+    """The drawing style of one path color: its CSS class, shades and dashes."""
 
     css_class: str
     light: str

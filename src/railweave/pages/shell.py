@@ -1,7 +1,7 @@
-"""What every HTML page has around its content: head, style, navigation, sections, and pictures in narrow windows.
+"""The frame around the content of every HTML page: head, style, navigation, sections, and pictures in narrow windows.
 
-A page that is a file loads nothing: style, script and data are inside, so that it can be mailed, archived, and opened on a machine that
-has no network. A page that is served (the console of ``railweave watch``) loads its style and scripts from where it came.
+A page that is a file loads nothing. Style, script and data are inside the page, so that it can be mailed, archived, and opened on a
+machine without a network. A page that is served (the console of ``railweave watch``) loads its style and scripts from its server.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uf
 """Characters that XML 1.0 does not allow, or discourages, even where escaped."""
 
 UNSAFE = re.compile("[&<>\"'\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""Those, and characters that end what they stand in: most texts have none, and are found out in one look."""
+"""The same characters, and those that end the text around them. Most texts have none, and one search shows this."""
 
 CHARACTER_EM = 0.6
 """Mean width of a character of a sans-serif font, in em; wide enough that estimated text always fits."""
@@ -101,12 +101,13 @@ def html_page(
     sheets: Sequence[str] = (),
     here: str = "",
 ) -> str:
-    """A whole page as HTML; everything but ``title`` and ``footer`` is markup, or style.
+    """Return a whole page as HTML; everything but ``title`` and ``footer`` is markup, or style.
 
-    ``styles`` follow the style that all pages share; ``links`` are the id and the title of each section that the
-    navigation names, or the path of another page, none for a page without navigation; ``scripts`` are elements that stand last.
-    ``sheets`` are the addresses of style sheets of a page that is served, the shared one among them: whoever serves it sends its policy.
-    ``here`` is the path of the page itself, where the navigation names pages.
+    - ``styles`` follow the style that all pages share.
+    - ``links`` are the id and title of each section that the navigation names, or the path of another page; none: no navigation.
+    - ``scripts`` are elements at the end of the page.
+    - ``sheets`` are the addresses of style sheets of a served page, the shared one among them; the server then sends the policy.
+    - ``here`` is the path of the page itself, if the navigation names pages.
     """
     navigation = "".join(_link(where, name, here) for where, name in links)
     policy = [] if sheets else [f'<meta http-equiv="Content-Security-Policy" content="{text(POLICY)}">']

@@ -1,8 +1,7 @@
-"""Rules: what every finding with an id has in common, said once, and the function that looks for it where there is one.
+"""Rules: the properties that all findings with one id share, and the function that looks for such findings, if there is one.
 
 A rule is a constant of the module whose code finds it, made by ``Rule(...)``, or by ``@check(...)`` over the function that
-looks. Nothing registers it: ``rules_of`` walks the modules of a package and takes the rules that stand in them, so a new
-one is found by being there.
+looks. Rules need no registration: ``rules_of`` walks the modules of a package and takes the rules that they define.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is a finding's own: where, what is so, the user's line; and what, in this one, is otherwise than its rule says."""
+    """The properties of a single finding: the place, the fault, the user's line, and any differences from its rule."""
 
     where: str
     what: str
@@ -37,12 +36,12 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """What findings of one id have in common.
+    """The properties that findings of one id share.
 
-    ``applies`` is what it is about: ``design``, ``rendering``, ``build``, ``network``, ``folder``, ``validator``,
-    ``report``, or an operating system whose configurations are read. A rule has one of two sentences: ``says``, what was
-    found, in general, or ``holds``, what must hold and does not where there is a finding. ``sometimes`` is a second
-    severity that findings have in cases that the sentence or the code tells. A ``slow`` check is left out by ``build``.
+    ``applies`` is the subject of the rule: ``design``, ``rendering``, ``build``, ``network``, ``folder``, ``validator``,
+    ``report``, or an operating system whose configurations are read. A rule has one of two sentences: ``says`` is what was
+    found, in general; ``holds`` is what must hold, and does not if there is a finding. ``sometimes`` is a second severity, for
+    cases that the sentence or the code names. ``build`` leaves out a ``slow`` check.
     """
 
     id: str
@@ -89,7 +88,7 @@ class Rule:
         )
 
     def run(self, read: object, where: str = "", file: str = "") -> Iterator[Finding]:
-        """What its check finds; sentences are about the place ``where`` and its ``file``."""
+        """Yield the findings of the rule's check; sentences are about the place ``where`` and its ``file``."""
         for one in self.check(read) if self.check else ():
             if isinstance(one, Finding):
                 yield one
@@ -155,6 +154,6 @@ def rules_of(package: str) -> dict[str, Rule]:
 
 
 def lint(package: str, read: object, device: str, file: str) -> list[Finding]:
-    """What the checks of a package find wrong with a device's configuration; each sentence once."""
+    """Return the faults that the checks of a package find in a device's configuration; each sentence once."""
     file = f"devices/{device}/{file}"
     return list(dict.fromkeys(one for rule in rules_of(package).values() for one in rule.run(read, device, file)))

@@ -37,7 +37,7 @@ def sample(items: Sequence[Item], shape: Callable[[Item], Hashable], most: int |
 
 
 def said(chosen: int, count: int, what: str) -> str:
-    """What a validator says of its sample; nothing where it read all."""
+    """Return a validator's note about its sample; empty if the validator read everything."""
     return f"; one of each shape and a sample: {chosen} of {count} {what}" if chosen < count else ""
 
 
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class ValidatorReport:
-    """What one validator did: ``validated`` files, with ``findings``.
+    """The result of one validator: the number of ``validated`` files, and the ``findings``.
 
-    ``reason`` says why it did not run, or, where ``ran``, with which version of the tool and what it left out.
+    ``reason`` says why the validator did not run. If it ``ran``, ``reason`` gives the version of the tool and what it left out.
     """
 
     name: str

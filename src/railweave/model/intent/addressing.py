@@ -24,7 +24,7 @@ ServerList = Annotated[
 
 
 class FieldBits(Model):
-    """How many bits of a server prefix each number takes, after the pool's own bits."""
+    """The number of bits of a server prefix that each number takes, after the pool's own bits."""
 
     stripe: int = Field(ge=0, le=32, description="bits of the stripe number")
     rail: int = Field(ge=0, le=32, description="bits of the rail number")
@@ -34,7 +34,7 @@ class FieldBits(Model):
 
 
 def _check_one_way(pool: Addressing | SecondFamily) -> None:
-    """Raise where a formula for prefixes stands beside bits, or beside another length."""
+    """Raise ``WrongValueError`` if a prefix formula is next to ``bits``, or next to a different prefix length."""
     if pool.server_prefix is None:
         return
     if pool.bits is not None:
@@ -66,7 +66,7 @@ class SecondFamily(Model):
 
 
 class OtherLink(Model):
-    """How some servers are on their leaves, where that is another way than the rest's, with pools of their own."""
+    """The link type of servers whose links to their leaves differ from the others', and the pools of these servers."""
 
     servers: ServerList = Field(description="servers, or host lists such as storage-[01-04]")
     server_link: Literal["access", "trunk", "routed"] = Field(
@@ -204,7 +204,7 @@ class Addressing(Model):
 
     @property
     def own_links(self) -> bool:
-        """Whether every NIC has a routed port and prefixes of its own."""
+        """True if every NIC has a routed port and its own prefixes."""
         return self.server_link in {"routed", "proxy-arp"}
 
     @model_validator(mode="after")
@@ -231,7 +231,7 @@ class Addressing(Model):
         return self
 
     def of_server(self, server: str) -> Addressing:
-        """What deals out the prefixes of a server: this, or that of its other link."""
+        """Return the addressing that assigns a server's prefixes: this one, or that of the server's other link."""
         own = next((one for one in self.other_links.values() if server in one.servers), None)
         return self if own is None else own.beside(self)
 
@@ -244,7 +244,7 @@ class Addressing(Model):
         return (self.server_pool,) if self.dual_stack is None else (self.server_pool, self.dual_stack.server_pool)
 
     def of_second(self) -> Addressing | None:
-        """What deals out the second pool, as if it were the only one; None without dual stack."""
+        """Return the addressing of the second pool, as if that pool were the only one; None without dual stack."""
         second = self.dual_stack
         if second is None:
             return None

@@ -15,7 +15,7 @@ from railweave.model.intent.profiles import LOAD_BALANCING, known_profile, with_
 
 
 class EgressQuantization(Model):
-    """How port load is cut into the quality bands that DLB chooses by."""
+    """The load bounds that divide ports into the quality bands that DLB chooses by."""
 
     min: Percent = Field(default=20, ge=1, le=100, description="load below this is the best band, percent of line rate")
     max: Percent = Field(
@@ -119,11 +119,11 @@ Mode = Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray", "rlb"]
 
 
 class LoadBalancing(Model):
-    """How traffic is spread over the uplinks.
+    """The method that spreads traffic over the uplinks.
 
-    ``rlb`` (RDMA-aware load balancing) gives every queue pair of a connection a path color, and so an uplink, of its
-    own; inside a color that spans several uplinks, ``within_color`` decides. The other modes spread flows, flowlets
-    or packets over all uplinks alike.
+    ``rlb`` (RDMA-aware load balancing) gives every queue pair of a connection its own path color, and so its own uplink. If a
+    color spans several uplinks, ``within_color`` decides inside the color. The other modes spread flows, flowlets or packets
+    over all uplinks alike.
     """
 
     profile: str | None = Field(
@@ -195,5 +195,5 @@ class LoadBalancing(Model):
         return self
 
     def group_mode(self) -> Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"]:
-        """How a next-hop group with several members is shared."""
+        """Return the mode by which a next-hop group with several members is shared."""
         return self.within_color if self.mode == "rlb" else self.mode

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class WrongValueError(ValueError):
-    """What a validator finds wrong with a value: what is wrong, and ``fix``, what would be right.
+    """An invalid value found by a validator: ``what`` is the fault, and ``fix`` is what would be right.
 
-    ``parts`` are places inside the value, the likeliest first, where the mistake shows in one of them: the first that
-    stands in the file is pointed at, for the others may be defaults. ``earlier`` is the place that this one repeats.
+    ``parts`` are places inside the value, the likeliest first, and one of them shows the mistake. The error points at the
+    first part that is present in the file, because the others may be defaults. ``earlier`` is the place that this one repeats.
     """
 
     def __init__(
@@ -49,11 +49,11 @@ class WrongValueError(ValueError):
 
 
 _STRICT = {"int": {"strict": True}, "bool": {"strict": True}, "float": {"strict": True, "allow_inf_nan": False}}
-"""What pydantic is told of values of these types: a list may stand for a tuple, but ``true`` is not 1, nor ``yes`` true."""
+"""The pydantic options for values of these types: a list may replace a tuple, but ``true`` is not 1, nor ``yes`` true."""
 
 
 def _make_strict(schema: Any) -> None:  # noqa: ANN401 - pydantic's own tree
-    """Make the plain types of a schema strict, wherever they stand in it; schemas of other models have been."""
+    """Make the plain types of a schema strict at every depth; the schemas of other models already are."""
     below: list[Any] = [schema]
     while below:
         part = below.pop()
@@ -92,7 +92,7 @@ def _one_line(value: str) -> str:
 
 
 Line = Annotated[str, AfterValidator(_one_line)]
-"""Free text on one line: it stands in one line of configuration."""
+"""Free text on one line, because it becomes one line of configuration."""
 
 
 def _written(quantity: Quantity[Any]) -> BeforeValidator:
@@ -215,13 +215,13 @@ def expand(pattern: str) -> list[str]:
 
 
 def count_of(pattern: str) -> int:
-    """How many names a pattern stands for, without making them. Raises ``ValueError`` as ``expand`` does."""
+    """Return the number of names that a pattern stands for, without making them. Raises ``ValueError`` as ``expand`` does."""
     _, ranges, _ = _parts(pattern)
     return _check_count(pattern, ranges)
 
 
 def _parts(pattern: str) -> tuple[str, list[tuple[str, str]], str]:
-    """What stands before and after the numbers of a pattern, and the first and last of each range; empty without one."""
+    """Split a pattern into the text before its numbers, the first and last of each range (empty without one), and the text after."""
     if "[" not in pattern and "]" not in pattern:
         return pattern, [("", "")], ""
     match = _RANGE.match(pattern)

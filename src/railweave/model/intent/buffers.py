@@ -1,4 +1,4 @@
-"""How switches divide their packet buffer."""
+"""The division of a switch's packet buffer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from railweave.model.intent.base import Model, Percent, WrongValueError
 
 SYSTEM_EGRESS = {"egress_lossless": 50, "egress_lossy": 31, "egress_multicast": 19}
-"""How Junos partitions the egress buffer by itself, percent (Juniper's reference, buffer-partition (Egress), table 1)."""
+"""The default egress buffer partitions of Junos, percent (Juniper's reference, buffer-partition (Egress), table 1)."""
 
 
 class Buffers(Model):

@@ -1,4 +1,4 @@
-"""What is wanted of the servers: how they route, who handles router advertisements, how jobs are started."""
+"""The requirements for servers: routing, the handler of router advertisements, and the start of jobs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class HostRouting(Model):
 
 
 class Job(Model):
-    """How a collective job is started on the servers: what goes into ``nccl.env`` and the mpirun command."""
+    """The settings that start a collective job on the servers: the contents of ``nccl.env`` and of the mpirun command."""
 
     net_plugin: Word | None = Field(
         default=None,

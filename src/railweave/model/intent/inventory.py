@@ -1,8 +1,10 @@
 """NAME.inventory.csv: facts that are known only when hardware has been delivered.
 
-Columns: ``device, interface, mac, serial, netdev, rdma, length, part``. A row without ``interface`` gives a device's serial
-number; a row for a server's NIC gives its MAC address, Linux interface name and RDMA device name; a row for any port
-may give the measured length of the cable in it, and the serial and part number of the module in it. Empty cells are not known yet.
+Columns: ``device, interface, mac, serial, netdev, rdma, length, part``. Empty cells are not known yet. A row has one of these forms:
+
+- Without ``interface``, a row gives a device's serial number.
+- A row for a server's NIC gives its MAC address, Linux interface name and RDMA device name.
+- A row for any port may give the measured length of the cable in it, and the serial and part number of the module in it.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What is known about one port, NIC or device."""
+    """The known facts about one port, NIC or device."""
 
     mac: str = ""
     serial: str = ""
@@ -51,7 +53,7 @@ class Inventory:
     items: dict[tuple[str, str], Item] = field(default_factory=dict[tuple[str, str], Item])
 
     def get(self, device: str, interface: str = "") -> Item:
-        """What is known; an empty item where nothing is."""
+        """Return the known facts; an empty item if nothing is known."""
         return self.items.get((device, interface), _NOTHING)
 
 
@@ -124,7 +126,7 @@ def _item(cells: dict[str, str], line: int) -> tuple[Item, list[tuple[str, str]]
 
 
 def _unique(key: tuple[str, str], item: Item) -> Iterator[str]:
-    """What no other row may say: whom it is about, a MAC address, a device's interface and RDMA names."""
+    """Yield the values that no other row may repeat: the device and interface, a MAC address, a device's interface and RDMA names."""
     if item.mac:
         yield f"MAC address {item.mac}"
     yield f"entry for {':'.join(filter(None, key))}"

@@ -84,13 +84,13 @@ class Checkpoint(Storage):
         return value
 
     def steps(self, step_ps: int) -> float:
-        """How many steps are from one checkpoint to the next, where a step takes so long."""
+        """Return the number of steps from one checkpoint to the next, if a step takes ``step_ps`` picoseconds."""
         found = _STEPS.fullmatch(self.every)
         return int(found[1]) if found else max(quantities.SECONDS.parse(self.every) * 10**12 / max(step_ps, 1), 1.0)
 
 
 class Reading(Storage):
-    """What a job reads from storage for each step, in a burst while it trains on the data of the one before."""
+    """The data that a job reads from storage for each step, in a burst while the job trains on the data of the previous step."""
 
     bytes: Size = Field(ge=1, le=1 << 60, description="for a step, of all of its GPUs together")
 
@@ -135,7 +135,7 @@ class ModelShape(Model):
 
 
 class Parallel(Model):
-    """How a job is divided over GPUs. ``data`` follows from the number of GPUs where it is left out."""
+    """The division of a job over GPUs. If ``data`` is left out, it follows from the number of GPUs."""
 
     tensor: int = Field(default=1, ge=1, description="ranks that share each matrix (TP)")
     sequence: bool = Field(
@@ -152,14 +152,14 @@ class Parallel(Model):
 
 
 class Batch(Model):
-    """What is trained in a step, in sequences."""
+    """The number of sequences that are trained in a step and in a micro-batch."""
 
     size: int = Field(ge=1, le=1 << 30, alias="global", description="sequences of a step, over all replicas")
     micro: int = Field(default=1, ge=1, le=1 << 20, description="sequences of a micro-batch")
 
 
 class Overlap(Model):
-    """What is sent while GPUs compute."""
+    """The kinds of traffic that are sent while GPUs compute."""
 
     gradients: bool = Field(default=True, description="gradients, while the last micro-batch goes backward")
     parameters: bool = Field(default=True, description="parameters (ZeRO), while the first micro-batch goes forward")
@@ -174,7 +174,7 @@ class Overlap(Model):
 
 
 class GpuRates(Model):
-    """What a GPU can do, in place of what is known of it; efficiencies are parts of the peak, 0 to 1."""
+    """The performance of a GPU, which replaces the known values; efficiencies are parts of the peak, 0 to 1."""
 
     bf16_tflops: float | None = Field(default=None, gt=0, description="10^12 operations a second, dense")
     fp8_tflops: float | None = Field(default=None, gt=0, description="the same in 8 bits")
@@ -289,14 +289,14 @@ class ReadJobs:
     jobs: tuple[TrainingJob, ...]
     document: Document
     single: bool
-    """Whether the file is one job, without ``jobs:``."""
+    """True if the file is one job, without ``jobs:``."""
 
     def beside(self, name: str) -> Path:
         """A file by its name as the job file has it."""
         return Path(self.document.file).parent / name
 
     def location(self, number: int, *parts: str | int) -> tuple[str | int, ...]:
-        """Where a part of a job stands in the file."""
+        """Return the location of a part of a job in the file."""
         return parts if self.single else ("jobs", number, *parts)
 
 

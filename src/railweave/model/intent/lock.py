@@ -119,7 +119,7 @@ def read_lock(path: Path) -> Lock:
 
 
 def _wrong(pools: Any) -> Iterator[str]:  # noqa: ANN401 - JSON values
-    """What makes a lock's pools unusable."""
+    """Yield each fault that makes a lock's pools unusable."""
     if not isinstance(pools, dict):
         yield "pools are not a map"
         return

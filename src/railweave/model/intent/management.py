@@ -69,7 +69,7 @@ class EdgePorts(Model):
 
 
 class ControlPlane(Model):
-    """What may reach a switch itself: its own sessions and neighbor discovery; the rest is counted and dropped."""
+    """The traffic that may reach a switch itself: its own sessions and neighbor discovery. The rest is counted and dropped."""
 
     management_prefixes: tuple[Prefix, ...] = Field(
         default=(),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Rack(Model):
-    """A rack: where it stands in the room, and what is in it."""
+    """A rack: its place in the room, and its devices."""
 
     x: Metres = Field(default=0, description="place along the row")
     y: Metres = Field(default=0, description="place across the rows")
@@ -58,7 +58,7 @@ _OF_ONE = ("asn", "router_id", "management_address")
 
 
 class PortOverride(Model):
-    """What is fixed about quality of service of one port."""
+    """The fixed quality-of-service settings of one port."""
 
     pfc: bool | None = Field(
         default=None, description="whether priority flow control pauses on it; empty: as `qos.pfc.ports` says"
@@ -75,7 +75,7 @@ class PortOverride(Model):
 
 
 class DeviceOverride(Model):
-    """What is fixed about one switch, or about each of a host list such as ``stripe2-leaf[1-8]``."""
+    """The fixed settings of one switch, or of each switch of a host list such as ``stripe2-leaf[1-8]``."""
 
     asn: int | None = Field(default=None, ge=1, le=4_294_967_294, description="AS number")
     router_id: RouterId | None = Field(default=None, description="router id")
@@ -107,7 +107,7 @@ class DeviceOverride(Model):
         return frozenset(key for key in _EQUIPMENT if getattr(self, key) is not None)
 
     def only_release(self) -> DeviceOverride:
-        """What is left for a switch of another model with the same operating system."""
+        """Return the part of this override that applies to a switch of a different model with the same operating system."""
         return DeviceOverride(release=self.release)
 
     def applied(self, role: Role, qos: Qos) -> Role:
@@ -123,7 +123,7 @@ class DeviceOverride(Model):
 
 
 class NicOverride(Model):
-    """What is fixed about one NIC."""
+    """The fixed settings of one NIC."""
 
     addresses: dict[str, Address] = Field(
         default_factory=dict[str, Address],
@@ -132,7 +132,7 @@ class NicOverride(Model):
 
 
 class CableOverride(Model):
-    """What is fixed about one cable."""
+    """The fixed settings of one cable."""
 
     between: tuple[str, str] = Field(description="its ends: [SERVER:NIC, LEAF] or [LEAF, SPINE]")
     link: int = Field(default=1, ge=1, description="which of several parallel leaf-spine links")
@@ -186,7 +186,7 @@ class Overrides(Model):
         return {name: key for key in self.devices for name in expand(key)}
 
     def of_device(self, name: str) -> tuple[str, DeviceOverride | None]:
-        """What is fixed about a switch, and the key it stands under."""
+        """Return the key in the file that covers a switch, and the fixed settings of that switch (None if it has none)."""
         key = self._key_of.get(name, name)
         return key, self.devices.get(key)
 

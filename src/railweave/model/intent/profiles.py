@@ -15,7 +15,7 @@ from railweave.model.intent.buffers import SYSTEM_EGRESS
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One set of values, as they stand in a fabric file, and where it is listed."""
+    """One set of values, written as in a fabric file, and the source that lists them."""
 
     source: str
     values: dict[str, Any]
@@ -87,7 +87,7 @@ QOS: dict[str, Profile] = {
 
 
 def with_profile(known: dict[str, Profile], given: object) -> object:
-    """What the file says, over the set that it names; as it is where it names none that is known."""
+    """Return the values of the file merged over the profile that the file names; unchanged if the file names no known profile."""
     if not isinstance(given, dict):
         return given
     whole = cast("dict[str, Any]", given)
@@ -96,7 +96,7 @@ def with_profile(known: dict[str, Profile], given: object) -> object:
 
 
 def _without_egress(values: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """A profile without its egress partition, where the file leaves that to the system: what stands beside `profile:` wins."""
+    """Return a profile without its egress partition if the file leaves that to the system: fields next to `profile:` win."""
     buffers = given.get("buffers")
     if not isinstance(buffers, dict) or cast("dict[str, Any]", buffers).get("egress") != "system":
         return values

@@ -1,8 +1,11 @@
 """QoS intent: traffic classes, buffers, ECN and PFC, per role.
 
-The defaults are those that the sources agree on: RoCEv2 data on DSCP 26 and PFC priority 3, congestion notification
-packets on DSCP 48 (Thor2 guide, section 2.5; facts/configuration.md), shared buffer 80/10/10 with dynamic threshold 7
-and an ECN fill level of 55 % (EVPN test report, "Buffer management values").
+The defaults are the values on which the sources agree:
+
+- RoCEv2 data on DSCP 26 and PFC priority 3, and congestion notification packets on DSCP 48 (Thor2 guide, section 2.5;
+  facts/configuration.md);
+- shared buffer 80/10/10 with dynamic threshold 7, and an ECN fill level of 55 % (EVPN test report, "Buffer management
+  values").
 """
 
 from __future__ import annotations
@@ -119,9 +122,9 @@ class TrafficClass(Model):
 
     @property
     def nic_share(self) -> int | None:
-        """What a NIC's scheduler gives the class, percent; None where the file says no share of it.
+        """The share of a NIC's scheduler that the class gets, percent; None if the file gives it no share.
 
-        All of the port is nothing that a NIC can give: it has another class for what is not RDMA.
+        A NIC cannot give the class all of the port, because traffic that is not RDMA has a different class.
         """
         share = self.transmit_percent if self.bandwidth is None else self.bandwidth
         return None if share is None else min(share, 99)
@@ -177,7 +180,7 @@ class Pfc(Model):
     )
 
     def pauses(self, kind: Literal["server", "fabric"]) -> bool:
-        """Whether ports to servers, or those between switches, pause."""
+        """Return whether ports to servers, or ports between switches, pause."""
         return self.ports in {"all", kind}
 
 
@@ -248,7 +251,7 @@ class Qos(Model):
     def _with_removed(
         self, value: dict[str, TrafficClass], handler: SerializerFunctionWrapHandler
     ) -> dict[str, object]:
-        """What is read again gets the default classes, so those that were removed are written as such."""
+        """Write removed default classes as None, because reading the file again would otherwise add them."""
         return {**handler(value), **{name: None for name in DEFAULT_CLASSES if name not in value}}
 
     @field_validator("profile")

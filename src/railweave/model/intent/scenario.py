@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 Runner = Literal["sim", "lab", "campaign"]
-"""What runs a scenario."""
+"""The program that runs a scenario."""
 
 FaultKind = Literal[
     "link-down",
@@ -53,7 +53,7 @@ class Kind:
     campaign: str = ""
 
     def refused_by(self, runner: Runner) -> str:
-        """Why a runner cannot make it happen; empty: it can."""
+        """Return the reason that a runner cannot make a fault of this kind happen; empty if the runner can."""
         return {"sim": self.sim, "lab": self.lab, "campaign": self.campaign}[runner]
 
 
@@ -215,7 +215,7 @@ class Background(Model):
 
 
 class RunOverrides(Model):
-    """What a run wants instead of the fabric file and the defaults."""
+    """The values that a run uses instead of those of the fabric file and the defaults."""
 
     lb: str | None = Field(default=None, description="how switches share: MODE[:knob=value,…], as `--lb` takes it")
     settings: dict[str, Setting] = Field(
@@ -227,7 +227,7 @@ class RunOverrides(Model):
 
 
 class Scenario(Model):
-    """What happens on a network: a job's traffic, that of others, and what breaks. Times count from its start."""
+    """The events on a network: a job's traffic, other traffic, and faults. Times count from the start of the scenario."""
 
     name: Line = Field(default="", description="what it is called in results")
     description: Line = Field(default="", description="free text")

@@ -44,12 +44,12 @@ def _pattern(text: str) -> str:
 Pattern = Annotated[
     str, AfterValidator(_pattern), WithJsonSchema({"type": "string", "minLength": 1, "examples": _EXAMPLES})
 ]
-"""Which switches, servers or links: names with ``*`` for any letters, or host lists."""
+"""A pattern for switches, servers or links: names with ``*`` for any letters, or host lists."""
 
 
 @lru_cache(maxsize=256)
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a name is one of those that a pattern stands for: a host list, or a text with ``*`` for any letters."""
+    """Return a function that tells whether a pattern matches a name: a host list, or a text with ``*`` for any letters."""
     parts = expand(pattern) if "[" in pattern else [pattern]
     if "*" not in pattern:
         return frozenset(parts).__contains__
@@ -105,7 +105,7 @@ def _key(pattern: str) -> str:
 
 
 def _as_block(text: str) -> str:
-    """The same with ``status:`` over several lines, where it stands in one."""
+    """Return the text with ``status:`` over several lines, if the statement is on one line."""
     found = _status(text)
     if found is None or not (isinstance(found[1], yaml.MappingNode) and found[1].flow_style):
         return text

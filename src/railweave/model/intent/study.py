@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 Objective = Literal["speed", "pauses", "marks", "fairness"]
-"""What can be a goal: speed, fewer PFC pauses, fewer ECN marks, more even slowdowns of jobs."""
+"""The possible goals: speed, fewer PFC pauses, fewer ECN marks, more even slowdowns of jobs."""
 
 MOST_VALUES = 10_000
 """Of one knob."""
@@ -44,7 +44,7 @@ class TunedCollective(Model):
 
 
 class Goal(Model):
-    """What is measured: the bus bandwidth of collectives, or the time of a step of the jobs of a job file."""
+    """The measured quantity: the bus bandwidth of collectives, or the step time of the jobs of a job file."""
 
     collectives: tuple[TunedCollective, ...] = Field(
         default=(), max_length=64, description="collectives, each run by itself; their weighted geometric mean counts"
@@ -93,7 +93,7 @@ class Goal(Model):
 
 
 class Limits(Model):
-    """What a trial must keep to, with every seed; one that does not cannot win."""
+    """The limits that a trial must keep with every seed; a trial that exceeds one cannot win."""
 
     drops: int = Field(default=0, ge=0, description="packets that are dropped, at most")
     pauses: int | None = Field(default=None, ge=0, description="PFC pauses, at most; empty: any number")
@@ -106,7 +106,7 @@ class Limits(Model):
 
 
 class Guardrails(Model):
-    """What counters of switches may rise by while a trial is on hardware; one that rises further is rolled back at once, and has failed."""
+    """The most that switch counters may rise during a trial on hardware; a trial above a limit fails and is rolled back at once."""
 
     drops: int | None = Field(
         default=0, ge=0, description="packets that lossless classes drop, at most; `null`: drops are not watched"
@@ -123,7 +123,7 @@ class Guardrails(Model):
 
 
 class OnHardware(Model):
-    """How trials are brought onto hardware and measured there, with `evaluator: bench` or `both`."""
+    """The settings for trials on hardware and their measurement, with `evaluator: bench` or `both`."""
 
     guardrails: Guardrails = Field(default=Guardrails(), description="when a trial is rolled back at once")
     best: int = Field(
@@ -159,7 +159,7 @@ class OnHardware(Model):
 
 
 class Search(Model):
-    """How values are looked for, and how long."""
+    """The method and the length of the search for values."""
 
     sampler: Literal["tpe", "cma-es", "random", "grid"] = Field(
         default="tpe", description="TPE, CMA-ES, by chance, or every combination"

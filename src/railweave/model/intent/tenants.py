@@ -229,9 +229,9 @@ class Overlay(base.Model):
 
 
 class Tenant(base.Model):
-    """A tenant: servers, or single NICs of servers, that reach each other and nobody else.
+    """A tenant: servers, or single NICs of servers, that reach each other and no one else.
 
-    It is what others call a routing zone. NICs are on routed segments of their own (``members``) or share a network.
+    Other products call a tenant a routing zone. Its NICs are on their own routed segments (``members``) or share a network.
     """
 
     members: Members = Field(

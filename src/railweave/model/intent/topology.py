@@ -26,10 +26,10 @@ class Macsec(base.Model):
 
 
 class Interconnect(base.Model):
-    """Which stripes stand at which site, and what joins the sites.
+    """The stripes at each site, and the links that join the sites.
 
-    Without ``routers`` the leaves themselves are joined, and there is one at a site; with them every spine of a site has
-    links to each of the site's routers, and those to the routers of other sites.
+    Without ``routers``, the leaves themselves are joined, and a site has one leaf. With ``routers``, every spine of a site has
+    links to each router of that site, and these routers have links to the routers of other sites.
     """
 
     sites: dict[base.Name, tuple[str, ...]] = Field(min_length=2, description="the stripes at each site")
@@ -77,11 +77,11 @@ MOST_PLANES = 4
 """Ports that NCCL merges into one device through a net interface up to version 11."""
 
 DEFAULT_SYSTEM = "junos"
-"""What switches run where a fabric file does not say."""
+"""The system that switches run if a fabric file does not name one."""
 
 
 class PortRange(base.Model):
-    """Which ports of a device one kind of cable takes, and in which order."""
+    """The ports of a device that one kind of cable takes, and their order."""
 
     first: int | None = Field(default=None, ge=0, description="first physical port; empty: chosen by the topology")
     last: int | None = Field(
@@ -262,7 +262,7 @@ class Topology(base.Model):
 
     @property
     def port_planes(self) -> int:
-        """How many planes there are, one for each port of a NIC; 1 where all ports are on the same switches."""
+        """The number of planes, one for each port of a NIC; 1 if all ports are on the same switches."""
         return self.planes if isinstance(self.planes, int) else 1
 
     def stripe_names(self) -> list[str]:
@@ -314,7 +314,7 @@ class Mtu(base.Model):
 class Naming(base.Model):
     """Names of devices. Fields in braces: {fabric}, {stripe}, {plane} and {leaf} (a number) for a leaf, {spine} for a spine.
 
-    Sums of numbers can stand in braces too, and how many digits they have: leaf{stripe_number*2+leaf-2:02d}.
+    Braces may also hold sums of numbers, and a number of digits: leaf{stripe_number*2+leaf-2:02d}.
     """
 
     leaf: Annotated[

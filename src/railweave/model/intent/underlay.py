@@ -35,7 +35,7 @@ class Isis(Model):
 
 
 class Authentication(Model):
-    """How BGP sessions prove that they are of this network (TCP MD5, RFC 2385; TCP-AO, RFC 5925 and 5926)."""
+    """The authentication of BGP sessions (TCP MD5, RFC 2385; TCP-AO, RFC 5925 and 5926)."""
 
     algorithm: Literal["md5", "ao-aes-128-cmac", "ao-hmac-sha-1"] = Field(
         default="md5", description="md5: TCP MD5; ao: TCP-AO, which FRR and SONiC do not have"
@@ -47,7 +47,7 @@ class Authentication(Model):
 
 
 class Underlay(Model):
-    """How leaves and spines peer."""
+    """The routing between leaves and spines."""
 
     protocol: Literal["bgp", "isis"] = Field(
         default="bgp",

@@ -29,7 +29,7 @@ def alternating(stripes: Mapping[str, str]) -> list[str]:
 
 
 def crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
-    """How many hops of a ring over servers in this order lead from one stripe to another."""
+    """Return the number of hops between stripes in a ring over servers in this order."""
     return sum(stripes[one] != stripes[other] for one, other in zip(order, [*order[1:], *order[:1]], strict=True))
 
 
@@ -40,7 +40,7 @@ def fewest_crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
 
 
 TABLE_NAMES = {"gpu": "gpu{gpu}_subnet{path}"}
-"""How tables are called by NIC group (RLB document, Table 8), where the file does not say."""
+"""The default names of routing tables, by NIC group (RLB document, Table 8)."""
 
 RoleName = Literal["leaf", "spine", "super-spine", "dci"]
 
@@ -56,7 +56,7 @@ class Color:
 
 @dataclass(frozen=True, slots=True)
 class RoleIntent:
-    """What every device of a role is and does."""
+    """The model, system and settings that all devices of a role share."""
 
     model: str
     nos: str
@@ -102,14 +102,14 @@ class Fabric:
     the next rails. None: each NIC has one port."""
 
     other_link: Annotated[Literal["", "access", "trunk", "routed"], Rare] = ""
-    """How some servers are on their leaves, where the rest is as ``server_link`` says: either of the two is routed."""
+    """The link type of some servers, if it differs from ``server_link`` of the others: one of the two is routed."""
     other_pools: Annotated[tuple[str, ...], Rare] = ()
     """The server pools of those servers."""
     tagged_vlans: Annotated[tuple[int, ...], Rare] = ()
     edge_ports: Annotated[tuple[EdgePort, ...], Rare] = ()
 
     def link_of(self, vlan: int | None) -> str:
-        """How a NIC is on its leaf, by its VLAN: None where it has a routed port."""
+        """Return the link type of a NIC on its leaf, by the NIC's VLAN; the VLAN is None if the NIC has a routed port."""
         if self.other_link and (self.server_link == "routed") != (vlan is None):
             return self.other_link
         return self.server_link
@@ -120,7 +120,7 @@ class Fabric:
         return (self.server_pool, self.second_server_pool) if self.second_server_pool else (self.server_pool,)
 
     def nic_number(self, rail: int) -> int:
-        """Which NIC of a server, from 1, has its port on a rail: ports with one number are of one NIC."""
+        """Return the number, from 1, of the NIC of a server that has its port on a rail; ports with one number are of one NIC."""
         return (rail - 1) % self.adapters + 1 if self.adapters else rail
 
     def pools_of(self, tenant: str) -> tuple[str, ...]:
@@ -129,13 +129,13 @@ class Fabric:
         return own or self.server_pools
 
     def apart(self, one: str, other: str) -> bool:
-        """Whether two tenants are to be kept apart: others than those that the file lets leak into each other."""
+        """Return whether two tenants must be kept apart: two different tenants, unless the file lets them leak into each other."""
         found = next((tenant for tenant in self.tenants if tenant.name == one), None)
         return one != other and (found is None or other not in found.leaks)
 
     @property
     def own_links(self) -> bool:
-        """Whether every NIC has a routed port and prefixes of its own."""
+        """True if every NIC has a routed port and its own prefixes."""
         return self.server_link in {"routed", "proxy-arp"}
 
     def role(self, name: RoleName) -> RoleIntent:
@@ -178,7 +178,7 @@ class NotActive:
 
     name: str
     status: Status | Literal["draining"]
-    """``draining``: drained, and looked at by whoever changes it: its configuration is that of a drain, and it is there."""
+    """The status; ``draining`` is a drained device as the operator sees it during a change: present, with a drain's configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,10 +253,14 @@ class Subnet:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The server-facing subnets of a leaf, one prefix per path color, with dual stack one of each address family.
+    """The server-facing subnets of a leaf: one prefix per path color, or with dual stack one per path color and address family.
 
-    Either the VLAN of one rail of one stripe (and one tenant, where there are), or a leaf's part of a tenant's layer-2
-    ``network``, or the routed link of one NIC: then ``vlan`` is None, ``vlan_name`` empty and ``nic`` is ``server:nic``.
+    A segment is one of these:
+
+    - the VLAN of one rail of one stripe (and of one tenant, if the fabric has tenants);
+    - a leaf's part of a tenant's layer-2 ``network``;
+    - the routed link of one NIC: then ``vlan`` is None, ``vlan_name`` is empty and ``nic`` is ``server:nic``.
+
     A NIC that waits for a tenant has no subnets.
     """
 
@@ -273,12 +277,12 @@ class Segment:
 
     @property
     def edge(self) -> bool:
-        """Whether it is that of an edge port."""
+        """True if the segment is that of an edge port."""
         return self.nic.endswith(f":{EDGE}")
 
     @property
     def key(self) -> tuple[str, str, int, str, str]:
-        """What tells it from every other segment."""
+        """The values that distinguish the segment from every other segment."""
         if self.network:
             return (self.fabric, self.leaf, 0, self.tenant, self.network)
         return (self.fabric, self.stripe, self.rail, self.tenant, self.nic)

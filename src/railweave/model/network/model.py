@@ -171,12 +171,12 @@ class Network:
 
     @cached_property
     def rail_sizes(self) -> Counter[tuple[str, str, int]]:
-        """How many NICs there are, by fabric, stripe and rail."""
+        """The number of NICs, by fabric, stripe and rail."""
         return Counter((nic.fabric, nic.stripe, nic.rail) for server in self.servers for nic in server.nics)
 
     @cached_property
     def network_sizes(self) -> Counter[tuple[str, str]]:
-        """How many NICs each layer-2 network has, by fabric and name."""
+        """The number of NICs in each layer-2 network, by fabric and name."""
         return Counter((nic.fabric, nic.network) for server in self.servers for nic in server.nics if nic.network)
 
     def segment_of(self, server: str, nic: Nic) -> Segment:
@@ -228,7 +228,7 @@ class Network:
         return self._cable_by_name[name]
 
     def between_sites(self, cable: Cable) -> bool:
-        """Whether a cable joins switches of two sites."""
+        """Return whether a cable joins switches of two sites."""
         return bool(self._far_apart) and cable.name in self._far_apart
 
     def long_links(self, fabric: str) -> list[Cable]:

@@ -45,7 +45,7 @@ class ExternalLink:
 
 
 EDGE = "edge-port"
-"""What stands for the far port of an edge port, which has no name in the design."""
+"""The placeholder for the far port of an edge port, which has no name in the design."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,12 @@ class EdgePort:
 
     @property
     def link(self) -> str:
-        """How its link is called."""
+        """The name of the edge port's link."""
         return f"{self.leaf}:{self.port}--{self.name}"
 
     @property
     def nic(self) -> str:
-        """What stands in place of ``server:nic`` in its segment."""
+        """The replacement for ``server:nic`` in the edge port's segment."""
         return f"{self.name}:{EDGE}"
 
 
@@ -110,7 +110,7 @@ class Tenant:
     """Its VRFs, where route distinguishers are by a formula, or VRFs have loopbacks."""
 
     def on(self, leaf: str) -> TenantLeaf:
-        """What is said of its VRF on a leaf."""
+        """Return the settings of the tenant's VRF on a leaf."""
         return next((one for one in self.on_leaves if one.leaf == leaf), TenantLeaf(leaf))
 
 

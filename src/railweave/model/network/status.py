@@ -47,9 +47,9 @@ def present(network: Network) -> Network:
 
 
 def reachable(network: Network) -> Network:
-    """The network with what is drained as what it is for whoever changes it: still there, and asked, with the routing of a drain.
+    """Return the network with drained devices as ``draining``: they are present and asked, with the routing of a drain.
 
-    The same value where nothing is drained.
+    An operator who changes the network needs this view. If nothing is drained, the same value is returned.
     """
     if not network.drained:
         return network
@@ -72,7 +72,7 @@ def lost_nics(network: Network) -> dict[str, list[str]]:
 
 
 def absent_words(network: Network) -> str:
-    """What is treated as absent, as a phrase such as ``16 servers planned (H100-17, …), 1 switch failed (spine4)``; empty where all is there."""
+    """Return the devices treated as absent, such as ``16 servers planned (H100-17, …), 1 switch failed (spine4)``; empty if none."""
     switches = {one.name for one in network.switches}
     servers = {one.name for one in network.servers}
     kinds: dict[tuple[str, str], list[str]] = {}

@@ -1,1 +1,1 @@
-"""What devices said: captures of it in folders."""
+"""The answers of devices: captures of them in folders."""

@@ -26,7 +26,7 @@ _MOST_BYTES = 64 << 20
 
 
 class Asking(BaseModel):
-    """What ``meta.json`` says of a device that ``railweave collect`` asked: how that went."""
+    """The entry in ``meta.json`` for a device that ``railweave collect`` asked, with the outcome."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -34,7 +34,7 @@ class Asking(BaseModel):
     address: str = ""
     status: Literal["answered", "partly", "failed"] = "answered"
     error: str = ""
-    """Why it was not reached, or was lost."""
+    """The reason that the device was not reached, or that the connection was lost."""
     kind: str = ""
     failed: dict[str, str] = {}
     """Questions that it did not answer, with the reason."""
@@ -43,7 +43,7 @@ class Asking(BaseModel):
 
 
 class OfLab(BaseModel):
-    """What ``meta.json`` says of a lab whose devices were asked: its slice, and the timers that it has in place of the designed ones."""
+    """The entry in ``meta.json`` for a lab whose devices were asked: its slice, and the timers that replace the designed ones."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -64,7 +64,7 @@ class Meta(BaseModel):
     versions: dict[str, str] = {}
     """The version that each device runs."""
     redacted: bool | None = None
-    """Whether secrets were taken out; None: not known."""
+    """True if secrets were removed; None if not known."""
     devices: dict[str, Asking] = {}
     """The devices that were asked, those that did not answer too; empty of a capture that was made by hand."""
     lab: OfLab | None = None
@@ -98,7 +98,7 @@ class Capture:
         return {path: _text(path) for path in found}
 
     def texts(self, device: str) -> dict[str, str]:
-        """What a device answered, by question. What is no text has marks in the place of its other bytes; a file too long is left out."""
+        """Return the answers of a device, by question. Marks replace bytes that are not text; files that are too long are left out."""
         found: dict[str, str] = {}
         for question, path in self.answers.get(device, {}).items():
             try:
@@ -132,7 +132,7 @@ def read_capture(folder: Path) -> Capture:
 
 
 def is_collected(folder: Path) -> bool:
-    """Whether ``railweave collect`` wrote this folder, so that it may replace it."""
+    """Return whether ``railweave collect`` wrote this folder, and so may replace it."""
     try:
         return bool(_meta(folder / META).devices)
     except InputError:

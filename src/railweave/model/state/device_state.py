@@ -1,8 +1,8 @@
-"""``DeviceState``: what one device said of itself, typed, and the same whatever its operating system.
+"""``DeviceState``: the answers of one device, typed, and the same for every operating system.
 
-None is an answer that is absent: not asked, not given, or not understood. It is never zero, and an empty table is one that the
-device gave and that is empty. Times are seconds since 1970 (UTC) by the device's own clock, counters are since the device last
-cleared them. Names of ports, VRFs and queues are those that the device uses.
+None is an absent answer: not asked, not given, or not understood. None is never zero. An empty table is an answer: the device gave a
+table without entries. Times are seconds since 1970 (UTC) by the device's own clock. Counters count since the device last cleared
+them. Names of ports, VRFs and queues are those that the device uses.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who the device says it is. ``booted`` is when it last started."""
+    """The identity that the device reports. ``booted`` is the time of its last start."""
 
     host_name: str | None = None
     model: str | None = None
@@ -97,11 +97,11 @@ class Watchdog:
 
 @dataclass(frozen=True, slots=True)
 class DeviceState:
-    """What one device said. Tables are by the device's own names; ``notes`` is what could not be read of its answers.
+    """The answers of one device. Tables are by the device's own names; ``notes`` are the parts of its answers that could not be read.
 
-    ``answered`` are the questions of which there is an answer. ``queues`` are by port, ``pfc`` by port and priority,
-    ``watchdog`` by port and queue, ``neighbors`` by local port. ``routes`` are those that were asked for, and static ones.
-    ``not_forwarding`` is by address family (``ipv4``, ``ipv6``): the ports from which no packet is forwarded, ``all`` of them.
+    ``answered`` are the questions that have an answer. ``queues`` are by port, ``pfc`` by port and priority, ``watchdog`` by port and
+    queue, ``neighbors`` by local port. ``routes`` are the routes that were asked for, and static routes. ``not_forwarding`` is by
+    address family (``ipv4``, ``ipv6``): the ports from which no packet is forwarded; ``all`` stands for all ports.
     """
 
     device: str

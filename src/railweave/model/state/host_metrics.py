@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 HOST_METRICS = Question("host-metrics", "json", {"ssh": "railweave-host metrics --json"})
-"""What is asked of a server beside ``HOST``. It needs the server's ``host.json``: the program counts for the priority and the NICs of the design."""
+"""The question for a server's metrics, besides ``HOST``; it needs the server's ``host.json``.
+
+The program counts for the priority and the NICs of the design.
+"""
 _GAUGES = {
     "up": "nic_up",
     "speed_bytes_per_second": "nic_speed",

@@ -60,7 +60,10 @@ def _word(value: Value) -> str | None:
 
 
 HOST = Question("host", "json", {"ssh": "railweave-host show --json"})
-"""What is asked of a server: links, addresses, rules, GIDs and counters, by the program that bring-up puts on it (docs/howto/bring-up-a-gpu-server.md)."""
+"""The question for a server's links, addresses, rules, GIDs and counters.
+
+The program that bring-up installs on the server answers the question (docs/howto/bring-up-a-gpu-server.md).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,7 @@ class RdmaPort:
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """What one server said. Tables are by the server's own names; ``notes`` is what could not be read of its answer."""
+    """The answer of one server. Tables are by the server's own names; ``notes`` are the parts of its answer that could not be read."""
 
     device: str
     host_name: str | None = None
@@ -160,7 +163,7 @@ def read_hosts(capture: Capture, servers: Iterable[str]) -> dict[str, HostState]
 
 
 def read_host(device: str, texts: Mapping[str, str]) -> HostState:
-    """What the answer of one server says. Nothing is raised, whatever it is."""
+    """Read the answer of one server. Raises no error, whatever the answer is."""
     answers = Answers(device, texts)
     shown = answers.tree(HOST.name)
     if shown is None:

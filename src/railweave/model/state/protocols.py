@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class LldpNeighbor:
-    """What LLDP heard on a port (IEEE 802.1AB): the neighbor's system name, its port's id and description, its chassis id.
+    """An LLDP neighbor on a port (IEEE 802.1AB): its system name, its port's id and description, and its chassis id.
 
-    The id of a port may be its name, a MAC address or a number that means something to the neighbor alone; ``port_kind`` is
-    the device's word for which.
+    The id of a port may be its name, a MAC address, or a number that has a meaning only to the neighbor. ``port_kind`` is the
+    device's word for the kind of id.
     """
 
     system: str | None = None
@@ -111,7 +111,7 @@ class BgpSession:
 
     @property
     def established(self) -> bool | None:
-        """Whether it is established; None where its state is not known."""
+        """True if the session is established; None if its state is not known."""
         return None if self.state is None else self.state == "established"
 
 
@@ -213,9 +213,9 @@ class VniState:
 
 @dataclass(frozen=True, slots=True)
 class EvpnRoutes:
-    """How many EVPN routes the device holds: ``type2`` MAC and IP, ``type5`` IP prefixes.
+    """The number of EVPN routes that the device holds: ``type2`` MAC and IP, ``type5`` IP prefixes.
 
-    ``type5_prefixes`` are those of type 5, by VRF or by route distinguisher, whichever the device lists them by.
+    ``type5_prefixes`` are the prefixes of type 5, by VRF or by route distinguisher, depending on the device's list.
     """
 
     type2: int | None = None

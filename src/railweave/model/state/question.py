@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 Form = Literal["json", "xml", "text"]
 Protocol = Literal["ssh", "netconf", "eapi", "restconf"]
-"""How a device can be asked. A command inside a lab's namespace has the words of ``ssh``."""
+"""The protocol by which a device is asked. A command inside a lab's namespace has the words of ``ssh``."""
 PROTOCOLS: tuple[Protocol, ...] = ("ssh", "netconf", "eapi", "restconf")
 
 CONFIGURATION = "configuration"
 """The question for the running configuration, or with ``-PART`` for a part of it."""
 DEFAULT_VRF = "default"
-"""What the routing table outside all VRFs is called here, whatever the system calls it."""
+"""The name used here for the routing table outside all VRFs, whatever the system calls it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +41,16 @@ class Question:
 
     @property
     def of_configuration(self) -> bool:
-        """Whether the question is for the running configuration, or a part of the configuration."""
+        """True if the question is for the running configuration, or for a part of the configuration."""
         return self.name.partition("-")[0] == CONFIGURATION
 
     def words(self) -> str:
-        """What a person types, or else what a program asks."""
+        """Return the command that a person types, or else the request that a program sends."""
         return self.asked.get("ssh") or next(iter(self.asked.values()))
 
 
 NOT_RUNNING = "is not running"
-"""What ``vtysh`` says, after its name, of a daemon that a command is for and that does not run (FRR's vtysh/vtysh.c)."""
+"""The words that ``vtysh`` prints, after the daemon's name, if the daemon for a command does not run (FRR's vtysh/vtysh.c)."""
 
 
 def about(kind: str, vrf: str, prefix: str) -> str:
@@ -96,9 +96,9 @@ _READS: dict[Protocol, re.Pattern[str]] = {
 
 
 def reads_only(protocol: Protocol, words: str) -> bool:
-    """Whether asking so can change nothing: it is of a form that shows, and nothing else is hung on to it.
+    """Return whether a request can change nothing: it has a form that only shows, and nothing is appended to it.
 
-    Checked by whoever asks, whatever the question comes from: ``show`` and no more, no second command, no redirection.
+    Callers check this before they ask, whatever the source of the question: only ``show``, no second command, no redirection.
     """
     # ".." would leave the data that may be fetched.
     return _READS[protocol].fullmatch(words) is not None and ".." not in words

@@ -18,7 +18,7 @@ Elements = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 """A decoded path: names of elements with their keys."""
 Kind = Literal["counter", "gauge", "state"]
 Fold = Literal["mean", "max", "min"]
-"""What several numbers of a series become where a longer time is kept with fewer: the worst of states, the most of peaks."""
+"""The rule that combines several numbers of a series into one for longer storage: the worst of states, the most of peaks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Metric:
 
     @property
     def sparse(self) -> bool:
-        """Whether a series that has always been zero is left out: those by queue and priority, of which most carry nothing."""
+        """True if a series that has always been zero is left out: series by queue and priority, most of which carry nothing."""
         return self.index in {"queue", "priority"}
 
 
@@ -69,7 +69,7 @@ class Subscription:
     target: str = ""
     """The ``target`` of the prefix, where the system tells its databases apart by it."""
     of: str = ""
-    """What it is for, in a person's words."""
+    """The purpose of the subscription, in plain words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ PORTS_BY_SNMP = (
     Column("1.3.6.1.2.1.2.2.1.19", "out_discards", "IF-MIB"),
     Column("1.3.6.1.2.1.2.2.1.20", "out_errors", "IF-MIB"),
 )
-"""What every system has of its ports (RFC 2863: ``ifOperStatus``, ``ifHCInOctets`` …), for one that streams nothing."""
+"""The port values that every system offers (RFC 2863: `ifOperStatus`, `ifHCInOctets` …), for a system that streams nothing."""
 
 
 def _of_port(name: str, exported: str, help_: str, kind: Kind = "counter", *, fold: Fold = "mean") -> Metric:
@@ -194,7 +194,7 @@ _WORDS: Mapping[str, Mapping[str, int]] = {"bgp_state": _BGP, "storming": {"stor
 
 
 def number_of(metric: str, word: str) -> float | None:
-    """What a word of a device is as a number of this metric; None where it is none (``N/A``)."""
+    """Return a device's word as a number of this metric; None if the word stands for no number (``N/A``)."""
     word = word.strip()
     try:
         number = float(word.removesuffix("dBm").removesuffix("%"))

@@ -90,7 +90,7 @@ class Answers:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What could not be read, in the order in which it was found, each once."""
+        """The notes on parts that could not be read, in the order in which they were found, each once."""
         return tuple(self._notes)
 
     def note(self, question: str, place: str, what: str) -> None:
@@ -150,7 +150,7 @@ class Value:
 
     @property
     def there(self) -> bool:
-        """Whether the device said anything here."""
+        """True if the device gave a value here."""
         return self.raw is not None
 
     def note(self, what: str) -> None:
@@ -161,7 +161,7 @@ class Value:
         return Value(self._answers, self._question, raw, self, key)
 
     def _map(self) -> dict[str, Any]:
-        """It as a map; of a list with one value, as Junos has it everywhere, that value."""
+        """Return the value as a map; if it is a list with one value, as everywhere in Junos, return that one value as a map."""
         raw = self._alone()
         if isinstance(raw, dict):
             return cast("dict[str, Any]", raw)
@@ -232,7 +232,7 @@ class Value:
                 below += [here._below(key, one) for key, one in reversed(entries.items()) if key != tag]  # noqa: SLF001 - of the same class
 
     def text(self) -> str | None:
-        """It as text without blanks around it; None where it is absent or empty."""
+        """Return the value as text without blanks around it; None if the value is absent or empty."""
         raw = _leaf(self.raw)
         if raw is None or isinstance(raw, str | int | float):
             return None if raw is None else printable(str(raw)).strip() or None
@@ -240,12 +240,12 @@ class Value:
         return None
 
     def lower(self) -> str | None:
-        """It as text in small letters."""
+        """Return the value as text in small letters."""
         text = self.text()
         return None if text is None else text.lower()
 
     def mac(self) -> str | None:
-        """It as a MAC address with colons in small letters; None also for the words that stand where there is none."""
+        """Return the value as a colon-separated MAC address in small letters; None also for words that mean no address."""
         text = self.lower()
         if text is None or text in {"none", "incomplete", "unknown"}:
             return None
@@ -256,7 +256,7 @@ class Value:
         return None
 
     def integer(self) -> int | None:
-        """It as a whole number, which may be written as text."""
+        """Return the value as a whole number, which may be written as text."""
         raw = _leaf(self.raw)
         if isinstance(raw, str):
             raw = raw.strip().replace(",", "")
@@ -269,7 +269,7 @@ class Value:
         return None
 
     def number(self) -> float | None:
-        """It as a finite number, which may be written as text."""
+        """Return the value as a finite number, which may be written as text."""
         raw = _leaf(self.raw)
         if isinstance(raw, str):
             raw = raw.strip()
@@ -282,7 +282,7 @@ class Value:
         return None
 
     def flag(self) -> bool | None:
-        """It as yes or no, in any of the words that devices have for these."""
+        """Return the value as a truth value, from any of the words that devices use for yes and no."""
         raw = _leaf(self.raw)
         if raw is None or isinstance(raw, bool):
             return raw
@@ -304,7 +304,7 @@ class Value:
 
 
 def _leaf(raw: object) -> object:
-    """What a value says in itself: of a list of one that value, of an element its ``data``."""
+    """Return the plain content of a value: the one entry of a list of one, the ``data`` of an element."""
     found: object = raw
     for _ in range(2):
         if isinstance(found, list):

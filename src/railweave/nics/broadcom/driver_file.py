@@ -30,7 +30,7 @@ def variables(config: HostConfig, fabric: str) -> list[str]:
 
 
 def _by_fabric(config: HostConfig) -> dict[str, dict[str, str]]:
-    """What the file would have to be, by fabric. The package takes one for the whole server: the first's."""
+    """Return the required contents of the file, by fabric. The package takes one file for the whole server: the first fabric's."""
     fabrics = dict.fromkeys(nic.fabric for nic in config.nics if nic.vendor == "Broadcom")
     return {fabric: bnxt_re_conf(config.qos_of(fabric)) for fabric in fabrics}
 

@@ -20,7 +20,7 @@ class Nvidia(Vendor):
 
     @property
     def rdma_devices(self) -> str:
-        """``mlx5_0``; ``mlx4_0`` of a ConnectX-3 in the same server."""
+        """The pattern of RDMA device names: ``mlx5_0``, or `mlx4_0` for a ConnectX-3 in the same server."""
         return r"mlx[45]_\d+"
 
     def checklist(self) -> list[str]:
@@ -40,7 +40,10 @@ class Nvidia(Vendor):
         return script("nvidia", "nic_nvm.sh")
 
     def transport(self, model: str) -> NicTransport:
-        """DCQCN, with notifications limited by port: of ``MIN_TIME_BETWEEN_CNPS`` the vendor's mlxconfig says "from the port"."""
+        """Return DCQCN, with notifications limited by port.
+
+        The vendor's mlxconfig describes `MIN_TIME_BETWEEN_CNPS` as "from the port".
+        """
         note = (
             f"{model}: DCQCN with NVIDIA's documented defaults; firmware may run a newer algorithm; an acknowledgement every "
             f"{ACK_EVERY} packets (found from a published rate)"

@@ -43,15 +43,15 @@ _KINDS = {
     "bool_type": "true or false",
     "bool_parsing": "true or false",
 }
-"""What was expected, by the type of pydantic error that says a value is of another kind."""
+"""The expected kind of value, by the type of the pydantic error that reports a value of a different kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One mistake in a document: the part it is in, what is wrong and what would be right.
+    """One mistake in a document: the part with the mistake, the fault, and what would be right.
 
-    ``places`` are parts to point at rather than ``at``, the first that stands in the document; ``earlier`` is the part
-    that this one repeats.
+    ``places`` are parts to point at instead of ``at``: the first that is present in the document is used. ``earlier`` is the
+    part that this one repeats.
     """
 
     at: Location
@@ -137,7 +137,7 @@ def _plain_words(detail: ErrorDetails) -> str:
 
 
 def wrong_value(detail: ErrorDetails) -> WrongValueError:
-    """What a validator raised; another error of pydantic's in its own words."""
+    """Return the error that a validator raised; for any other pydantic error, one with a plain message or with pydantic's own."""
     error = detail.get("ctx", {}).get("error")
     if isinstance(error, WrongValueError):
         return error
@@ -174,7 +174,7 @@ def _wrong_kind(model: type[BaseModel], path: Location, value: Any, wanted: Sequ
 
 
 def _remedy(model: type[BaseModel], path: Location, value: Any, wanted: str) -> str:  # noqa: ANN401
-    """How to write a value as the kind that is wanted."""
+    """Return advice on writing a value as the wanted kind; empty if there is no advice."""
     if wanted == "a list":
         return "begin each entry with a dash" if isinstance(value, dict) else f"write it as [{value}]"
     if wanted != "a map":
@@ -208,7 +208,7 @@ def _at(value: Any, path: Location) -> Any:  # noqa: ANN401 - walks plain YAML
 
 
 def _present(value: Any, location: Location) -> Location:  # noqa: ANN401 - walks plain YAML
-    """The part of a pydantic location that stands in the file (union branch names and defaults do not)."""
+    """Return the part of a pydantic location that is present in the file (union branch names and defaults are not)."""
     path: list[Key] = []
     for part in location:
         if isinstance(value, dict) and part in value:
@@ -270,12 +270,12 @@ class Document:
     value: Any
     lines: dict[Location, int] = field(default_factory=dict[Location, int])
     values: int = 0
-    """How many values it has, with those that aliases and host lists stand for."""
+    """The number of values in the document, with those that aliases and host lists stand for."""
     as_text: bool = False
-    """Whether values are left as they are written."""
+    """True if values are left as they are written."""
 
     def line(self, location: Iterable[Key]) -> int:
-        """The 1-based line of a part, or of the nearest part around it that stands in the file."""
+        """Return the 1-based line of a part, or of the nearest part around it that is present in the file."""
         path = tuple(location)
         while path and path not in self.lines:
             path = path[:-1]
@@ -308,7 +308,7 @@ def _nearby(path: Path) -> str:
 
 
 def _construct(node: Any, path: Location, document: Document, around: tuple[int, ...]) -> Any:  # noqa: ANN401 - YAML
-    """The plain value of a node. ``around`` are the nodes it stands in, by identity."""
+    """Return the plain value of a node. ``around`` are the enclosing nodes, by identity."""
     document.lines.setdefault(path, node.start_mark.line + 1)
     document.values += 1 if not isinstance(node, yaml.ScalarNode) else _names_in(node.value)
     if document.values > MOST_VALUES:
@@ -351,7 +351,7 @@ def _construct(node: Any, path: Location, document: Document, around: tuple[int,
 
 
 def _names_in(text: str) -> int:
-    """How many names a text stands for; 1 where it is not a host list, or one that is refused where it is used."""
+    """Return the number of names that a text stands for; 1 if it is no host list, or a host list that its user refuses."""
     try:
         return prod(max(1, count_of(part)) for part in text.split(":", 1)) if "[" in text else 1
     except ValueError:
@@ -376,7 +376,7 @@ def _scalar(node: Any) -> Any:  # noqa: ANN401 - YAML values are untyped
 
 
 def plain(text: str) -> Any:  # noqa: ANN401 - YAML values are untyped
-    """What a text without quotes stands for: a number, a truth value, nothing, or itself."""
+    """Return the value that a text without quotes stands for: a number, a truth value, None, or the text itself."""
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):
