@@ -1,4 +1,4 @@
-"""What NCCL really did, laid beside what ``collectives`` assumes of it: where the two differ a prediction does not hold."""
+"""A comparison of what NCCL did with what ``collectives`` assumes. Where the two differ, a prediction does not hold."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Row:
 
     @property
     def same(self) -> bool:
-        """Whether the run did what is assumed."""
+        """Return whether the run did what is assumed."""
         return self.logged == self.assumed
 
 
@@ -43,9 +43,9 @@ def parameters_of(log: NcclLog, job: Job) -> Parameters:
 
 
 def laid_beside(log: NcclLog, job: Job, nccl: Parameters | None = None) -> tuple[Row, ...]:
-    """What a log says, beside what the model takes for a job of these servers in this order; only what the log does say.
+    """Return a row for each fact in a log, with what the model assumes for a job of these servers in this order.
 
-    ``nccl``: the model's parameters; those in force in the log where it is None.
+    ``nccl``: the model's parameters; None: the parameters in force in the log. A fact that the log does not state has no row.
     """
     return tuple(_rows(log, job, nccl or parameters_of(log, job)))
 

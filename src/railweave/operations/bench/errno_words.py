@@ -68,8 +68,8 @@ _SPELLINGS = tuple(
 )
 """Spellings, the surest first.
 
-Where a socket's own error stands beside ``errno``, which an earlier call left behind, the socket's counts (NCCL 2.18 to 2.21). Sources:
-NCCL's ``checks.h``, ``socket.cc``, ``ibvwrap.cc``, ``ipcsocket.cc`` of 2.7 to 2.30, RCCL, nccl-rdma-sharp-plugins, aws-ofi-nccl.
+If a line has both a socket's own error and ``errno``, which an earlier call left behind, the socket's error counts (NCCL 2.18 to 2.21).
+Sources: checks.h, socket.cc, ibvwrap.cc and ipcsocket.cc of NCCL 2.7 to 2.30, RCCL, nccl-rdma-sharp-plugins, aws-ofi-nccl.
 """
 
 

@@ -20,7 +20,7 @@ MARK = ":::MLLOG"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What ``tracked_stats`` said of a step: where training stood (samples or tokens seen), and how long it took."""
+    """A step as ``tracked_stats`` reports it: the progress of training (samples or tokens seen), and the step's duration in seconds."""
 
     line: int
     at: int | None

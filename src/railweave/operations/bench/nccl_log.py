@@ -1,7 +1,7 @@
-"""What NCCL or RCCL says of itself with ``NCCL_DEBUG=INFO``, as values: what it really did.
+"""The report of NCCL or RCCL with ``NCCL_DEBUG=INFO``, as values: what the library did in the run.
 
 Sources: NVIDIA/nccl ``src/init.cc``, ``bootstrap.cc``, ``transport/net.cc``, ``transport/p2p.cc``, ``transport/net_ib``, ``graph``,
-``plugin``, of 2.8 to 2.30. Every value has the line it stands on, 1 for the first.
+``plugin``, of 2.8 to 2.30. Every value has the number of its line, 1 for the first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ALGORITHMS = ("Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT")
 PROTOCOLS = ("LL", "LL128", "Simple")
-"""By their numbers, which NCCL prints up to 2.23 (``nccl_common.h``)."""
+"""The protocols by their numbers, which NCCL prints up to 2.23 (nccl_common.h)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class RdmaDevice:
 
 @dataclass(frozen=True, slots=True)
 class GpuDirect:
-    """Whether a device may reach the memory of GPUs."""
+    """GPUDirect RDMA of a device. ``enabled``: the device may reach the memory of GPUs."""
 
     line: int
     host: str
@@ -66,9 +66,11 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """One connection of a channel. ``transport`` is ``NET``, ``P2P``, ``SHM``…, ``through`` what stands behind it (``IB``, ``IPC``).
+    """One connection of a channel. ``transport`` is ``NET``, ``P2P``, SHM and so on; ``through`` is its means (``IB``, IPC).
 
-    ``device`` is the place of the NIC, None within a server; ``gdr``: by GPUDirect RDMA; ``proxy`` the rank whose NIC is used (PXN).
+    - ``device``: the place of the NIC; None within a server.
+    - ``gdr``: the connection uses GPUDirect RDMA.
+    - ``proxy``: the rank whose NIC is used (PXN).
     """
 
     line: int
@@ -135,7 +137,7 @@ class ChannelCounts:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What the search of the topology found: channels of a pattern (4 ring, 1 to 3 trees), bandwidth of each in 10^9 byte/s."""
+    """The result of the topology search: channels of a pattern (4 ring, 1 to 3 trees), and bandwidth per channel in 10^9 byte/s."""
 
     line: int
     pattern: int
@@ -148,7 +150,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What one collective ran with. Channels are the first and the last of those it used."""
+    """The algorithm, protocol and channels of one collective. Channels are the first and the last that the collective used."""
 
     line: int
     collective: str

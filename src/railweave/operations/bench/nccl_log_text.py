@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Parts:
-    """What was read so far, with the names of ``NcclLog``; ``line`` and ``host`` are those of the message at hand."""
+    """The values read so far, with the names of ``NcclLog``; ``line`` and ``host`` are those of the current message."""
 
     line: int = 0
     host: str = ""

@@ -62,7 +62,7 @@ def operation_of_file(name: str) -> str:
 
 
 def kept(name: str) -> bool:
-    """Whether a variable of the environment may be kept: it is of the communication libraries, and no secret."""
+    """Return whether an environment variable may be kept: it belongs to the communication libraries, and is not a secret."""
     return KEPT.fullmatch(name) is not None and _SECRET.search(name) is None
 
 

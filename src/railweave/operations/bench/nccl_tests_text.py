@@ -1,4 +1,4 @@
-"""What nccl-tests and rccl-tests print."""
+"""The reader of the output of nccl-tests and rccl-tests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Columns:
 
     @property
     def cpu_time(self) -> bool:
-        """Whether times are those of the processor."""
+        """Return whether times are processor times."""
         return self.group[:1] == ("cputime",)
 
 
@@ -188,7 +188,7 @@ class _Run:
 
     @property
     def began_to_measure(self) -> bool:
-        """Whether a further header is that of another run."""
+        """Return whether a further header belongs to a new run."""
         return bool(self.columns or self.unread or self.rows or self.averaged)
 
     def whole(self, file: str) -> nccl_tests.NcclTests:
@@ -259,7 +259,7 @@ def _of_another(run: _Run, text: str) -> bool:
 
 
 def _take(run: _Run, line: Line, text: str, above: str, notes: Notes) -> bool:
-    """Whether a line says something of a run, which then has it."""
+    """Return whether a line is about a run; if so, add the line to the run."""
     if text.startswith("#"):
         return _comment(run, line.number, text, above, notes) or _failed(run, line, text)
     if _ROW.match(text):

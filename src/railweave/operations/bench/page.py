@@ -67,7 +67,7 @@ def _leaves(pair: Pair) -> Ends | None:
 
 
 KINDS: dict[str, Callable[[Pair], Ends | None]] = {"NIC": _nics, "server": _servers, "leaf": _leaves}
-"""What cells are of: the first that is few enough."""
+"""Kinds of cells, and the cells of a pair for each kind. The first kind with few enough cells is used."""
 
 
 def _worst(ends: Sequence[tuple[Pair, Ends | None]], named: Sequence[str]) -> list[str]:
@@ -208,7 +208,7 @@ def _grid(sizes: Sequence[int], xs: Sequence[float], scale: Sequence[float], up:
 
 
 def _targets(curve: Curve, xs: Sequence[float]) -> list[str]:
-    """What is said where a size is pointed at."""
+    """Return the boxes of a chart that show the values of a size when the pointer is over the size."""
     parts: list[str] = []
     for place, (size, x) in enumerate(zip(curve.sizes, xs, strict=True)):
         before = (xs[place - 1] + x) / 2 if place else LEFT
@@ -420,7 +420,7 @@ def _data(found: Reported) -> dict[str, Any]:
 
 
 def _next(found: Reported) -> str:
-    """What a reader does next."""
+    """Return what the reader does next."""
     estimate = found.predicted.estimate
     if estimate.suspects:
         return f"Next: look at {estimate.suspects[0].part.to_text()}, which explains the slow pairs best."
@@ -471,7 +471,7 @@ SLOWEST = (
 
 
 def _blame(estimate: Estimate) -> str:
-    """What stands out, with the runner-up."""
+    """Return the parts that stand out, each with its runner-up."""
     if not estimate.pairs:
         return _about("No pair can be compared: nothing was predicted of them, and fewer than three are alike.")
     noise = f"{estimate.pairs:,} pairs get {estimate.usual:.0%} of what they should in the median, and scatter by {estimate.noise:.1%}."

@@ -1,6 +1,6 @@
-"""Results of perftest (``ib_write_bw``, ``ib_read_lat`` and such) as values, and the reader of its file (``--out_json``).
+"""Results of perftest (``ib_write_bw``, ib_read_lat and so on) as values, and the reader of its file (``--out_json``).
 
-Rates are in 10^9 bit/s whatever was printed. Sources: linux-rdma/perftest, ``perftest_parameters.c`` and ``.h``.
+Rates are in 10^9 bit/s, whatever unit was printed. Sources: linux-rdma/perftest, perftest_parameters.c and perftest_parameters.h.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def row_of(line: int, found: Mapping[str, float | int | None], half: Half | None
 
 @dataclass(frozen=True, slots=True)
 class PerftestFailure:
-    """Why a test ended. ``status`` is that of the completion (12: no answer to all retries), ``syndrome`` the vendor's."""
+    """The reason why a test ended. ``status`` is that of the completion (12: no answer to all retries), ``syndrome`` the vendor's."""
 
     line: int
     what: str
@@ -130,7 +130,7 @@ class Perftest:
 
     @property
     def queue_pairs(self) -> int | None:
-        """How many queue pairs sent."""
+        """Return the number of queue pairs that sent; None if unknown."""
         return self.number("Number of qps", "Number_of_qps")
 
     @property
@@ -185,14 +185,14 @@ _KEYS = {
 }
 _WHOLE = {"size_bytes", "iterations", "service_level"}
 _UNREAD = {"t_stdev", "stdev", "test_info", "results"}
-"""The deviation is worked out from whole microseconds (``print_report_lat``): it is often 0, and wrong."""
+"""Keys that are not read. Perftest computes the deviation from whole microseconds (print_report_lat): it is often 0, and wrong."""
 _HALVES: dict[str, Half | None] = {"results": None, "results_local": "local", "results_remote": "remote"}
 """Objects with results, and which end's they are (``--report-both``)."""
 
 
 @dataclass
 class _Document:
-    """One test: its pairs by the object they stand in. Pairs outside of all objects are its results too."""
+    """One test: its pairs by the object that contains them. Pairs outside of all objects are results of the test too."""
 
     settings: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
     results: dict[str, list[tuple[int, str, str]]] = field(default_factory=dict[str, list[tuple[int, str, str]]])

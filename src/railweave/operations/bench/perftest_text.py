@@ -1,6 +1,6 @@
-"""What perftest prints.
+"""The reader of the text that perftest prints.
 
-Keys of the header and columns of the table come and go with versions, so both are read by name and never by place.
+Keys of the header and columns of the table differ between versions, so both are read by name and never by place.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def _at_once(tests: Sequence[_Test], notes: Notes) -> None:
 
 
 def _take(test: _Test, line: Line) -> bool:
-    """Whether a line says something of a test, which then has it."""
+    """Return whether a line is about a test; if so, add the line to the test."""
     text = line.text.strip()
     if _RULE.match(text):
         test.rules += 1

@@ -117,7 +117,7 @@ class Plan:
 
     @property
     def estimate_s(self) -> float:
-        """What all runs should take: those of a round go at once."""
+        """Return the expected duration of all runs in seconds; runs of a round go at the same time."""
         longest: dict[tuple[str, int], float] = {}
         for one in self.runs:
             key = one.part, one.round

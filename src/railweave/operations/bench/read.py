@@ -161,7 +161,7 @@ _HEADS = ("# nThread", "# nccl-tests", "# rccl-tests", "rccl-tests:", "# Collect
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a text holds, and the notes of what was not understood in it."""
+    """The content of a text, and notes on lines that were not understood."""
 
     file: str
     perftests: tuple[Perftest, ...] = ()
@@ -173,7 +173,7 @@ class Read:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was found."""
+        """Return whether nothing was found."""
         return not (self.perftests or self.nccl_tests or self.log or self.trainings or self.table)
 
 
@@ -251,7 +251,7 @@ def _text(lines: Sequence[Line], notes: Notes) -> Read:
 
 
 def _owner(text: str, now: list[Line], tests: list[Line], perftests: list[Line]) -> list[Line]:
-    """Whose a line is: that of the last head before it."""
+    """Return the list of lines that a line belongs to: that of the last heading before the line."""
     if text.startswith("#"):
         return tests if text.startswith(_HEADS) else now
     if TITLE.match(text[:HEADING]) or COMMAND.search(text):

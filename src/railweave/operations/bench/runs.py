@@ -1,4 +1,4 @@
-"""What was read as runs for the store."""
+"""Conversion of what was read into runs for the store."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def versions_of(log: NcclLog) -> dict[str, str]:
 
 
 def facts_of(log: NcclLog) -> tuple[tuple[str, str], ...]:
-    """What NCCL did, as pairs of a name and a text; what the log does not say is left out."""
+    """Return what NCCL did, as pairs of a name and a text; facts that the log does not state are left out."""
     net = [one for one in log.channels if one.transport == "NET"]
     transports = Counter(
         f"{one.transport}/{one.through}{'/GDRDMA' if one.gdr else ''}"

@@ -32,7 +32,7 @@ QUANTITIES = {
     "msg_rate_mpps": ("message_rate_mpps", 1.0),
     "message_rate_mpps": ("message_rate_mpps", 1.0),
 }
-"""Columns with the unit in their names, in small letters. ``algbw_GBps`` and ``busbw_GBps`` are 10^9 byte/s, as nccl-tests have it."""
+"""Columns with the unit in their names, in small letters. algbw_GBps and busbw_GBps are in 10^9 byte/s, as in nccl-tests."""
 IN_UNITS = {
     ("avg_busbw", "gb/s"): ("average_busbw_gbytes_per_s", 1.0),
     ("busbw", "gb/s"): ("busbw_gbytes_per_s", 1.0),
@@ -74,7 +74,7 @@ class Table:
 
 
 def is_table(heads: Sequence[str]) -> bool:
-    """Whether these are columns of which at least one has numbers that are known here."""
+    """Return whether at least one of these columns holds numbers of a known quantity."""
     names = {one.strip().lower() for one in heads}
     return bool(names & QUANTITIES.keys()) or (
         "unit" in names and bool(names & {"value", *(key for key, _ in IN_UNITS)})

@@ -43,7 +43,7 @@ class Database(Protocol):
 
     @property
     def where(self) -> str:
-        """What it is called in messages; without a password."""
+        """Return the name of the database in messages, without a password."""
         ...
 
     def version(self) -> int | None:

@@ -1,4 +1,4 @@
-"""What is kept of a run, as values."""
+"""The values that are kept of a run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ Pairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What a run ran on. What is not known is empty.
+    """The environment of a run. An unknown value is empty.
 
-    - ``versions``: of libraries, drivers, tests; ``firmware``: by device; ``variables``: of NCCL, RCCL and their like that were in force;
-      ``plugin``: name and version of the network plugin.
+    - ``versions``: of libraries, drivers and tests; ``firmware``: by device.
+    - ``variables``: variables of NCCL, RCCL and similar libraries that were in force.
+    - ``plugin``: the name and version of the network plugin.
     - ``fabric``, ``design_digest``: the fabric file and the SHA-256 of its design; ``switch_revision``: that of ``deploy history``.
-    - ``host_check``: what ``railweave host check --json`` or ``fleet check --json`` said before the run, as JSON.
+    - ``host_check``: the output of ``railweave host check --json`` or ``fleet check --json`` before the run, as JSON.
     """
 
     versions: Pairs = ()
@@ -52,9 +53,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What was expected of samples with the same operation, size, place and quantity when the run was kept.
+    """The expected value of samples with the same operation, size, place and quantity, as predicted when the run was kept.
 
-    ``low`` and ``high`` are the band; ``method`` says what worked it out: the engine, its seed, its scenario.
+    ``low`` and ``high`` are the band; ``method`` names the source of the prediction: the engine, its seed, its scenario.
     """
 
     operation: str
@@ -97,9 +98,9 @@ class Run:
 
     @property
     def id(self) -> str:
-        """What the run is known by: it follows from the file's path and text, and from what the run is in it.
+        """Return the identifier of the run: a hash of the file's path and digest, and the run's tool, line, title, ranks and settings.
 
-        So reading a file again adds nothing. A copy of a file under another path is another run.
+        So reading the same file again adds nothing. A copy of the file under a different path is a different run.
         """
         told = json.dumps([self.tool, self.file, self.file_digest, self.line, self.title, self.ranks, self.settings])
         return hashlib.sha256(told.encode()).hexdigest()[:16]

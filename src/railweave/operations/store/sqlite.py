@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 APPLICATION = 0x72775354
-"""What marks the file as a store (``application_id`` in its header): ``rwST``."""
+"""The mark of the file as a store (``application_id`` in its header): the letters rwST."""
 
 
 class Sqlite:

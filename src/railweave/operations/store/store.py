@@ -70,7 +70,7 @@ class Store:
 
     @property
     def where(self) -> str:
-        """What it is called in messages."""
+        """Return the name of the store in messages."""
         return self._database.where
 
     def add(self, runs: Iterable[Run]) -> list[Run]:
@@ -86,7 +86,7 @@ class Store:
         return new
 
     def _known(self, ids: Sequence[str]) -> set[str]:
-        """Those of these ids that are there. The number of values in one question is limited (SQLite: ``SQLITE_MAX_VARIABLE_NUMBER``)."""
+        """Return the ids that the store has, in several queries: the values of one are limited (SQLite: SQLITE_MAX_VARIABLE_NUMBER)."""
         found: set[str] = set()
         for first in range(0, len(ids), _AT_ONCE):
             some = ids[first : first + _AT_ONCE]
@@ -95,7 +95,7 @@ class Store:
         return found
 
     def settings(self) -> list[tuple[Pairs, bool]]:
-        """What each run was asked to do, and whether it failed, in the order in which they were kept; without reading their numbers."""
+        """Return the settings of each run and whether the run failed, in the order in which runs were kept; numbers are not read."""
         rows = self._database.read("SELECT settings, failures FROM runs ORDER BY number")
         return [(_pairs(settings), bool(json.loads(failures))) for settings, failures in rows]
 

@@ -45,7 +45,7 @@ class Anomaly:
     closed: float | None = None
 
     def to_json(self) -> dict[str, object]:
-        """It as the documented JSON object."""
+        """Return the anomaly as the documented JSON object."""
         own = asdict(self)
         own.pop("finding")
         return {"number": own.pop("number"), **self.finding.to_json(), **own}
@@ -101,7 +101,7 @@ class Anomalies:
         return Anomaly(self._made, finding, device, port, at, at, finding.what)
 
     def counts(self) -> dict[tuple[str, str], int]:
-        """How many there are now, by rule and severity."""
+        """Return the number of anomalies now, by rule and severity."""
         return dict(
             Counter((one.finding.id, one.finding.severity) for one in tuple(self.now.values()))
         )  # another thread adds
@@ -125,7 +125,7 @@ def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[_Key, Finding]]:
 
 
 def _words(what: str) -> str:
-    """What is said, without what changes from one look to the next: counts, and what else it explains."""
+    """Return the text without the parts that change from one look to the next: counts, and what else the anomaly explains."""
     said = what.partition(". This explains ")[0].partition("; at the other end,")[0]
     return " ".join(_QUEUE.findall(said)) or _COUNT.sub("#", said)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """What gets a device's numbers into its stream: a subscriber, or a poller."""
+    """A source that puts a device's numbers into its stream: a subscriber or a poller."""
 
     reached: Reached
 
@@ -46,11 +46,11 @@ class Watched:
     host: HostState | None = None
     """The same of a server."""
     streams: bool = True
-    """Whether numbers of it are streamed, rather than taken from what it is asked."""
+    """True if the device's numbers are streamed; False if they are taken from the answers of the device."""
 
     @property
     def reached(self) -> Reached:
-        """How it stands with the source that its numbers come from first."""
+        """Return the state of the device's first source of numbers."""
         return self.sources[0].reached
 
     @property
@@ -66,7 +66,7 @@ class Watched:
 
 @dataclass
 class Figures:
-    """What the collector did so far."""
+    """Counts of the collector's work so far."""
 
     rounds: int = 0
     kept: int = 0

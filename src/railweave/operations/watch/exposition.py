@@ -61,7 +61,7 @@ def whole(standing: Standing) -> str:
 
 
 def received(syslog: Syslog) -> str:
-    """How many messages of syslog came, as text."""
+    """Return the number of syslog messages received, as text."""
     name = "railweave_syslog_messages_total"
     lines = [
         f"# HELP {name} Messages of syslog that came from a device, by what they are about.",

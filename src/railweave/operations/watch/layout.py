@@ -147,13 +147,13 @@ class Layout:
 
     @property
     def counters(self) -> NDArray[np.bool_]:
-        """Which series are counters, by place."""
+        """Return whether each series is a counter, by place."""
         self._extend()
         return self._counters
 
     @property
     def scales(self) -> NDArray[np.float64]:
-        """What numbers are multiplied by, by place."""
+        """Return the factors by which the numbers of series are multiplied, by place."""
         self._extend()
         return self._scales
 

@@ -19,7 +19,10 @@ REPEAT_S = 60
 
 
 class Notifier:
-    """``webhook`` and ``alertmanager`` are addresses; None: nobody there. ``say`` is told when a receiver begins or ceases to take what it is sent."""
+    """The sender of anomalies. ``webhook`` and ``alertmanager`` are addresses; None: no receiver.
+
+    ``say`` is called when a receiver starts or stops accepting what it is sent.
+    """
 
     def __init__(self, webhook: str | None, alertmanager: str | None, say: Callable[[str], None]) -> None:
         self.webhook = webhook

@@ -247,7 +247,7 @@ if TYPE_CHECKING:
     Walk = Callable[[Target, str], Awaitable[Table]]
 
 NAMES_S = 600.0
-"""How often the names of ports are asked for: their numbers may change where a device restarts."""
+"""Seconds between queries for port names: the numbers of ports may change when a device restarts."""
 
 
 class SnmpSource:

@@ -40,7 +40,7 @@ QUIET = 3
 
 @dataclass(frozen=True)
 class Wanted:
-    """How a network is watched: ``every_s`` is the interval; ``webhook`` and ``alertmanager`` receive anomalies."""
+    """Settings for watching a network: ``every_s`` is the interval in seconds; ``webhook`` and ``alertmanager`` receive anomalies."""
 
     every_s: float = 10.0
     store: Path | None = None
@@ -181,7 +181,7 @@ async def _served(watching: Watching, at: Serving | None) -> None:
 
 
 def _first(error: BaseException) -> BaseException:
-    """What went wrong, out of the groups of tasks that it went wrong in."""
+    """Return the first error inside nested groups of tasks."""
     if isinstance(error, BaseExceptionGroup):
         those = cast("BaseExceptionGroup[BaseException]", error)
         return _first(those.exceptions[0])

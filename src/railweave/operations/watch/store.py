@@ -1,7 +1,7 @@
 """Samples in one SQLite file: a row is a block, all numbers of one device at one time.
 
-Each step is written in a transaction of its own, with a write-ahead log: whoever kills the process at any moment loses what came since
-the last step. Numbers for a longer time are made of those in the file, never of what is in memory, so that nothing of them is lost either.
+Each step is written in its own transaction, with a write-ahead log. If the process is killed at any moment, only the samples since the
+last step are lost. Numbers for a longer time are computed from those in the file, never from memory, so they lose nothing either.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def folded(
 
 
 APPLICATION = 0x72775741
-"""What marks the file (``application_id`` in its header): ``rwWA``."""
+"""The mark of the file (``application_id`` in its header): the letters rwWA."""
 VERSION = 1
 _TABLES = """
 CREATE TABLE device (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -224,9 +224,9 @@ class Store:
     def samples(
         self, device: str, *, since: float, until: float, metrics: Sequence[str] = (), port: str | None = None
     ) -> list[Sample]:
-        """What was kept of a device between two times, from the finest numbers that reach back to the first; in the order of time.
+        """Return the samples of a device between two times, from the finest numbers that reach back to the first; in the order of time.
 
-        Times are seconds since 1970; ``metrics`` and ``port`` are all where they are not given.
+        Times are seconds since 1970. Without ``metrics`` and ``port``, all of them are returned.
         """
         number = self._devices.get(device)
         if number is None:
@@ -258,7 +258,7 @@ class Store:
 
     @property
     def bytes(self) -> int:
-        """How large the file is, with its log."""
+        """Return the size of the file in bytes, with its log."""
         return sum(
             one.stat().st_size for one in (self.path, self.path.with_name(f"{self.path.name}-wal")) if one.exists()
         )

@@ -1,8 +1,9 @@
-"""PFC storms and their heads: pauses are walked hop by hop, from the port that is paused to whoever pauses it, and on from there.
+"""PFC storms and their heads: pauses are followed hop by hop, from the paused port to the device that pauses it, and on from there.
 
-A port that receives PFC frames may not send. What it then holds fills its switch's buffer, which pauses the ports that feed it: so a
-pause spreads against the direction of traffic, and its head is the device that pauses and is itself not paused. A server at the head is a NIC
-that does not take what arrives. A switch at the head has a port that more arrives for than leaves by it (an incast, a slow link).
+A port that receives PFC frames may not send. The data that it then holds fills its switch's buffer, and the switch pauses the ports that
+feed it. So a pause spreads against the direction of traffic, and its head is a device that pauses others and is not paused. A server at
+the head is a NIC that does not take what arrives. A switch at the head has a port for which more arrives than leaves by the port
+(an incast, a slow link).
 """
 
 from __future__ import annotations

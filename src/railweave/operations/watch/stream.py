@@ -1,7 +1,7 @@
-"""What comes from one device: updates as bytes, gathered into rounds of numbers.
+"""Updates from one device, as bytes, gathered into rounds of numbers.
 
-Updates are only put in their place as they come. A round ends when its time has passed, or when a series comes a second time in it:
-then all its values are read at once. So no number is lost, whatever the device's interval and ours are to each other.
+Updates are only put in their place as they arrive. A round ends when its time has passed, or when a series appears a second time in it:
+then all its values are read at once. So no number is lost, whatever the ratio of the device's interval to ours.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ JSON_BEGINS = b"\x52\x5a"
 
 
 def holds_table(value: bytes) -> bool:
-    """Whether a value is JSON that is a table, rather than one number or word."""
+    """Return whether a value is JSON that is a table, rather than one number or word."""
     return value[:1] in (b"\x52", b"\x5a") and value[1:].lstrip(b"\x00") != b"" and json_text(value)[:1] in (b"{", b"[")
 
 
@@ -138,7 +138,7 @@ class Stream:
         """Updates that came, those that are not read among them."""
         self.unread = 0
         self.behind_s: float | None = None
-        """How far the device's clock is behind ours, by the newest notification of the last round: what changed long ago has an old time."""
+        """Seconds by which the device's clock is behind ours, by the last round's newest notification: old changes have old times."""
         self.counts = np.zeros(0, np.uint64)
         self.numbers = np.zeros(0)
         self.times = np.zeros(0, np.int64)

@@ -1,6 +1,6 @@
-"""Syslog that devices send here, by UDP (RFC 5426) and TCP (RFC 6587): the last messages of each device, and how many of each kind came.
+"""Syslog that devices send here, by UDP (RFC 5426) and TCP (RFC 6587): the last messages of each device, and the number of each kind.
 
-Nobody proves who he is by syslog: a message is shown and counted, and no anomaly follows from it alone.
+Syslog does not prove who sent a message: a message is shown and counted, and no anomaly follows from syslog only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["link", "bgp", "bfd", "pfc-watchdog", "configuration", "process", "alarm", ""]
-"""What a message is about; empty: something else."""
+"""The subjects of a message; empty: another subject."""
 
 _HEADER = re.compile(r"<(?P<pri>\d{1,3})>")
 _NEW = re.compile(
@@ -121,7 +121,7 @@ class Event:
     text: str
 
     def to_json(self) -> dict[str, object]:
-        """It as the documented JSON object."""
+        """Return the message as the documented JSON object."""
         return asdict(self)
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a network at one moment: the checks of a running network on what was last streamed and asked."""
+"""The faults of a network at one moment: the checks of a running network, applied to what was last streamed and asked."""
 
 from __future__ import annotations
 
@@ -59,7 +59,11 @@ NOT_COMPARED = Rule(
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was known at one time. ``silent`` are devices that do not answer, with the reason; ``pauses`` frames per second received, by device and port."""
+    """The known state at one time.
+
+    - ``silent``: devices that do not answer, with the reason.
+    - ``pauses``: PFC frames per second received, by device and port.
+    """
 
     time: float
     states: Mapping[str, DeviceState]
@@ -71,7 +75,7 @@ class Look:
 
 
 def look(devices: Iterable[Watched], rates: Mapping[str, Round], now: float) -> Look:
-    """What is known of devices now. Raises nothing: a device that has said nothing yet is not there, and not silent."""
+    """Return what is known of devices now. Raises nothing. A device that has not sent anything yet is left out, and is not silent."""
     states: dict[str, DeviceState] = {}
     silent: dict[str, str] = {}
     unanswered: dict[str, Mapping[str, str]] = {}
@@ -114,10 +118,12 @@ def _paused(device: Watched, rates: Round) -> Iterator[tuple[str, float]]:
 
 
 class Validator:
-    """What must hold on a network, worked out once. ``window_s`` is the time over which counters are compared.
+    """The conditions that must hold on a network, computed once. ``window_s`` is the time in seconds over which counters are compared.
 
-    ``configs`` are what its switches run; ``seen`` and ``host_seen`` take out of a state what it cannot say there, as in a lab; ``line``
-    gives the line of a part of the fabric file; ``devices`` are those that are compared where not all are, ``servers`` those that are watched.
+    - ``configs``: the configurations that the switches run.
+    - ``seen`` and ``host_seen``: remove from a state what a device or server cannot report there, for example in a lab.
+    - ``line``: returns the line of a part of the fabric file.
+    - ``devices``: the devices that are compared, if not all are; ``servers``: the servers that are watched.
     """
 
     def __init__(

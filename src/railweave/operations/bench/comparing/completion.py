@@ -23,7 +23,7 @@ QUANTITIES = {
     "step_time_s": "time of a step",
     "block_time_s": "time of a block",
 }
-"""What a table may be of, the first that a model has before the others."""
+"""Quantities that a table may hold, by their keys. If a model has several, the first of them is used."""
 UNITS = (("min", 60.0, 600.0), ("sec", 1.0, 1.0), ("msec", 1e-3, 0.0))
 """A unit, its seconds, and from which time on it is taken."""
 TUNED = {

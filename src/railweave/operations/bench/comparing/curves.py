@@ -22,12 +22,14 @@ def against_prediction(
     more: Mapping[str, Mapping[str, str]] | None = None,
     accounts: Mapping[str, Foretold] | None = None,
 ) -> list[Row]:
-    """A row for each thing that was both predicted and measured, and one for each run that failed; in order.
+    """Return a row for each thing that was both predicted and measured, and one for each run that failed; sorted by key.
 
-    A number is worse where it is below the band of its prediction by more than ``tolerance``; None: by more than the plan of the run
-    allows, which is more where nobody knows how far off predictions are, and ``TOLERANCE`` where no plan says it. Several runs of a thing are one row with
-    their median, and the prediction of the latest. ``more``: settings that follow from the network (``located``);
-    ``accounts``: what was predicted now, by the id of a run, for those of which nothing was predicted when they were kept.
+    A number is worse if it is below the band of its prediction by more than ``tolerance``. If ``tolerance`` is None, the plan of the run
+    sets it, and ``TOLERANCE`` if no plan does. Plans allow more if the error of predictions is unknown.
+
+    - Several runs of the same thing are one row, with their median and the prediction of the latest run.
+    - ``more``: settings that follow from the network (``located``).
+    - ``accounts``: predictions made now, by run id, for runs that were kept without a prediction.
     """
     measured = numbers(runs, more)
     by_id = {run.id: run for run in runs}
@@ -41,7 +43,7 @@ def against_prediction(
 
 
 def allowed_of(run: Run) -> float:
-    """How far below its band a number of a run may be: as its plan says, else ``TOLERANCE``."""
+    """Return the part by which a number of a run may be below its band: the plan's tolerance, else ``TOLERANCE``."""
     try:
         found = float(dict(run.settings).get("tolerance", TOLERANCE))
     except ValueError:
@@ -132,7 +134,7 @@ class Curve:
 
     @property
     def title(self) -> str:
-        """What it is of."""
+        """Return the operation, the place, the run and the labels of the curve, as a title."""
         told = ", ".join(filter(None, (self.where, *(f"{name} {text}" for name, text in self.labels[:4]))))
         return " ".join(filter(None, (self.operation, self.place, told and f"({told})")))
 

@@ -1,11 +1,12 @@
 """Parts of a network that pairs cross, and the NIC, server, cable or switch that explains slow pairs best.
 
-Every pair of a mesh crosses parts: two NICs, their servers, leaves, cables, spines. Of one part at a time it is supposed that pairs
-which cross it are slow, all of them or some (a hash takes a pair over one of eight parallel cables, and nobody knows which), and all
-others are not. The part under which the numbers are likeliest is named first; the second is its runner-up.
+Every pair of a mesh crosses parts: two NICs, their servers, leaves, cables, spines. The estimate supposes one faulty part at a time:
+pairs that cross the part are slow, all of them or some, and all other pairs are not. Only some are slow if, for example, a hash takes
+each pair over one of eight parallel cables, and the choice is unknown. The part under which the numbers are likeliest is named first;
+the second is its runner-up.
 
-Where a switch or cable is gone, its traffic goes other ways and slows what it meets there. So pairs that run in the same round over the
-same leaf as a slow pair of a part may be slow by it too, as a group of their own.
+If a switch or cable is gone, its traffic takes other paths and slows the traffic there. So pairs that run in the same round over the
+same leaf as a slow pair of a part may be slow because of that part too. They form a group of their own.
 """
 
 from __future__ import annotations
@@ -186,8 +187,8 @@ LEAST = 0.05
 NEAR = 20
 """Parts, the likeliest, of which it is asked what their slow pairs met."""
 MET = 0.8
-"""How much what its slow pairs met speaks for a part, beside what crosses it. Were it 1, the spine that is left and takes the traffic of
-one that is gone would explain the same as that one."""
+"""Weight of the pairs that met a part's slow pairs, next to the pairs that cross the part. With a weight of 1, two parts would explain the
+same: a spine that is gone, and the spine that takes over its traffic."""
 STEPS = 40
 """Of expectation and maximization; they settle in about ten."""
 ENOUGH = 8.0
@@ -219,17 +220,18 @@ class Suspect:
         }
 
     def to_text(self) -> str:
-        """What is said of it, after its name."""
+        """Return the text that follows the part's name: its pairs, and the level that they get."""
         slow = "" if self.share > 0.9 else f", {self.share:.0%} of them"
         return f"the {self.pairs} pairs that cross it{slow} get {self.level:.0%} of the usual"
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What pairs say. ``usual``: their median, as a part of what was predicted or of pairs alike; ``noise``: their standard deviation, as a part.
+    """The result of the estimate over all pairs. Levels are parts of the prediction, or of the median of pairs alike.
 
-    ``suspects`` are those that stand out, one after another: what an earlier one explains does not speak for a later one.
-    ``runners_up``: for each, the part that comes second with the same pairs; None where no other explains anything.
+    - ``usual``: the median of the pairs; ``noise``: their standard deviation. Both are parts, not Gbit/s.
+    - ``suspects``: parts that stand out, one after another. What an earlier suspect explains does not count for a later one.
+    - ``runners_up``: for each suspect, the part that comes second with the same pairs; None if no other part explains anything.
     """
 
     pairs: int
@@ -365,7 +367,7 @@ def _normal(x: Numbers, mean: Numbers | float, deviation: Numbers | float) -> Nu
 
 WORDS = {2: "half", 3: "a third", 4: "a quarter"}
 NEAR_FRACTION = 0.08
-"""How near a fraction is to be taken for one of these, as a part of it."""
+"""Largest deviation from a fraction of ``WORDS`` at which a ratio is still taken for it, as a part of the fraction."""
 MOST_SENTENCES = 4
 """Sentences about a row."""
 
@@ -402,7 +404,7 @@ def _suspects(pairs: Sequence[Pair], estimate: Estimate) -> list[str]:
 
 
 def _fraction(row: Row, pairs: Sequence[Pair]) -> list[str]:
-    """What half, a third or a quarter of what it should be looks like."""
+    """Return likely causes, if a row gets half, a third or a quarter of what it should; else an empty list."""
     if row.ratio is None:
         return []
     for count, word in WORDS.items():

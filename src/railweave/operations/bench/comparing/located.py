@@ -1,6 +1,6 @@
 """Runs by the words that name them; runs of perftest in a designed network: NICs by their GIDs, the leaves, the links of a pinned path.
 
-What a run says of itself stays; this adds what it does not say.
+What a run reports stays as it is; this module adds what the run does not report.
 """
 
 from __future__ import annotations

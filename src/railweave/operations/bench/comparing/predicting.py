@@ -1,4 +1,4 @@
-"""What runs that were kept should give on a network: predicted now, with the simulator's own account of what holds each of them back."""
+"""Predictions, made now, of kept runs on a network, with the simulator's own account of what limits each run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Asked = tuple[str, int, tuple[tuple[str, Any], ...]]
 
 @dataclass(frozen=True, slots=True)
 class Foretold:
-    """What was predicted of each number of a run, and why it is no more."""
+    """The prediction of each number of a run, and the reasons why it is not higher."""
 
     rows: dict[Key, tuple[Prediction, tuple[str, ...]]]
 
@@ -102,7 +102,7 @@ def _of_ranks(run: Run, ranks: int, hosts: int) -> dict[str, Any]:
 
 
 def _of_table(told: Mapping[str, str], network: Network) -> dict[str, Any]:
-    """What a row of a table says of its run; empty where it was on another network than this, or says too little."""
+    """Return the options that a row of a table states for its run; empty if it ran on a different network, or states too little."""
     qps = told.get("qps_per_connection") or told.get("qps", "")
     nodes, uplinks = told.get("nodes", ""), told.get("uplinks_per_leaf", "")
     if not qps.isdigit() or (nodes.isdigit() and int(nodes) != len(network.servers)):
@@ -115,7 +115,7 @@ def _of_table(told: Mapping[str, str], network: Network) -> dict[str, Any]:
 
 
 def _uplinks(network: Network) -> set[int]:
-    """How many links leaves have to other switches."""
+    """Return the numbers of links that leaves have to other switches."""
     leaves = {one.name for one in network.switches if one.role == "leaf"}
     counts = dict.fromkeys(leaves, 0)
     for cable in network.cables:

@@ -28,11 +28,11 @@ def usual_deviation(rows: Sequence[Sequence[float]]) -> float | None:
 
 
 def chance_of_slower(before: Sequence[float], after: Sequence[float], usual: float | None, least: float = 0.0) -> float:
-    """How likely numbers that are no more than ``least`` (a part) lower than before would come out so much lower by chance.
+    """Return the probability that numbers come out so much lower by chance, if they are at most ``least`` (a part) lower than before.
 
-    A one-sided t-test of logarithms, whose variance is that of both rows, drawn towards ``usual`` as if that had ``PRIOR`` degrees
-    of freedom (a moderated t-test: G. Smyth, Linear models and empirical Bayes methods, 2004). Numbers are above 0, more is better.
-    1 where neither side has two numbers and nothing is known of the scatter.
+    The test is a one-sided t-test of logarithms. Its variance is that of both rows, drawn towards ``usual`` as if that had ``PRIOR``
+    degrees of freedom (a moderated t-test: G. Smyth, Linear models and empirical Bayes methods, 2004). Numbers are above 0,
+    and more is better. The result is 1 if neither side has two numbers and the scatter is unknown.
     """
     one, other = [log(value) for value in before], [log(value) for value in after]
     freedom = sum(len(row) - 1 for row in (one, other))

@@ -31,7 +31,7 @@ class Compared:
 
     @property
     def good(self) -> bool:
-        """Whether no row is worse than allowed."""
+        """Return whether no row is worse than allowed."""
         return not any(row.bad for row in self.rows)
 
     def verdict(self) -> str:
@@ -121,7 +121,7 @@ class Reported:
 
     @property
     def good(self) -> bool:
-        """Whether nothing failed, is worse than predicted or than the baseline, or stands out among pairs."""
+        """Return whether nothing failed, is worse than predicted or than the baseline, or stands out among pairs."""
         worse = any(row.bad for row in self.regressions or ())
         return self.predicted.good and not worse and not self.predicted.estimate.suspects
 

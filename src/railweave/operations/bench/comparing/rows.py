@@ -26,13 +26,14 @@ FEWEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What was measured between two NICs (``SERVER:NIC``), the client first.
+    """A measurement between two NICs (``SERVER:NIC``), the client first.
 
-    - ``like``: what was run; only pairs of the same are compared.
-    - ``color``, ``links``, ``leaves``: the way that packets take, as far as it is known. A link without ports (``leaf1--spine1``) stands for
+    - ``like``: the test that ran; only pairs with the same test are compared.
+    - ``color``, ``links``, ``leaves``: the path of the packets, as far as it is known. A link without ports (``leaf1--spine1``) stands for
       parallel cables, of which a hash takes one.
-    - ``round``: pairs with the same ran at once; empty where that is not known.
-    - ``gbps``: 0 where the run failed; ``expected_gbps``: what was predicted; ``relative``: to what it should be, None where nothing says what.
+    - ``round``: pairs with the same round ran at the same time; empty if the round is unknown.
+    - ``gbps``: the measured rate, 0 if the run failed; ``expected_gbps``: the predicted rate.
+    - ``relative``: the rate as a part of what it should be; None if no expectation is known.
     """
 
     src: str
@@ -141,7 +142,7 @@ REMARKS = ("note", "flag", "source", "table", "timestamp", "unit", "unit_in_sour
 
 @dataclass(frozen=True, slots=True, order=True)
 class Key:
-    """What a number is of. ``where``: the run of a plan, the pair of NICs, or how many GPUs; empty where nothing says it."""
+    """The thing that a number measures. ``where``: the run of a plan, the pair of NICs or the number of GPUs; empty if unknown."""
 
     where: str
     operation: str
@@ -173,21 +174,21 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """What one run gave."""
+    """The result of one run."""
 
     run: str
     value: float
 
 
 def ratio(key: Key, before: float, after: float) -> float | None:
-    """How well ``after`` does beside ``before``: above 1 it is better, whatever the quantity. None where there is none."""
+    """Return how ``after`` compares with ``before``: above 1 is better, whatever the quantity; None if there is no ratio."""
     up, down = (after, before) if key.quantity in FASTER else (before, after)
     found = up / down if down > 0 else None
     return found if found is not None and isfinite(found) else None
 
 
 def where(run: Run, more: Mapping[str, str] | None = None) -> str:
-    """What tells runs of the same operation apart: the run of a plan, the pair of NICs, or how many GPUs.
+    """Return the text that distinguishes runs of the same operation: the run of a plan, the pair of NICs, or the number of GPUs.
 
     ``more``: settings that follow from the network.
     """
@@ -218,7 +219,7 @@ def numbers(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = 
 
 
 def key_of(sample: Sample | Prediction, place: str, tool: str = "") -> Key:
-    """What a sample or a prediction is of."""
+    """Return the key of the thing that a sample or a prediction measures."""
     told: tuple[tuple[str, str], ...] = getattr(sample, "labels", ())
     labels = tuple(
         (name, text)
@@ -279,7 +280,7 @@ class Row:
 
     @property
     def bad(self) -> bool:
-        """Whether it is worse than allowed."""
+        """Return whether the row is worse than allowed."""
         return self.verdict in {"worse", "failed"}
 
     def to_json(self) -> dict[str, Any]:

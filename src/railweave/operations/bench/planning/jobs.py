@@ -1,4 +1,4 @@
-"""Which servers run collectives together: each alone, each stripe, one server of each stripe, all of them."""
+"""The servers that run collectives together: each alone, each stripe, one server of each stripe, all of them."""
 
 from __future__ import annotations
 

@@ -113,9 +113,9 @@ def sizes_of(test: Perftest | NcclTests) -> Iterator[int]:
 
 
 def printed_size(collective: str, size_bytes: int, ranks: int) -> int:
-    """The size that nccl-tests makes of one that is asked for (its ``all_gather.cu``, ``reduce_scatter.cu``, ``alltoall.cu``).
+    """Return the size that nccl-tests uses if ``size_bytes`` is requested (its all_gather.cu, reduce_scatter.cu, alltoall.cu).
 
-    Where ranks have parts of the data, each has as many whole 16 bytes.
+    If ranks hold parts of the data, each part has the same whole number of 16-byte units.
     """
     if collective in {"all-gather", "reduce-scatter", "all-to-all"}:
         return size_bytes // ranks // 16 * 16 * ranks
@@ -141,10 +141,11 @@ def options(question: Question) -> Mapping[str, Any]:
 
 
 LARGE_ERROR, OTHER_ERROR = 0.012, 0.103
-"""How far off a prediction of perftest may be: of large messages over one path, and of others.
+"""Relative errors of a prediction of perftest: for large messages over one path, and for all others.
 
-Of the published rows with large messages (``pt-8388608``, docs/validation.md) it was off by 0.1 %, and repeated runs of the reports differ by
-1.2 %. Of all rows it was off by 10.3 % at most (``pt-16384``); over a long link by 9 %, and where a hash chooses links one draw of it is run.
+For the published rows with large messages (``pt-8388608``, docs/validation.md) the error was 0.1 %, and repeated runs of the reports
+differ by 1.2 %. Over all rows the largest error was 10.3 % (``pt-16384``). Over a long link it was 9 %; if a hash chooses links, only one
+draw of the hash is run.
 """
 LARGE = "packet engine, seed 1; the published row of large messages was as near, and repeated runs of reports are"
 OTHER = "packet engine, seed 1; five published rows of ib_write_bw were as near"
@@ -394,7 +395,7 @@ def timeout_s(estimate: float) -> int:
 
 
 TOLERANCE = 0.05
-"""How far below its band a number may be: repeated runs of the reports differ by up to 1.2 %, and tests of operators fail at 5 %."""
+"""The part by which a number may be below its band: repeated runs of the reports differ by up to 1.2 %, operators' tests fail at 5 %."""
 UNSURE = 0.15
 """The same where no published row says how far off predictions are; a target of docs/validation.md."""
 
@@ -459,7 +460,7 @@ def _chosen(runs: Sequence[Wanted], parts: Sequence[str], suite: str) -> list[Wa
 
 
 def _unpredicted(runs: Sequence[Wanted], expected: Sequence[tuple[Prediction, ...]]) -> list[str]:
-    """Why runs come without a prediction, or with few."""
+    """Return the reasons why runs have no predictions, or few."""
     found: list[str] = []
     if any(one.part == "loops" for one in runs):
         found.append(

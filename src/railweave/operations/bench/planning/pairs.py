@@ -43,9 +43,9 @@ def rounds(taken: Iterable[Collection[Hashable]]) -> list[int]:
 
 
 def in_turns(count: int) -> Iterator[list[tuple[int, int]]]:
-    """Every pair of ``count`` players, in turns in which nobody is in two pairs.
+    """Yield turns that together have every pair of ``count`` players; in a turn, no player is in two pairs.
 
-    The circle method: one stays, the others move on by one place each turn. With an odd number one rests in each turn.
+    The circle method: one player stays, the others move on by one place each turn. With an odd number, one player sits out each turn.
     """
     circle: list[int | None] = [*range(count), *([None] if count % 2 else [])]
     for _ in range(len(circle) - 1):
@@ -69,7 +69,7 @@ TOLD_EVERY = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How perftest measures: all sizes (``-a``), or the largest message for some seconds."""
+    """The settings of a perftest measurement: all sizes (``-a``), or the largest message for some seconds."""
 
     seconds: int | None
     both_ways: bool

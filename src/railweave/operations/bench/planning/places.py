@@ -29,10 +29,11 @@ MEMORY: dict[str, Memory] = {"NVIDIA": "cuda", "AMD": "rocm"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """A NIC. ``gpu``: the GPU beside it; None where it serves none. ``vendor``: of that GPU, or empty.
+    """A NIC, with its server and its GPU.
 
-    ``model``: of the NIC; ``messages_per_us``: what that takes in each direction, None where nobody knows. ``plane``: that
-    of its leaf; empty where there are no planes.
+    - ``gpu``: the GPU next to the NIC; None if the NIC serves no GPU. ``vendor``: the vendor of the GPU, or empty.
+    - ``model``: the model of the NIC. ``messages_per_us``: messages per microsecond in each direction; None if unknown.
+    - ``plane``: the plane of the NIC's leaf; empty if there are no planes.
     """
 
     server: Server
@@ -149,7 +150,7 @@ class Routed:
         return cls(network, plane, plane.routes())
 
     def kind(self, link: str) -> tuple[int, int, bool]:
-        """What makes a link faster or slower than another."""
+        """Return the properties that make a link faster or slower than another: speed, delay, and whether it is between sites."""
         found = self.kinds.get(link)
         if found is None:
             cable = self.network.cable(link)

@@ -122,7 +122,7 @@ def _hosts(planned: PlannedRun) -> tuple[str, ...]:
 
 
 def _settings(planned: PlannedRun) -> dict[str, str]:
-    """What reports and ``compare`` read: the planned run, the pair of NICs, the way between them."""
+    """Return the settings that reports and ``compare`` read: the planned run, the pair of NICs, the path between them."""
     test = planned.test
     found = {PLANNED: planned.name, "part": planned.part, "round": str(planned.round), "needs": planned.needs}
     found |= {"tolerance": f"{planned.tolerance:g}", "links": " ".join(planned.links)}
@@ -142,9 +142,9 @@ def _last(came: Came) -> Iterable[str]:
 def with_servers(
     environment: Environment, hosts: Iterable[str], surveyed: dict[str, dict[str, str]], checked: dict[str, object]
 ) -> Environment:
-    """What these servers have and what their checks said, with what holds for all runs.
+    """Return the environment of all runs, with what these servers have and what their checks reported.
 
-    A version that is the same everywhere is kept once; firmware is by server and device.
+    A version that is the same everywhere is kept once; firmware is kept by server and device.
     """
     versions, firmware = dict(environment.versions), dict(environment.firmware)
     names = list(hosts)
@@ -173,10 +173,12 @@ SURVEY_S = 30
 
 @dataclass(frozen=True)
 class Ways:
-    """How runs are carried out.
+    """Options for carrying out runs.
 
-    - ``launch``: of collectives; ``perftest``: the folder of perftest on servers, where it is not on their path.
-    - ``at_once``: runs at the same time, of those that may; ``timeout_s``: in the place of what the plan says.
+    - ``launch``: the launch of collectives.
+    - ``perftest``: the folder of perftest on servers; empty: perftest is on their path.
+    - ``at_once``: the number of runs at the same time, among those that may run together.
+    - ``timeout_s``: a timeout in seconds; None: the plan's.
     """
 
     launch: Launch
@@ -258,7 +260,7 @@ async def carried_out(
 
 
 async def _surveyed(runs: Sequence[PlannedRun], shells: Shells, ways: Ways) -> dict[str, dict[str, str]]:
-    """What each server of these runs has; nothing of one that does not answer."""
+    """Return what each server of these runs has; a server that does not answer has an empty dictionary."""
     programs = {run.test.program for run in runs if isinstance(run.test, Perftest)}
     program = min(programs, default="ib_write_bw")
     script = survey(f"{ways.perftest.rstrip('/')}/{program}" if ways.perftest else program)

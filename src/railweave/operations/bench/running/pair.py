@@ -82,9 +82,11 @@ LEFT = 30
 
 @dataclass(slots=True)
 class Came:
-    """What came of a run. ``text``: what was printed that has the result; ``more``: what else was, by the end of the file's name.
+    """The result of a run.
 
-    ``failures``: why it failed; empty where it did not. ``facts``: what was found out on servers.
+    - ``text``: the output that has the result; ``more``: all other output, by the end of its file's name.
+    - ``failures``: the reasons why the run failed; empty if the run did not fail.
+    - ``facts``: facts that were found out on servers.
     """
 
     text: str = ""
@@ -137,7 +139,7 @@ async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: floa
 
 
 def peer_of(test: Perftest) -> str:
-    """What the asking end calls the other one."""
+    """Return the name by which the asking end calls the other end."""
     return "127.0.0.1" if test.server.host == test.client.host else test.server.host
 
 
@@ -157,7 +159,7 @@ async def _did_not_listen(test: Perftest, listening: asyncio.Task[Said], came: C
 
 
 async def _ended(test: Perftest, listening: asyncio.Task[Said], came: Came) -> None:
-    """What the other end printed; one that does not end by itself is ended."""
+    """Add what the other end printed to the result, if that end ends in time; if not, the caller ends it."""
     done, _ = await asyncio.wait({listening}, timeout=0.5 if came.failures else END_S)
     if not done:
         return
@@ -175,7 +177,7 @@ async def _ended(test: Perftest, listening: asyncio.Task[Said], came: Came) -> N
 
 
 def _apart(text: str) -> tuple[str, list[str]]:
-    """What programs printed, and what the script itself said."""
+    """Return the output of programs, and the lines of the script itself."""
     lines = text.splitlines(keepends=True)
     own = [line.removeprefix(SAYS).strip() for line in lines if line.startswith(SAYS)]
     return "".join(line for line in lines if not line.startswith(SAYS)), own
@@ -189,7 +191,7 @@ def _found(came: Came, end: str, said: list[str]) -> None:
 
 
 def wrong(said: Said, limit_s: float) -> str:
-    """Why a script failed; empty where it did not."""
+    """Return the reason why a script failed; empty if it did not fail."""
     if said.lost:
         return said.lost
     if not said.status:
@@ -211,17 +213,18 @@ def wrong(said: Said, limit_s: float) -> str:
 Launcher = Literal["mpirun", "srun"]
 
 RANKS = "railweave host env"
-"""What starts each rank, before ``-- PROGRAM``: it sets what only a server knows, as ``mpirun.sh`` of a build folder has it."""
+"""The program that starts each rank, before ``-- PROGRAM``. It sets values that only a server knows, as in ``mpirun.sh``."""
 RANKS_START_S = 60
 """For MPI or Slurm to start ranks, beyond what the run may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How collectives are started.
+    """The launch of collectives.
 
-    - ``launcher``; ``on``: the server that it is started on; empty: this machine; None: the first server of the run.
-    - ``scripts``: text of ``mpirun.sh`` of the build folder, by server; ``ranks``: what starts each rank; ``folder``: where nccl-tests is.
+    - ``launcher``: the launcher; ``on``: the server where the launcher starts; empty: this machine; None: the first server of the run.
+    - ``scripts``: the text of ``mpirun.sh`` of the build folder, by server.
+    - ``ranks``: the program that starts each rank; ``folder``: the folder of nccl-tests.
     - ``options``: more words for ``srun``.
     """
 

@@ -1,7 +1,7 @@
-"""What is run on a server, as text for ``sh``: nothing is copied there, and nothing is left there.
+"""Scripts for servers, as text for ``sh``. Nothing is copied to a server, and nothing is left there.
 
-Each script ends what it started when its standard input ends, which it does however the connection ends: at Ctrl-C, when railweave is
-killed, when a cable is pulled and the server notices. Where the server does not notice, ``timeout`` ends it.
+Each script ends what it started when its standard input ends. The input ends however the connection ends: at Ctrl-C, when railweave is
+killed, or when a cable is pulled and the server notices. If the server does not notice, ``timeout`` ends the script.
 """
 
 from __future__ import annotations
@@ -147,5 +147,5 @@ exit 0
 
 
 def survey(program: str) -> str:
-    """What a server has: kernel, drivers, firmware of RDMA devices, versions of perftest, MPI, Slurm and NCCL."""
+    """Return the script that reports a server's kernel, drivers, RDMA firmware, and versions of perftest, MPI, Slurm and NCCL."""
     return SURVEY.format(devices=shlex.quote(DEVICES), perftest=shlex.quote(program))

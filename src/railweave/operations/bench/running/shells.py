@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from railweave.live.reach.target import Target
 
 AT_ONCE = 8
-"""Scripts on one connection: OpenSSH lets ten in (``MaxSessions``)."""
+"""Scripts on one connection: OpenSSH allows ten (MaxSessions)."""
 LOGINS = 16
 """Logins at the same time, of all servers."""
 KEPT = 384
@@ -36,7 +36,7 @@ HERE = ""
 
 
 class Source(Protocol):
-    """What bytes are read from."""
+    """A source of bytes."""
 
     async def readline(self) -> bytes:
         """The next line; empty at the end."""
@@ -45,7 +45,7 @@ class Source(Protocol):
 
 @dataclass(slots=True)
 class Said:
-    """What a script printed, its exit status, and how long it took. ``lost``: why it is not known how it ended."""
+    """The output of a script, its exit status, and its duration in seconds. ``lost``: why the script's end is unknown."""
 
     text: str = ""
     status: int | None = None
@@ -85,10 +85,10 @@ class Shells:
     _logins: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LOGINS))
 
     async def ran(self, where: str, script: str, limit_s: float, seen: Callable[[str], None] | None = None) -> Said:
-        """Run a script to its end, or until ``limit_s`` seconds are over. ``seen`` gets each line as it comes.
+        """Run a script to its end, or until ``limit_s`` seconds are over. ``seen`` gets each line as the script prints it.
 
-        What was printed before a connection was lost is kept. Raises ``ReachError`` where the server is not reached. Whoever cancels
-        it ends the script.
+        Output from before a connection was lost is kept. Raises ``ReachError`` if the server is not reached.
+        Cancelling the call ends the script.
         """
         said, parts, began = Said(), list[bytes](), monotonic()
         try:

@@ -57,7 +57,12 @@ def _named(run: PlannedRun, name: str) -> bool:
 
 @dataclass(frozen=True)
 class Carried:
-    """``chosen``: what there was to do; ``runs``: what came of it, as it is kept; ``commands``: of each run, what it is started by."""
+    """The runs that were carried out.
+
+    - ``chosen``: the runs that there were to do.
+    - ``runs``: the results, as they are kept.
+    - ``commands``: the name of each run, and the command that starts it.
+    """
 
     plan: str
     store: str
@@ -68,7 +73,7 @@ class Carried:
 
     @property
     def good(self) -> bool:
-        """Whether nothing failed."""
+        """Return whether nothing failed."""
         return not any(one.failures for one in self.runs)
 
     def to_json(self) -> dict[str, Any]:
@@ -94,7 +99,7 @@ class Carried:
         }
 
     def to_text(self) -> str:
-        """What failed, and what was left out, for people."""
+        """Return the runs that failed or were left out, as text for people."""
         lines: list[str] = []
         for one in self.runs:
             if one.failures:
@@ -118,7 +123,7 @@ def name_of(run: Run) -> str:
 
 
 def command(run: PlannedRun, launch: Launch, perftest: str = "") -> str:
-    """What a run is started by, for people; of perftest the asking end, with marks for what is found on its server."""
+    """Return the command that starts a run, for people; for perftest, that of the asking end, with marks for values from its server."""
     test = run.test
     if isinstance(test, Perftest):
         words = perftest_words(test, test.client.gpu, perftest)

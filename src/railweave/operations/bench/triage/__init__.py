@@ -1,1 +1,1 @@
-"""What is wrong with a run, from its output alone: what the Thor 2 guide's chapters 5 and 8.7.3 have a person look for."""
+"""The diagnosis of a run from its output only: faults that the Thor 2 guide's chapters 5 and 8.7.3 tell the operator to look for."""

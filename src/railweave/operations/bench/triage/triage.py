@@ -112,7 +112,7 @@ def affinity(case: Case) -> Iterator[Found]:
 
 
 def processors(text: str, *, mask: bool) -> int:
-    """How many processors a list (``0-3,8``), or a mask in hexadecimal (``ff,ffffffff``), names; 0 where it is neither."""
+    """Return the number of processors in a list (``0-3,8``) or a hexadecimal mask (``ff,ffffffff``); 0 if the text is neither."""
     groups = text.strip().split(",")
     if mask:
         return sum(int(one, 16).bit_count() for one in groups if re.fullmatch(r"[0-9a-fA-F]{1,8}", one))
@@ -362,7 +362,7 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Triaged:
-    """What was read of a text, and what is wrong with it, the worst first, causes before what they explain."""
+    """The values that were read from a text, and its faults: the worst first, and causes before what they explain."""
 
     read: Read
     diagnoses: tuple[Diagnosis, ...]

@@ -41,7 +41,7 @@ class Case:
         return self.read.log
 
     def found(self, line: int, what: str, where: str = "", *, fix: str | None = None) -> Found:
-        """What a rule found, with the line that shows it; ``where`` is a host, else the file."""
+        """Return the finding of a rule, with the line that shows it; ``where`` is a host, else the file."""
         return Found(where or self.file.rpartition("/")[2] or self.file, what, self.file, line, fix=fix)
 
 

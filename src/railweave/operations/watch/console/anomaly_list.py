@@ -1,4 +1,4 @@
-"""What is wrong: each cause with what it explains, its evidence, and the line of the fabric file that it goes against."""
+"""The list of anomalies: each cause with what it explains, its evidence, and the line of the fabric file that it contradicts."""
 
 from __future__ import annotations
 
@@ -141,5 +141,5 @@ def _over(over: Sequence[Anomaly]) -> str:
 
 
 def since(at: float) -> str:
-    """How long ago something was."""
+    """Return the time since ``at``, as text."""
     return ago(time() - at)

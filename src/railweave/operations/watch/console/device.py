@@ -142,7 +142,7 @@ def switch(console: Console, name: str, values: Values) -> Shown:
 
 
 def _messages(console: Console, name: str) -> list[str]:
-    """What the switch said by syslog last, where that is received."""
+    """Return the switch's last syslog messages; empty if syslog is not received."""
     syslog = console.watching.syslog
     if syslog is None:
         return []
@@ -168,7 +168,7 @@ NOT_KEPT = element(
 
 
 def _chart(name: str, ports: Iterable[Port]) -> str:
-    """What one port carried: the choice of port and time, and where the script draws it."""
+    """Return the chart of a port's traffic: the choice of port and time, and the place where the script draws the chart."""
     own = element("select", *(element("option", text(one.name)) for one in ports), id="chart-port")
     span = element("select", *(element("option", text(words), value=one) for one, words in SPANS), id="chart-span")
     choice = element(

@@ -37,7 +37,7 @@ def _static() -> dict[str, bytes]:
 
 
 STATIC = _static()
-"""What pages load, by its name below ``/static/``: the style of all pages of the package, and the console's own."""
+"""Files that pages load, by their names below ``/static/``: the style of all pages of the package, and the console's own."""
 _DIGEST = sha256(b"".join(STATIC.values())).hexdigest()[:12]
 
 
@@ -52,7 +52,7 @@ def kind(name: str) -> str:
 
 
 def around(console: Console) -> tuple[str, Live]:
-    """What stands under the heading of every page, and its live values: anomalies, devices that are up, how old the numbers are."""
+    """Return the text below the heading of every page, and its live values: anomalies, devices that are up, the age of the numbers."""
     values = Values()
     stands = console.watching.standing()
     parts = [

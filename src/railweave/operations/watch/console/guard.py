@@ -1,7 +1,8 @@
-"""Who may read what is served, and what browsers are told to keep to. Nothing can be changed through it: only GET is answered.
+"""Rules for who may read what is served, and the rules that browsers are told to follow. Readers can change nothing: only GET is answered.
 
-On loopback whoever is on the machine may read it; a name that leads there from elsewhere (DNS rebinding) is refused, for a page of another
-site could otherwise read it through its reader's browser. Beyond loopback there is a password (RFC 7617), or a proxy that has asked who it is.
+On loopback, anyone on the machine may read. A name that leads to loopback from elsewhere (DNS rebinding) is refused: otherwise a page of
+a different site could read the console through its reader's browser. Beyond loopback, readers need a password (RFC 7617), or a proxy that
+has identified them.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ ASK = {"WWW-Authenticate": 'Basic realm="railweave", charset="UTF-8"'}
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy that asks who somebody is: its address, and the header in which it says so."""
+    """A proxy that identifies readers: its address, and the header in which it names the reader."""
 
     address: str
     header: str
@@ -48,7 +49,7 @@ class Proxy:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Who may read. Without a password and a proxy, whoever reaches it by an address of loopback, or as ``localhost``."""
+    """The rules for readers. Without a password and a proxy, anyone may read who uses an address of loopback, or ``localhost``."""
 
     password: str | None = None
     proxy: Proxy | None = None
@@ -58,7 +59,7 @@ class Guard:
             raise ValueError("an empty password would let anybody in")
 
     def refusal(self, scope: Scope) -> PlainTextResponse | None:
-        """The answer to somebody who may not; None to others."""
+        """Return the answer to a reader without access; None for all others."""
         headers = dict(scope["headers"])
         if scope["method"] not in {"GET", "HEAD"}:
             return PlainTextResponse("nothing can be changed here\n", 405, {"Allow": "GET, HEAD"})
@@ -98,7 +99,7 @@ def guarded(inner: Any, guard: Guard) -> Any:  # noqa: ANN401 - ASGI application
 
 
 def _is_here(host: str) -> bool:
-    """Whether a ``Host`` is loopback: an address of it, or ``localhost`` (RFC 6761)."""
+    """Return whether a ``Host`` is loopback: a loopback address, or ``localhost`` (RFC 6761)."""
     name = host.rpartition(":")[0] if host.rpartition("]")[2].startswith(":") or host.count(":") == 1 else host
     if name.lower() == "localhost":
         return True
@@ -109,7 +110,7 @@ def _is_here(host: str) -> bool:
 
 
 def _by_proxy(scope: Scope, headers: dict[bytes, bytes], proxy: Proxy) -> bool:
-    """Whether a request comes from the proxy's own address and says who asked it."""
+    """Return whether a request comes from the proxy's own address and names its reader."""
     client = scope.get("client")
     if client is None or not headers.get(proxy.header.lower().encode("latin-1"), b"").strip():
         return False

@@ -1,4 +1,4 @@
-"""What the network carried over time, with deploys, benchmark jobs and anomalies on the same axis."""
+"""The traffic of the network over time, with deploys, benchmark jobs and anomalies on the same axis."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 
 WHOLE = "the whole network"
-"""What the device of these series is called in the store; no device has blanks in its name."""
+"""The device name of these series in the store; no device has blanks in its name."""
 MOST = 900
 """Points that are held in memory: a quarter of an hour at one a second."""
 TOTALS = {"paused": "pfc_received", "marks": "ecn_marked", "drops": "in_discards", "errors": "in_errors"}
 """Columns of which the sum over all ports is kept, and the metric that it is kept as."""
 CARRIED, BUSIEST = "out_octets", "queue_peak"
-"""What links of a path color carry (bytes/s), and the load of the busiest (0 to 1), are kept as these metrics."""
+"""The metrics that keep the traffic of a path color's links (bytes/s), and the load of the busiest link (0 to 1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Line:
 
 
 def _absent(one: Series) -> float | None:
-    """What a series is at a time that others have a number of: the store leaves out zeros of those by queue and priority."""
+    """Return the value of a series at a time when only other series have a number: the store leaves out zeros by queue and priority."""
     return 0.0 if METRICS[one.metric].sparse else None
 
 
@@ -174,7 +174,7 @@ def span_of(query: Mapping[str, str]) -> int:
 
 
 def chart_data(console: Console, span: int) -> dict[str, Any]:
-    """What the charts are drawn of, as JSON: ``times``, by chart its lines, and the events."""
+    """Return the data of the charts, as JSON: ``times``, the lines of each chart, and the events."""
     times, lines = console.past.lines(span)
     strokes = network_strokes(console.network)
     hues = {

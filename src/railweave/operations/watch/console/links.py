@@ -109,7 +109,7 @@ def _part(places: NDArray[np.intp], rows: NDArray[np.intp]) -> _Part:
 
 
 class _Reader:
-    """What one stream says of its ports."""
+    """The reader of the ports of one stream."""
 
     def __init__(self, stream: Stream, places: _Places, ports: Sequence[str]) -> None:
         self._stream, self._places = stream, places
@@ -257,11 +257,11 @@ class Links:
 
     @property
     def load(self) -> NDArray[np.float64]:
-        """How much of each cable's bandwidth is used, by the busier of its directions."""
+        """Return the used part of each cable's bandwidth, in the busier of its directions."""
         return np.fmax(self.up, self.down) / self.speed
 
     def of(self, group: Group, load: NDArray[np.float64] | None = None) -> Load | None:
-        """What a group carries; None where nothing of it is known. ``load`` is that of all cables, where it is at hand."""
+        """Return the load of a group; None if nothing is known of the group. ``load`` is that of all cables, if at hand."""
         own = (self.load if load is None else load)[group.places]
         known = np.flatnonzero(~np.isnan(own))
         if not len(known):

@@ -1,4 +1,4 @@
-"""What all pages of the console read: the network, what was last measured of it, and what is wrong with it."""
+"""The state that all pages of the console read: the network, its last measurements, and its anomalies."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Console:
     version: int = 0
     """Raised whenever something may have changed."""
     closed: bool = False
-    """Whether the watch is about to end."""
+    """True if the watch is about to end."""
 
     def __post_init__(self) -> None:
         self.network: Network = self.watching.validator.network
@@ -118,7 +118,7 @@ class Console:
             self._waiting.discard(event)
 
     def anomalies(self) -> list[Anomaly]:
-        """What is wrong now: causes first, the worst of them first."""
+        """Return the anomalies of now: causes first, the worst of them first."""
         return self.watching.anomalies.listed()
 
     def worst(self, listed: Sequence[Anomaly] | None = None) -> dict[str, str]:
@@ -135,7 +135,7 @@ class Console:
         return {device: severity for device, severity in found.items() if severity != "info"}
 
     def lately(self, name: str, read: Callable[[Console], Iterable[Any]]) -> list[Any]:
-        """What a function reads from files, no older than ``LATELY_S``."""
+        """Return what a function reads from files; the result is at most ``LATELY_S`` seconds old."""
         at, known = self._read.get(name, (0.0, []))
         if monotonic() - at > LATELY_S:
             known = list(read(self))

@@ -149,7 +149,7 @@ def _hop(console: Console, values: Values, number: int, share: LinkShare, cable:
 
 @dataclass(frozen=True, slots=True)
 class Shade:
-    """What a cell shows. ``kind`` says which cables of the leaf; ``column`` the number of their ports (empty: load)."""
+    """The quantity that a cell shows. ``kind`` names cables of the leaf; ``column`` is the number that their ports show (empty: load)."""
 
     label: str
     about: str
@@ -305,7 +305,7 @@ def topology(console: Console, values: Values) -> Shown:
 
 
 def _row(console: Console, values: Values, group: Group) -> str:
-    """What one path color carries."""
+    """Return the table row with the load of one path color."""
     load = console.links.of(group, console.load)
     name = console.past.colors.get((group.fabric, group.color), "none")
     if group.key.startswith("servers/"):
@@ -337,9 +337,9 @@ def _row(console: Console, values: Values, group: Group) -> str:
 
 
 def marks(console: Console) -> Live:
-    """What the script draws into the picture: the load of each link or bundle, and what is wrong at devices and links.
+    """Return what the script draws into the picture: the load of each link or bundle, and anomalies of devices and links.
 
-    A link is named by its place in the cabling only where links are drawn one by one, so that of a large network little travels.
+    A link is named by its place in the cabling only if links are drawn one by one, so little is sent for a large network.
     """
     found: Live = {}
     picture = console.picture

@@ -61,7 +61,7 @@ def clock(at: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """How long: ``4 s``, ``12 min``, ``3 h``, ``2 days``."""
+    """Return a duration as text: ``4 s``, ``12 min``, ``3 h``, ``2 days``."""
     for unit, length, least in (("days", 86400, 2 * 86400), ("h", 3600, 2 * 3600), ("min", 60, 120)):
         if seconds >= least:
             return f"{seconds // length:.0f} {unit}"
