@@ -54,7 +54,7 @@ _MOST_NAMED = 3
 
 
 def cabling(living: Living) -> Iterator[Seen]:
-    """What LLDP shows on every cabled port; a server that does not speak LLDP is no fault."""
+    """Yield what LLDP shows on every cabled port; a server that does not speak LLDP is no fault."""
     wanted: dict[End, Port | Nic] = {
         (one.device, one.name): one for each in living.expected.values() for one in each.cabled
     }
@@ -114,7 +114,7 @@ def _of_another(said: LldpNeighbor, one: Port | Nic) -> bool:
 
 
 def _unclear(wanted: dict[End, Port | Nic], heard: dict[End, LldpNeighbor]) -> Iterator[Seen]:
-    """The cables that nobody can tell from others, a finding for each device that hears such neighbors."""
+    """Yield a finding for each device that hears LLDP neighbors whose cables cannot be told from others."""
     devices: dict[str, list[End]] = {}
     for end in heard:
         devices.setdefault(end[0], []).append(end)

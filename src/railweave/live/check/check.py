@@ -51,7 +51,7 @@ HANDS = (
     identity.MODEL,
     identity.SERIAL,
 )
-"""Rules whose findings somebody has to walk for."""
+"""Rules whose findings require a technician at the device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,10 @@ class Task:
 
 
 def punch_list(network: Network, findings: Sequence[Finding]) -> list[Task]:
-    """What to do by hand, by rack, device and port. What follows from a cause is not listed: it goes away with it."""
+    """Return what to do by hand, by rack, device and port.
+
+    A finding that follows from a cause is not listed: it goes away with the cause.
+    """
     hands = {one.id for one in HANDS}
     devices = {one.name: place for place, one in enumerate((*network.switches, *network.servers))}
     ends = (end for cable in network.cables for end in (cable.a, cable.b))
@@ -103,9 +106,10 @@ UNKNOWN = Rule(
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check found. ``devices`` are those that should answer, ``answered`` those that did.
+    """The result of a check.
 
-    ``rules`` are the ids of the rules that were applied; ``since`` says whether counters were compared with an earlier capture.
+    ``devices`` are those that should answer, ``answered`` those that did. ``rules`` are the ids of the rules that were applied.
+    ``since`` says whether counters were compared with an earlier capture.
     """
 
     network: Network
@@ -117,12 +121,12 @@ class Checked:
 
     @property
     def good(self) -> bool:
-        """Whether no finding is an error."""
+        """True if no finding is an error."""
         return all(one.severity != "error" for one in self.findings)
 
     @property
     def tasks(self) -> list[Task]:
-        """What a technician has to do at racks and ports."""
+        """The tasks of a technician at racks and ports."""
         return punch_list(self.network, self.findings)
 
     def to_json(self) -> dict[str, object]:
@@ -220,7 +224,10 @@ def read(network: Network, capture: Capture, systems: Mapping[str, str] | None =
 
 
 def _said_something(state: DeviceState) -> bool:
-    """Whether any answer was understood: a capture of configurations alone says nothing of this kind."""
+    """Return whether any answer was understood.
+
+    A capture of configurations only has no answer of this kind.
+    """
     about = {"device", "system", "answered", "notes"}
     return bool(state.notes) or any(
         getattr(state, one.name) is not None for one in fields(state) if one.name not in about
@@ -228,7 +235,7 @@ def _said_something(state: DeviceState) -> bool:
 
 
 def _why(capture: Capture, device: str) -> str:
-    """Why a device has no state, as far as the capture tells."""
+    """Return why a device has no state, as far as the capture shows the reason."""
     asked = capture.meta.devices.get(device)
     if asked is not None:
         return asked.error or next((f"{name}: {why}" for name, why in asked.failed.items()), "")

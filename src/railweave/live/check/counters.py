@@ -193,11 +193,14 @@ COLORS = Rule(
 STATES = (STORM,)
 """Rules of these that one capture alone can tell."""
 ORDER = (DROPS, INPUT_DROPS, RESOURCE, STORM, PFC, SERVER, ECN, ERRORS, FLAPS, COLORS)
-"""What is mended first: marking later against PFC, and earlier against drops, would contradict each other."""
+"""The rules, in the order in which to fix their findings.
+
+The fixes contradict each other otherwise: against PFC, marking must be later; against drops, marking must be earlier.
+"""
 
 
 def counters(living: Living) -> Iterator[Seen]:
-    """What rose on every port since the earlier capture, in the order in which it is to be mended."""
+    """Yield what rose on every port since the earlier capture, in the order in which to fix it."""
     yield from sorted(_counters(living), key=lambda one: ORDER.index(one.rule))
 
 

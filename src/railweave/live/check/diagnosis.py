@@ -63,7 +63,10 @@ def adjacencies(living: Living) -> Iterator[Seen]:
 
 
 def _wrong(wanted: Adjacency, said: tuple[IsisAdjacency, ...], switches: dict[str, str]) -> str:
-    """What is wrong with the adjacency of an interface; empty where it is up at level 2, with the switch of the design."""
+    """Return what is wrong with the adjacency of an interface; empty if nothing is.
+
+    The adjacency must be up at level 2, with the switch of the design.
+    """
     here = [one for one in said if same_port(one.interface, wanted.interface) and one.level != _LEVEL_1]
     if not here:
         return "is not there"
@@ -87,10 +90,13 @@ PREFIXES = Rule(
 
 
 def prefixes(living: Living) -> Iterator[Seen]:
-    """Every established session that carries another number of prefixes than the design has.
+    """Yield a finding for every established session whose number of prefixes differs from the design.
 
-    A leaf that lacks a prefix is told of by everybody beyond it, too: the devices that receive all they should and send less, and those
-    that hold fewer than their neighbor says it sent, come first, then those that receive less from such a device, then the others.
+    If a leaf lacks a prefix, all devices beyond the leaf report this too. The order of the findings is therefore:
+
+    - devices that receive all they should and send less, and devices that hold fewer than their neighbor says it sent
+    - devices that receive less from such a device
+    - the other devices
     """
     sent = {
         (one.device, each.session.link)
@@ -137,7 +143,7 @@ def _established(wanted: list[Session], said: dict[str, BgpSession]) -> Iterator
 
 
 def _counts(found: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
-    """What is wrong with the counts of prefixes; and whether it is about those received."""
+    """Yield each difference in the number of prefixes, and whether the prefixes are those received."""
     families = [one for name, one in found.families.items() if name in {"ipv4", "ipv6"}]
     before_policy = all(one.received is not None for one in families)
     received = [one.received if before_policy else one.accepted for one in families]
@@ -152,7 +158,10 @@ def _counts(found: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
 
 
 def _sources(living: Living, sender: str, peering: Peering) -> frozenset[Part]:
-    """What the prefixes that a device sends rest on: itself, and its other sessions with the devices at their ends."""
+    """Return the parts that the prefixes sent by a device depend on.
+
+    These are the device, and its other sessions with the devices at their ends.
+    """
     others = living.expected.get(sender)
     found: set[Part] = {("device", sender), ("gateways", sender), carried(peering)}
     for one in others.sessions if others else ():
@@ -210,7 +219,10 @@ def diagnose(living: Living, line: Callable[[Keys], tuple[str, int]] = lambda _:
 
 
 def _once(seen: Iterable[Seen]) -> list[Seen]:
-    """What both ends of a link say, once: the end that is named first has it, and needs and breaks what either does."""
+    """Return the findings, with the findings of both ends of a link joined into one.
+
+    The joined finding is at the end that is named first. It needs and breaks what the finding of either end does.
+    """
     found: dict[object, Seen] = {}
     for one in seen:
         key = (one.rule.id, one.link) if one.link else len(found)

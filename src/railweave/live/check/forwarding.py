@@ -164,7 +164,10 @@ def _vrfs(one: Expected) -> dict[Prefix, str]:
 
 
 def _has_table(state: DeviceState, vrf: str, prefix: Prefix) -> bool:
-    """Whether the device gave the whole table that a prefix would be in, and it was read: what is not in it is not there."""
+    """Return whether the device gave the whole table of a prefix and the table was read.
+
+    A route that is absent from such a table does not exist on the device.
+    """
     return state.routes is not None and f"routes-{'ipv6' if ':' in prefix else 'ipv4'}@{vrf}" in state.answered
 
 
@@ -258,7 +261,7 @@ def _forwarding(device: Expected, state: DeviceState) -> Iterator[Seen]:
 
 
 def _way(living: Living, device: Expected, wanted: Route) -> frozenset[Part]:
-    """What a route rests on: the far leaf, and the sessions by which its prefixes come over the designed ports."""
+    """Return the parts that a route depends on: the far leaf, and the sessions that bring its prefixes over the designed ports."""
     needs: set[Part] = {("device", wanted.leaf), ("gateways", wanted.leaf)}
     near = {one.session.interface: one for one in device.sessions}
     for port in wanted.ports:
@@ -297,7 +300,10 @@ def _gateway(wanted: Gateway, state: DeviceState, *, used: bool) -> Iterator[See
 
 
 def _advertised(wanted: RouterAdvertisements, said: RouterAdvertising) -> list[str]:
-    """What is advertised otherwise than designed; fields in which a neighbor's own advertisement disagrees, where the device says so."""
+    """Return what is advertised otherwise than designed.
+
+    This includes the fields in which a neighbor's own advertisement disagrees, if the device reports them.
+    """
     fields = (
         ("an interval of {} s", said.interval_s, wanted.max_interval),
         ("a router lifetime of {} s", said.lifetime_s, wanted.router_lifetime),
@@ -338,7 +344,7 @@ def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Seen]:
 
 
 def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> list[str]:
-    """What is wrong with route targets, as ``64512:20001`` or with ``target:`` before it."""
+    """Return what is wrong with route targets, written as ``64512:20001`` or with ``target:`` before it."""
     names = sorted({one.removeprefix("target:") for one in should})
     if has is None or sorted(set(has)) == names:
         return []

@@ -1,4 +1,4 @@
-"""Which devices answered, whether they are those of the design, and their clocks and alarms."""
+"""Checks of which devices answered, whether they are those of the design, and of their clocks and alarms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from railweave.model.state.device_state import Note
 
 NOT_ASKED = "it was not asked"
-"""Why nothing is known of a device that whoever collected left out."""
+"""The reason that nothing is known of a device that the capture left out."""
 
 SILENT = Rule(
     "device-silent",
@@ -96,7 +96,7 @@ ALARM = Rule(
 
 
 def identity(living: Living) -> Iterator[Seen]:
-    """Who answered, and what each says of itself."""
+    """Yield findings about devices that did not answer, and about what each device reports about itself."""
     yield from _silent(living)
     for server, host in living.servers():
         if host.host_name and short(host.host_name) != short(server.device):

@@ -35,11 +35,14 @@ _MAC = re.compile(r"[0-9a-f]{2}([:.-]?[0-9a-f]{2}){5}")
 _NETDEV = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}")
 """Names of interfaces as Linux has them (``IFNAMSIZ``), without those that would need quoting."""
 _RDMA = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}")
-"""Names of RDMA devices (``IB_DEVICE_NAME_MAX``)."""
+"""Names of RDMA devices (IB_DEVICE_NAME_MAX of the kernel)."""
 
 
 def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> Iterable[Said]:
-    """What the leaf tells of the NIC on its port: by LLDP of the server or of the NIC itself, and by its neighbor cache."""
+    """Yield what the leaf reports about the NIC on its port.
+
+    The sources are LLDP of the server or of the NIC itself, and the leaf's neighbor cache.
+    """
     said = of_port(state.neighbors or {}, nic.leaf_port) or ()
     own = [one for one in said if one.system is not None and short(one.system) == short(server.name)]
     others = [one for one in said if one.system is not None and one not in own]
@@ -60,7 +63,10 @@ def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> I
 
 
 def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: list[str]) -> Iterable[Said]:
-    """What the server itself tells: the interface that hears the NIC's leaf and port, else that of the designed name, and its RDMA device."""
+    """Yield what the server itself reports about a NIC: its interface and RDMA device.
+
+    The interface is the one that hears the NIC's leaf and port, else the one with the designed name.
+    """
     interfaces = state.interfaces or {}
     heard = [name for name in interfaces if _hears(state, name, nic, ends)]
     if not heard and nic.netdev in interfaces and state.neighbors and nic.netdev in state.neighbors:
@@ -84,13 +90,16 @@ def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: lis
 
 
 def _hears(state: HostState, name: str, nic: Nic, ends: Ends) -> bool:
-    """Whether an interface of a server has the leaf and the port at its other end that the design gives the NIC."""
+    """Return whether an interface of a server is connected to the leaf and the port that the design gives the NIC."""
     heard = (state.neighbors or {}).get(name, ())
     return any(end_of(ends, one)[1] == (nic.leaf, nic.leaf_port) for one in heard if one.system is not None)
 
 
 def _of_another(server: Server, nic: Nic, name: str) -> bool:
-    """Whether a name is that of another NIC of the server: its cables may be in each other's ports."""
+    """Return whether a name is that of another NIC of the server.
+
+    If so, the cables of the two NICs may be in each other's ports.
+    """
     return any(name in {one.name, one.netdev} for one in server.nics if one.name != nic.name)
 
 
@@ -127,7 +136,7 @@ def _mac(said: str | None) -> str:
 
 
 _NONE = {"", "n/a", "none", "unknown"}
-"""What devices write where there is no module, or one that does not say."""
+"""Values that devices write if there is no module, or if the module does not report the value."""
 
 
 def modules(network: Network, states: Mapping[str, DeviceState]) -> Iterator[tuple[End, str, str]]:
@@ -185,7 +194,10 @@ class Learnt:
 
 
 def learnt(network: Network, states: Mapping[str, DeviceState], hosts: Mapping[str, HostState] | None = None) -> Learnt:
-    """What can be told without doubt: two devices that say otherwise of one NIC, or one MAC address at two NICs, are notes."""
+    """Return what states show without doubt; contradictions become notes.
+
+    A note is made if two devices disagree about a NIC, or if two NICs have the same MAC address.
+    """
     heard: dict[tuple[str, str, str], dict[str, str]] = {}
 
     def hear(device: str, interface: str, column: str, value: str, by: str) -> None:
@@ -223,7 +235,10 @@ def learnt(network: Network, states: Mapping[str, DeviceState], hosts: Mapping[s
 
 
 def _once(cells: dict[Key, dict[str, str]], notes: list[str]) -> dict[Key, dict[str, str]]:
-    """The cells without MAC addresses that were heard of several NICs, and without names that several NICs of one server would have."""
+    """Return the cells without values that belong to one NIC only but were reported for several.
+
+    These values are MAC addresses, and names that several NICs of one server would have. Each becomes a note.
+    """
     owners: dict[tuple[str, str], list[Key]] = {}
     for key, row in cells.items():
         for column, value in row.items():
@@ -282,11 +297,11 @@ class Filled:
 
     @property
     def differs(self) -> bool:
-        """Whether there is anything to write."""
+        """True if there is anything to write."""
         return bool(self.cells)
 
     def difference(self) -> list[str]:
-        """What changes in the file, as ``diff -u`` shows it."""
+        """Return the changes in the file, in the form of ``diff -u``."""
         sides = (self.before.splitlines(), self.after.splitlines())
         return list(difflib.unified_diff(*sides, str(self.file), str(self.file), lineterm="")) if self.differs else []
 
@@ -297,10 +312,13 @@ class Filled:
 
 
 def fill(fabric: Path, network: Network, capture: Capture) -> Filled:
-    """What a capture says beside the inventory of a fabric file. Nothing is written.
+    """Return the cells of a fabric file's inventory that a capture would fill or change; write nothing.
 
-    Raises ``InputError`` for a build folder, which has no inventory of its own, for a capture of a lab, whose hardware is none,
-    and for a capture that has nothing of the network.
+    Raises ``InputError`` for:
+
+    - a build folder, which has no inventory of its own
+    - a capture of a lab, which has no hardware
+    - a capture that has nothing of the network
     """
     if fabric.is_dir():
         fix = "name the fabric file; its inventory is beside it"

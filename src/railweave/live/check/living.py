@@ -1,4 +1,4 @@
-"""What checks of a running network look at, and what they see."""
+"""The state of a running network that checks look at, and what the checks see."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ if TYPE_CHECKING:
 
 Kind = Literal["device", "link", "session", "nic", "daemon", "gateways"]
 Part = tuple[Kind, str]
-"""A part of the network that something breaks or rests on: a device, a link by its name, the routing session of a link, a NIC,
-a daemon, the gateways of a leaf."""
+"""A part of the network that something breaks or depends on.
+
+Parts are a device, a link by its name, the routing session of a link, a NIC, a daemon, and the gateways of a leaf.
+"""
 
 
 @dataclass(frozen=True)
 class Living:
-    """What must hold and what was said, by device; ``before`` is what was said earlier, for counters.
+    """The expected and the reported state of each device; ``before`` is the state reported earlier, for counters.
 
-    A device that is expected and has no state did not answer: ``silent`` says why where that is known. ``unanswered`` are the
-    questions that a device was asked and did not answer, with the reason. Servers are expected where any of them was asked.
+    A device that is expected and has no state did not answer: ``silent`` says why, if the reason is known. ``unanswered`` are
+    the questions that a device was asked and did not answer, with the reason. Servers are expected if any server was asked.
     """
 
     network: Network
@@ -72,14 +74,14 @@ class Living:
         )
 
     def servers(self) -> Iterator[tuple[ExpectedHost, HostState]]:
-        """What must hold on each server that answered, beside what it said."""
+        """Yield the expected and the reported state of each server that answered."""
         for device, one in self.servers_expected.items():
             state = self.hosts.get(device)
             if state is not None:
                 yield one, state
 
     def pairs(self) -> Iterator[tuple[Expected, DeviceState]]:
-        """What must hold on each device that answered, beside what it said."""
+        """Yield the expected and the reported state of each device that answered."""
         for device, one in self.expected.items():
             state = self.states.get(device)
             if state is not None:
@@ -90,8 +92,9 @@ class Living:
 class Seen:
     """Something that is not as it must be.
 
-    ``breaks`` are the parts of the network that cannot work because of it, ``needs`` those that what is wrong here rests on:
-    what breaks a part explains what needs it. ``link`` makes one finding of what both ends say; ``because`` leads to the fabric file.
+    ``breaks`` are the parts of the network that cannot work because of this fault. ``needs`` are the parts that the faulty
+    thing depends on: a fault that breaks a part explains the faults that need the part. ``link`` joins what both ends report
+    into one finding. ``because`` leads to the fabric file.
     """
 
     rule: Rule

@@ -30,12 +30,12 @@ def without_unit(name: str) -> str:
 
 
 def same_port(said: str | None, designed: str) -> bool:
-    """Whether a device means the port that the design calls so."""
+    """Return whether the name that a device reports for a port is the designed name, with a logical unit or without."""
     return said is not None and (said == designed or without_unit(said) == designed)
 
 
 def of_port(table: Mapping[str, Value], name: str) -> Value | None:
-    """What a table by interface has of a port, by its name or by that of its logical unit."""
+    """Return the value for a port in a table by interface, found by the name of the port or of its logical unit."""
     found = table.get(name)
     return table.get(f"{name}.0") if found is None else found
 
@@ -232,7 +232,10 @@ def _running(port: Port, found: InterfaceState) -> Iterator[tuple[Rule, str]]:
 
 
 def _fits(mtu: int, port: Port) -> bool:
-    """Whether a device's own number is the designed MTU: with the Ethernet header or without; more is no harm where it switches."""
+    """Return whether the MTU that a device reports is the designed MTU, with the Ethernet header or without.
+
+    A larger MTU does no harm if the port switches.
+    """
     if port.switched:
         return mtu >= port.mtu - ETHERNET_HEADER
     wanted = (port.mtu, port.mtu - ETHERNET_HEADER)

@@ -286,7 +286,7 @@ def servers(living: Living) -> Iterator[Seen]:
 
 
 def losses(living: Living) -> Iterator[Seen]:
-    """What servers lost since the earlier capture."""
+    """Yield what servers lost since the earlier capture."""
     for wanted, now in living.servers():
         then = living.hosts_before.get(wanted.device)
         for nic in wanted.nics if then is not None else ():
@@ -369,7 +369,7 @@ def _designed(path: PathAddress) -> str:
 
 
 def _is(path: PathAddress, said: str) -> bool:
-    """Whether an address that a server has is that of a path."""
+    """Return whether an address that a server has is the address of a path."""
     try:
         address = ipaddress.ip_address(said)
     except ValueError:

@@ -136,7 +136,7 @@ def by_daemons(peer: str, device: str, kind: str) -> frozenset[Part]:
 
 
 def rests_on(peering: Peering, device: str) -> frozenset[Part]:
-    """What a session rests on: its link, and the devices and daemons at both ends."""
+    """Return the parts that a session depends on: its link, and the devices and daemons at both ends."""
     return link_and_ends(peering.link, device, peering.peer) | by_daemons(peering.peer, device, "bgp")
 
 
@@ -171,7 +171,10 @@ def bfd_as_designed(
     found: BfdSession | None,
     needs: frozenset[Part],
 ) -> Iterator[Seen]:
-    """What is wrong with the BFD session of a routing session or an adjacency; ``needs`` is what that rests on."""
+    """Yield what is wrong with the BFD session of a routing session or an adjacency.
+
+    ``needs`` are the parts that the routing session or the adjacency depends on.
+    """
     needs |= by_daemons(peering.peer, device, "bfd")
     what = f"BFD with {peering.peer}"
     if found is None or (found.state is not None and found.state != "up"):

@@ -1,4 +1,7 @@
-"""``access.yaml``: how devices are reached. No password stands in it, only where one is."""
+"""The file ``access.yaml``: how devices are reached.
+
+The file contains no password, only the place where a password is.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ class Ports(Model):
 
 
 def _reference(value: str | None) -> str | None:
-    """Refuse a secret that stands in the file itself."""
+    """Refuse a secret that is written in the file itself."""
     if value is not None and not value.startswith(("env:", "file:")):
         raise WrongValueError(
             "a password stands here", "write env:NAME or file:PATH, and change the password: this file showed it"
@@ -45,7 +48,7 @@ _WHERE = "`env:NAME` in the environment, `file:PATH` in a file that you alone ca
 
 
 class SnmpLogin(Model):
-    """How a device is asked by SNMP: version 2c by `community`, or version 3 by `user` with two passwords (SHA-256, AES-128)."""
+    """The SNMP login of a device: version 2c by `community`, or version 3 by `user` with two passwords (SHA-256, AES-128)."""
 
     community: str | None = Field(default=None, description=f"where the community of version 2c is: {_WHERE}")
     user: str | None = Field(default=None, min_length=1, max_length=32, description="user of version 3")
@@ -66,7 +69,7 @@ class SnmpLogin(Model):
 
 
 class Login(Model):
-    """How one kind of device is reached. A field that is left out is as in the section before it."""
+    """The login of one kind of device; a field that is left out has the value of the section before."""
 
     protocols: tuple[Literal["ssh", "netconf", "eapi", "restconf"], ...] | None = Field(
         default=None,
@@ -104,7 +107,7 @@ class Login(Model):
 
 
 class DeviceLogin(Login):
-    """How one device, or one jump host, is reached."""
+    """The login of one device, or of one jump host."""
 
     address: str | None = Field(
         default=None,
@@ -215,7 +218,10 @@ class AccessFile:
         return False
 
     def target(self, name: str, role: str, system: str, address: str, usual: tuple[Protocol, ...]) -> Target:
-        """How one device is reached; ``address`` and ``usual`` protocols hold where the file says nothing else."""
+        """Return how one device is reached.
+
+        ``address`` and the ``usual`` protocols apply unless the file says otherwise.
+        """
         own = self.access.devices.get(name, DeviceLogin())
         logins = [
             self.access.defaults,
@@ -284,7 +290,7 @@ def _with_jumps(way: Way) -> Iterator[Way]:
 
 
 def _missing(password: Password) -> ReachError | None:
-    """Why there is no such password; None where there is one."""
+    """Return the error of a password that cannot be read; None if the password exists."""
     try:
         password.value()
     except ReachError as error:

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of asking one device: ``failed`` are questions with the reason, ``error`` why it was not reached or was lost."""
+    """The outcome of asking one device.
+
+    ``failed`` has the questions that failed, with the reason. ``error`` says why the device was not reached or was lost.
+    """
 
     device: str
     system: str

@@ -94,14 +94,14 @@ class CaptureFolder:
 
 @dataclass(frozen=True)
 class Collected:
-    """What came of it: a row per device, in the order in which they were asked, and where the capture is."""
+    """The result of a collection: a row for each device, in the order in which devices were asked, and the folder of the capture."""
 
     folder: Path
     outcomes: tuple[Outcome, ...]
 
     @property
     def complete(self) -> bool:
-        """Whether every device answered all it was asked."""
+        """True if every device answered all its questions."""
         return all(one.status == "answered" for one in self.outcomes)
 
     def to_json(self) -> dict[str, object]:
@@ -110,7 +110,7 @@ class Collected:
 
 
 def row(one: Outcome) -> dict[str, Any]:
-    """What ``meta.json`` says of a device."""
+    """Return the entry for a device in ``meta.json``."""
     found: dict[str, Any] = {
         "system": one.system,
         "address": one.address,

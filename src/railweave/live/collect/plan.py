@@ -76,7 +76,7 @@ def plan(
 
 
 def questions(network: Network, config: DeviceConfig, *, tables: bool = False) -> Sequence[Question]:
-    """What one switch is asked; nothing where no reader knows its system."""
+    """Return the questions for one switch; none if no reader knows its system."""
     reader = system(config.nos).state
     return reader.questions(config, example_prefixes(network, config), tables=tables) if reader else ()
 

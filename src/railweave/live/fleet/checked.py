@@ -157,7 +157,7 @@ def odd(answers: Sequence[Answer], models: Mapping[str, str]) -> list[Odd]:
 
 
 def _plain(one: Verdict) -> str:
-    """What was seen, without what is said of the plan."""
+    """Return what was seen, without the part about the plan."""
     return one.seen.partition(" (")[0]
 
 
@@ -195,7 +195,7 @@ class Checked:
 
     @property
     def good(self) -> bool:
-        """Whether every server answered and nothing failed."""
+        """True if every server answered and nothing failed."""
         return not self.silent and not any(v.verdict == "failed" for one in self.answers for v in one.verdicts)
 
     def to_json(self) -> dict[str, Any]:
@@ -218,7 +218,10 @@ class Checked:
         }
 
     def to_text(self) -> str:
-        """A matrix of servers and subjects, then each failure once with where it is, what it shares, and what mends it."""
+        """Return a matrix of servers and subjects, then each failure once.
+
+        A failure shows where it is, what these places share, and how to fix it.
+        """
         lines = [*_matrix(self), ""]
         for one in self.findings():
             names = ", ".join(one.where[:6]) + (f" and {len(one.where) - 6} more" if len(one.where) > 6 else "")
@@ -269,7 +272,7 @@ class Checked:
 
     @cached_property
     def _verdicts(self) -> dict[tuple[str, str], Counter[str]]:
-        """How often each verdict was given, by server and subject."""
+        """The number of times that each verdict was given, by server and subject."""
         found: dict[tuple[str, str], Counter[str]] = {}
         for answer in self.answers:
             for one in answer.verdicts:

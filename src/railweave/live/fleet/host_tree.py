@@ -33,7 +33,7 @@ class HostTree:
     disruptions: tuple[Disruption, ...] = _DISRUPTIONS
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """What brings the server to it."""
+        """Return the commands that bring the server to this tree."""
         return [f"railweave host apply --host-file {FILE}"] if steps else []
 
     def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
@@ -54,7 +54,10 @@ def _without(text: str) -> str:
 
 
 def only_environment(one: str, other: str) -> bool:
-    """Whether two texts differ in the environment of jobs alone, or not at all: nothing of that is in a kernel, and a job may set it itself."""
+    """Return whether two texts differ only in the environment of jobs, or not at all.
+
+    The kernel has nothing of the environment, and a job may set the environment itself.
+    """
     kept, changed = (
         {name: value for name, value in cast("dict[str, Any]", json.loads(text)).items() if name != "job"}
         for text in (one, other)
@@ -99,7 +102,7 @@ def _of(key: str, value: Any) -> Iterator[Node]:  # noqa: ANN401 - JSON
 
 
 def _words(item: dict[str, Any]) -> str:
-    """What a route, a rule or an address says, in one line."""
+    """Return the content of a route, a rule or an address as one line."""
     return " ".join(f"{name} {_word(one)}" for name, one in item.items() if not isinstance(one, list | dict))
 
 

@@ -34,7 +34,7 @@ class Common:
 
 
 def parts(probe: Probe) -> list[str]:
-    """What a probe crosses, as it is named to people; larger things first."""
+    """Return the names of the parts that a probe crosses, for people; larger parts first."""
     color = probe.color and f"color {probe.color}"
     ends = ((probe.server, probe.nic, probe.leaf), (probe.peer, probe.peer_nic, probe.peer_leaf))
     spine = probe.spines[0] if probe.pinned and probe.spines else ""
@@ -95,7 +95,7 @@ MEANINGS = {
     "refused": "the server cannot send from this address",
     "rdma": "RDMA writes are lost",
 }
-"""What came of a probe, in words: those of ``railweave.host.probing``, and ``rdma``."""
+"""The meaning of each outcome of a probe: the outcomes of ``railweave.host.probing``, and ``rdma``."""
 
 SHOWN = 6
 """Probes that a group of failures names before it only counts."""
@@ -103,7 +103,10 @@ SHOWN = 6
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a probe. ``by``: the address of whoever sent an error message about it; ``ms``: the round trip."""
+    """The result of a probe.
+
+    ``by`` is the address of the device that sent an error message about the probe. ``ms`` is the round trip in milliseconds.
+    """
 
     probe: Probe
     outcome: str
@@ -122,7 +125,7 @@ class Meshed:
     common: tuple[Common, ...]
     servers: tuple[str, ...]
     rdma: str = ""
-    """Which servers tried RDMA too, or why not, as a sentence."""
+    """A sentence with the servers that tried RDMA too, or with the reason why not."""
 
     @property
     def failed(self) -> list[Result]:
@@ -136,7 +139,7 @@ class Meshed:
 
     @property
     def good(self) -> bool:
-        """Whether every server answered and every probe came back whole."""
+        """True if every server answered and every probe came back whole."""
         return not (self.silent or self.failed or self.untried)
 
     @property
@@ -145,7 +148,7 @@ class Meshed:
         return list(dict.fromkeys(map(self._column, (one.probe for one in self.results))))
 
     def cell(self, server: str, column: str) -> tuple[str, str]:
-        """What came of a server's probes of a color: a text, and the verdict behind it."""
+        """Return the result of a server's probes of a color: a text, and the verdict behind the text."""
         here = self._counts.get((server, column), Counter())
         every, untried = here.total(), here[NOT_TRIED]
         if bad := every - untried - here[OK]:
@@ -156,7 +159,7 @@ class Meshed:
 
     @cached_property
     def _counts(self) -> dict[tuple[str, str], Counter[str]]:
-        """How many probes came to what, by server and column."""
+        """The number of probes with each outcome, by server and column."""
         found: dict[tuple[str, str], Counter[str]] = {}
         for one in self.results:
             found.setdefault((one.probe.server, self._column(one.probe)), Counter())[one.outcome] += 1

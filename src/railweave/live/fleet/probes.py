@@ -1,7 +1,8 @@
-"""Which probes show that a network carries what it should: a few from each NIC that together cross every leaf, spine and path color.
+"""Probes that show that a network carries what it should.
 
-A pure function of the design. A probe goes from the address that a NIC has for a path color to the address that its peer has for the same
-color, so that the design pins its path there and back.
+There are a few from each NIC, which together cross every leaf, spine and path color. The probes are a pure function of the
+design. A probe goes from the address that a NIC has for a path color to the address that its peer has for the same color,
+so that the design pins its path there and back.
 """
 
 from __future__ import annotations
@@ -202,7 +203,7 @@ class Ways:
     )
 
     def joined(self, leaf: str, other: str, color: int | None) -> bool:
-        """Whether links of the color lead from one leaf to the other."""
+        """Return whether links of the color lead from one leaf to the other."""
         return self._between(leaf, other, color) is not None
 
     def between(self, leaf: str, other: str, color: int | None) -> tuple[tuple[str, ...], bool]:

@@ -47,7 +47,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What came of a pair: what the program printed, or why it did not."""
+    """The result of a pair: what the program printed, or why it printed nothing."""
 
     pair: Pair
     text: str = ""
@@ -197,7 +197,10 @@ def _path(
 
 
 def _address(text: object) -> str:
-    """The address of a GID: one of IPv4 stands in it mapped (RFC 4291, section 2.5.5.2)."""
+    """Return the address of a GID.
+
+    A GID contains an IPv4 address in its mapped form (RFC 4291, section 2.5.5.2).
+    """
     found = ip_address(str(text))
     mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
     return str(mapped or found)

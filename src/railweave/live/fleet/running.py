@@ -32,7 +32,7 @@ _FOLDER = "\0"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check said of one thing on one server (docs/checks.md)."""
+    """The verdict of a check on one thing on one server (docs/checks.md)."""
 
     check: str
     of: str
@@ -45,7 +45,7 @@ class Verdict:
 
 @dataclass(slots=True)
 class Answer:
-    """What came of one server: its verdicts, or why there are none; ``seconds`` of the whole."""
+    """The answer of one server: its verdicts, or why there are none; ``seconds`` is the time for the whole."""
 
     server: str
     address: str
@@ -66,7 +66,7 @@ class Task:
 
 @dataclass(slots=True)
 class Reply:
-    """What a server printed, or why it did not; ``seconds`` of the whole."""
+    """The reply of a server: what it printed, or why it printed nothing; ``seconds`` is the time for the whole."""
 
     server: str
     address: str
@@ -169,7 +169,10 @@ async def _one(target: Target, files: Mapping[str, bytes], words: Sequence[str],
 async def _ran(
     connection: asyncssh.SSHClientConnection, files: Mapping[str, bytes], words: Sequence[str], *, sudo: bool
 ) -> str:
-    """What the program prints. Raises ``ReachError`` where it cannot be run."""
+    """Return what the program prints.
+
+    Raises ``ReachError`` if the program cannot be run.
+    """
     folder = (await _run(connection, "mktemp -d -t railweave.XXXXXXXXXX")).strip()
     try:
         async with connection.start_sftp_client() as there:

@@ -1,10 +1,11 @@
-"""How a server is changed: ``railweave host apply`` of another ``host.json``, behind the verbs by which switches are changed.
+"""Changes of a server: ``railweave host apply`` of another ``host.json``, behind the verbs by which switches are changed.
 
-What a server runs is its installed ``host.json`` and, where the kernel has something else, what is not in place. The program travels
-as its zipapp, so that nothing need be installed. The way back is armed on the server first: a timer that applies the ``host.json`` of
-before, or takes everything back where there was none. The new file is installed when the change is kept, so that a
-restart before that goes back too. A kill in the middle of ``host apply`` is mended by its own journal: whatever it has left, the next
-apply or undo ends.
+A server runs its installed ``host.json`` and, if the kernel has something else, also what is not in place. The program
+travels as its zipapp, so that nothing need be installed.
+
+The way back is armed on the server first. It is a timer that applies the former ``host.json``, or takes everything back if
+there was none. The new file is installed when the change is kept, so that a restart before that goes back too. If
+``host apply`` is killed in the middle, its own journal fixes this: the next apply or undo ends whatever it has left.
 """
 
 from __future__ import annotations

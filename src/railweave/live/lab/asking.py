@@ -60,9 +60,10 @@ def ask(
 
 
 def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
-    """What opens a connection to a device of a lab, for ``collect``.
+    """Return the function that opens a connection to a device of a lab, for ``collect``.
 
-    ``vtysh`` runs where the router's daemons do, other commands in the device's namespace; ``lldpcli`` is that of its own lldpd.
+    ``vtysh`` runs where the router's daemons run; other commands run in the device's namespace. ``lldpcli`` is that of the
+    device's own lldpd.
     """
     place = lab.place
 
@@ -80,7 +81,10 @@ def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
 
 
 def changer(lab: Running) -> Callable[[Target, Protocol], Awaitable[Session]]:
-    """What opens a session that may change a router or a server of a lab: commands on the machine that it would be."""
+    """Return the function that opens a session that may change a router or a server of a lab.
+
+    The session runs commands on the machine that the device would be.
+    """
 
     async def opened(target: Target, protocol: Protocol) -> Session:
         if protocol != "ssh":
@@ -98,7 +102,10 @@ def _namespace(lab: Running, device: str) -> list[str]:
 
 
 def _machine(lab: Running, router: str) -> list[str]:
-    """What runs a command where a router's daemons are: their files, their network. Raises ``ReachError`` where none runs."""
+    """Return the words that run a command where a router's daemons run: with their files and their network.
+
+    Raises ``ReachError`` if no daemon runs.
+    """
     pid = next((found for one in ("zebra", "bgpd") if (found := daemon_pid(lab.place, router, one))), None)
     if pid is None:
         raise ReachError("unreachable", f"no daemon of {router} runs")

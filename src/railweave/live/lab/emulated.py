@@ -25,7 +25,10 @@ _ROUTING = ("interfaces", "gateways", "bgp", "isis", "ospf", "overlay", "vrfs", 
 
 
 def emulated(network: Network, running: Mapping[str, DeviceConfig]) -> tuple[dict[str, DeviceConfig], list[str]]:
-    """What the lab runs for each switch, and a sentence for each difference that could not be carried over."""
+    """Return the configurations that the lab runs, by switch, and the differences that could not be carried over.
+
+    There is a sentence for each of these differences.
+    """
     made: dict[str, DeviceConfig] = {}
     said: list[str] = []
     for switch in network.switches:

@@ -114,7 +114,7 @@ def apply_tables(lab: Running) -> None:
 
 
 def differences(lab: Running, name: str) -> tuple[list[str], list[str]]:
-    """Planned entries of a server's tables and rules that are missing, and entries of planned tables that nobody planned."""
+    """Return the missing planned entries of a server's tables and rules, and the unplanned entries of planned tables."""
     plan = _plan(lab, name)
     try:
         with entered(namespace(lab.place.lab, name)):

@@ -73,10 +73,13 @@ class Size:
 
 
 def size_of(network: Network) -> Size:
-    """The lab of a network.
+    """Return the size of the lab of a network.
 
-    Prefixes are those of servers. Each switch is taken to have a route for every prefix of the switches that it is joined
-    with; a leaf to receive all of them on each of its uplinks; a switch above to receive from one below what is below it.
+    Prefixes are those of servers. The size assumes that:
+
+    - each switch has a route for every prefix of the switches that it is joined with
+    - a leaf receives all these prefixes on each of its uplinks
+    - a switch above receives from a switch below the prefixes that are below the latter
     """
     routers, servers = len(network.switches), len(network.servers)
     vrfs = sum(len({one.tenant for one in network.segments_of(leaf.name)} - {""}) for leaf in network.switches)
@@ -129,7 +132,10 @@ def check_fits(plan: Plan, whole: Network | None = None, has: Machine | None = N
 
 
 def what_is_missing(size: Size, machine: Machine) -> str:
-    """What a machine has too little of for a lab, as a sentence with the way out if there is one; empty where the lab fits."""
+    """Return what a machine has too little of for a lab, as a sentence; empty if the lab fits.
+
+    The sentence has the way out, if there is one.
+    """
     takes = f"{counted(size.routers, 'router')} and {counted(size.servers, 'server')} would take about"
     if size.memory_kb > machine.memory_kb:
         return f"{takes} {size.memory_kb / 1e6:.1f} GB, and {machine.memory_kb / 1e6:.1f} GB are free"
@@ -176,7 +182,10 @@ ADDRESSES_S = 60
 
 @dataclass(frozen=True)
 class Up:
-    """What bringing a lab up came to. ``unsettled``: what the routers still forward otherwise than ``routes`` has it."""
+    """The result of bringing a lab up.
+
+    ``unsettled`` is what the routers still forward otherwise than ``routes`` says.
+    """
 
     record: Record
     routers: int
@@ -207,12 +216,16 @@ def up(
     progress: Callable[[str], None] = lambda _: None,
     announce: Callable[[str], None] = lambda _: None,
 ) -> Up:
-    """Bring up the lab of a network, or of a slice of it; wholly, or not at all. What is absent by ``status:`` is left out.
+    """Bring up the lab of a network, or of a slice of the network; wholly, or not at all.
 
-    ``configs`` replaces the configurations of the network's switches; ``room_for`` is a larger network, of which all machines and cables are
-    there from the beginning, its further switches with a name and no more; ``announce`` is told what is fetched from elsewhere,
-    and should say so to the user, whatever is done about progress. Raises ``LabError`` where this machine cannot, or where the
-    lab is there already.
+    Devices and links that are absent by ``status:`` are left out.
+
+    - ``configs`` replaces the configurations of the network's switches.
+    - ``room_for`` is a larger network. All its machines and cables exist from the beginning; its further switches have only a
+      name.
+    - ``announce`` is told what is fetched from elsewhere, and should report this to the user, whatever is done about progress.
+
+    Raises ``LabError`` if this machine cannot run the lab, or if the lab exists already.
     """
     need_root("up", fabric)
     lab = names.lab_id(fabric)
@@ -296,7 +309,10 @@ def _make(lab: Running, machines: Running, record: Record, progress: Callable[[s
 
 @dataclass(frozen=True)
 class Down:
-    """What was taken away. ``strangers``: processes of others that keep a namespace's inside alive."""
+    """The parts of a lab that were removed.
+
+    ``strangers`` are processes of others that keep the inside of a namespace alive.
+    """
 
     processes: int
     namespaces: int

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from railweave.live.lab.state import Place
 
 INTERVAL_S = 5
-"""How often each port is announced. lldpd also does so at once where a port comes up, and forgets who was on a port that goes down."""
+"""Seconds between two announcements of a port.
+
+lldpd also announces a port as soon as the port comes up, and forgets the neighbor of a port that goes down.
+"""
 
 DAEMON = Path("usr/sbin/lldpd")
 
@@ -51,7 +54,10 @@ exec "$(dirname "$0")/lldpcli" "$@" show neighbors details
 
 
 def missing(frr: Frr, suite: str) -> str:
-    """Why there is no LLDP with this root folder, of a suite of Debian, and what to do; empty where there is."""
+    """Return why this root folder has no LLDP, and what to do; empty if it has LLDP.
+
+    ``suite`` is the suite of Debian of the root folder.
+    """
     if (frr.root / DAEMON).exists():
         return ""
     how = "apt-get install -y lldpd" if frr.root == Path("/") else f"bash {BUILD} {frr.root} {suite}"
@@ -88,7 +94,10 @@ def commands(place: Place, device: str) -> Path:
 
 
 def configure(place: Place, plan: Plan, device: str) -> None:
-    """Tell a device's lldpd again what its ports are called, after some of them were made anew. Raises ``LabError``."""
+    """Tell a device's lldpd again the names of its ports, after some of the ports were rebuilt.
+
+    Raises ``LabError`` if ``lldpcli`` fails.
+    """
     words = [str(commands(place, device) / "lldpcli")]
     lines = "\n".join(_lines(plan, device)) + "\n"
     done = subprocess.run(words, input=lines, capture_output=True, text=True, check=False)  # noqa: S603

@@ -110,7 +110,7 @@ def listen(lab: Running, only: Sequence[str] = ()) -> Path:
 
 
 def close(place: Place) -> None:
-    """Let nobody in any more, and end who is: the devices go on."""
+    """Accept no more logins, and end those that are open; the devices go on."""
     try:
         first = int((_folder(place) / "pid").read_text(encoding="ascii"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What a lab is called on its machine, so that it meets neither the host's names nor another lab's."""
+"""Names of a lab on its machine, which conflict neither with the host's names nor with another lab's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MARK = "RAILWEAVE_LAB"
 
 
 NAME = re.compile(r"rw[0-9a-f]{8}")
-"""How labs are called."""
+"""The form of a lab's name."""
 
 
 def lab_id(fabric: Path) -> str:

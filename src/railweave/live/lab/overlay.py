@@ -1,4 +1,4 @@
-"""What the lab has instead of the design: timers of seconds, so that detection and return can be waited for."""
+"""Settings of the lab that replace the design's: timers of seconds, so that detection and return can be waited for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ MOST_FAST_ENDS = 256
 """Ends of BFD sessions at the lab's interval: half a processor's time at 100 ms (128 ends take a quarter, measured)."""
 
 SLOWER = 3
-"""How much slower BFD of EVPN sessions is than that of links, as in the design: the underlay is given time to switch."""
+"""The factor by which BFD of EVPN sessions is slower than BFD of links, as in the design.
+
+This gives the underlay time to switch.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Overlay:
         return asdict(self)
 
     def sentence(self) -> str:
-        """What it does, for people."""
+        """Return a sentence about the effect of the overlay, for people."""
         return (
             f"BFD {self.bfd_interval_ms} ms x {self.bfd_multiplier}; router advertisements every {self.ra_interval_s} s, "
             f"router {self.ra_router_lifetime_s} s, prefixes preferred {self.ra_preferred_lifetime_s} s and valid "

@@ -1,4 +1,4 @@
-"""What a lab is made of: the devices' configurations with the lab's timers, and the cables between their interfaces."""
+"""The contents of a lab: the devices' configurations with the lab's timers, and the cables between their interfaces."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Plan:
     wires: tuple[Wire, ...]
 
     def control_plane(self) -> ControlPlane:
-        """What these routers should settle on."""
+        """Return the state that these routers should settle on."""
         return ControlPlane(self.configs.values())
 
     def protocols(self) -> frozenset[str]:

@@ -27,7 +27,10 @@ PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True)
 class Machine:
-    """What a machine has left: memory, kB; files that a process may have open; processes and threads that may still start."""
+    """The resources that a machine has left.
+
+    These are memory in kB, files that a process may have open, and processes and threads that may still start.
+    """
 
     memory_kb: int
     files: int
@@ -35,7 +38,7 @@ class Machine:
 
 
 def machine() -> Machine:
-    """What this machine has now, or this process's control group where that has less (cgroups(7))."""
+    """Return what this machine has left now, or what this process's control group has left if that is less (cgroups(7))."""
     memory = next(
         int(line.split()[1])
         for line in (PROC / "meminfo").read_text(encoding="ascii").splitlines()
@@ -55,9 +58,10 @@ _USED = {"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_
 
 
 def _left(controller: str, second: str, first: str) -> Iterator[int]:
-    """What this process's control groups leave it of something; none where there is no limit.
+    """Yield what this process's control groups leave of a resource; nothing if there is no limit.
 
-    ``second`` and ``first`` are the limit's file in version 2 and version 1 of control groups. Of version 2 every group above counts too.
+    ``second`` and ``first`` are the limit's file in version 2 and version 1 of control groups. In version 2, every group above
+    counts too.
     """
     for line in (PROC / "self/cgroup").read_text(encoding="utf-8").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -116,7 +120,7 @@ class Running:
 
     @cached_property
     def control_plane(self) -> ControlPlane:
-        """What the routers should settle on."""
+        """The state that the routers should settle on."""
         return self.plan.control_plane()
 
     def kernel(self, device: str) -> Netlink:

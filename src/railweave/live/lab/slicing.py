@@ -22,9 +22,10 @@ HOW = "write --slice rails=1-2,spines=4,servers=1-8: a number N stands for the f
 
 @dataclass(frozen=True)
 class Slice:
-    """Which part. A range is first and last, counted from 1; a word that is absent takes all.
+    """The part of a network that a slice takes.
 
-    Rails are taken by number; stripes, spines (of each fabric, or of each plane or pod) and servers (of those on the rails and stripes taken) by order.
+    A range has its first and last number, counted from 1; a word that is absent takes all. Rails are taken by number. By order
+    are taken stripes, spines (of each fabric, or of each plane or pod) and servers (of those on the rails and stripes taken).
     """
 
     ranges: dict[str, tuple[int, int]]

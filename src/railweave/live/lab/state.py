@@ -1,4 +1,4 @@
-"""What belongs to a lab, written down before it is made, so that a lab that was never finished can be taken down."""
+"""The things that belong to a lab, recorded before they are made, so that a lab that was never finished can be taken down."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Record:
-    """What a lab is: ``lab.json``. ``slice`` is as it was given; ``stage`` says how far bringing it up came."""
+    """The record of a lab: ``lab.json``.
+
+    ``slice`` is the slice as the user gave it. ``stage`` says how far bringing the lab up came.
+    """
 
     lab: str
     fabric: str
@@ -66,7 +69,7 @@ class Place:
         return self.folder / "design.json"
 
     def router(self, name: str) -> Path:
-        """What a router's daemons write: /etc/frr, /run/frr and so on, as they see them."""
+        """Return the folder of what a router's daemons write: /etc/frr, /run/frr and so on, as the daemons see them."""
         return self.folder / "routers" / name
 
     def host(self, name: str) -> Path:
@@ -74,7 +77,7 @@ class Place:
         return self.folder / "hosts" / name
 
     def lldp(self, name: str) -> Path:
-        """What the lldpd of a switch or server reads and writes."""
+        """Return the folder of what the lldpd of a switch or server reads and writes."""
         return self.folder / "lldp" / name
 
 
@@ -92,7 +95,10 @@ def write(place: Place, record: Record, network: Network | None = None) -> None:
 
 
 def read(place: Place) -> Record | None:
-    """What a lab is; None where there is none. Raises ``LabError`` where it is damaged."""
+    """Return the record of a lab; None if there is no lab.
+
+    Raises ``LabError`` if the record is damaged or of another version of railweave.
+    """
     try:
         value: dict[str, Any] = read_json(place.record)
         if value.pop("schema") != SCHEMA:

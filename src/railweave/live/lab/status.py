@@ -1,4 +1,4 @@
-"""What is there of the labs on this machine, and a lab's assertions as JUnit."""
+"""The status of the labs on this machine, and a lab's assertions as JUnit."""
 
 from __future__ import annotations
 

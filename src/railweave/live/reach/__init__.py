@@ -1,1 +1,4 @@
-"""How a device is asked: SSH, NETCONF, eAPI, RESTCONF, a command inside a lab's namespace. Nothing here can change a device."""
+"""Protocols for asking a device: SSH, NETCONF, eAPI, RESTCONF, a command inside a lab's namespace.
+
+Nothing here can change a device.
+"""

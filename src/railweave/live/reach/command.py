@@ -21,9 +21,9 @@ ENDING_S = 5.0
 
 
 async def ended(process: asyncio.subprocess.Process) -> None:
-    """Wait for the end of a program that was killed: asyncio tells of it only when its pipes are at their end, or closed.
+    """Wait for the end of a program that was killed.
 
-    Nobody else may read them.
+    asyncio reports the end only when the program's pipes are at their end, or closed. Nothing else may read the pipes.
     """
     try:
         async with asyncio.timeout(ENDING_S):
@@ -43,7 +43,10 @@ class Command:
         self._limit = limit
 
     async def ask(self, question: Question) -> str:
-        """What a command prints. Raises ``ReachError``."""
+        """Return what a command prints.
+
+        Raises ``ReachError`` if the command is refused or is not known to read only.
+        """
         words = question.asked.get("ssh", "")
         if not reads_only("ssh", words):
             raise ReachError("not asked", f"`{words}` is not known to read only")

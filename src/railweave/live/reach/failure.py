@@ -1,4 +1,4 @@
-"""What can go wrong between here and a device, and the texts by which a device refuses a question."""
+"""The failures between here and a device, and the texts by which a device refuses a question."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ReachError(RailweaveError):
 
     @property
     def again(self) -> bool:
-        """Whether asking once more may help."""
+        """True if asking again may help."""
         return self.kind in _AGAIN
 
 
@@ -50,18 +50,21 @@ def cause(error: BaseException) -> str:
 
 
 def told(text: str) -> str:
-    """What a device or a library says, as one line without the values of secrets."""
+    """Return what a device or a library says, as one line without the values of secrets."""
     return CONTROL.sub("?", hidden(" ".join(text.split())))[:300]
 
 
 def complaint(answer: str) -> str | None:
-    """What a device says in the place of an answer; None of an answer."""
+    """Return what a device says in place of an answer; None if the text is an answer."""
     found = _COMPLAINT.match(answer[:2000])
     return told(found[0]) if found else None
 
 
 def printed(words: str, status: int, answer: str, wrong: str) -> str:
-    """What a command printed, from its exit status, output and errors. Raises ``ReachError`` where that is a refusal."""
+    """Return what a command printed, from its exit status, output and errors.
+
+    Raises ``ReachError`` if the output is a refusal.
+    """
     refused = complaint(answer) or (complaint(wrong) if status else None)
     # vtysh says of a daemon that is not running nothing but an error, and ends as if all were well.
     if refused or ((status or wrong.strip()) and not answer.strip()):

@@ -1,8 +1,9 @@
 """Messages of gNMI, as classes that protobuf makes of the field numbers below (gNMI specification 0.10, `gnmi.proto`).
 
-What is only sent has its full form. What is received a hundred thousand times in ten seconds has a second one, in which the path
-and the value of an update stay bytes: on the wire a message inside another is its bytes with their length, so both forms read the same.
-A path is then looked up as it came, without a Python object for each of its elements, and decoded once.
+Messages that are only sent have their full form. Messages that are received a hundred thousand times in ten seconds have a
+second form, in which the path and the value of an update stay bytes. Both forms read the same: on the wire, a message
+inside another is its bytes with their length. A path is then looked up as it came, without a Python object for each of its
+elements, and decoded once.
 """
 
 from __future__ import annotations

@@ -105,7 +105,10 @@ class Netconf:
             self._left = self._left[int(head) :]
 
     async def ask(self, question: Question) -> str:
-        """What a command answers. Raises ``ReachError``."""
+        """Return what a command answers.
+
+        Raises ``ReachError`` if the command is refused or is not known to read only.
+        """
         words = question.asked["netconf"]
         if not reads_only("netconf", words):
             raise ReachError("not asked", f"`{words}` is not known to read only")

@@ -99,9 +99,9 @@ async def _login(
 
 
 def _unknown(way: Way, port: int, path: str, known: asyncssh.SSHKnownHosts) -> ReachError:
-    """A key that is not known, or another than the one that is, with what to do about it.
+    """Return the error for a host key that is not known or has changed, with what to do about it.
 
-    No word stands after ``key``: it would be hidden, as those that devices say are (``told``).
+    No word follows ``key``: ``told`` would hide it, as it hides such words from devices.
     """
     name = way.address if port == 22 else f"[{way.address}]:{port}"
     add = f"ssh-keyscan -p {port} {shlex.quote(way.address)} >> {shlex.quote(path)}"
@@ -127,7 +127,10 @@ class Ssh:
         return cls(await connected(target), target.answer_s)
 
     async def ask(self, question: Question) -> str:
-        """What a command prints. Raises ``ReachError``."""
+        """Return what a command prints.
+
+        Raises ``ReachError`` if the command is refused, late or not known to read only, or if the connection ends.
+        """
         words = question.asked["ssh"]
         if not reads_only("ssh", words):
             raise ReachError("not asked", f"`{words}` is not known to read only")

@@ -48,7 +48,10 @@ class Password:
 
 @dataclass(frozen=True, slots=True)
 class Snmp:
-    """How a device is asked by SNMP: version 2c by a community, version 3 by a user with two passwords (SHA-256 and AES-128)."""
+    """The SNMP login of a device.
+
+    SNMP is version 2c by a community, or version 3 by a user with two passwords (SHA-256 and AES-128).
+    """
 
     community: Password | None = None
     user: str = ""
@@ -59,7 +62,10 @@ class Snmp:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How one machine is logged in to. ``key`` is a file; without it the ssh-agent's keys are tried."""
+    """The login of one machine.
+
+    ``key`` is a file; without it the ssh-agent's keys are tried.
+    """
 
     address: str
     user: str
@@ -71,11 +77,11 @@ class Way:
     tls: bool = True
     jump: Way | None = None
     gnmi: bool = True
-    """Whether it may be subscribed to."""
+    """True if the device may be subscribed to."""
     gnmi_port: int | None = None
     """Where it listens for that; None: where its system usually does."""
     snmp: Snmp | None = None
-    """How it is asked by SNMP; None: it is not."""
+    """The SNMP login of the device; None: the device is not asked by SNMP."""
 
 
 @dataclass(frozen=True, slots=True)

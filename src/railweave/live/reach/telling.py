@@ -56,7 +56,10 @@ class Shell:
         self._limit = limit
 
     async def tell(self, words: str, given: str = "") -> str:
-        """What a command prints. Raises ``RefusedError`` where it fails."""
+        """Return what a command prints.
+
+        Raises ``RefusedError`` if the command fails.
+        """
         try:
             async with asyncio.timeout(self._limit):
                 status, answer, wrong = await self._inside.ran(words, given)
@@ -102,7 +105,10 @@ class Commands:
         self._inside = inside
 
     async def tell(self, words: str, given: str = "") -> str:
-        """What each line printed, or its JSON, as a JSON list. Raises ``RefusedError`` for one that is refused: those before it were carried out."""
+        """Return what each line printed, or its JSON, as a JSON list.
+
+        Raises ``RefusedError`` for a line that is refused: the lines before it were carried out.
+        """
         from railweave.live.reach.web import shown
 
         form = "json" if given == "json" else "text"
@@ -117,7 +123,7 @@ class Commands:
 
 @contextmanager
 def _refusals() -> Generator[None]:
-    """What a device refuses is told apart from a device that is lost."""
+    """Raise ``RefusedError`` for what a device refuses, as distinct from a device that is lost."""
     try:
         yield
     except ReachError as error:

@@ -138,7 +138,10 @@ class Eapi(_Web):
     protocol = "eapi"
 
     async def ask(self, question: Question) -> str:
-        """What a ``show`` command answers: as JSON, or its text. Raises ``ReachError``."""
+        """Return what a ``show`` command answers, as JSON or as its text.
+
+        Raises ``ReachError`` if the command is refused or is not known to read only.
+        """
         words = question.asked["eapi"]
         if not reads_only("eapi", words):
             raise ReachError("not asked", f"`{words}` is not known to read only")
@@ -152,9 +155,9 @@ class Eapi(_Web):
         return output
 
     async def ran(self, commands: Sequence[object], form: str, words: str) -> list[object]:
-        """What commands answer, one after another, in one session; ``words`` name them in errors. Raises ``ReachError``.
+        """Return what commands answer, one after another, in one session; ``words`` name the commands in errors.
 
-        Those before one that fails have been carried out.
+        Raises ``ReachError`` if a command fails: the commands before it have been carried out.
         """
         body = {
             "jsonrpc": "2.0",

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 _END_S = 20.0
-"""How long daemons may take to end."""
+"""Seconds that daemons may take to end."""
 
 
 @dataclass(frozen=True)

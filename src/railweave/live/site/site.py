@@ -151,7 +151,7 @@ def site(network: Network, access: AccessFile) -> Site:
 
 
 def listed(access: AccessFile) -> Callable[[str, Spoken], Target | None]:
-    """How a device is reached whose address only access.yaml has; None for other devices."""
+    """Return a function that finds how to reach a device whose address only access.yaml has; it returns None for other devices."""
 
     def former(name: str, protocol: Spoken) -> Target | None:
         known = access.access.devices.get(name)

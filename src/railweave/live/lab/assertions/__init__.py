@@ -1,4 +1,4 @@
-"""What must be true of a lab that runs the designed network: each by an id, with its evidence."""
+"""The assertions about a lab that runs the designed network: each has an id, and evidence."""
 
 from __future__ import annotations
 
@@ -15,17 +15,23 @@ if TYPE_CHECKING:
     from railweave.live.lab.running import Running
 
 SHOWN = 20
-"""How many failures of one assertion are kept; their number is always told."""
+"""The largest number of failures of one assertion that are kept; their total is always reported."""
 
 AGAIN_S = 1.0
 
 LOOKS = 2
-"""How often an assertion that fails is looked at at least where there is patience at all: one look may take longer than that."""
+"""The least number of looks at an assertion that fails, if there is any patience.
+
+One look may take longer than the patience.
+"""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an assertion. ``checked`` counts what was looked at; an assertion about nothing is not ``applies``."""
+    """The outcome of an assertion.
+
+    ``checked`` counts what was looked at. An assertion about nothing is not ``applies``.
+    """
 
     id: str
     title: str
@@ -44,7 +50,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Seen:
-    """What an assertion looked at: how many things, in words, and what was wrong."""
+    """The things that an assertion looked at: how many, a description, and what was wrong."""
 
     checked: int
     evidence: str

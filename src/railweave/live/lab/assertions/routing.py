@@ -29,7 +29,7 @@ def _sessions(lab: Running) -> Iterator[tuple[DeviceConfig, Bgp, list[Session]]]
 
 
 def _neighbor(session: Session) -> str:
-    """What FRR calls a session's neighbor."""
+    """Return the name that FRR gives the neighbor of a session."""
     return session.peer_address or session.interface
 
 
@@ -70,7 +70,10 @@ def fib(lab: Running, routes: Routes) -> Seen:
 
 
 def _backups(lab: Running, routes: Routes) -> tuple[int, list[str]]:
-    """How many backups were compared, and those that differ: what BGP would take next, by its own attributes."""
+    """Return the number of backups that were compared, and the backups that differ.
+
+    A backup is what BGP would take next, by its own attributes.
+    """
     checked, failures = 0, list[str]()
     for config, bgp, sessions in _sessions(lab):
         fib = routes.fibs.get(config.name)
@@ -168,19 +171,19 @@ def _above(network: Network) -> dict[tuple[str, int], set[str]]:
 
 
 def _alike(network: Network, one: str, other: str) -> bool:
-    """Whether two leaves are below the same spines: not in pods, sites or planes apart."""
+    """Return whether two leaves are below the same spines: not in different pods, sites or planes."""
     near, far = network.switch(one), network.switch(other)
     return (near.fabric, near.site, near.pod, near.plane) == (far.fabric, far.site, far.pod, far.plane)
 
 
 def _apart(network: Network, leaf: str, device: str) -> bool:
-    """Whether a leaf is in another plane than a device, or one of them is in none."""
+    """Return whether a leaf is in a plane, and a device is in a different plane or in none."""
     plane = network.switch(leaf).plane if leaf else ""
     return bool(plane) and plane != network.switch(device).plane
 
 
 def leaf_transit(lab: Running, routes: Routes) -> Seen:
-    """What each leaf sends on each session is what it has itself."""
+    """Check that each leaf advertises on each session what the leaf itself has, and nothing else."""
     own = {
         name: set[str](config.overlay.prefixes()) if config.overlay else set[str]()
         for name, config in lab.plan.configs.items()

@@ -74,7 +74,7 @@ def bfd_sessions(lab: Running, routes: Routes) -> Seen:
 
 
 def _wanted(lab: Running, routes: Routes) -> dict[str, Expected]:
-    """What must hold on each router that speaks BGP and is not down."""
+    """Return the expected state of each router that speaks BGP and is not down."""
     configs = lab.plan.configs
     return {
         name: expected(lab.plan.network, config, routes)
@@ -86,7 +86,7 @@ def _wanted(lab: Running, routes: Routes) -> dict[str, Expected]:
 def _failures(
     lab: Running, wanted: dict[str, Expected], daemon: str, asked: Mapping[str, str], which: Collection[Rule]
 ) -> list[str]:
-    """What some rules see in what a daemon of each router answers."""
+    """Return what some rules find in the answers of a daemon of each router."""
     absent = {name: why for name in wanted if (why := not_started(lab.frr, lab.plan.configs[name], daemon))}
     started = {name: one for name, one in wanted.items() if name not in absent}
     living = Living(lab.plan.network, started, {})

@@ -24,7 +24,10 @@ _TYPE_5 = "show bgp l2vpn evpn route type prefix"
 
 
 class _Owner(NamedTuple):
-    """Whose a prefix is, by the design. The subnet of a layer-2 network is on every leaf with a member."""
+    """The owner of a prefix, by the design.
+
+    The subnet of a layer-2 network is on every leaf with a member.
+    """
 
     tenant: str
     leaves: tuple[str, ...]

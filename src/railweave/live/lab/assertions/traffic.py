@@ -1,4 +1,4 @@
-"""What packets of queue pairs do."""
+"""Assertions about the packets of queue pairs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ A machine that takes longer counts fewer: a batch that looks wrong is sent again
 LEAST_BATCH = 16
 
 TRIES = 3
-"""How often a queue pair or a least batch must be seen on wrong links: a session that opened anew meanwhile fills links, too."""
+"""The number of times that a queue pair or a least batch must be seen on wrong links.
+
+A session that reopened meanwhile also fills links.
+"""
 
 MOST_APART = 1024
 """Pairs of NICs in different planes that are tried: from all over where there are more."""
@@ -192,7 +195,7 @@ def _culprits(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], wrong:
 
 
 def _strays(lab: Running, traffic: Traffic, pair: QueuePair) -> list[str]:
-    """What a queue pair that is sent by itself does against ``paths``, if it does so in each of ``TRIES``; else nothing."""
+    """Return what a queue pair that is sent by itself does against ``paths`` in each of ``TRIES``; else nothing."""
     said: list[str] = []
     for _ in range(TRIES):
         said = _stray(lab, traffic, pair)

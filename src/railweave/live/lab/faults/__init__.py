@@ -1,1 +1,1 @@
-"""What breaks in a lab, and what is measured meanwhile."""
+"""Faults in a lab, and what is measured meanwhile."""

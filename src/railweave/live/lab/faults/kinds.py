@@ -1,4 +1,4 @@
-"""What breaks, in the scenario file's vocabulary: how the lab makes each kind happen, and how it is undone."""
+"""Kinds of faults, in the scenario file's vocabulary: how the lab makes each kind happen, and how the lab undoes it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Effect:
 
     @property
     def name(self) -> str:
-        """What it is aimed at, for people."""
+        """The target of the fault, for people."""
         fault = self.target.fault
         words = [fault.link, fault.nic, fault.plane, fault.device, fault.daemon, fault.port]
         text = " ".join(word for word in words if word)
@@ -54,7 +54,10 @@ class Effect:
 
 
 def effect(lab: Running, target: FaultTarget) -> Effect:
-    """How a fault is made on this lab. Raises ``LabError`` where this part of the network does not have its target."""
+    """Return the effect of a fault on this lab.
+
+    Raises ``LabError`` if this part of the network does not have the target of the fault.
+    """
     fault = target.fault
     device = fault.device or ""
     if fault.kind in {"link-down", "nic-down"}:

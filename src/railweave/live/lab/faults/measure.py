@@ -40,9 +40,10 @@ _START_S = 30
 
 @dataclass(frozen=True)
 class Probed:
-    """What was sent and what arrived. ``sent`` has the moment of each round (``time.monotonic``).
+    """The packets that were sent and those that arrived.
 
-    ``arrived`` has a row for each queue pair and a column for each round.
+    ``sent`` has the moment of each round (``time.monotonic``). ``arrived`` has a row for each queue pair and a column for each
+    round.
     """
 
     sent: NDArray[np.float64]
@@ -128,26 +129,26 @@ CHECKED = 1024
 """Queue pairs of which it is asked whether they have a path while a fault lasts; three quarters cross what breaks, where so many do."""
 
 SETTLE_S = 15
-"""How long routers are given to settle."""
+"""Seconds that routers have to settle."""
 
 HOLD_S = 1.0
-"""How long packets are watched after routers have settled."""
+"""Seconds for which packets are watched after routers have settled."""
 
 UNKNOWN_S = 4.0
-"""How long a fault lasts of which ``routes`` does not say what routers make of it."""
+"""Seconds that a fault lasts if ``routes`` does not say how routers react to the fault."""
 
 BEFORE_S = 0.3
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a fault did.
+    """The measured effects of a fault.
 
-    ``lost`` counts packets of ``watched`` queue pairs, of ``sent`` while it lasted, and ``lost_on_return`` afterwards.
-    ``switch_s``: from its beginning to the last packet lost by a queue pair that should keep a path (None: still losing
-    at its end). ``return_s``: from its end until all kernels forwarded as before and servers had their addresses (None:
-    not within the limit). ``kept`` of ``asked`` queue pairs had a path while it lasted, ``unexpected`` names those that
-    should have had one. ``interval_s`` is what times are known to.
+    ``lost`` counts packets of ``watched`` queue pairs, of ``sent`` while the fault lasted, and ``lost_on_return`` afterwards.
+    ``switch_s`` is from the beginning of the fault to the last packet lost by a queue pair that should keep a path (None: still
+    losing at the end of the fault). ``return_s`` is from the end of the fault until all kernels forwarded as before and servers
+    had their addresses (None: not within the limit). ``kept`` of ``asked`` queue pairs had a path while the fault lasted;
+    ``unexpected`` names those that should have had a path. ``interval_s`` is the precision of times.
     """
 
     kind: str
@@ -168,7 +169,7 @@ class Measured:
 
     @property
     def passed(self) -> bool:
-        """Whether every queue pair that should keep a path did, and everything came back."""
+        """True if every queue pair that should keep a path did, and everything came back."""
         return not self.unexpected and self.return_s is not None and self.switch_s is not None
 
     def to_json(self) -> dict[str, Any]:

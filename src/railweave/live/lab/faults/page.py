@@ -22,7 +22,7 @@ HEADER = ("fault", "at", "packets lost", "time to switch", "time to return", "ke
 
 
 def rows(measured: Sequence[Measured]) -> list[tuple[str, ...]]:
-    """What was measured as text, a row each, under ``HEADER``."""
+    """Return the measurements as text, a row for each, under ``HEADER``."""
     return [
         (
             one.kind,

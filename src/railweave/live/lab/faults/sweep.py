@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Words = dict[str, object]
 
 SLOW = "100M"
-"""What is left of a slow link: enough for what is measured, so that nothing should be lost."""
+"""The rate of a slow link: enough for what is measured, so that nothing should be lost."""
 
 
 def written(text: str) -> Words:
@@ -92,7 +92,7 @@ def _all(lab: Running) -> Iterator[Words]:
 
 
 LIMIT_S = 20
-"""How long routers are given to settle on what is left, and on the whole again."""
+"""Seconds that routers have to settle on what is left of the network, and on the whole network again."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Swept:
 
     @property
     def passed(self) -> bool:
-        """Whether both states were reached."""
+        """True if routers reached both states."""
         return self.settled_s is not None and self.returned_s is not None
 
     def to_json(self) -> dict[str, Any]:

@@ -29,13 +29,13 @@ PORT = 4791
 """The UDP port of RoCEv2 (IANA; InfiniBand Architecture Specification, annex A17)."""
 
 MOST_QUEUE_PAIRS = 8192
-"""How many queue pairs are tried at most: those between NICs of one rail first."""
+"""The largest number of queue pairs that are tried; those between NICs of one rail come first."""
 
 CHECKING = 4792
 """The port of packets that ask whether queue pairs have a path, while others measure for how long they had none."""
 
 DSCP = 26
-"""What packets are marked with: the usual class of RoCEv2 data; tunnels copy it to the outer header."""
+"""The mark of packets: the usual class of RoCEv2 data; tunnels copy the mark to the outer header."""
 
 _NO_WAY = {
     errno.EADDRNOTAVAIL,
@@ -48,7 +48,7 @@ _NO_WAY = {
     errno.ENETUNREACH,
     errno.ENOBUFS,
 }
-"""Why a server sends nothing: that is an answer, not a failure of the lab."""
+"""The errors with which a server sends nothing: an answer, not a failure of the lab."""
 
 _NEARLY_ALL = 1 - 1e-6
 """A hop's links with shares that sum up to so much carry every packet."""
@@ -297,7 +297,7 @@ class Traffic:
         return got
 
     def flush(self) -> None:
-        """Drop what has come and nobody asked for."""
+        """Drop what has arrived without being asked for."""
         while any(True for _ in self.arrived()):
             continue
 

@@ -1,8 +1,8 @@
-"""FRR's vty, and sessions that BFD holds down, which FRR 10.3 does not take back by itself.
+"""FRR's vty, and sessions that BFD holds down, which FRR 10.3 does not restore by itself.
 
-Where BFD went down at both ends, each end's bgpd keeps "BFD down" in mind and refuses the other's connections for it
-("incoming conn rejected - no AF activated for peer"), so that neither comes up and BFD, which follows the session, never
-does. FRR's pull request 18562, by its title, mends it. Configuring BFD anew at one end forgets it.
+If BFD went down at both ends, each end's bgpd keeps "BFD down" in mind. Each then refuses the connections of the other
+("incoming conn rejected - no AF activated for peer"), so that neither comes up. BFD follows the session, so BFD never comes
+up either. FRR's pull request 18562, by its title, fixes this. Configuring BFD again at one end clears the state.
 """
 
 from __future__ import annotations
@@ -58,7 +58,10 @@ class Vty:
         self._socket.close()
 
     def run(self, command: str) -> str:
-        """What a command prints. Raises ``LabError`` where the daemon refuses it or does not answer."""
+        """Return what a command prints.
+
+        Raises ``LabError`` if the daemon refuses the command or does not answer.
+        """
         answer = b""
         try:
             self._socket.sendall(command.encode() + b"\0")
@@ -91,13 +94,14 @@ class Vty:
 
 
 PATIENCE_S = 7
-"""How long sessions are left to themselves: longer than the 5 s after which they try again."""
+"""Seconds for which sessions are left to themselves: longer than the 5 s after which they try again."""
 
 
 def release(lab: Running) -> list[str]:
-    """Configure BFD anew for groups of leaves whose sessions it holds down; these, as ``leaf interface``, also kept in ``lab``.
+    """Configure BFD again for groups of leaves whose sessions BFD holds down.
 
-    Nothing is done within ``PATIENCE_S`` of the last time: it resets sessions, and those that are coming up would never be there.
+    Returns these sessions as ``leaf interface``, and also keeps them in ``lab``. Does nothing within ``PATIENCE_S`` of the last
+    time: configuring BFD resets sessions, so sessions that are coming up would never be up.
     """
     found: list[str] = []
     if time.monotonic() < lab.released_at + PATIENCE_S:

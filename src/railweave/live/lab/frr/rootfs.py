@@ -23,14 +23,14 @@ VERSION = "10.3"
 """The release of FRR that root folders hold, and that everything about it was measured with (docs/lab.md)."""
 
 CACHE = Path("/var/cache/railweave")
-"""Where a root folder is made that nobody named."""
+"""The folder in which a root folder is made if the user names none."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """What a network asks of FRR: the oldest release that has it, and why, for people.
+    """The demand of a network on FRR: the oldest release that fits, and why, for people.
 
-    ``suite`` of Debian has it, and ``folder`` is what its root folder is called.
+    ``suite`` is the suite of Debian that has this release, and ``folder`` is the name of its root folder.
     """
 
     oldest: tuple[int, int]
@@ -43,7 +43,7 @@ OLDEST = (10, 3)
 """The oldest FRR that a lab takes. What `lab test` asks, older ones do not all know: 8.4 has no ``show bgp … detail json``."""
 
 PLAIN = Need(OLDEST)
-"""What every network asks."""
+"""The demand of every network."""
 
 AIGP = Need(OLDEST, "the fabric file has `emulation: aigp`")
 """``bgp bestpath aigp`` is known from 10.0 on."""
@@ -55,7 +55,7 @@ IPV6_TUNNELS = Need((10, 6), "tunnels end on IPv6 addresses", "forky", "frr-fork
 """The first with IPv6 VTEPs (FRR's pull request 19498); an older zebra does not read the tunnel's IPv6 address."""
 
 BUILD = Path(__file__).with_name("frr-root.sh")
-"""What makes a root folder: its arguments are the folder and the suite of Debian. FRR and lldpd are in it."""
+"""The script that makes a root folder with FRR and lldpd: its arguments are the folder and the suite of Debian."""
 
 _DAEMONS = Path("usr/lib/frr")
 DAEMONS = ("mgmtd", "zebra", "bgpd", "isisd", "bfdd")
@@ -86,12 +86,12 @@ class Frr:
 
     @property
     def origin(self) -> str:
-        """What it is, for people."""
+        """The version of FRR, and its root folder if that is not `/`, for people."""
         return f"FRR {self.version}" + ("" if self.root == Path("/") else f" in {self.root}")
 
 
 def need(configs: Iterable[DeviceConfig]) -> Need:
-    """What these switches ask of FRR."""
+    """Return what these switches demand of FRR."""
     found = PLAIN
     for config in configs:
         end = tunnels.endpoint(config)
@@ -169,7 +169,7 @@ def _checked(root: Path, wanted: Need, instead: str = "remove the folder: the la
 
 
 def _says(root: Path) -> str:
-    """What zebra says of its version; empty where it says nothing."""
+    """Return what zebra reports as its version; empty if zebra reports none."""
     if root != Path("/"):
         return ""
     command = [str(root / _DAEMONS / "zebra"), "--version"]

@@ -56,7 +56,10 @@ def load(place: Place, configs: Iterable[DeviceConfig], progress: Callable[[str]
 
 
 FOLDERS = ("etc/frr", "run/frr", "var/lib/frr", "var/tmp/frr")
-"""What daemons write to. Each router has its own, mounted over the root's where only its processes see it."""
+"""The folders that daemons write to.
+
+Each router has folders of its own, mounted over the root's so that only its processes see them.
+"""
 
 LOAD_LIMIT_S = 120
 
@@ -220,7 +223,10 @@ def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
 
 
 def _graceful(config: DeviceConfig, daemon: str) -> str:
-    """What bgpd is started again with where it restarts gracefully: it then waits for all neighbors before it chooses paths."""
+    """Return the option with which bgpd is restarted if it restarts gracefully; else empty.
+
+    With this option, bgpd waits for all neighbors before it chooses paths.
+    """
     return "-K" if daemon == "bgpd" and config.bgp and config.bgp.graceful_restart else ""
 
 

@@ -35,7 +35,10 @@ NEEDED = {
         "-6 rule add from fd00::1 table 4000",
     ],
 }
-"""What a lab cannot do without, and commands of ``ip`` that try it, each in the namespace of those before."""
+"""The features that a lab cannot do without, and commands of ``ip`` that try each feature.
+
+Each command runs in the namespace of the commands before.
+"""
 
 
 def probe(lab: str) -> None:

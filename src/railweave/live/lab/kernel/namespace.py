@@ -115,7 +115,10 @@ def existing(prefix: str) -> list[str]:
 
 
 def ip(words: Iterable[str], *, inside: str = "") -> str:
-    """What ``ip`` says, in a namespace where one is named. Raises ``LabError`` with its words where it fails."""
+    """Return the output of ``ip``, run in a namespace if one is named.
+
+    Raises ``LabError`` with the message of ``ip`` if it fails.
+    """
     command = ["ip", *(["-n", inside] if inside else []), *words]
     return _run(command, None)
 

@@ -1,6 +1,6 @@
-"""What the kernel of a namespace holds, read by rtnetlink (rtnetlink(7)): routes, interfaces with counters, addresses.
+"""The state of the kernel in a namespace, read by rtnetlink (rtnetlink(7)): routes, interfaces with counters, addresses.
 
-``ip -j`` says the same and takes a process each time; a fault is measured by reading every table many times a second.
+``ip -j`` reports the same but takes a process each time. Measuring a fault reads every table many times a second.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAIN = 254
 """The main routing table."""
 
 KERNEL, BGP, ISIS = 2, 186, 187
-"""Who made a route: the kernel (a prefix on the link), or the daemon of BGP or IS-IS (rtnetlink.h)."""
+"""The maker of a route: the kernel (a prefix on the link), or the daemon of BGP or IS-IS (rtnetlink.h)."""
 
 TENTATIVE, DEPRECATED = 0x40, 0x20
 """Flags of addresses: not usable yet; past its preferred lifetime."""
@@ -55,7 +55,7 @@ class KernelRoute:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What an interface has received and sent since it was made."""
+    """The packets and bytes that an interface has received and sent since it was made."""
 
     rx_packets: int
     tx_packets: int
@@ -175,7 +175,10 @@ def _attributes(body: bytes, at: int) -> dict[int, bytes]:
 
 
 def _gateway(values: dict[int, bytes]) -> str:
-    """The next hop's address; an IPv4 one that stands in an IPv6 route (RFC 4291, section 2.5.5.2) as IPv4."""
+    """Return the address of the next hop.
+
+    An IPv4 address inside an IPv6 route (RFC 4291, section 2.5.5.2) is returned as IPv4.
+    """
     if _RTA_VIA in values:  # struct rtvia: the family, 16 bits, and the address
         return str(ipaddress.ip_address(values[_RTA_VIA][2:]))
     if _RTA_GATEWAY not in values:

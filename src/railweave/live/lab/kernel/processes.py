@@ -55,7 +55,7 @@ def send(pid: int, number: signal.Signals) -> None:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process is there and not merely unburied."""
+    """Return whether a process exists and is not a zombie."""
     try:
         return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

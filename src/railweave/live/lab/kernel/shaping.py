@@ -35,7 +35,10 @@ def links_of(lab: Running, device: str) -> list[str]:
 
 
 _BURST_BYTES = 20_000
-"""What a slow link lets through at once: more than a packet of the largest MTU, which it would drop otherwise."""
+"""The bytes that a slow link lets through at once.
+
+This is more than a packet of the largest MTU, which the link would drop otherwise.
+"""
 
 _QUEUE = "50ms"
 

@@ -24,10 +24,10 @@ PORT = 4789
 """The UDP port of VXLAN (RFC 7348)."""
 
 PATIENCE_S, LIMIT_S = 3, 30
-"""How long zebra is given to find a device before it is made again, and how long altogether."""
+"""Seconds that zebra has to find a device before the device is made again, and seconds altogether."""
 
 HEADER_BYTES = {"ipv4": 20 + 8 + 8 + 14, "ipv6": 40 + 8 + 8 + 14}
-"""What a tunnel puts before an IP packet: outer IP, UDP, VXLAN and the inner frame's Ethernet header."""
+"""The bytes that a tunnel puts before an IP packet: outer IP, UDP, VXLAN and the inner frame's Ethernet header."""
 
 
 class Tunnel(NamedTuple):
