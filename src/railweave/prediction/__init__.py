@@ -1,8 +1,9 @@
-"""How long collectives and training steps take on a designed network.
+"""Predict how long collectives and training steps take on a designed network.
 
 Takes: ``Network``, forwarding tables, a collective or a job file.
-Gives: messages between NICs (``collectives``), the graph of a training step (``jobs``), arrays for the engines and their results as
-predictions with bands (``simulation``).
+
+Gives: messages between NICs (``collectives``), the graph of a training step (``jobs``), arrays for the engines and
+their results as predictions with bands (``simulation``).
 
 Imports: ``model``, ``nics``, ``design``, ``analysis``.
 """

@@ -1,1 +1,1 @@
-"""What NCCL and RCCL put on the network for a collective: messages between NICs, and what waits for what (docs/collectives.md)."""
+"""Messages that NCCL and RCCL send between NICs for a collective, and the order they wait in (docs/collectives.md)."""

@@ -1,18 +1,19 @@
-"""Channels: how many there are, and by which NIC the ring of each enters and leaves a server.
+"""Channels: their number, and the NICs by which the ring of each channel enters and leaves a server.
 
-NCCL searches the server's PCIe tree for paths (``graph/search.cc``) and then doubles what it found (``graph/connect.cc``).
-Searching is not done here; for servers with a NIC beside every GPU its result is known:
+NCCL searches the server's PCIe tree for paths (``graph/search.cc``) and then doubles the paths that it found
+(``graph/connect.cc``). This module does not search. For servers with a NIC next to every GPU the result of the search
+is known:
 
-- one search channel for each NIC, doubled: two channels a NIC, channel c on NIC c modulo NICs;
-- with PXN the last GPU of the ring hands its data over NVLink to the GPU beside the NIC by which the ring came in, so a
-  ring stays on its rail. ``NCCL_CROSS_NIC`` 2, the default, lets a ring change NICs only where that gains something, and
-  here it does not; so 2 is as 0;
-- with ``NCCL_CROSS_NIC=1``, or 2 without PXN, a ring leaves by another NIC than it came in by. Channels are then taken in
-  pairs, and every second server swaps the two, so that rails are not crossed (``ncclTopoPostset``);
-- without PXN and with 0 a ring leaves by the NIC it came in by, over PCIe, which is taken for as fast as NVLink (assumed);
-- RCCL has no PXN by default and crosses rails: its ring of channel c comes in beside GPU c and leaves beside the c-th GPU
-  from the end. That is what two lines of the log in the Thor2 guide (section 8.7.3.3) say of channels 0 and 1, and assumed
-  for the others.
+- NCCL finds one search channel for each NIC and doubles it: two channels per NIC, with channel c on NIC c modulo NICs.
+- With PXN the last GPU of the ring hands its data over NVLink to the GPU next to the NIC by which the ring came in, so
+  a ring stays on its rail. ``NCCL_CROSS_NIC`` 2, the default, lets a ring change NICs only if that gains something.
+  Here it gains nothing, so 2 acts like 0.
+- With ``NCCL_CROSS_NIC=1``, or 2 without PXN, a ring leaves by a different NIC from the one it came in by. Channels are
+  then taken in pairs, and every second server swaps the two, so that rails are not crossed (`ncclTopoPostset`).
+- Without PXN and with 0, a ring leaves by the NIC it came in by, over PCIe. PCIe is assumed to be as fast as NVLink.
+- RCCL has no PXN by default and crosses rails: its ring of channel c comes in next to GPU c and leaves next to the c-th
+  GPU from the end. Two lines of the log in the Thor2 guide (section 8.7.3.3) show this for channels 0 and 1; it is
+  assumed for the other channels.
 """
 
 from __future__ import annotations
@@ -89,12 +90,12 @@ class Rings:
 
     @property
     def channels(self) -> int:
-        """How many."""
+        """Return the number of channels."""
         return len(self.enter)
 
 
 def channel_count(job: Job, nccl: Parameters) -> int:
-    """Channels of the communicator: two for each NIC within the limits that are set (``ncclTopoPostset``)."""
+    """Return the number of channels of the communicator: two per NIC, within the configured limits (`ncclTopoPostset`)."""
     found = min(2 * job.nics_per_server, MOST_CHANNELS, nccl["NCCL_MAX_NCHANNELS"], nccl["NCCL_MAX_CTAS"])
     return max(found, nccl["NCCL_MIN_NCHANNELS"], nccl["NCCL_MIN_CTAS"])
 
@@ -105,7 +106,7 @@ def nic_of_channel(job: Job, channels: int) -> NDArray[np.int64]:
 
 
 def _crosses(job: Job, nccl: Parameters) -> bool:
-    """Whether a ring leaves a server by another NIC than it came in by."""
+    """Return whether a ring leaves a server by a different NIC from the one it came in by."""
     asked = nccl["NCCL_CROSS_NIC"] == 1 or (nccl["NCCL_CROSS_NIC"] == 2 and nccl["NCCL_PXN_DISABLE"] == 1)
     return job.nics_per_server > 1 and asked
 
@@ -117,7 +118,7 @@ def ring_hops(job: Job, nccl: Parameters) -> int:
 
 
 def rings(job: Job, nccl: Parameters, channels: int) -> Rings:
-    """Which NICs the rings of ``channels`` channels use in each server."""
+    """Return the NICs that the rings of ``channels`` channels use in each server."""
     servers, nics = len(job.servers), job.nics_per_server
     nic = nic_of_channel(job, channels)
     enter = np.repeat(nic[:, None], servers, axis=1)

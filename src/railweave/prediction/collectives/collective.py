@@ -43,16 +43,17 @@ if TYPE_CHECKING:
 
 
 SHARED_STEPS = 16
-"""Buffers of a channel's transfers in all (``NCCL_SHARED_STEPS``)."""
+"""Number of buffers that all transfers of a channel share (`NCCL_SHARED_STEPS`)."""
 PART_GRAIN = 4096
-"""Parts begin at multiples of this (``ncclP2pPartBounds``)."""
+"""Parts begin at multiples of this number of bytes (`ncclP2pPartBounds`)."""
 
 
 @dataclass(frozen=True)
 class Transfers:
-    """Who sends to whom: pairs of ranks, each ``size_bytes``. ``turn`` is the round in which they do.
+    """The pairs of ranks that send to each other, ``size_bytes`` per pair; ``turn`` is the round in which a pair sends.
 
-    ``of_one``: they are those of the first server only, and every other server does the same with servers as far away.
+    ``of_one``: the pairs are only those of the first server; every other server does the same with servers equally far
+    away.
     """
 
     source: NDArray[np.int64]
@@ -392,7 +393,7 @@ def _shares(collective: Collective, size_bytes: int, channels: int, ranks: int) 
 
 
 def inside_one_server(choice: Choice, steps: int) -> int:
-    """How long the steps of a ring of GPUs take beyond what their links need for the bytes: latency, in ps."""
+    """Return the latency in ps that the steps of a ring of GPUs add to the time that their links need for the bytes."""
     return choice.launch_ps + steps * choice.gpu_hop_ps
 
 
@@ -477,7 +478,7 @@ def program(
 
 @dataclass(frozen=True)
 class Loads:
-    """What each connection carries in all, without messages: what a fluid model needs. Fields as in ``Program``."""
+    """The total load of each connection, without messages, as a fluid model needs it. Fields are as in ``Program``."""
 
     connections: NDArray[np.uint32]
     bytes: NDArray[np.uint64]
@@ -543,7 +544,7 @@ def _draft(
 
 
 def links_need_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
-    """How long the busiest GPU sends to others of its server, at the speed of its link."""
+    """Return how long the busiest GPU sends to other GPUs of its server, in ps, at the speed of its link."""
     gpus, ranks, alone = job.gpus_per_server, job.ranks, len(job.servers) == 1
     if collective == "all-to-all":
         # To the GPUs of its server, and with PXN what goes by NICs that are not its own.

@@ -22,9 +22,10 @@ class JobError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class GpuLink:
-    """What joins the GPUs of a server.
+    """The link that joins the GPUs of a server.
 
-    ``gbps`` is what one GPU sends to the others of its server, payload, 10^9 bit/s; ``source`` says whose figure it is.
+    ``gbps`` is the payload rate from one GPU to the others of its server, in 10^9 bit/s; ``source`` names the source of
+    the figure.
     """
 
     name: str
@@ -62,7 +63,7 @@ class Server:
 
     @property
     def gpus(self) -> int:
-        """How many GPUs it has."""
+        """Return the number of GPUs of the server."""
         return len(self.nearest)
 
 
@@ -147,7 +148,7 @@ class Job:
 
 
 def _wrong(servers: tuple[Server, ...]) -> list[tuple[str, str]]:
-    """What is wrong with the servers, and what would be right."""
+    """Return each fault of the servers together with its fix."""
     if not servers:
         return [("it has no server", "name at least one")]
     wrong: list[tuple[str, str]] = []

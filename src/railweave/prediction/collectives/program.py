@@ -116,15 +116,15 @@ def on_the_wire(data: NDArray[np.int64], protocol: str) -> NDArray[np.int64]:
 
 
 CLEAR_TO_SEND_BYTES = 64
-"""What a receiver writes to say that a buffer is free: ``struct ncclIbSendFifo`` (NCCL 2.23, ``net_ib.cc``)."""
+"""Bytes that a receiver writes to report a free buffer: ``struct ncclIbSendFifo`` (NCCL 2.23, ``net_ib.cc``)."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """What a collective puts on the network.
+    """The messages that a collective puts on the network.
 
-    Times are in ps, bytes are payload of RDMA messages (with the flags of LL and LL128). A message of 0 bytes is sent all
-    the same, as NCCL does.
+    Times are in ps. Bytes are payload of RDMA messages, including the flags of LL and LL128. A message of 0 bytes is
+    still sent, as NCCL does.
     """
 
     connections: NDArray[np.uint32]
@@ -149,14 +149,14 @@ class Program:
     size_bytes: int
     """As nccl-tests counts it."""
     bus_factor: float
-    """Bus bandwidth is size / time x this (``bus_bandwidth.py``)."""
+    """Factor of the bus bandwidth: bus bandwidth = size / time x this factor (``bus_factor``)."""
     algorithm: str
     protocol: str
     channels: int
 
     @property
     def messages(self) -> int:
-        """How many."""
+        """Return the number of messages."""
         return len(self.bytes)
 
     def bus_bandwidth_gbytes(self, time_ps: int) -> float:

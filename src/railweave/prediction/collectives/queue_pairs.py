@@ -1,11 +1,13 @@
-"""Messages of connections to messages of queue pairs, as NCCL's InfiniBand transport splits them.
+"""Split messages of connections into messages of queue pairs, as NCCL's InfiniBand transport does.
 
-Source: NCCL 2.23 ``net_ib.cc``, ``ncclIbMultiSend``. Not split, messages take the queue pairs of their connection in turn.
-Split, every message goes over all of them in equal parts rounded up to 128 bytes, each an RDMA write with immediate; a
-part of which nothing is left is still written, empty. A clear-to-send takes the first queue pair, backwards.
+Source: NCCL 2.23 ``net_ib.cc``, `ncclIbMultiSend`. Without splitting, messages take the queue pairs of their connection
+in turn. With splitting, every message goes over all queue pairs in equal parts rounded up to 128 bytes, each an RDMA
+write with immediate. A part for which no bytes are left is still written, empty. A clear-to-send takes the first queue
+pair, backwards.
 
-Of a device that NCCL merged from several ports each has that many queue pairs, in turn port by port, and a message takes one of
-each port at least, clear-to-sends the first queue pairs of the ports in turn (NCCL 2.30 ``net_ib/connect.cc`` and ``common.h``: ``nqps``, ``nDataQps``).
+NCCL can merge several ports into one device. Each port then has the full number of queue pairs, ordered in turn port by
+port. A message takes at least one queue pair of each port; clear-to-sends take the first queue pairs of the ports in
+turn (NCCL 2.30 ``net_ib/connect.cc`` and ``common.h``: `nqps`, `nDataQps`).
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ class Split:
 
 
 def parts_of(qps_per_connection: int, *, split_data: bool, ports: int = 1) -> int:
-    """How many queue pairs a message of data goes over; ``qps_per_connection`` are those of each of the NIC's ports."""
+    """Return how many queue pairs a data message uses; ``qps_per_connection`` counts those of each port of the NIC."""
     return qps_per_connection * ports if split_data else ports
 
 
@@ -84,7 +86,7 @@ def split(program: Program, qps_per_connection: int, *, split_data: bool, ports:
 
 
 def waits(program: Program, parts: Split) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]:
-    """What the parts of each message wait for, as ``Program`` has it, over parts: all parts of what the message waits for."""
+    """Return what the parts of each message wait for, in the form of ``Program``: all parts of the messages awaited."""
     first = parts.first.astype(np.int64)
     awaited = program.after.astype(np.int64)
     across = np.diff(first)[awaited]

@@ -20,14 +20,17 @@ if TYPE_CHECKING:
     from railweave.prediction.collectives.nccl import Parameters
 
 BATCH = {"NCCL": 8, "RCCL": 1}
-"""Rounds that a channel works on at a time: ``NCCL_MAX_DEV_WORK_P2P_PER_BATCH``; RCCL 2.21 gives a channel one send and one
-receive (``NCCL_MAX_WORK_ELEMENTS_P2P`` 2, ``include/device.h``)."""
+"""Number of rounds that a channel works on at a time.
+
+NCCL: `NCCL_MAX_DEV_WORK_P2P_PER_BATCH`. RCCL 2.21 gives a channel one send and one receive
+(`NCCL_MAX_WORK_ELEMENTS_P2P` 2, ``include/device.h``).
+"""
 
 
 def deltas(count: int) -> list[int]:
-    """How far away the peer of each round is: triangular numbers modulo the next power of two, those below ``count``.
+    """Return the distance to the peer of each round: triangular numbers modulo the next power of two, those below ``count``.
 
-    16 give 0, 1, 3, 6, 10, 15, 5, 12, 4, 13, 7, 2, 14, 11, 9, 8.
+    For 16 the result is 0, 1, 3, 6, 10, 15, 5, 12, 4, 13, 7, 2, 14, 11, 9, 8.
     """
     power = 1 << (count - 1).bit_length()
     return [delta for turn in range(power) if (delta := turn * (turn + 1) // 2 % power) < count]
@@ -66,7 +69,7 @@ class P2pChannels:
 
 
 def p2p_channels(job: Job, nccl: Parameters, channels: int) -> P2pChannels:
-    """How many channels point-to-point has."""
+    """Return the numbers of channels that point-to-point communication uses."""
     total = max(min(channels, nccl["NCCL_MAX_P2P_NCHANNELS"]), nccl["NCCL_MIN_P2P_NCHANNELS"])
     per_peer = nccl["NCCL_NCHANNELS_PER_NET_PEER"]
     if per_peer < 0:

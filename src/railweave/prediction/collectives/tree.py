@@ -103,7 +103,7 @@ def latency_us(servers: int, hop_us: float) -> float:
 
 
 RANK_US = 2.8
-"""What NCCL counts for each rank."""
+"""Time that NCCL counts for each rank, in microseconds."""
 
 
 TREES = ("Tree", "NVLSTree")

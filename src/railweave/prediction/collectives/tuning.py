@@ -87,7 +87,7 @@ GPU_HOP_US = {
     "NVLS": (0.0, 0.0, 25.0),
     "NVLSTree": (0.0, 0.0, 25.0),
 }
-"""One GPU to the next over NVLink (``NCCL_HW_NVLINK``)."""
+"""Latencies from one GPU to the next over NVLink (`NCCL_HW_NVLINK`)."""
 NETWORK_HOP_US = {
     "Tree": (5.0, 8.5, 14.0),
     "Ring": (2.7, 4.0, 14.0),
@@ -95,10 +95,14 @@ NETWORK_HOP_US = {
     "NVLS": (0.0, 0.0, 18.0),
     "NVLSTree": (0.0, 0.0, 20.9),
 }
-"""One server to the next (``NCCL_HW_NET``); of PAT 14 us divided by 3.5, as NCCL counts its steps. PAT and NVLSTree are those of NCCL 2.28."""
+"""Latencies from one server to the next (`NCCL_HW_NET`).
+
+The value of PAT is 14 us divided by 3.5, as NCCL counts its steps. The values of PAT and NVLSTree are those of NCCL
+2.28.
+"""
 ONLY_SIMPLE = ("PAT", "NVLS", "NVLSTree")
 SWITCH_EFFICIENCY = {"H100": 0.85, "H200": 0.85, "B200": 0.74, "B300": 0.74}
-"""What NVSwitches that add up get of the links (``nvlsEfficiency``): GPUs that have them."""
+"""Part of the link rate that NVSwitches reach when they add up (`nvlsEfficiency`), for GPUs that have such switches."""
 PAT_GBYTES = 0.75
 """Of the bandwidth of trees, which on two servers of one GPU is twice the NIC's (``graph/tuning.cc``)."""
 RCCL_TREE_HOP_US = {"LL": 2.2, "Simple": 25.0}
@@ -110,7 +114,10 @@ BYTES_PER_THREAD = {"LL": 8, "LL128": 8, "Simple": 64}
 """A channel is used only if each of its threads has this much to do; by ranks for LL in a ring."""
 
 SLOW_RING_GBYTES, SLOW_RING_THREADS = 12.5, 256
-"""Rings that carry no more than PCIe 3.0 (``PCI_BW``; NCCL counts a 100G NIC as 12 of its 12.5) have fewer threads for Simple."""
+"""Rate up to which rings use fewer threads for Simple, and that number of threads.
+
+The rate is that of PCIe 3.0 (`PCI_BW`); NCCL counts a 100G NIC as 12 of its 12.5.
+"""
 
 LL_MOST_GBYTES = {"Intel": (39.0, 39.0, 20.4), "AMD": (87.7, 22.5, 19.0)}
 """By CPU, for 1, 2 and more servers. (For 1 server NCCL goes by the GPU; Hopper has 141.)"""
@@ -152,12 +159,12 @@ TREE_CORRECTION = {
         0.9,
     ),
 }
-"""Of a tree's bandwidth, by power of two of the size from 64 B on (``treeCorrectionFactor``)."""
+"""Factors on the bandwidth of a tree, by power of two of the size, from 64 B on (`treeCorrectionFactor`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How a collective is run. ``launch_ps`` is before the first byte, the others are by hop."""
+    """The algorithm, protocol and channels of a collective. ``launch_ps`` is before the first byte; the other times are per hop."""
 
     algorithm: str
     protocol: str
@@ -166,16 +173,16 @@ class Choice:
     gpu_hop_ps: int
     network_hop_ps: int
     time_us: float
-    """What NCCL itself thinks it takes. Not a prediction."""
+    """NCCL's own estimate of the time, in microseconds. It is not a prediction."""
 
 
 def choose(
     job: Job, nccl: Parameters, collective: Collective, size_bytes: int, channels: int, launch_ps: int | None = None
 ) -> Choice:
-    """What NCCL takes for a size: the least of its own estimates among what is allowed.
+    """Return NCCL's choice for a size: the allowed combination with the lowest of NCCL's own estimates.
 
-    ``launch_ps`` replaces the library's own figure. All-to-all and send/recv are point-to-point, always Simple over the
-    network: connections that share buffers have none for LL (``transport/net.cc``).
+    ``launch_ps`` replaces the library's own figure. All-to-all and send/recv are point-to-point and always use Simple
+    over the network: connections that share buffers have none for LL (``transport/net.cc``).
     """
     if collective in {"all-to-all", "send-recv"}:
         peers = job.ranks - 1 if collective == "all-to-all" else 1
@@ -216,7 +223,7 @@ def possible(job: Job, nccl: Parameters, collective: Collective) -> list[str]:
 
 
 def used_channels(job: Job, nccl: Parameters, algorithm: str, protocol: str, size_bytes: int, channels: int) -> int:
-    """How many channels a size is spread over (``enqueue.cc``, ``topoGetAlgoInfo``)."""
+    """Return the number of channels that a size is spread over (``enqueue.cc``, `topoGetAlgoInfo`)."""
     threads, threshold = nccl[THREADS[protocol]], BYTES_PER_THREAD[protocol]
     if (algorithm, protocol) == ("Ring", "Simple") and _ring_gbytes(job) <= SLOW_RING_GBYTES:
         threads = min(threads, SLOW_RING_THREADS)
@@ -228,7 +235,7 @@ def used_channels(job: Job, nccl: Parameters, algorithm: str, protocol: str, siz
 def estimate_us(
     job: Job, collective: Collective, algorithm: str, protocol: str, size_bytes: int, channels: int
 ) -> float:
-    """NCCL's own estimate of the time (``ncclTopoTuneModel``, ``ncclTopoGetAlgoTime``)."""
+    """Return NCCL's own estimate of the time in microseconds (`ncclTopoTuneModel`, `ncclTopoGetAlgoTime`)."""
     latency = _latency_us(job, collective, algorithm, protocol)
     gbytes = bandwidth_gbytes(job, collective, algorithm, protocol, channels)
     power = (size_bytes >> 6).bit_length() - 1
@@ -265,7 +272,7 @@ def _latency_us(job: Job, collective: Collective, algorithm: str, protocol: str)
 
 
 def _ring_gbytes(job: Job) -> float:
-    """What a ring carries: the GPUs' links, and between servers their NICs."""
+    """Return the bandwidth of a ring in 10^9 byte/s: the GPUs' links, and between servers also their NICs."""
     server = job.servers[0]
     bus = server.link.gbps / 8
     return min(bus, sum(nic.rate_mbps for nic in server.nics) / 8000) if len(job.servers) > 1 else bus
@@ -336,5 +343,5 @@ def choice_of(
 
 
 def launch_of_others_us(job: Job, peers: int) -> float:
-    """How much later than the first GPU of a process its last one begins."""
+    """Return how much later than the first GPU of a process its last GPU begins, in microseconds."""
     return (job.gpus_per_process - 1) * (RCCL_NEXT_GPU_US + RCCL_NEXT_GPU_PEER_US * peers)

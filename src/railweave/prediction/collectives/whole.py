@@ -1,9 +1,11 @@
 """Collectives of very large jobs: one message for all the bytes of a connection, for the flow engine.
 
-A ring over 32,768 ranks sends 65,534 chunks on each of its connections, which nobody can hold. Of what they wait for only
-time is left: in a ring, steps that follow one another keep time together, so that the collective takes its bytes or its
-steps, whichever takes longer (``Program.floor_ps``); in a tree chunks follow one another up and down, so that the way of
-one chunk is added (``Program.tail_ps``).
+A ring over 32,768 ranks sends 65,534 chunks on each of its connections, which do not fit in memory. So the order in
+which chunks wait for each other is reduced to a time:
+
+- In a ring, consecutive steps keep time together. The collective takes the time of its bytes or of its steps, whichever
+  is longer (``Program.floor_ps``).
+- In a tree, chunks follow one another up and down, so the time of one chunk's path is added (``Program.tail_ps``).
 """
 
 from __future__ import annotations
@@ -89,7 +91,7 @@ def ring_loops(job: Job, size_bytes: int, choice: Choice, chunk: int) -> int:
 
 
 def ring_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
-    """How long the steps of a ring take where links are never full: each server waits for what comes in."""
+    """Return the time in ps of a ring's steps if links are never full: each server waits for the data that comes in."""
     how, pace = cut(nccl, choice.protocol, ring=True), Pace.of(job, choice)
     loops = ring_loops(job, size_bytes, choice, how.chunk)
     chunk = min(how.chunk, -(-size_bytes // (choice.channels * job.ranks * loops)))
@@ -108,5 +110,5 @@ def _tree_ps(job: Job, nccl: Parameters, choice: Choice) -> int:
 
 
 def wire_ps(job: Job, size_bytes: int) -> int:
-    """How long a NIC sends so many bytes."""
+    """Return how long a NIC takes to send this many bytes, in ps."""
     return size_bytes * 8_000_000 // job.servers[0].nics[0].rate_mbps

@@ -24,7 +24,7 @@ WIDTH = 2
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What a layer sends: ``kind`` and size are as of ``graph.Communication``."""
+    """A communication of a layer; ``kind`` and size are as in ``graph.Communication``."""
 
     kind: str
     collective: Collective
@@ -43,26 +43,32 @@ class Layers:
         self._known: dict[tuple[int, bool], list[Piece]] = {}
 
     def pieces(self, layer: int, *, forward: bool) -> list[Piece]:
-        """What a layer computes and sends one way, in order. Layers with experts are alike, and those without."""
+        """Return what a layer computes and sends in one direction, in order.
+
+        All layers with experts share one result, and so do all layers without experts.
+        """
         key = layer if self._plan.model.experts else -1, forward
         if key not in self._known:
             self._known[key] = self._forward(layer) if forward else self._backward(layer)
         return self._known[key]
 
     def parameters(self, layer: int) -> tuple[int, int]:
-        """What a rank has of a layer: what all replicas share, and its experts."""
+        """Return the number of parameters of a layer on a rank: those that all replicas share, and those of its experts."""
         model, layout = self._plan.model, self._plan.layout
         experts = model.experts // layout.expert * model.of_expert // layout.tensor if model.sparse(layer) else 0
         return model.shared_parameters(layer) // layout.tensor, experts
 
     def embedding(self, stage: int) -> int:
-        """What a rank of a stage has of the embeddings."""
+        """Return the number of embedding parameters on a rank of a stage."""
         model, layout = self._plan.model, self._plan.layout
         last = stage == layout.pipeline - 1 and (layout.pipeline > 1 or not model.tied)
         return ((stage == 0) + last) * model.embedding // layout.tensor
 
     def boundary_bytes(self) -> int:
-        """What a rank sends to the next stage: the ranks of a tensor send a part each, and gather it inside the server (SC21, section 4.1)."""
+        """Return the bytes that a rank sends to the next stage.
+
+        The ranks of a tensor send a part each, and gather the parts inside the server (SC21, section 4.1).
+        """
         return self._activations() // self._plan.layout.tensor
 
     def _activations(self) -> int:
@@ -149,7 +155,7 @@ class Stage:
         return Communication(kind, self.number, collective, max(size_bytes, 1), self._groups[kind])
 
     def in_layer(self, sent: Sent) -> tuple[Communication, int | None]:
-        """What a layer sends, and how long it takes where that is inside a server."""
+        """Return the communication of a layer, and its time in ps if it stays inside a server, else None."""
         if sent not in self._timed:
             communication = self.communication(sent.kind, sent.collective, sent.size_bytes)
             self._timed[sent] = communication, self._inside_ps(communication)
@@ -173,13 +179,13 @@ class Stage:
         return self.send(self._to[stage], label, (after,), f"PP to {stage}")
 
     def bytes_of(self, one: Communication) -> int:
-        """What a communication sends, over all groups of the stage."""
+        """Return the bytes that a communication sends, over all groups of the stage."""
         if one not in self._bytes:
             self._bytes[one] = one.sent_bytes
         return self._bytes[one]
 
     def hides(self, kind: str) -> bool:
-        """Whether computing goes on while this is sent within a layer."""
+        """Return whether computing continues while a communication of this kind is sent within a layer."""
         return {"TP": self.plan.job.overlap.tensor, "EP": self.plan.job.overlap.expert}.get(kind, False)
 
 
@@ -246,7 +252,7 @@ class Turn:
 
 
 def turns(stage: int, stages: int, microbatches: int, parts: int) -> list[Turn]:
-    """What a stage does, in order. With several parts, micro-batches must be a multiple of the stages (Megatron-LM)."""
+    """Return the turns of a stage, in order. With several parts, micro-batches must be a multiple of the stages (Megatron-LM)."""
     total = microbatches * parts
     if parts == 1:
         ahead = min(stages - stage - 1, total)
@@ -262,7 +268,10 @@ def turns(stage: int, stages: int, microbatches: int, parts: int) -> list[Turn]:
 
 
 def _place(number: int, stages: int, parts: int, *, forward: bool) -> tuple[int, int]:
-    """Micro-batch and part of a turn: ``stages`` micro-batches through a part, then through the next (Megatron-LM, ``schedules.py``)."""
+    """Return the micro-batch and the part of a turn.
+
+    ``stages`` micro-batches go through one part, then through the next (Megatron-LM, `schedules.py`).
+    """
     if parts == 1:
         return number, 0
     round_, place = divmod(number, stages * parts)
@@ -271,7 +280,10 @@ def _place(number: int, stages: int, parts: int, *, forward: bool) -> tuple[int,
 
 
 LEAST_BUCKET, EACH_REPLICA = 40_000_000, 1_000_000
-"""Parameters of a bucket: the larger of the first and the second for each replica (Megatron-LM, ``distributed_data_parallel_config.py``)."""
+"""Parameters of a bucket: the larger of the first value, and the second value times the replicas.
+
+Source: Megatron-LM, `distributed_data_parallel_config.py`.
+"""
 
 
 class Replicas:
@@ -288,7 +300,7 @@ class Replicas:
         self._reduced: list[int] = []
 
     def begin(self) -> None:
-        """What is gathered at the beginning of a step, while the first micro-batch goes forward."""
+        """Send the parameters that are gathered at the beginning of a step, while the first micro-batch goes forward."""
         if self._zero in {1, 2} and self._overlap.parameters:
             for bucket in self._buckets(self._stage.all_layers):
                 gathered = self._send("all-gather", bucket, WIDTH, (), "parameters")
@@ -402,15 +414,15 @@ class _Turning:
         self._last = {one.part: one for one in order if not one.forward}
         """Of each part the turn after which its gradients are whole."""
         self._blocked: list[int] = []
-        """What the next turn waits for, where sending is not overlapped."""
+        """Operations that the next turn waits for, if sending is not overlapped."""
         self.replicas.begin()
 
     def begins(self) -> bool:
-        """Whether the next turn waits for no other: forward through the first layers."""
+        """Return whether the next turn waits for no other: forward through the first layers."""
         return self.waiting[-1].forward and self.stage.number == 0 and self.waiting[-1].part == 0
 
     def following(self, turn: Turn) -> tuple[int, Turn] | None:
-        """Who takes the micro-batch next, and as which turn; None: it has gone through."""
+        """Return the stage that takes the micro-batch next, and its turn there; None if the micro-batch has gone through."""
         stages, parts = self.plan.layout.pipeline, self.plan.layout.virtual
         place = turn.part * stages + self.stage.number + (1 if turn.forward else -1)
         if not 0 <= place < stages * parts:

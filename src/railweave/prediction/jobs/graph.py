@@ -31,7 +31,10 @@ class Communication:
 
     @property
     def sent_bytes(self) -> int:
-        """What all ranks send: each the bus bandwidth's part of the size; of ``send-recv`` the first of each pair."""
+        """Return the bytes that all ranks send.
+
+        Each rank sends the bus bandwidth's part of the size; with ``send-recv`` only the first of each pair sends.
+        """
         pairs = self.collective == "send-recv"
         return round(
             sum(

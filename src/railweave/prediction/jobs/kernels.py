@@ -39,7 +39,7 @@ class Transformer:
     attention_parameters: int | None = None
 
     def sparse(self, layer: int) -> bool:
-        """Whether a layer (from 0) has experts."""
+        """Return whether a layer (counted from 0) has experts."""
         return self.experts > 0 and layer >= self.dense_layers
 
     @property
@@ -134,7 +134,7 @@ def gpus() -> dict[str, Gpu]:
 
 @dataclass(frozen=True, slots=True)
 class LayerTimes:
-    """What a rank computes in a layer for a micro-batch, ps, forward."""
+    """Times in ps that a rank computes in a layer for a micro-batch, forward."""
 
     attention: float
     """Projections, scores and norm."""
@@ -227,5 +227,5 @@ class Kernels:
         return self._moved(5 * self.model.hidden / (self.tensor if self.sequence_parallel else 1))
 
     def _moved(self, values_per_token: float) -> float:
-        """How long memory takes for values of 2 bytes, ps."""
+        """Return how long the memory takes to move values of 2 bytes, in ps."""
         return values_per_token * 2 * self.tokens / (self.gpu.memory_tbytes_per_s * self.gpu.memory)

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a job is divided: ``tensor`` x ``context`` x ``data`` x ``pipeline`` ranks; ``expert`` divides ``context`` x ``data``; ``virtual`` parts of the model on each pipeline stage."""
+    """The division of a job: ``tensor`` x ``context`` x ``data`` x ``pipeline`` ranks.
+
+    ``expert`` divides ``context`` x ``data``. ``virtual`` is the number of parts of the model on each pipeline stage.
+    """
 
     tensor: int
     context: int
@@ -84,7 +87,7 @@ class Planned:
 
     @property
     def about(self) -> str:
-        """What it is, for people."""
+        """Return a description of the job for people."""
         layout = self.layout
         return (
             f"{self.model.parameters / 1e9:.1f} billion parameters on {layout.ranks} GPUs "
@@ -94,7 +97,7 @@ class Planned:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was assumed of this job alone."""
+        """Return the assumptions that apply only to this job."""
         return ()
 
     def described(self) -> dict[str, Any]:
@@ -114,12 +117,12 @@ class Planned:
 
     @property
     def flops(self) -> float:
-        """What the model takes for a step, without recomputing."""
+        """Return the number of operations that the model takes for a step, without recomputing."""
         return float(self.model.step_flops_per_token) * self.tokens
 
     @property
     def peak(self) -> float:
-        """What all its GPUs can do, operations a second, in the type that matrices are multiplied in."""
+        """Return the peak of all GPUs of the job, in operations per second, in the type used for matrix multiplication."""
         gpu = self.kernels.gpu
         tflops = gpu.fp8_tflops if self.job.dtype == "fp8" and gpu.fp8_tflops else gpu.bf16_tflops
         return tflops * 1e12 * self.layout.ranks

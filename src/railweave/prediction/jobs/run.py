@@ -17,14 +17,14 @@ MOST_APART = 1e-6
 
 
 class Network(Protocol):
-    """How long communications take."""
+    """The times of communications on a network."""
 
     def alone_ps(self, communication: int) -> int:
-        """How long one takes while no other goes on."""
+        """Return how long a communication takes in ps while no other is in progress."""
         ...
 
     def paces(self, active: tuple[int, ...]) -> Sequence[float]:
-        """How fast each of these goes while all of them go on: 1 is as fast as alone."""
+        """Return the pace of each of these communications while all of them are in progress; 1 is as fast as alone."""
         ...
 
 
@@ -37,7 +37,7 @@ class Times:
 
     @property
     def step_ps(self) -> int:
-        """How long the step takes."""
+        """Return how long the step takes, in ps."""
         return max(self.end_ps, default=0)
 
 
@@ -138,7 +138,7 @@ def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
         previous[op.rank_class, op.stream] = number
 
     def waited(number: int, since: int, until: int, into: dict[str, int]) -> None:
-        """What kept an operation from beginning, from one moment to another."""
+        """Add up the causes that kept an operation from beginning, from one moment to another, in ``into``."""
         while until > since:
             op, own = graph.ops[number], before[number]
             causes = [*op.after, *([] if own is None else [own])]
@@ -186,7 +186,7 @@ def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
 
 
 def _kind(graph: Graph, op: Op) -> str | None:
-    """What is sent by an operation, between servers or inside one; None of computing."""
+    """Return the kind of an operation's communication, between servers or inside one; None for computing."""
     if op.communication is not None:
         return graph.communications[op.communication].kind
     return op.inside[0][0] if op.inside and op.stream != COMPUTE else None

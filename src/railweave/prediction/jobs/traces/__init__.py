@@ -1,6 +1,8 @@
-"""What ranks of a real run, or of another simulator, compute and send: execution traces in and out.
+"""Execution traces in and out: the computing and sending of ranks of a real run, or of another simulator.
 
-``trace`` has the value that every reader gives. ``chakra_read`` and ``chakra_write`` have the files of MLCommons Chakra, ``nccl_read`` logs of NCCL.
-``traced`` matches communications of several ranks, takes ranks that do the same together, and gives the job and the operations that
-``prediction.jobs.run`` takes.
+- ``trace`` has the value that every reader returns.
+- ``chakra_read`` and ``chakra_write`` read and write the files of MLCommons Chakra.
+- ``nccl_read`` reads logs of NCCL.
+- ``traced`` matches communications of several ranks and groups ranks that do the same. Its result is the job and the
+  operations that ``prediction.jobs.run`` takes.
 """

@@ -234,7 +234,7 @@ class ProcessGroups:
 
 FILE = re.compile(r"(.+)\.([0-9]{1,6})\.et(?:\.gz)?")
 GROUPS = "comm_group.json"
-"""What the file of process groups is called, beside the trace; with the trace's name before it, it counts first."""
+"""Name of the file of process groups next to the trace; a file with the trace's name before this name takes precedence."""
 EXACT = "railweave_duration_ps"
 """An attribute of railweave's own traces: the duration without rounding, for Chakra counts microseconds."""
 LABEL = "railweave_kind"
@@ -289,7 +289,11 @@ def trace_files(path: Path) -> list[Path]:
 
 
 def read_chakra(path: Path, groups: Path | None = None) -> Trace:
-    """Read a trace; ``groups``: the file of its process groups, where it does not stand beside it. Raises ``SpecError`` with file and node, ``OutputError`` where protobuf is not installed."""
+    """Read a trace.
+
+    ``groups``: the file of the trace's process groups, if the file is not next to the trace. Raises ``SpecError`` with
+    file and node, and ``OutputError`` if protobuf is not installed.
+    """
     files = trace_files(path)
     known = ProcessGroups(len(files))
     name = FILE.fullmatch(files[0].name)
@@ -417,7 +421,7 @@ class _Reading:
         raise SpecError([node_problem(self.file, message.id, message.name, what, fix)])
 
     def _after(self) -> list[tuple[int, ...]]:
-        """What each node waits for, as places."""
+        """Return the places of the nodes that each node waits for."""
         places: dict[int, int] = {}
         for place, node in enumerate(self.nodes):
             if node.number in places:

@@ -29,7 +29,10 @@ _OF = {
 
 @dataclass
 class _Numbers:
-    """What is numbered over all ranks. ``groups``: of each group of a kind its number, from 1, for ASTRA-sim has no group 0."""
+    """The numbers that count over all ranks.
+
+    ``groups``: the number of each group of a kind, from 1, because ASTRA-sim has no group 0.
+    """
 
     groups: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict[tuple[str, tuple[int, ...]], int])
 
@@ -67,7 +70,7 @@ def chakra_files(graph: Graph, classes: Sequence[tuple[int, ...]], name: str) ->
 
 
 def _waits(graph: Graph) -> list[tuple[int, ...]]:
-    """What each operation waits for, with what is before it on its stream."""
+    """Return the operations that each operation waits for, including the one before it on its stream."""
     found: list[tuple[int, ...]] = []
     last: dict[tuple[int, str], int] = {}
     for number, op in enumerate(graph.ops):

@@ -145,7 +145,7 @@ _OF: dict[str, tuple[Collective, bool]] = {
     "Gather": ("broadcast", True),
     "Scatter": ("broadcast", True),
 }
-"""What is run, and whether its count is of one rank, where nccl-tests counts all."""
+"""The collective of each name, and whether its count is that of one rank where nccl-tests counts all ranks."""
 STANDS_FOR = {"Reduce", "Gather", "Scatter"}
 UNTIMED = "the log has no times: what GPUs compute between calls is not known, and a step is what its communication takes at least"
 TIMED = "calls are made no sooner after one another than the log has it; what GPUs compute in between is not known, only when calls were made"

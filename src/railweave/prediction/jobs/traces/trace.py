@@ -42,7 +42,10 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RankTrace:
-    """What a rank does. Every node stands behind those that it waits for. ``text``: whether numbers of nodes are lines of the file."""
+    """The operations of a rank. Every node comes after the nodes that it waits for.
+
+    ``text``: whether numbers of nodes are lines of the file.
+    """
 
     file: str
     nodes: tuple[Node, ...]

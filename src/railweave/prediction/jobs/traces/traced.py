@@ -63,7 +63,7 @@ def classes_of(trace: Trace, slots: Slots) -> Classes:
 
 
 def _own(trace: Trace, slots: Slots, rank: int) -> Hashable:
-    """What a rank does by itself."""
+    """Return what a rank does by itself, as a value that can be compared."""
     return tuple(
         (node.kind, node.time_ps, node.after, node.collective, node.size_bytes, node.flops, node.moved_bytes, slot)
         for node, slot in zip(trace.ranks[rank].nodes, slots.of[rank], strict=True)
@@ -77,7 +77,10 @@ def _numbered(values: list[Hashable]) -> list[int]:
 
 
 Slot = tuple[str, int, int]
-"""What tells apart, within a rank, whom it communicates with: ``collective`` and the group; ``send`` or ``receive``, the peer and the tag."""
+"""Key that identifies, within a rank, the peers of a communication.
+
+The key is ``collective`` and the group, or ``send`` or ``receive`` with the peer and the tag.
+"""
 
 
 @dataclass(frozen=True)
@@ -158,11 +161,15 @@ MOST_ENDS = 12
 def trace_graph(
     trace: Trace, gpu: Gpu, places: tuple[int, ...], inside_ps: Callable[[Communication], int | None]
 ) -> Graph:
-    """The graph of a trace.
+    """Return the graph of a trace.
 
-    ``gpu``: how quick the GPUs are, for nodes that say what they compute but not how long; ``places``: where each rank is, among the ranks of the job; ``inside_ps``: how long a
-    communication takes whose groups are each inside a server; None of the others. Computing of a rank goes one after another, as ``RankTrace`` has it; so do the collectives of a group, and messages from one rank
-    to another with one tag. Sending does not wait for the receiver. Raises ``SpecError`` as ``slots_of``, and where ranks wait for each other for ever.
+    - ``gpu``: the speed of the GPUs, for nodes that give what they compute but not how long.
+    - ``places``: the place of each rank among the ranks of the job.
+    - ``inside_ps``: the time of a communication if each of its groups is inside a server, else None.
+
+    The computing of a rank is sequential, in the order of ``RankTrace``. So are the collectives of a group, and the
+    messages with one tag from one rank to another. Sending does not wait for the receiver. Raises ``SpecError`` as
+    ``slots_of`` does, and if ranks wait for each other forever.
     """
     slots = slots_of(trace)
     return _Making(trace, gpu, places, inside_ps, slots, classes_of(trace, slots)).graph()
@@ -356,17 +363,17 @@ class Traced:
 
     @property
     def peak(self) -> float:
-        """What all its GPUs can do in 16 bits, operations a second."""
+        """Return the peak of all GPUs of the job in 16 bits, in operations per second."""
         return self.gpu.bf16_tflops * 1e12 * self.ranks
 
     @property
     def about(self) -> str:
-        """What it is, for people."""
+        """Return a description of the trace for people."""
         return f"{self.trace.nodes:,} nodes of {self.ranks:,} ranks, {self.source}"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was assumed of this trace."""
+        """Return the assumptions about this trace."""
         return self.trace.notes
 
     def described(self) -> dict[str, Any]:
