@@ -149,7 +149,7 @@ class Program:
     size_bytes: int
     """As nccl-tests counts it."""
     bus_factor: float
-    """Factor of the bus bandwidth: bus bandwidth = size / time x this factor (``bus_factor``)."""
+    """Factor of the bus bandwidth: bus bandwidth = size / time x this factor (``channels.bus_factor``)."""
     algorithm: str
     protocol: str
     channels: int

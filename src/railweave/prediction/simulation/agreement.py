@@ -1,8 +1,9 @@
-"""What flows leave out, learnt from packets: how much longer senders take that congestion control slows down.
+"""The time that flows leave out, learnt from packets: the slowdown of senders by congestion control.
 
-Flows know no marks. Where ``auto`` would take them, a small case of the same design is run by both engines: fewer of the same
-servers with as much for each peer, then less for each peer. What packets take more there, the whole takes more at least; at most
-it grows with the time of flows. Where these two are too far apart, packets are run all the same.
+Flows do not model marks. If ``auto`` would choose flows, both engines run a small case of the same design. The case is
+made small by using fewer of the same servers with as much for each peer, then by sending less to each peer. The whole
+takes at least as much extra time as packets take in the case. At most, the extra time grows with the time of flows. If
+these two bounds are too far apart, the whole is run by packets.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ ALLOWED = 0.1
 
 @dataclass(frozen=True)
 class Loss:
-    """What congestion control costs in all, ps: ``least`` and ``most``. ``note`` says where it was learnt."""
+    """The total cost of congestion control in ps: ``least_ps`` and ``most_ps``. ``note`` names the case it was learnt from."""
 
     least_ps: int = 0
     most_ps: int = 0
@@ -90,7 +91,7 @@ def small_case(bed: Bed, size_bytes: int, packet_hops: int, most_servers: int = 
 
 
 def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss:
-    """What congestion control costs where flows take ``flows_ps``; ``nccl`` chooses the same algorithm for the case."""
+    """Return the cost of congestion control if flows take ``flows_ps``; ``nccl`` makes the case choose the same algorithm."""
     packets = run(case.bed, case.size_bytes, "packet", nccl)
     marked = (packets.counters or {}).get("ecn_marked_packets", 0)
     if not marked:

@@ -62,9 +62,10 @@ def with_background(fabric: PacketFabric, traffic: Traffic, wanted: Background) 
 
 
 def ends(wiring: Wiring, wanted: Background) -> list[tuple[int, int]]:
-    """Who sends to whom, by place among the NICs: where ``to`` says nothing, half way round those of the same name, or round what is left over.
+    """Return the pairs of sender and receiver, by place among the NICs.
 
-    Raises ``InputError`` where ports are not there, or have no other to send to.
+    Without ``to``, each sends half way round the ports of the same name, or half way round the ports that are left
+    over. Raises ``InputError`` if ports do not exist, or have no other port to send to.
     """
     chosen = _matching(wiring.nics, wanted.ports or ("*",), "ports")
     if isinstance(wanted.to, tuple):

@@ -1,4 +1,4 @@
-"""What binds a collective: the busiest link, the proxies of NICs, or the links inside servers, and by how much."""
+"""The bottleneck of a collective: the busiest link, the proxies of NICs, or the links inside servers, and by how much."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Ideal:
 
 @dataclass(frozen=True)
 class Load:
-    """How long each thing was busy, ps: the busiest of a kind, by name."""
+    """The busy times in ps of the busiest link, the busiest proxy and the servers' own links, with the names of the first two."""
 
     link: str
     link_ps: int
@@ -103,7 +103,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """What was busy for the largest part of the time. Where no part is near 1, waiting binds: latency, or congestion."""
+    """The part that was busy for most of the time. If no part is near 1, waiting binds: latency, or congestion."""
 
     kind: str
     what: str
@@ -128,7 +128,7 @@ class Bottleneck:
 
 
 def bottleneck(load: Load, time_ps: int) -> Bottleneck:
-    """What binds a run of this time."""
+    """Return the bottleneck of a run that took ``time_ps``."""
     parts = sorted(
         [
             (load.link_ps / time_ps, "link", load.link),

@@ -28,7 +28,7 @@ EQUAL = 0.005
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a variant got."""
+    """The prediction for a variant."""
 
     value: str
     answer: JobPrediction
@@ -43,7 +43,7 @@ class Comparison:
 
     @property
     def complete(self) -> bool:
-        """Whether all of them came to their end."""
+        """Return whether all variants completed."""
         return all(one.answer.complete for one in self.outcomes)
 
     @property
@@ -64,7 +64,7 @@ class Comparison:
         return self.tied[0] if len(self.tied) == 1 else None
 
     def verdict(self) -> str:
-        """Who wins, by how much, and why, in two sentences."""
+        """Return in two sentences the variant that wins, by how much, and why."""
         best, *others = self.ranked
         if not others:
             return f"{self.name}={best.value} is alone."
@@ -140,7 +140,7 @@ def longest_run(found: JobPrediction) -> Prediction:
 
 
 def crosses_spine(found: JobPrediction) -> bool:
-    """Whether a packet went from a switch to another; True where nothing was counted."""
+    """Return whether a packet went from one switch to another; True if nothing was counted."""
     for one in found.own_runs():
         measured = one.prediction.measured
         if measured is None:
@@ -159,7 +159,7 @@ def _longer(one: Outcome, best: Outcome) -> str:
 
 
 def why(one: Outcome) -> str:
-    """What binds a variant, shortly: the busiest thing, and what else took time."""
+    """Return briefly what binds a variant: the busiest part, and what else took time."""
     longest = longest_run(one.answer)
     bound = bottleneck(longest.load, longest.time_ps)
     said = [f"{bound.kind} {bound.what} busy {bound.busy:.1%}" if longest.complete else NO_END]

@@ -51,13 +51,17 @@ def bed_of(
     processes: int | None = None,
     gpus: int | None = None,
 ) -> Bed:
-    """Make a network ready.
+    """Prepare a network for predictions.
 
-    ``lb``: see ``model.fabric.override``; ``fibs``: a file of forwarding tables (``analysis.routing.fib_file``); ``tenant``: whose job it
-    is, where there are several; ``configs``: running configurations of switches, in place of the designed ones; ``order`` and
-    ``processes``: which servers take part in which order, and the processes of each; ``gpus``: how many GPUs of each (``job.job_of``).
+    - ``lb``: see ``model.fabric.override``.
+    - ``fibs``: a file of forwarding tables (``analysis.routing.fib_file``).
+    - ``tenant``: the tenant that owns the job, if there are several.
+    - ``configs``: running configurations of switches, in place of the designed ones.
+    - ``order`` and ``processes``: the servers that take part, in order, and the processes of each server.
+    - ``gpus``: the number of GPUs of each server that take part (``job.job_of``).
 
-    What is absent by ``status:`` takes no part, and the notes of the fabric say so. Raises ``InputError``.
+    Devices and links that are absent by ``status:`` take no part, and the notes of the fabric list them. Raises
+    ``InputError``.
     """
     running = configs or {}
     with uncollected():
@@ -74,9 +78,9 @@ def bed_of(
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """What goes on besides the collective. Times of ``timeline`` count from the beginning of the job.
+    """The faults and traffic besides the collective. Times of ``timeline`` count from the beginning of the job.
 
-    ``lost_until_ps``: ports of NICs that lose their way until then count as lost from the collective's beginning
+    ``lost_until_ps``: ports of NICs that have no path until this time count as lost from the collective's beginning
     (``model.ports``).
     """
 

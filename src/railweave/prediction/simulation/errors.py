@@ -1,7 +1,8 @@
-"""How far off predictions were where published rows could tell, and with that how sure one is: its band.
+"""The errors of predictions against published rows, and the band that follows for a new prediction.
 
-``errors.json`` is written by ``make validation``: a list of groups of rows that are alike in library, collective and engine, with
-the servers and bytes they range over, and how far off the predictions were, in percent of the published value.
+``errors.json`` is written by ``make validation``. It is a list of groups of rows that are alike in library, collective
+and engine. Each group has the range of its servers and bytes, and the errors of its predictions in percent of the
+published value.
 """
 
 from __future__ import annotations
@@ -48,10 +49,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Band:
-    """What the time lies between, ps. ``seeds_ps`` are the times of several seeds; ``error`` is the part that validation shows.
+    """The range of the time, in ps. ``seeds_ps`` are the times of several seeds; ``error`` is the part that validation shows.
 
-    ``compared`` says of what kind of published rows it is, ``outside`` in a sentence what of the question no row was like; empty:
-    there were such rows.
+    ``compared`` names the kind of published rows that the error comes from. ``outside`` says in a sentence which part
+    of the question no row was like; empty if there were such rows.
     """
 
     low_ps: int
@@ -145,14 +146,14 @@ def band(
 
 
 def how_near(count: int, rows: str) -> str:
-    """What the error is of so many rows, in words: of fewer than ten, "nine of ten" are none."""
+    """Return in words what the error of so many rows states; "nine of ten" needs at least ten rows."""
     if FEW <= count < TEN:
         return f"the ninth decile of the errors of {rows}"
     return f"{'nine of ten' if count >= TEN else 'all'} of {rows} were as near"
 
 
 def _between(low_ps: int, high_ps: int, error: float | None) -> tuple[int, int]:
-    """What a published time lies between where predictions are off by this part at most, too long or too short."""
+    """Return the range of a published time if predictions are off by at most this part, too long or too short."""
     return (low_ps, high_ps) if error is None else (round(low_ps / (1 + error)), round(high_ps * (1 + error)))
 
 

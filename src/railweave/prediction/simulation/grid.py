@@ -30,7 +30,7 @@ TIME, BUS = "time_us", "bus_bandwidth_GBps"
 
 @dataclass(frozen=True)
 class Dimension:
-    """What is varied, and its values as they were written; sizes are written as bytes."""
+    """The setting that is varied, with its values as written; sizes are written as bytes."""
 
     name: str
     values: tuple[str, ...]
@@ -53,7 +53,7 @@ class Cell:
 
     @property
     def time_us(self) -> float:
-        """How long it takes."""
+        """Return the predicted time in microseconds."""
         return self.answer.time_ps / 1e6
 
 
@@ -84,7 +84,7 @@ class Grid:
 
     @property
     def complete(self) -> bool:
-        """Whether all of them came to their end."""
+        """Return whether all cells completed."""
         return all(one.answer.complete for one in self.cells)
 
     @property
@@ -96,7 +96,7 @@ class Grid:
 
     @property
     def by(self) -> Dimension | None:
-        """What tells lines apart: the first other."""
+        """Return the dimension that distinguishes lines: the first one other than ``across``."""
         return next((one for one in self.dimensions if one is not self.across), None)
 
     @property

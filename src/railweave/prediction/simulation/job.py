@@ -83,7 +83,7 @@ def shown(names: Sequence[str]) -> str:
 
 
 def lists(text: str) -> list[str]:
-    """What stands between commas that are not in brackets: names and lists of names."""
+    """Return the parts between commas that are not in brackets: names and lists of names."""
     found, depth = [""], 0
     for letter in text:
         depth += (letter == "[") - (letter == "]")
@@ -133,11 +133,15 @@ def job_of(
     gpus: int | None = None,
     lost: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Job, NDArray[np.uint32]]:
-    """The job of all servers of a network, or of a tenant's, and the engine's host of each of its NICs (``Job.nics``).
+    """Return the job of all servers of a network or of a tenant, and the engine's host of each of its NICs (``Job.nics``).
 
-    ``order``: which servers take part, in the order of their ranks (``ordered``); ``processes``: how many each has, one for each
-    GPU where that is None; ``gpus``: how many GPUs of each server take part, the first ones, with the NICs beside them; ``lost``: NICs that servers are without by their status (``status.lost_nics``). Raises ``JobError`` where the servers are not alike, ``InputError`` where it is not said which
-    tenant's job it is, and for an order that cannot be.
+    - ``order``: the servers that take part, in the order of their ranks (``ordered``).
+    - ``processes``: the number of processes of each server; None: one for each GPU.
+    - ``gpus``: the number of GPUs of each server that take part: the first ones, with the NICs next to them.
+    - ``lost``: the NICs that servers lack by their status (``status.lost_nics``).
+
+    Raises ``JobError`` if the servers are not alike. Raises ``InputError`` if the tenant of the job is missing, or for
+    an impossible order.
     """
     whose = _tenant(network, tenant)
     rails = {
@@ -174,7 +178,7 @@ def job_of(
 
 
 def _used(there: int, asked: int | None) -> int:
-    """How many of a server's GPUs take part."""
+    """Return how many of a server's GPUs take part."""
     if asked is None:
         return there
     if not 1 <= asked <= there:

@@ -37,7 +37,11 @@ class JobStep:
 
 @dataclass(frozen=True)
 class JobPrediction:
-    """What a job gets. ``steps`` are all of its collectives in order; those that found the network alike share a prediction."""
+    """The prediction for a job.
+
+    ``steps`` are all of its collectives in order. Collectives that met the same state of the network share a
+    prediction.
+    """
 
     name: str
     steps: tuple[JobStep, ...]
@@ -50,7 +54,7 @@ class JobPrediction:
 
     @property
     def complete(self) -> bool:
-        """Whether every collective came to its end."""
+        """Return whether every collective completed."""
         return all(one.prediction.complete for one in self.steps)
 
     @property
@@ -61,7 +65,7 @@ class JobPrediction:
 
     @property
     def between_ps(self) -> tuple[int, int]:
-        """What the time lies between: that of each collective (``Band``), computing as it is."""
+        """Return the range of the time in ps: the range of each collective (``Band``), with computing unchanged."""
         bands = [one.prediction.band for one in self.steps]
         time = self.time_ps
         low = time - sum(one.prediction.time_ps - b.low_ps for one, b in zip(self.steps, bands, strict=True) if b)

@@ -1,4 +1,4 @@
-"""What a collective was predicted to get: times, rates, what binds, and how sure that is; as text and as JSON."""
+"""The prediction for a collective: times, rates, the bottleneck, and the certainty; as text and as JSON."""
 
 from __future__ import annotations
 
@@ -17,52 +17,52 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.errors import Band
 
 NO_END = "some messages never arrive"
-"""Why a collective never completes."""
+"""Reason why a collective never completes."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What one collective of one size gets. Rates in 10^9 byte/s, as nccl-tests prints them."""
+    """The prediction for one collective of one size. Rates are in 10^9 byte/s, as nccl-tests prints them."""
 
     collective: str
     size_bytes: int
     program: Program
-    """What NCCL or RCCL makes of it: ``algorithm``, ``protocol``, ``channels``, and the messages."""
+    """The collective as NCCL or RCCL runs it: ``algorithm``, ``protocol``, ``channels``, and the messages."""
     time_ps: int
     complete: bool
-    """Whether every message arrived."""
+    """True if every message arrived."""
     choice: Choice
-    """Which ``engine`` ran it, and why."""
+    """The ``engine`` that ran the collective, and the reason."""
     steady: Steady | None
     """Where the run was stopped because it was steady, and how far off the time is at most; None: it ran to the end."""
     counters: dict[str, int] | None
-    """What packets were counted, over the whole network; None where flows were run."""
+    """The packet counters over the whole network; None if flows were run."""
     load: Load
-    """How long the busiest link, the busiest NIC's proxy and the GPUs' own links were busy, ps: what binds follows from it."""
+    """Busy times in ps of the busiest link, the busiest NIC's proxy and the GPUs' own links; they determine the bottleneck."""
     wall_s: float
-    """How long the prediction took."""
+    """Time that the prediction took, in seconds."""
     notes: tuple[str, ...]
-    """What was assumed or left out."""
+    """The assumptions and omissions of the prediction."""
     remarks: tuple[str, ...] = ()
-    """Those of them that the text shows too: what the network has and nobody simulates."""
+    """The notes that the text shows too: features that the network has but the simulation ignores."""
     hosts: tuple[str, ...] = ()
     """The servers, in the order of their ranks."""
     order: str = ""
     """The same for people, and what the order makes of a ring."""
     errors: tuple[str, ...] = ()
-    """What must not happen on a network as it is configured, and did: packets of a lossless class that were dropped."""
+    """Events that must not happen on a network as configured, but did: dropped packets of a lossless class."""
     timeout_ps: int = 0
     """After how long without news NICs send again."""
     measured: Measured | None = None
     """The tables that ``JobPrediction`` joins."""
     ideal: Ideal | None = None
-    """What it would take at the limits of hardware alone."""
+    """The time at the limits of hardware only."""
     band: Band | None = None
-    """What the time lies between, as far as published rows and seeds tell."""
+    """The range of the time, as far as published rows and seeds determine it."""
 
     @cached_property
     def flows(self) -> list[dict[str, Any]]:
-        """What each queue pair of data carried, and when its last message had arrived; null: it had not."""
+        """Return the bytes that each queue pair of data carried, and the arrival of its last message; null if it did not arrive."""
         return [] if self.measured is None else self.measured.flows_json()
 
     @property
@@ -99,7 +99,7 @@ class Prediction:
         )
 
     def _no_time(self) -> str:
-        """What there is to say of a collective that never completes: no rate, for it has none."""
+        """Return the text for a collective that never completes. The text has no rate."""
         return (
             f"  time           never completes: {NO_END}\n"
             f"                 (of those that do, the last arrives after {self.time_ps / 1e6:.1f} us)\n"

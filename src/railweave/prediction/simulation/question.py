@@ -98,10 +98,12 @@ def _remark(network: Network, bed: Bed, scenario: Scenario, conditions: Conditio
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked. ``file`` is the scenario file that it comes from, ``fib`` one of forwarding tables.
+    """A request for a prediction. ``file`` is the scenario file that it comes from, ``fib`` a file of forwarding tables.
 
-    ``engine``, ``exact``, ``most_hops``: see ``collective.predict``; ``tenant`` is whose job it is, where there are several. ``configs`` are
-    running configurations of switches, in place of the designed ones. ``gpus``: how many GPUs of each server take part, where not all do.
+    - ``engine``, ``exact``, ``most_hops``: see ``collective.predict``.
+    - ``tenant``: the tenant that owns the job, if there are several.
+    - ``configs``: running configurations of switches, in place of the designed ones.
+    - ``gpus``: the number of GPUs of each server that take part, if not all do.
     """
 
     scenario: Scenario
@@ -139,10 +141,11 @@ def background(text: str) -> Background:
 
 
 def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
-    """What options ask, over what a scenario file asks: one question for each size.
+    """Return one question for each size: the request of the options, on top of that of a scenario file.
 
-    ``given`` has options by the names of ``railweave.simulate``; what is left out or None has its default. A collective is
-    the scenario's or the options'. Raises ``InputError``; of the file with lines.
+    ``given`` has options by the names of ``railweave.simulate``. Options that are left out or None have their defaults.
+    A collective comes from the scenario or from the options. Raises ``InputError``; errors in the file have their
+    lines.
     """
     path: Path | None = given.get("scenario")
     file = read_scenario(path, "sim") if path is not None else None
@@ -284,7 +287,7 @@ def _locations(option: Option, scenario: Scenario) -> Iterator[Location]:
 
 
 def _at(value: Any, location: Location) -> Any:  # noqa: ANN401 - walks plain data
-    """What stands at a location; None where nothing does."""
+    """Return the value at a location; None if there is no value."""
     for key in location:
         try:
             value = value[key]

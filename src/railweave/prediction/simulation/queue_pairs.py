@@ -1,4 +1,4 @@
-"""How many queue pairs a connection should have, by prediction: what some collectives get with each number."""
+"""Choose the number of queue pairs per connection by predicting some collectives with each number."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUESTIONS = (("all-gather", 64 << 20, 6 << 20), ("all-reduce", 1 << 30, 96 << 20
 """One that posting decides, one that links decide, one that meets in queues: the size of the whole job, and the most that is run."""
 
 SERVERS = 6
-"""What so many servers do is predicted in a second in all; with eight it takes twice as long, and the choice was the same."""
+"""Number of servers whose predictions take a second in all; with eight they take twice as long, for the same choice."""
 
 
 @dataclass(frozen=True)

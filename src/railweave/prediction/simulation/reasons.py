@@ -1,4 +1,4 @@
-"""Why a collective took as long as it did, in sentences: which link, queue or host limit binds, and by how much."""
+"""Explain in sentences the time of a collective: the link, queue or host limit that binds, and by how much."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.prediction import Prediction
 
 FULL = 0.9
-"""What is busy for this part of the time binds; where nothing is, waiting does."""
+"""Part of the time from which a busy link, proxy or server binds; if none is this busy, waiting binds."""
 
 
 NEVER_ARRIVED = "Some messages never arrived: their queue pairs have no path that works, or came to a standstill."
@@ -30,7 +30,7 @@ def _binds(prediction: Prediction) -> str:
 
 
 def reasons(prediction: Prediction) -> list[str]:
-    """What binds first, then what of congestion, loss and waiting there was; nothing that was not counted."""
+    """Return what binds first, then the congestion, loss and waiting that were counted."""
     found = [_binds(prediction) if prediction.complete else NEVER_ARRIVED]
     measured, counted = prediction.measured, prediction.counters
     if measured is None or counted is None:

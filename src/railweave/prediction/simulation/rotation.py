@@ -65,16 +65,19 @@ class Ways:
     part: NDArray[np.float64]
 
     def bytes_by_port(self, ports: int, servers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What ports between switches carry, where placement p has ``servers[p]`` servers and each sends to each other."""
+        """Return the bytes of ports between switches, if each server sends to each other server.
+
+        Placement p has ``servers[p]`` servers.
+        """
         same = self.source == self.target
         pairs = servers[self.source] * (servers[self.target] - same)
         return np.bincount(self.port, (self.bytes * pairs)[self.row] * self.part, ports).astype(np.float64)
 
     def crowded(self, wiring: Wiring, servers: NDArray[np.int64], rounding: float) -> str | None:
-        """A link between switches that could fill, whoever sends to whom: its name; None where there is none.
+        """Return the name of a link between switches that could fill under any pairing; None if no link could fill.
 
-        A link carries no more than all that send by it can send, each with the largest part of its packets that takes it; or
-        than all that receive by it can take.
+        A link carries at most what all its senders can send, each with the largest part of its packets that takes the
+        link. A link also carries at most what all its receivers can take.
         """
         if not len(self.row):
             return None
@@ -200,10 +203,10 @@ ROUNDING = 1 + 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """What is left of an all-to-all on a network where all servers do alike.
+    """The reduced run of an all-to-all on a network where all servers behave alike.
 
-    ``ways`` are those of packets between servers of each placement, ``delay_ps`` is the longest of them, and ``apart_ps`` how
-    much longer it is than the shortest: all are taken to be the longest.
+    ``ways`` are the paths of packets between servers of each placement. ``delay_ps`` is the longest of these paths, and
+    ``apart_ps`` is the difference between the longest and the shortest. All paths are assumed to be the longest.
     """
 
     program: Program
@@ -225,7 +228,7 @@ class Rotation:
         return Choice("flow", self.packet_hops, why)
 
     def note(self) -> str:
-        """What was assumed."""
+        """Return the assumptions of the reduced run as a note."""
         text = (
             f"all-to-all by symmetry: one of {self.servers} servers is run, the others do the same; "
             "queue pairs that are listed are the first server's"
@@ -241,7 +244,10 @@ def rotation(
     timeline: Timeline,
     setting: Callable[[FlowArguments], FlowArguments],
 ) -> Rotation | str:
-    """What is run of an all-to-all, or why servers do not do alike. ``setting`` gives arguments what a run wants of the engine."""
+    """Return the part of an all-to-all to run, or the reason why servers do not behave alike.
+
+    ``setting`` adds to arguments the engine settings of a run.
+    """
     wiring, servers, nics = bed.fabric.wiring, len(bed.job.servers), bed.job.nics_per_server
     if servers < 3:
         return "there are fewer than three servers"

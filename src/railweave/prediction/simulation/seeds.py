@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def by_size(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What is given, once for each of its sizes. Raises ``InputError``."""
+    """Return the options, once for each of their sizes. Raises ``InputError``."""
     if given.get("size") is None:
         return [given]
     return [{**given, "size": str(size)} for size in sizes(str(given["size"]))]

@@ -43,7 +43,7 @@ def texts(settings: Mapping[str, Setting]) -> dict[str, str]:
 
 
 def post_cost_ps(parameters: Mapping[str, str]) -> int:
-    """What a NIC's proxy takes to post a message, picoseconds. Raises ``InputError`` where that is no time."""
+    """Return the time in ps that a NIC's proxy takes to post a message. Raises ``InputError`` if the value is not a time."""
     return _read(parameters, "host.post-cost", "0us", ENGINE_TIME)
 
 

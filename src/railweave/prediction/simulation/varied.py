@@ -1,4 +1,4 @@
-"""What a comparison varies: ``NAME=a,b,c`` in words, and the questions with each of the values."""
+"""The settings that a comparison varies: ``NAME=a,b,c`` in words, and the questions with each of the values."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class Variant:
 
 
 def values_of(name: str, text: str) -> list[str]:
-    """``a,b,c``; values with commas of their own are joined again by what they look like, or parted by ``;``.
+    """Return the values in ``a,b,c``; values that contain commas are joined again by their form, or are separated by ``;``.
 
-    ``first..last`` doubles: sizes, and whole numbers. Commas in the brackets of a host list part nothing.
+    `first..last` doubles: sizes, and whole numbers. Commas in the brackets of a host list separate nothing.
     """
     if name == "size" and ".." in text:
         return [str(one) for one in sizes(text)]
@@ -95,7 +95,7 @@ def variants(network: Network, text: str, given: Mapping[str, Any]) -> list[Vari
 
 
 def asked_with(name: str, value: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is given, with one value of what is varied. Raises ``InputError`` for a name that cannot be."""
+    """Return the options with one value of the varied setting. Raises ``InputError`` for a name that cannot be varied."""
     varied = dict(given)
     if name.startswith(("NCCL_", "nccl.")):
         parameter = name if name.startswith("NCCL_") else f"NCCL_{name[len('nccl.') :].upper()}"

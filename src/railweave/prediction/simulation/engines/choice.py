@@ -1,4 +1,4 @@
-"""Which engine runs: packets where they are few enough, flows beyond."""
+"""Choose the engine of a run: packets if they are few enough, else flows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SECONDS_A_MESSAGE = {"packet": 4e-6, "flow": 20e-6}
 SECONDS_A_HOP = 0.15e-6
 BYTES_A_MESSAGE, BYTES_A_WAIT = 250, 66
 LONG_S, LARGE_GB = 10, 2
-"""What is longer or larger is said before it begins."""
+"""Seconds and GB from which a run is announced before it begins."""
 
 MOST_LINKS = 64
 """More links than this in a row are a circle."""
@@ -100,7 +100,7 @@ def whole_flows(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: T
 
 
 def packet_hops(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: Traffic) -> int:
-    """How many links the packets of traffic cross, acknowledgements too, where nothing is lost."""
+    """Return the number of links that the packets of traffic cross, with acknowledgements, if nothing is lost."""
     mtu = payload_bytes(arguments["parameters"])
     every = packets_acknowledged(arguments["parameters"])
     packets = np.maximum(-(-traffic.messages[:, 1].astype(np.int64) // mtu), 1)

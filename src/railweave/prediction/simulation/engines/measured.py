@@ -1,4 +1,4 @@
-"""What a run measured, as plain columns: a dict of lists or arrays of one length, which any data-frame library takes."""
+"""The measurements of a run as plain columns: a dict of lists or arrays of one length, for any data-frame library."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TABLES = ("links", "flows", "series", "queues", "rates")
 
 
 def interval_ps(wiring: Wiring, traffic: Traffic) -> int:
-    """How long intervals of series should be: 1, 2 or 5 times a power of ten, so that there are some hundred of them."""
+    """Return the length of intervals of series in ps: 1, 2 or 5 times a power of ten, to get some hundred intervals."""
     sources = traffic.pairs[traffic.messages[:, 0].astype(np.int64), 0].astype(np.int64)
     carried = np.bincount(sources, traffic.messages[:, 1].astype(np.float64), len(wiring.nics))
     rates = wiring.cables[wiring.port_cable[wiring.first_port[: len(wiring.nics)]], 2].astype(np.float64)
@@ -47,7 +47,7 @@ def interval_ps(wiring: Wiring, traffic: Traffic) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What the packet engine counted in a run. ``own`` is how many queue pairs are the job's: others are background."""
+    """The counts of the packet engine in a run. ``own``: the number of queue pairs of the job; the others are background."""
 
     wiring: Wiring
     traffic: Traffic
@@ -76,7 +76,7 @@ class Measured:
         slower: NDArray[np.float64],
         used: NDArray[np.bool_] | None = None,
     ) -> Measured:
-        """What a run measured."""
+        """Return the measurements of a run."""
         return cls(
             wiring,
             traffic,
@@ -143,7 +143,7 @@ class Measured:
         }
 
     def _most_queued(self) -> NDArray[np.uint64]:
-        """What waited at most at the ends of intervals, by port; 0 where no series were collected."""
+        """Return the largest queue of each port in bytes, at the ends of intervals; 0 if no series were collected."""
         most = np.zeros(len(self.wiring.port_cable), np.uint64)
         if self.raw is not None and "ports" in self.raw:
             np.maximum.at(most, self.raw["ports"]["port"], self.raw["ports"]["queued_bytes"])

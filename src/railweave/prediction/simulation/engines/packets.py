@@ -129,7 +129,11 @@ def period(looks: list[int]) -> int | None:
 
 
 def _looks(program: Program, parts: Split, place: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """What each message is like, hashed: bytes, delay, queue pair, and how far before it is what it waits for, where."""
+    """Return a hash of the features of each message.
+
+    The features are bytes, delay and queue pair, and for each message that it waits for, the distance, the connection
+    and the delay.
+    """
     first = parts.queue_pair[parts.first[:-1].astype(np.int64)]
     looks = _mix(program.bytes + _mix(program.delay_ps + _mix(first.astype(np.uint64))))
     waiting, awaited = waiting_of(program), program.after.astype(np.int64)
@@ -152,14 +156,20 @@ WINDOWS = 4
 IN_A_ROW = 3
 
 EQUAL = 0.01
-"""How much of its time a window may differ; more is never stated."""
+"""Part of its time by which a window may differ. A larger error is never stated."""
 
 UNSEEN = 0.005
-"""What the rest may be off by, though windows were alike: where proxies bind, one round of eight was seen to take 1.3 % less."""
+"""Error that the rest of a run may have although its windows were alike.
+
+If proxies bind, one round of eight was seen to take 1.3 % less.
+"""
 
 LAST_ROUND = 0.03
-"""How much sooner the last round may end, as part of a round: no other takes its share of links and proxies meanwhile. Seen: 0.2 %
-where links bind, 1.8 % where proxies do."""
+"""Part of a round by which the last round may end sooner.
+
+No other round takes a share of links and proxies during the last round. Seen: 0.2 % if links bind, 1.8 % if proxies
+bind.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +199,7 @@ class Watch:
         self._arrived = self._not_before = 0
 
     def due(self, arrived: int, now_ps: int) -> bool:
-        """Whether arrivals are worth a look when so many messages have arrived."""
+        """Return whether arrivals are worth examining after this many messages have arrived."""
         per_place = (self._rounds.parts.size + len(self._rounds.credits)) / self._rounds.length
         ahead = self._next < len(self._marks) - self._per_round  # less than a round is not worth it
         self._arrived = arrived
@@ -222,7 +232,10 @@ class Watch:
         return self._marks[window - IN_A_ROW - self._per_round : window + 1]
 
     def _apart(self, arrivals: NDArray[np.uint64], window: int) -> float | None:
-        """How far the last windows are from those a round before; None: too far. Looks only at messages that end windows."""
+        """Return how far the last windows are from those one round before; None if too far.
+
+        Only messages that end windows are compared.
+        """
         whole = arrivals[self._rounds.parts[:, self._compared(window)]].max(axis=2)
         ends = whole.max(axis=0).astype(np.float64)
         if ends[0] < self._changed:

@@ -1,4 +1,4 @@
-"""Which engine ran and what it counted, for people and as JSON (docs/predict.md)."""
+"""The engine of a run and its counters, for people and as JSON (docs/predict.md)."""
 
 from __future__ import annotations
 
@@ -58,9 +58,10 @@ def congestion_text(counters: dict[str, int] | None) -> str:
 
 
 def lossless_drops(counters: dict[str, int] | None, arguments: Arguments) -> tuple[str, ...]:
-    """What dropped packets although the class of data is lossless everywhere: which pool, by which limit; empty where nothing did.
+    """Return the pools and limits that dropped packets although the data class is lossless everywhere; empty without drops.
 
-    Where some ports do not pause there is no telling: what comes in by those may be dropped. Congestion notifications and others' classes are few and are counted with them.
+    If some ports do not pause, the result is empty, because packets that come in by those ports may be dropped.
+    Congestion notifications and the classes of others are few and are counted too.
     """
     profiles, data = arguments["profiles"], f"class.{arguments['parameters'].get('host.data-class', '3')}"
     if counters is None or not profiles or len(arguments["without_pfc"]):
@@ -89,7 +90,7 @@ def _values(profiles: list[dict[str, str]], name: str) -> str:
 
 
 def counters_json(counters: dict[str, int] | None) -> dict[str, Any]:
-    """What packets were counted; null where there were none."""
+    """Return the packet counters as JSON; null for each counter that is absent."""
     known = counters or {}
     drops = [value for name, value in known.items() if name.startswith("dropped_")]
     hops = known.get("packet_hops")

@@ -58,7 +58,7 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Whether every message arrived."""
+        """Return whether every message arrived."""
         return bool((self.arrivals != NEVER).all())
 
     @property
@@ -69,7 +69,10 @@ class Run:
 
 
 def refused(error: ValueError, arguments: Arguments | FlowArguments) -> InputError:
-    """What an engine says of a parameter, at the option that gave it: knobs of ``--lb`` are in switches' profiles alone."""
+    """Return the error of an engine about a parameter as an error at the option that gave the parameter.
+
+    Knobs of ``--lb`` are only in the profiles of switches.
+    """
     name: str = getattr(error, "parameter", "")
     if name and name not in arguments["parameters"]:
         return InputError([Problem(Option("--lb"), str(error), PARAMETERS)])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NONE = -1
 
 Way = Callable[["NDArray[np.int64]", "NDArray[np.int64]"], "NDArray[np.bool_]"]
-"""Whether packets of hosts reach others: arrays of one shape, with -1 for a host that is not there."""
+"""A function that returns whether packets of hosts reach others: arrays of one shape, with -1 for an absent host."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,12 +44,15 @@ def unbound(config: DeviceConfig) -> list[str]:
 
 
 def is_taken_off(config: DeviceConfig) -> bool:
-    """Whether a switch could have quality of service and has none: it is one of best effort."""
+    """Return whether a switch could have quality of service but has none, and so is a best-effort switch."""
     return config.qos is None and catalog().systems[config.nos].has("qos", config.release)
 
 
 def remarks(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
-    """What switches have and nobody simulates, or do not have although others do. ``data_dscp``: that of RDMA data."""
+    """Yield a remark for each feature that switches have but the simulation ignores, or lack although other switches have it.
+
+    ``data_dscp``: the DSCP of RDMA data.
+    """
     off = [config.name for config in configs if is_taken_off(config)]
     if off:
         yield (
@@ -72,7 +75,7 @@ def remarks(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
 
 
 def _other_lossless(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
-    """Lossless classes beside that of RDMA data: nobody sends in them."""
+    """Yield a remark on lossless classes other than that of RDMA data, in which no one sends."""
     with_qos = [config.qos for config in configs if config.qos is not None]
     own = [(name, one) for qos in with_qos for name, one in qos.classes.items() if one is class_of(qos, data_dscp)]
     if not own:
@@ -216,11 +219,12 @@ def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: li
 
 
 def _queue_bytes(one: TrafficClass, buffers: Buffers, model: SwitchModel, cables: list[Cable]) -> int:
-    """What fill levels of drop profiles are percent of: a port's part of the class's egress pool if all ports queue alike.
+    """Return the base of the percentages of drop profiles: a port's part of the egress pool if all ports queue alike.
 
-    Thresholds of the chip are numbers of cells, set once, while what a queue may take changes all the time; Junos does not
-    document what it takes for the whole. With this 55..90 % is 0.6..0.9 MB on a QFX5240 with 400G ports, near the 1..2 MB
-    that other vendors configure on such chips. Which reading it is was decided by a published row (docs/validation.md).
+    The pool is that of the class. Thresholds of the chip are numbers of cells that are set once, but the share that a
+    queue may take changes all the time. Junos does not document the base. With this base 55..90 % is 0.6..0.9 MB on a
+    QFX5240 with 400G ports. That is near the 1..2 MB that other vendors configure on such chips. A published row
+    decided between the readings (docs/validation.md).
     """
     speed = max((cable.speed_gbps for cable in cables), default=model.ports[0].speed_gbps)
     return port_share_bytes(model, buffers.egress_lossless if one.lossless else buffers.egress_lossy, speed)

@@ -60,9 +60,10 @@ KNOBS = ("inactivity", "flowsets", "period", "min", "max", "rate-weight", "reass
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What a run wants instead of the fabric file. ``code``: as the engine has it; None: each switch's own.
+    """The settings of a run that replace those of the fabric file.
 
-    ``joined``: path colors do not bind traffic to uplinks. ``knobs`` are parameters of the engine.
+    ``code``: the load balancing as the engine numbers it; None: each switch's own. ``joined``: path colors do not bind
+    traffic to uplinks. ``knobs`` are parameters of the engine.
     """
 
     code: int | None = None
@@ -132,7 +133,7 @@ def dlb_parameters(config: BalancingConfig) -> dict[str, str]:
 
 
 def balancing_notes(config: BalancingConfig) -> list[str]:
-    """What the configuration says of sharing and the engine does not model."""
+    """Return the settings of load sharing in the configuration that the engine does not model."""
     found: list[str] = []
     hashed = config.hash
     if not (hashed.layer3 and hashed.layer4):
@@ -157,7 +158,10 @@ FRAMES = {"ipv4": 62, "ipv6": 82}
 """Ethernet (18 with its FCS), IP, UDP, base transport header, invariant CRC."""
 
 AETH, CNP_PADDING = 4, 16
-"""What an acknowledgement and a congestion notification packet carry beside these (InfiniBand architecture, annex 17)."""
+"""Bytes that an acknowledgement and a congestion notification packet carry besides the headers.
+
+Source: InfiniBand architecture, annex 17.
+"""
 
 ADDITIVE_MBPS, HYPER_MBPS, STEPS_GBPS = 5, 50, 25
 """Steps by which DCQCN raises rates, for each 25 Gb/s of the port (the rule of the HPCC simulator), of every vendor. NVIDIA documents 5
@@ -223,7 +227,7 @@ FAULTS_NOTE = (
 
 
 class Arguments(TypedDict):
-    """What engines take beside messages."""
+    """The arguments of engines besides messages."""
 
     kinds: NDArray[np.uint8]
     cables: NDArray[np.uint64]
@@ -248,11 +252,13 @@ class FlowArguments(Arguments):
 
 @dataclass(frozen=True, eq=False)
 class PacketFabric:
-    """A network's numbers, routes and parameters. ``notes`` says what was assumed, or is not modelled.
+    """A network's numbers, routes and parameters. ``notes`` lists the assumptions and the features that are not modelled.
 
-    ``balance``, ``repairs``, ``joined``: see ``tables.Forwarding``. ``profiles`` are parameters of switches, ``profile`` the place of each node's among them (hosts have no use for theirs).
-    ``remarks`` are those of ``notes`` that every answer shows: what the network has and nobody simulates.
-    ``without_pfc``, ``without_ecn``: ports that do not pause, and ports that do not mark.
+    - ``balance``, ``repairs``, ``joined``: see ``tables.Forwarding``.
+    - ``profiles``: parameters of switches; ``profile``: the place of each node's parameters in ``profiles`` (hosts do
+      not use theirs).
+    - ``remarks``: the notes that every answer shows: features that the network has but the simulation ignores.
+    - ``without_pfc``, ``without_ecn``: ports that do not pause, and ports that do not mark.
     """
 
     wiring: Wiring
@@ -286,9 +292,9 @@ class PacketFabric:
         return self.addresses.pairs(src, dst, qp)
 
     def arguments(self, queue_pairs: NDArray[np.uint32], timeline: Timeline | None = None) -> Arguments:
-        """What ``PacketEngine`` takes beside messages: tables hold the addresses that these queue pairs use.
+        """Return the arguments of ``PacketEngine`` besides messages; tables hold the addresses that these queue pairs use.
 
-        What is down in the routes is down from the beginning.
+        Links and devices that are down in the routes are down from the beginning.
         """
         return self._arguments(*_used(queue_pairs), timeline or Timeline(), by_prefix=False)
 

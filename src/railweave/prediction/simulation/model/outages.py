@@ -45,7 +45,7 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What is forwarded by from ``at_ps`` on: routes, less the members of next-hop groups that are on ``dead`` links.
+    """The forwarding state from ``at_ps`` on: routes, without the members of next-hop groups that are on ``dead`` links.
 
     ``silent`` switches forward nothing.
     """
@@ -79,7 +79,7 @@ class Timeline:
 
 
 REPAIR_PS = 10**9
-"""How long a switch takes to leave a dead link out of its next-hop groups (fast reroute): 1 ms; assumed."""
+"""Time that a switch takes to remove a dead link from its next-hop groups (fast reroute): 1 ms; assumed."""
 
 
 def timeline(
@@ -90,10 +90,10 @@ def timeline(
     reroute_ps: int,
     repair_ps: int = REPAIR_PS,
 ) -> Timeline:
-    """What outages do, with routes that follow ``reroute_ps`` after each of them began or ended.
+    """Return the timeline of outages, with routes that follow ``reroute_ps`` after each outage began or ended.
 
-    ``start``: the routes before; without ``plane`` they stay. Raises ``InputError`` for a name that is not on the network, and for outages of one name
-    that overlap.
+    ``start``: the routes before; without ``plane`` the routes do not change. Raises ``InputError`` for a name that is
+    not on the network, and for overlapping outages of one name.
     """
     _check(outages)
     changes: list[Change] = []
@@ -196,8 +196,10 @@ def _places(wiring: Wiring, name: str, at_ps: int, link: int, node: int) -> list
 
 
 REROUTE_PS = 10 * 10**9
-"""How long routes take to follow a fault where the scenario does not say: 10 ms; assumed. Light that is lost is seen at
-once; BGP's withdrawals and the writing of hardware tables take the time."""
+"""Time that routes take to follow a fault if the scenario gives no time: 10 ms; assumed.
+
+Loss of light is seen at once. BGP's withdrawals and the writing of hardware tables take the time.
+"""
 
 CERTAIN = 2**32 - 1
 
@@ -210,10 +212,11 @@ def fault_timeline(
     reroute_ps: int,
     data_class: int,
 ) -> Timeline:
-    """What faults do. Times are the scenario's; ``start`` are the routes before, ``data_class`` is what a storm pauses.
+    """Return the timeline of faults. Times are those of the scenario.
 
-    Without ``plane`` routes stay as they are. Faults on links and devices of other fabrics than those simulated are left
-    out: their traffic does not pass here. Raises ``InputError`` where two outages of one thing overlap.
+    ``start`` are the routes before the faults; ``data_class`` is the class that a storm pauses. Without ``plane`` the
+    routes do not change. Faults on links and devices of fabrics that are not simulated are left out, because their
+    traffic does not pass here. Raises ``InputError`` if two outages of one link or device overlap.
     """
     outages = [one for target in targets for one in _outages(target) if _is_here(wiring, one.name)]
     found = timeline(wiring, plane, start, outages, reroute_ps)
@@ -256,7 +259,7 @@ def _outages(target: FaultTarget) -> Iterable[Outage]:
 
 
 def _changes(wiring: Wiring, target: FaultTarget, data_class: int) -> list[Change]:
-    """What a fault changes besides what is up or down."""
+    """Return the changes that a fault causes, except changes of up and down."""
     fault = target.fault
     found: list[Change] = []
     for link in target.links:

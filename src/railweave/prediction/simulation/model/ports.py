@@ -1,7 +1,8 @@
-"""Which ports of NICs can be used, where collective libraries merge several of them into one device.
+"""Ports of NICs that can be used, if collective libraries merge several ports into one device.
 
-What a dead plane does to jobs follows from port failover: the queue pairs of a port from which there is no way go by the
-other ports of the NIC. The net plugin does so at once; NCCL's own transport where it is asked to (docs/planes.md).
+The effect of a dead plane on jobs follows from port failover: the queue pairs of a port that has no path use the other
+ports of the NIC. The net plugin fails over at once. NCCL's own transport does so only if it is configured
+(docs/planes.md).
 """
 
 from __future__ import annotations
@@ -65,9 +66,10 @@ def usable(fabric: PacketFabric, timeline: Timeline, until_ps: int = 0) -> Way |
 
 
 def apart_ps(wiring: Wiring, ports: int) -> int:
-    """What ports of one NIC learn of each other at the soonest: as engines have a host for each, the shortest wire's time.
+    """Return the shortest time in which ports of one NIC learn of each other, in ps.
 
-    0 where each NIC has one port.
+    Engines have a host for each port, so the time is that of the shortest wire. The result is 0 if each NIC has one
+    port.
     """
     if ports == 1:
         return 0
@@ -113,14 +115,14 @@ def check_planes(fabric: PacketFabric, pairs: NDArray[np.uint32]) -> None:
 
 
 def _way_at(fabric: PacketFabric, timeline: Timeline, moment: int) -> Way:
-    """Which ports reach which others at one moment."""
+    """Return the function that tells which ports reach which others at one moment."""
     tables = [one for one in timeline.tables if one.at_ps <= moment]
     last = tables[-1] if tables else Tables(0, fabric.routes, frozenset())
     return _way(fabric, _up(fabric, timeline, moment, heals=True), [last])
 
 
 def _way(fabric: PacketFabric, up: NDArray[np.bool_], tables: Sequence[Tables]) -> Way:
-    """Which ports reach which others by all of these tables, of the hosts that are ``up``."""
+    """Return the function that tells which ports reach which others by all of these tables, for hosts that are ``up``."""
     addresses = fabric.addresses
     reached = np.logical_and.reduce([_reached(fabric, one.routes) for one in tables])
     leaf = nic_port(fabric.wiring)[:, 0] - len(fabric.wiring.nics)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.prediction.collectives.nccl import Parameters
 
 BASE_PS = 4_096_000
-"""What the exponent of an ACK timeout counts in."""
+"""Unit in ps that the exponent of an ACK timeout multiplies."""
 
 HEALED_BY = {LINK_UP: LINK_DOWN, NODE_UP: NODE_DOWN}
 
@@ -34,7 +34,10 @@ def retry_parameters(nccl: Parameters) -> dict[str, str]:
 
 
 def patience_ps(parameters: Mapping[str, str]) -> int:
-    """How long nothing may arrive before a run is stuck: as long as queue pairs may still try, at least a second."""
+    """Return the time in ps without arrivals after which a run is stuck.
+
+    The time is as long as queue pairs may still try, at least a second.
+    """
     retries = parameters.get("host.retries", "none")
     return max(10**12, (int(retries) + 2) * timeout_ps(parameters)) if retries.isdecimal() else 10**12
 

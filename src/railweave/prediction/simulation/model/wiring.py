@@ -85,7 +85,7 @@ class Wiring:
 
 
 def nic_group(network: Network, server: Server, fabric: str) -> NicGroup | None:
-    """What the network's catalog says of the NICs by which a server is on a fabric; None where it does not know the model."""
+    """Return the catalog's NIC group by which a server is on a fabric; None if the catalog does not know the server model."""
     model = network.catalog.servers.get(server.model)
     return model.nics.get(network.fabric(fabric).nics) if model else None
 
@@ -126,7 +126,7 @@ def wire(network: Network) -> Wiring:
 
 
 def delay_ps(cable: Cable) -> int:
-    """How long a signal takes from one device to the other, with its share of what switches take."""
+    """Return the delay of a signal from one device to the other, in ps, including the cable's share of switch latency."""
     switches = 1 if cable.kind == "server" else 2
     way = round(cable.length_m * PS_PER_METER) if cable.delay_us is None else cable.delay_us * 1_000_000
     return way + FEC_PS + OPTICS_PS + switches * SWITCH_PS // 2

@@ -1,4 +1,4 @@
-"""What training jobs get: time of a step, what part of it GPUs compute, and what they wait for; as text and as JSON."""
+"""The predictions for training jobs: the step time, the part of it that GPUs compute, and what GPUs wait for; as text and JSON."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ class Judged:
 
 @dataclass(frozen=True)
 class StepBand:
-    """What a step takes between, ps. ``error`` is None where no published step ran on the GPU; ``outside``: what of the job no such step has."""
+    """The range of a step's time in ps. ``error`` is None if no published step ran on the GPU.
+
+    ``outside``: the part of the job that no published step has.
+    """
 
     low_ps: int
     high_ps: int
@@ -141,7 +144,7 @@ LEAST_PART = 0.01
 
 @dataclass(frozen=True)
 class JobResult:
-    """What a job gets. ``carried``: by communication of the graph."""
+    """The prediction for a job. ``carried``: by communication of the graph."""
 
     plan: Planned | Traced
     graph: Graph
@@ -150,13 +153,13 @@ class JobResult:
     step_ps: int
     """A step, while the other jobs run; ``times`` has the operations of one."""
     alone_ps: int
-    """A step with nobody else on the network."""
+    """Time of a step in ps with no one else on the network."""
     sent: Sent
-    """What a step sends, by tier and link."""
+    """The traffic of a step, by tier and link."""
     unlike: str = ""
-    """What goes on that no published step has; empty: nothing."""
+    """Conditions of the run that no published step has; empty if there are none."""
     checked: tuple[Checked, ...] = ()
-    """What it sends by packets beside flows; empty where that was not asked for."""
+    """The communications run by packets next to flows; empty if this check was not requested."""
     seeds_ps: tuple[int, ...] = ()
     """Times of a step with each of several seeds; empty where one was run."""
     checkpoint: Written | None = None
@@ -164,12 +167,15 @@ class JobResult:
 
     @property
     def band(self) -> StepBand:
-        """What the step lies between."""
+        """Return the range of the step time."""
         return step_band(self.plan, self.step_ps, self.seeds_ps, self.unlike)
 
     @property
     def mfu(self) -> float | None:
-        """What part of the GPUs' peak the model's own operations take, without recomputing, attention counted whole. None of a trace, which does not say."""
+        """Return the part of the GPUs' peak that the model's own operations take; None for a trace.
+
+        Recomputing is not counted. Attention is counted whole. A trace does not give the operations of the model.
+        """
         if self.plan.flops is None:
             return None
         return self.plan.flops / (self.step_ps / 1e12) / self.plan.peak
@@ -183,7 +189,7 @@ class JobResult:
 
     @cached_property
     def parts(self) -> dict[str, float]:
-        """What GPUs do in a step, by kind, ps: mean over pipeline stages. Sums to the step."""
+        """Return the time in ps of each kind of activity in a step: the mean over pipeline stages. The sum is the step."""
         by_class = exposed(self.graph, self.times)
         kinds = dict.fromkeys([COMPUTE, *KINDS, *(kind for one in by_class for kind in one)])
         scale = self.step_ps / max(self.times.step_ps, 1)
@@ -195,7 +201,10 @@ class JobResult:
 
     @property
     def exposed_ps(self) -> float:
-        """How long GPUs wait for communication: what a network without limits would save at most, but for bubbles that it lengthens."""
+        """Return how long GPUs wait for communication, in ps.
+
+        A network without limits would save at most this time, except for bubbles that communication lengthens.
+        """
         return sum(time for kind, time in self.parts.items() if kind not in {COMPUTE, "bubble"})
 
     @property
@@ -204,7 +213,7 @@ class JobResult:
         return self.plan.ranks * self.exposed_ps / self.step_ps
 
     def binds(self) -> str:
-        """What GPUs wait for most, with what binds that; ``computing`` where they hardly wait."""
+        """Return what GPUs wait for most, with what binds it; ``computing`` if GPUs hardly wait."""
         waits = {one: time for one, time in self.parts.items() if one != COMPUTE and time > LEAST_PART * self.step_ps}
         if not waits:
             return COMPUTING
@@ -216,7 +225,7 @@ class JobResult:
         return f"{self.name_of(kind)}: {where}"
 
     def slowest(self) -> list[tuple[Communication, Carried]]:
-        """What is sent between servers, each kind, collective and size once: of the stage where it takes longest."""
+        """Return each kind, collective and size sent between servers once: that of the stage where it takes longest."""
         return slowest(self.graph, self.carried)
 
     def to_text(self) -> str:
@@ -268,7 +277,7 @@ class JobResult:
         return _columns([("kind", "collective", "bytes", "groups", "ranks", "alone", "bound by"), *rows])
 
     def _tiers(self) -> list[tuple[str, ...]]:
-        """What a step sends by tier."""
+        """Return the traffic of a step by tier, as rows of a table."""
         rows = [("sent in a step", "up", "down", "busiest link", "busy")]
         if self.sent.inside_bytes:
             rows.append((INSIDE, gigabytes(self.sent.inside_bytes), "", "", ""))
@@ -336,18 +345,18 @@ def _columns(rows: list[tuple[str, ...]]) -> list[str]:
 
 @dataclass(frozen=True)
 class TrainingPrediction:
-    """What the jobs of a file get on a network."""
+    """The predictions for the jobs of a file on a network."""
 
     network: str
     jobs: tuple[JobResult, ...]
     fabric: PacketFabric
     notes: tuple[str, ...]
     own: int
-    """How many of the jobs are of the file that was asked for; the others are of the file of those beside them."""
+    """Number of jobs from the requested file; the other jobs are from the file of jobs that run beside them."""
 
     @property
     def complete(self) -> bool:
-        """Whether everything that was sent arrives."""
+        """Return whether every message of all jobs arrives."""
         return all(one.complete for job in self.jobs for one in job.carried)
 
     def to_text(self) -> str:

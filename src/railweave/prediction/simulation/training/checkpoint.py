@@ -27,8 +27,13 @@ MOST_STEPS_RUN = 2
 class Written:
     """A checkpoint of ``size_bytes``.
 
-    ``alone_ps``: with nothing else on the network; ``time_ps``: while the job trains; ``step_ps``: a step meanwhile; ``steps``: how many steps it takes; ``every``: how many
-    are from one to the next; ``cost_ps``: how much longer all steps between two checkpoints take together; ``fabric``: which it goes over.
+    - ``alone_ps``: the time to write it with nothing else on the network.
+    - ``time_ps``: the time to write it while the job trains.
+    - ``step_ps``: the time of a step meanwhile.
+    - ``steps``: the number of steps that writing takes.
+    - ``every``: the number of steps from one checkpoint to the next.
+    - ``cost_ps``: how much longer all steps between two checkpoints take together.
+    - ``fabric``: the fabric that carries the checkpoint.
     """
 
     size_bytes: int
@@ -44,12 +49,15 @@ class Written:
 
     @property
     def each_ps(self) -> float:
-        """What it costs for each step; where the next is due before it is written, it is written without a pause."""
+        """Return the cost of the checkpoint per step, in ps.
+
+        If the next checkpoint is due before this one is written, checkpoints are written without a pause.
+        """
         return self.cost_ps / max(self.every, self.steps)
 
     @property
     def late(self) -> bool:
-        """Whether the next is due before it is written."""
+        """Return whether the next checkpoint is due before this one is written."""
         return self.steps > self.every
 
     @property

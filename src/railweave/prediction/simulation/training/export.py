@@ -1,4 +1,4 @@
-"""What the ranks of predicted jobs compute and send, as execution traces for other simulators."""
+"""Export the computing and sending of the ranks of predicted jobs, as execution traces for other simulators."""
 
 from __future__ import annotations
 

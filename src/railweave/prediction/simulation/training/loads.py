@@ -65,7 +65,7 @@ def group_of(job: Job, hosts: NDArray[np.uint32], ranks: Sequence[int]) -> Group
 
 
 def inside_ps(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
-    """How long a collective takes inside one server."""
+    """Return the time of a collective inside one server, in ps."""
     if job.ranks == 1:
         return 0
     found = program(job, collective, size_bytes, nccl)
@@ -73,7 +73,7 @@ def inside_ps(job: Job, collective: Collective, size_bytes: int, nccl: Parameter
 
 
 def inside_bytes(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
-    """What the GPUs of a group send to others of their servers."""
+    """Return the bytes that the GPUs of a group send to others of their servers."""
     choice = choose(job, nccl, collective, size_bytes, channel_count(job, nccl))
     each = links_need_ps(job, nccl, collective, size_bytes, choice) * job.servers[0].link.gbps / 8000
     return round(each * job.ranks)
@@ -153,7 +153,7 @@ class Placed:
         return tuple(found)
 
     def inside(self, communication: Communication) -> int | None:
-        """How long it takes where every group is inside a server; else None."""
+        """Return the time of a communication in ps if every group is inside a server; else None."""
         gpus = self.job.gpus_per_server
         if any(len({rank // gpus for rank in ranks}) > 1 for ranks in communication.groups):
             return None

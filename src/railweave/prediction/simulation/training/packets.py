@@ -91,7 +91,7 @@ class Checked:
 
 
 def slowest(graph: Graph, found: Sequence[Carried]) -> list[tuple[Communication, Carried]]:
-    """What is sent between servers, each kind, collective and size once: of the stage where it takes longest."""
+    """Return each kind, collective and size sent between servers once: that of the stage where it takes longest."""
     by_key: dict[tuple[str, str, int], tuple[Communication, Carried]] = {}
     for one, own in zip(graph.communications, found, strict=True):
         if key(one) not in by_key or own.alone_ps > by_key[key(one)][1].alone_ps:

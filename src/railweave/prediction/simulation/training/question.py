@@ -85,7 +85,7 @@ READ = "read"
 
 @dataclass(frozen=True)
 class StorageOf:
-    """What a job of a file has to do with storage. ``whole``: the network with all of its fabrics."""
+    """The use of storage by a job of a file. ``whole``: the network with all of its fabrics."""
 
     whole: Network
     read: ReadJobs
@@ -105,7 +105,7 @@ class StorageOf:
     def checkpoint(
         self, placed: Placed, plan: Planned | Traced, graph: Graph, known: Sequence[Carried], step_ps: int
     ) -> Written | None:
-        """Its checkpoint, with nobody else on the network; None where it makes none. Raises ``InputError``."""
+        """Return the job's checkpoint with no one else on the network; None if the job makes none. Raises ``InputError``."""
         wanted = self.read.jobs[self.number].checkpoint
         if wanted is None:
             return None
@@ -206,7 +206,7 @@ class _Job:
 
 
 ENGINES = ("auto", "flow", "packet")
-"""What times communications; ``auto`` is ``flow``."""
+"""Engines that time communications; ``auto`` is ``flow``."""
 
 
 def predict_training(
@@ -226,13 +226,20 @@ def predict_training(
     engine: str = "flow",
     progress: Callable[[str], None] | None = None,
 ) -> TrainingPrediction:
-    """What a step of each job of a file takes on a network while the others run too.
+    """Return the predicted step of each job of a file on a network while the other jobs run too.
 
-    ``changes``: fields of all jobs in place of those of the file, by path (``parallel.tensor``). ``lb``, ``settings``: as of ``predict``; ``qps``: queue pairs per connection of jobs that say none. ``faults`` have happened before, and
-    routes have followed; ``scenario``: a file of more of them, and of background traffic. ``whole``: the network with fabrics of storage too,
-    where ``network`` is one of several. ``others``: a file of jobs that run beside these, as it has
-    them; ``background``: traffic of others, in place of the scenario's. ``check``: run what they send by packets too; with ``engine`` packet
-    it takes as long as packets do, where that is longer than flows say. Raises ``InputError``, with lines of the file.
+    - ``changes``: fields of all jobs in place of those of the file, by path (``parallel.tensor``).
+    - ``lb``, ``settings``: as for ``predict``.
+    - ``qps``: queue pairs per connection of jobs that give no number.
+    - ``faults``: faults that happened before, and that routes have followed.
+    - ``scenario``: a file of more faults, and of background traffic.
+    - ``whole``: the network with fabrics of storage too, if ``network`` is one of several.
+    - ``others``: a file of jobs that run beside these, as the file has them.
+    - ``background``: traffic of others, in place of the scenario's.
+    - ``check``: run the communications by packets too. With ``engine`` packet, a communication takes the time of
+      packets if this is longer than the time of flows.
+
+    Raises ``InputError``, with lines of the file.
     """
     say = progress or _nothing
     if engine not in ENGINES:
@@ -368,7 +375,7 @@ def _at(read: ReadJobs, number: int, problem: Problem) -> Problem:
 
 
 def _sent(jobs: Sequence[_Job], say: Callable[[str], None]) -> list[list[Carried]]:
-    """What each communication of each job carries."""
+    """Return the load of each communication of each job."""
     total = sum(len(job.graph.communications) for job in jobs)
     found: list[list[Carried]] = []
     for job in jobs:

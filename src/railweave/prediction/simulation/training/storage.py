@@ -1,7 +1,7 @@
-"""What a job writes to storage and reads from it: on the fabric of its GPUs beside what they send, or on one of its own.
+"""The storage writes and reads of a job: on the fabric of its GPUs beside their traffic, or on a fabric of their own.
 
-All NICs of the job's servers on that fabric take part, each with an even part of the bytes, to or from every storage server alike; by the NICs of its own
-rail there, where the storage server has such.
+All NICs of the job's servers on that fabric take part, each with an even part of the bytes, to or from every storage
+server alike. If a storage server has NICs on a client NIC's own rail, only those NICs serve that client.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 LEAST = 1e-4
-"""A port that is busy for less of the time slows nobody down."""
+"""Part of the time below which a busy port slows no one down."""
 GRAIN = 1e-3
 """Links whose use differs by less are one."""
 MOST_TAKEN = 0.5
@@ -62,11 +62,11 @@ class Shared:
         self._use, self._room = use, room
 
     def alone_ps(self, communication: int) -> int:
-        """How long one takes alone."""
+        """Return the time of a communication alone, in ps."""
         return self._alone[communication]
 
     def paces(self, active: tuple[int, ...]) -> list[float]:
-        """How fast each of these goes while all of them go on."""
+        """Return the pace of each of these communications while all of them are in progress."""
         use = self._use[list(active)]
         pace = np.ones(len(active))
         if not use.size:
@@ -154,7 +154,10 @@ def _fabric(network: Network, lb: str | None) -> PacketFabric:
 
 
 def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> Carried:
-    """How long it takes to write so many bytes, or to read them, with nothing else on the network. Raises ``InputError`` as ``run_flows``."""
+    """Return the load of writing or reading so many bytes with nothing else on the network.
+
+    Raises ``InputError`` as ``run_flows`` does.
+    """
     ends, parts = _connections(stores)
     each = size_bytes * parts / wanted.qps
     scale = max(float(each.max()) / RUN_BYTES, 1.0)
@@ -184,7 +187,7 @@ def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> 
 
 
 def _connections(stores: Stores) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-    """Who is connected, rows of a client's NIC and a storage server's, and the part of all bytes that each carries."""
+    """Return the pairs of a client's NIC and a storage server's NIC, and the part of all bytes that each pair carries."""
     ends: list[tuple[int, int]] = []
     parts: list[float] = []
     for client in stores.clients.tolist():

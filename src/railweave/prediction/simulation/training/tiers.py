@@ -1,4 +1,4 @@
-"""What a step sends, by tier of the network and by link."""
+"""The traffic of a step, by tier of the network and by link."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ class Tier:
 
 @dataclass(frozen=True, eq=False)
 class Sent:
-    """What a step of a job sends. ``ports``: bytes by port of the wiring; ``tier_of``: of each cable, its place in ``TIERS``; ``inside_bytes``: between GPUs of one server."""
+    """The traffic of a step of a job. ``ports``: bytes by port of the wiring.
+
+    ``tier_of``: the place of each cable's tier in ``TIERS``. ``inside_bytes``: bytes between GPUs of one server.
+    """
 
     wiring: Wiring
     tier_of: NDArray[np.int64]
@@ -102,7 +105,7 @@ class Sent:
 
 
 def sent(network: Network, wiring: Wiring, graph: Graph, carried: Sequence[Carried], step_ps: int) -> Sent:
-    """What a step sends: each communication as often as the graph has it."""
+    """Return the traffic of a step, with each communication as often as it is in the graph."""
     often = Counter(op.communication for op in graph.ops if op.communication is not None)
     ports = np.zeros(len(wiring.port_cable))
     inside = sum(op.inside_bytes for op in graph.ops)

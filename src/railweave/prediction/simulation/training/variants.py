@@ -128,7 +128,7 @@ def _refused(what: str, fix: str) -> InputError:
 
 
 FILES = ("scenario", "others")
-"""What is varied by files; ``none`` stands for none."""
+"""Settings whose values are files; ``none`` means no file."""
 FIX = (
     "write lb=ecmp,dlb, qps=1,4, oversubscription=1:1,2:1, rails=8,1, scenario=none,dead-spine.yaml, others=none,job.yaml, background=none,share=50%, "
     "a field of the job, parallel.pipeline=2,4, or one of the fabric file, fabrics.backend.topology.spines=4,2"
@@ -156,7 +156,7 @@ def choices(network: Network, words: str, given: Mapping[str, Any]) -> list[Choi
 
 
 def _made(network: Network, name: str, given: Mapping[str, Any]) -> Callable[[str], Choice] | None:
-    """What makes a choice of a value; None where nothing has that name."""
+    """Return the function that makes a choice of a value; None if nothing has that name."""
     head, dot, _ = name.partition(".")
     if name == "lb":
         return lambda value: Choice(name, value, given={"lb": value})
@@ -188,7 +188,7 @@ def _changed(path: str, name: str, value: str, given: Mapping[str, Any]) -> Choi
 
 
 SEVERAL = "choice"
-"""What the column is called where several things are varied."""
+"""Name of the column if several settings are varied."""
 AS_IT_IS = "as it is"
 """The row without a change, where several things are varied."""
 
@@ -205,16 +205,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Variants:
-    """What was run: of each choice the prediction. ``name``: what was varied; several words where several things were."""
+    """The prediction of each choice that was run. ``name``: the setting that was varied, or a word for several settings."""
 
     name: str
     found: tuple[tuple[str, TrainingPrediction], ...]
     jobs: int
-    """How many of the jobs of a prediction are the file's own: those of other files stand behind them."""
+    """Number of jobs of a prediction that are the file's own. The jobs of other files come after these."""
 
     @property
     def complete(self) -> bool:
-        """Whether everything that is sent arrives."""
+        """Return whether every message of all variants arrives."""
         return all(one.complete for _, one in self.found)
 
     def rows(self, number: int) -> list[Row]:
@@ -226,7 +226,7 @@ class Variants:
         ]
 
     def title(self, number: int) -> str:
-        """What a job is called."""
+        """Return the name of a job."""
         return self.found[0][1].jobs[number].plan.job.name or f"job {number + 1}"
 
     def to_text(self) -> str:
