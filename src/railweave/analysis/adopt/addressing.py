@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 FIELDS = ("tenant", "stripe", "server", "rail", "color")
-"""What numbers a prefix, in the order of the bits that each takes."""
+"""The fields that number a prefix, in the order of their bits."""
 
 
 MOST_BITS = 32
@@ -133,7 +133,10 @@ def _by_bits(
 
 
 def _factors(cuts: Sequence[Cut]) -> tuple[int, ...] | None:
-    """What one more of each number adds to a prefix; 0 for numbers that are all alike. None: no such sum gives them."""
+    """Return how much an increase of 1 in each number adds to a prefix, or None if no such sum gives the prefixes.
+
+    A number that is the same in every prefix adds 0.
+    """
     factors: dict[int, int] = {}
     for _ in FIELDS:
         for place in range(len(FIELDS)):

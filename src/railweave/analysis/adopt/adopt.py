@@ -72,7 +72,7 @@ class Score:
 
     @property
     def whole(self) -> bool:
-        """Whether the design has every statement, no other, and in the order that counts."""
+        """True if the design has every statement, no other, and all in the order that counts."""
         return not (self.lost or self.extra or self.reordered)
 
     def to_json(self) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def _lines(nodes: Iterable[Node], above: str) -> Iterator[str]:
 
 
 def _renames(read: DeviceConfig, designed: DeviceConfig) -> dict[str, str]:
-    """What the design calls otherwise: VLANs, groups, policies, their terms and lists, communities, classes."""
+    """Return new names in the design by the names read: VLANs, groups, policies, their terms and lists, communities, classes."""
     found: dict[str, str] = {}
     vlans = {one.vlan: one.vlan_name for one in designed.gateways}
     found |= {one.vlan_name: vlans[one.vlan] for one in read.gateways if one.vlan in vlans}
@@ -230,7 +230,7 @@ def _sessions(group: BgpGroup) -> tuple[str, ...]:
 
 
 def secrets_alike(one: str, other: str) -> bool:
-    """Whether two statements are the same, but for values in the place of secrets."""
+    """Return whether two statements are the same except for values in the place of secrets."""
     return alike(one, other) is not False
 
 
@@ -287,10 +287,10 @@ def _inner(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - a type
 
 
 def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapping[str, DeviceConfig]) -> str:
-    """What every one of some switches has and its design has not, as the system prints it; empty: nothing.
+    """Return the statements that all the given switches have and their designs lack, as the system prints them; empty if there are none.
 
-    ``read`` has the trees of each switch by file, ``designed`` its design. A statement that the design has with another value is
-    left out, for both cannot stand.
+    ``read`` has the trees of each switch by file, ``designed`` the design of each switch. A statement that the design has with a
+    different value is left out, because both cannot be configured.
     """
     reader = system(nos).reader
     if reader is None or not read:
@@ -315,7 +315,7 @@ def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapp
 
 
 def _added(designed: ConfigTree, read: ConfigTree) -> list[Node]:
-    """Statements that a design has not, each with what it stands in and nothing else."""
+    """Return the statements that a design lacks, each with its enclosing statements and nothing else."""
     return [alone(step.node, step.above, read.nodes) for step in compare(designed, read).steps if step.kind == "add"]
 
 
@@ -358,7 +358,7 @@ class Imported:
         return list(written)
 
     def to_json(self) -> dict[str, Any]:
-        """What was found, as plain values."""
+        """Return the result as plain values."""
         return {
             "switches": len(self.scores),
             "equal": sum(one.equal for one in self.scores),
@@ -380,10 +380,10 @@ def imported(
     draft: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Imported:
-    """A network's configurations as a fabric file.
+    """Return a network's configurations as a fabric file.
 
-    ``trees`` are those of the texts that they were read from, by switch and file; ``models`` the switch models by role. Raises
-    ``InputError`` where the fabric file that was found cannot be designed; it is then written to ``draft``, to be mended by hand.
+    ``trees`` are the trees of the texts from which the configurations were read, by switch and file; ``models`` the switch models by
+    role. Raises ``InputError`` if the resulting fabric file cannot be designed; the file is then written to ``draft``, to be fixed by hand.
     """
     progress("finding out who is joined with whom")
     found = files(name, configs, lldp or {}, models)

@@ -127,7 +127,7 @@ def _candidates(model: str, taken: Sequence[Taken], links: int) -> Iterator[dict
 
 
 def _gives(model: str, given: dict[str, object], one: Taken, links: int) -> bool:
-    """Whether a range has this port for this link: it is split as the link's speed needs."""
+    """Return whether a port range gives this port to this link, split as the link's speed needs."""
     hardware = catalog().switches[model]
     ports = PortRange.model_validate(given)
     group = hardware.group_of(ports.first or 0)

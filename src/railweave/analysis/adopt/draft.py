@@ -81,7 +81,7 @@ def plain(value: object) -> Any:  # noqa: ANN401 - YAML values
 
 
 def _default(one: dataclasses.Field[Any]) -> object:
-    """What a field has by itself; what equals nothing, where it must be given."""
+    """Return the default of a field; if the field has none, a value that equals nothing (``MISSING``)."""
     if one.default_factory is not dataclasses.MISSING:
         return one.default_factory()
     return one.default
@@ -104,7 +104,7 @@ def common(values: list[Any]) -> tuple[Any, int]:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What could not be taken into a fabric file. ``part`` is the field of configurations that shows it; empty: none does."""
+    """A fact that a fabric file could not take. ``part`` is the field of configurations that shows it; empty if no field does."""
 
     text: str
     part: str = ""
@@ -134,7 +134,7 @@ class Draft:
         return found
 
     def override(self, device: str) -> dict[str, Any]:
-        """What is fixed about one switch."""
+        """Return the overrides of one switch."""
         return self.whole.setdefault("overrides", {}).setdefault("devices", {}).setdefault(device, {})
 
     def slots(self, pool: str, *, own: bool = False) -> dict[str, int]:

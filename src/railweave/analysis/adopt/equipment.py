@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 USUAL_GBPS = 400
-"""What a NIC does of which no port is said, and a port of a stand-in where no neighbor's model says better."""
+"""The speed in Gb/s of a NIC whose port is unknown, and of a stand-in's port if no neighbor's model gives a better value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Place:
 
 
 def _places(nos: str, model: str) -> dict[str, tuple[Place, ...]]:
-    """What each name of a port may mean on a model."""
+    """Return the places that each port name may mean on a model."""
     hardware = catalog().switches[model]
     return _places_on(nos, hardware.ports, hardware.cards)
 
@@ -152,7 +152,7 @@ def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
 
 
 def _unlike(model: str, config: DeviceConfig) -> int:
-    """How many things of a configuration speak against a model that has its ports."""
+    """Count the properties of a configuration that contradict a model that has its ports."""
     known = catalog().switches[model]
     whole = {one.physical: one.speed_gbps for one in config.splits if one.channels == 1}
     marks = [any((group := known.group_of(port)) and group.speed_gbps == speed for port, speed in whole.items())]
@@ -169,7 +169,7 @@ def _unlike(model: str, config: DeviceConfig) -> int:
 
 
 def has_ports(model: str, config: DeviceConfig) -> bool:
-    """Whether a model runs the switch's system and has all its ports, at the speed that is said of each."""
+    """Return whether a model runs the switch's system and has all its ports, at the speed that is given for each."""
     system = catalog().systems.get(config.nos)
     if system is None or (config.nos not in catalog().switches[model].systems and model not in system.runs_on):
         return False

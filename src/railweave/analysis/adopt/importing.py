@@ -261,9 +261,9 @@ class Files:
     lengths: dict[tuple[str, str], int]
     notes: list[Note]
     configs: Mapping[str, DeviceConfig]
-    """What was read, with ports as the design names them."""
+    """The configurations read, with ports as the design names them."""
     ports: Mapping[str, Mapping[str, str]]
-    """What the design calls ports of a switch that its text calls otherwise."""
+    """The design's names of ports that the text of a switch names differently."""
 
 
 def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Mapping[str, str] | None = None) -> Files:
@@ -412,7 +412,7 @@ def _equipment(
 
 
 def _up(found: Shape) -> dict[str, int]:
-    """What the uplinks of each stripe carry, Gb/s: those of its leaf with the fewest."""
+    """Return the Gb/s that the uplinks of each stripe carry: those of its leaf with the fewest."""
     carried: Counter[str] = Counter()
     for end, _ in found.wiring.between(found.leaves, found.spines):
         place = found.places.get((end.device, end.port))

@@ -215,7 +215,10 @@ def _behind_gateways(wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves
 
 
 def _with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
-    """Ports of servers that nobody names, as NICs of servers of our own: one on each leaf, where leaves can share eight NICs, else all on one."""
+    """Treat server ports without a description as NICs of servers with names of our own.
+
+    Each such server has one NIC on each leaf if leaves can share eight NICs; otherwise all its NICs are on one leaf.
+    """
     nameless = [end for end, nic in wiring.servers.items() if not nic.device]
     if not nameless:
         return wiring
@@ -279,7 +282,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _mostly_many(by_server: Mapping[str, Sequence[tuple[End, End]]], stripes: Sequence[Sequence[str]]) -> bool:
-    """Whether most servers have more NICs on a stripe than the smaller server models."""
+    """Return whether most servers have more NICs on a stripe than the smaller server models."""
     counts = [
         many for own in by_server.values() for one in stripes if (many := sum(end.device in one for end, _ in own))
     ]

@@ -41,7 +41,7 @@ FEW_NICS = 2
 
 
 def known_nics(names: Iterable[str]) -> bool:
-    """Whether a server model has NICs of these names."""
+    """Return whether a server model has NICs of these names."""
     return any(set(names) <= set(one) for one in _lists())
 
 
@@ -116,7 +116,7 @@ class OnFabric:
     stripes: dict[str, str]
     leaves_per_stripe: int
     up_gbps: dict[str, int]
-    """What the uplinks of a stripe's leaf with the fewest carry."""
+    """The Gb/s that the uplinks of each stripe carry: those of its leaf with the fewest."""
 
 
 def server_groups(fabrics: Sequence[OnFabric]) -> list[dict[str, Any]]:
@@ -174,7 +174,10 @@ def server_groups(fabrics: Sequence[OnFabric]) -> list[dict[str, Any]]:
 def _alike(
     known: dict[tuple[tuple[frozenset[str], int], ...], tuple[str, list[str]] | None], fabrics: Sequence[OnFabric]
 ) -> None:
-    """Where servers of the one fabric have different numbers of NICs, give all the model that has those of each: a fabric's have as many."""
+    """If servers of the only fabric have different numbers of NICs, give all servers the model with the NICs of each.
+
+    All servers of a fabric have the same number of NICs.
+    """
     many = {len(own.names) for one in known.values() if one for own in catalog().servers[one[0]].nics.values()}
     if len(fabrics) > 1 or len(many) < 2:
         return

@@ -64,7 +64,10 @@ def by_plane(supers: Sequence[str], wiring: Wiring, spines: Sequence[str], pods:
 
 
 def unlike_pods(stripes: Sequence[Stripe], pods: Sequence[Sequence[str]]) -> Iterator[str]:
-    """What pods have that a design lacks: pods are alike, and their stripes stand together, for their numbers follow from those of stripes."""
+    """Yield what pods have that a design cannot express.
+
+    In a design, pods are alike, and the stripes of a pod are consecutive, because the numbers of pods follow from those of stripes.
+    """
     if len(pods) < 2:
         return
     sizes = {sum(one.pod == at for one in stripes) for at in range(len(pods))}
@@ -199,9 +202,9 @@ def place_servers(
 
 
 def routed(configs: Mapping[str, DeviceConfig]) -> tuple[dict[str, DeviceConfig], tuple[str, ...]]:
-    """The switches that take part in routing, and a word on those that do not: a fabric file has no switch without routing.
+    """Return the switches that take part in routing, and a note on the others: a fabric file has no switch without routing.
 
-    Where none does, all are taken: their routing may stand in a text that was not saved.
+    If no switch routes, all are taken: their routing may be in a text that was not saved.
     """
     found = {name: one for name, one in configs.items() if one.bgp or one.isis}
     if not found or len(found) == len(configs):
@@ -321,10 +324,10 @@ def by_role(names: list[str], role: Mapping[str, RoleName]) -> dict[RoleName, li
 
 @dataclass(slots=True)
 class Shape:
-    """What a fabric is made of. ``rails`` are those of a server, ``links`` the parallel links of a leaf to each spine.
+    """The parts of a fabric. ``rails`` are those of a server, ``links`` the parallel links of a leaf to each spine.
 
-    ``spines`` and ``super_spines`` are by number; those of a pod stand together, ``pods`` says how many pods there are. Where
-    ``routers`` join sites, or leaves do, ``across`` says how, and the spines of each site are a pod.
+    ``spines`` and ``super_spines`` are by number; those of a pod are consecutive, and ``pods`` is the number of pods. If ``routers`` or
+    leaves join sites, ``across`` describes the links between sites, and the spines of each site are a pod.
     """
 
     stripes: list[Stripe]

@@ -25,9 +25,10 @@ USUAL = Interconnect(sites={"a": ("a",), "b": ("b",)})
 
 @dataclass(frozen=True, slots=True)
 class Across:
-    """What joins sites: ``borders`` are the switches with long links, each with its site (from 0) and its number there (from 1).
+    """The switches and links that join sites.
 
-    They are in the order of their numbers. ``links`` are the parallel links of each pair of them at two sites.
+    ``borders`` are the switches with long links, in the order of their numbers: each with its site (from 0) and its number there (from 1).
+    ``links`` are the parallel links of each pair of borders at two sites.
     """
 
     borders: dict[str, tuple[int, int]]
@@ -53,9 +54,9 @@ def across_sites(
     wiring: Wiring,
     places: Mapping[tuple[str, str], Place],
 ) -> Across | None:
-    """What joins the sites of a fabric: ``routers`` above the spines of each pod, or leaves where there are no spines.
+    """Return what joins the sites of a fabric: ``routers`` above the spines of each pod, or leaves if there are no spines.
 
-    None where nothing does, or not every site has a link to every other.
+    Returns None if nothing joins the sites, or if a site has no link to another site.
     """
     found: list[list[str]]
     if routers:
@@ -119,7 +120,7 @@ def interconnect(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig]
 
 
 def _as_ports_have_it(draft: Draft, ports: Iterable[Interface]) -> dict[str, Any]:
-    """How long links are encrypted and whether they pause, as most of them have it."""
+    """Return the MACsec keys and PFC of links between sites, as most of their ports have them."""
     key, others = common([plain(one.macsec) if one.macsec else None for one in ports])
     pauses, unlike = common([one.pauses for one in ports])
     if others + unlike:

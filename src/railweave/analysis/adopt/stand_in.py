@@ -1,7 +1,7 @@
-"""Hardware that the catalog lacks: another model stands in, and its ports for those that it has not.
+"""Stand-ins for hardware that the catalog lacks: another model replaces it, and ports of that model replace its ports.
 
 Public labs run virtual switches (``Ethernet1``, ``eth1``) and models of other vendors. A stand-in takes the place of such a
-switch, so that the network can be designed; what the ports are called in the design is said, and scored as another name.
+switch, so that the network can be designed. A note gives the names of its ports in the design, which are scored as other names.
 """
 
 from __future__ import annotations
@@ -123,7 +123,10 @@ def _as_far_ends_say(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dic
 
 
 def _likeliest(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
-    """The model of each switch of a role. Where texts of its system never say a speed, NICs and links are of the usual one, if a model has such ports."""
+    """Return the model of each switch of a role.
+
+    If texts of its system never give a speed, NICs and links have the usual speed, if a model has such ports.
+    """
     found = models(configs)
     if any("interfaces.speed_gbps" not in catalog().systems[one.nos].reads.unsaid for one in configs.values()):
         return found

@@ -148,7 +148,7 @@ def _pool(start: int, family: str, local: Sequence[str]) -> str:
 
 DEFAULT_ROUTES = {"ipv4": ("0.0.0.0/0",), "ipv6": ("::/0",)}
 _PURPOSE = "network "
-"""What descriptions of gateways begin with, where they are ours."""
+"""The start of the descriptions that railweave gives to gateways."""
 
 
 def tenant_slots(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str, int]:

@@ -126,7 +126,7 @@ def _read(capture: Capture, device: str, likely: Sequence[str], gate: Gate) -> R
 
 
 def _has_form(nos: str, name: str, text: str) -> bool:
-    """Whether a file is named as a system's own is, or is JSON as it prints."""
+    """Return whether a file has the name of one of a system's files, or is JSON as the system prints."""
     is_json = text.lstrip()[:1] in {"{", "["}
     return name in _files(nos) or (is_json and any(one.endswith(".json") for one in _files(nos)))
 
@@ -140,7 +140,10 @@ def _any(capture: Capture, device: str) -> dict[Path, str]:
 
 
 def by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """Texts by the file of the system that each stands for: of its own name, else a JSON document or lines, which a device may show in parts."""
+    """Return texts by the file of the system that each stands for: the file of its name, else a JSON document or lines.
+
+    A device may show a file in parts.
+    """
     files = _files(nos)
     made = {name: text for name, text in texts.items() if name in files}
     documents = [one for one in files if one.endswith(".json")]
@@ -154,7 +157,7 @@ def by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
 
 @lru_cache(maxsize=32)
 def _files(nos: str) -> tuple[str, ...]:
-    """What a system calls its configuration files."""
+    """Return the names of a system's configuration files."""
     return tuple(system(nos).trees(_bare(nos)))
 
 

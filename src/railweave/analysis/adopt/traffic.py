@@ -44,7 +44,10 @@ def kinds_of_ports(wiring: Wiring, role: Mapping[str, str]) -> dict[End, Kind]:
 
 
 def ports_that_pause(configs: Iterable[DeviceConfig], kinds: Mapping[End, Kind]) -> dict[Kind, bool]:
-    """Whether most ports to servers, and most between switches, pause: of switches of one role that have a lossless class."""
+    """Return whether most ports to servers pause, and whether most ports between switches do.
+
+    Only ports of switches that have a lossless class count; ``configs`` are the switches of one role.
+    """
     count: dict[Kind, Counter[bool]] = {"server": Counter(), "fabric": Counter()}
     for config in configs:
         for port in _bound(config) if _is_lossless(config) else ():
@@ -62,7 +65,7 @@ def pfc_ports(pauses: Mapping[Kind, bool], usual: str) -> str:
 
 
 def only_lossy(whole: Mapping[str, Any], own: Mapping[str, Any], config: DeviceConfig) -> bool:
-    """Whether a switch without lossless classes has what the fabric's ``qos`` makes of it, because none of its ports pauses."""
+    """Return whether a switch without lossless classes has what the fabric's ``qos`` gives a switch on which no port pauses."""
     found = config.qos
     if found is None or _is_lossless(config) or {**own, "classes": 0, "pfc": 0} != {**whole, "classes": 0, "pfc": 0}:
         return False
@@ -100,7 +103,10 @@ def exceptions(
     kinds: Mapping[End, Kind],
     far: Mapping[End, End],
 ) -> None:
-    """Overrides of ports that have other quality of service than the rest. ``role``: ``qos`` of each switch's role; ``far``: the far end of ports between switches."""
+    """Set overrides of ports whose quality of service differs from the rest.
+
+    ``role`` is the ``qos`` of each switch's role; ``far`` the far end of ports between switches.
+    """
     found: dict[End, dict[str, bool]] = {}
     for name in draft.switches:
         config = configs[name]
@@ -145,7 +151,10 @@ NO_QOS: dict[str, Any] = {
 """Of switches that have none: everything is in the one class that a fabric needs."""
 
 _SAME_MTU = (0, 14, 18)
-"""What a frame has more than its packet: nothing, where a system counts packets; an Ethernet header; and its check sequence."""
+"""The bytes that a frame has more than its packet.
+
+The values are: 0 if a system counts packets; an Ethernet header; an Ethernet header and its check sequence.
+"""
 
 
 def qos(

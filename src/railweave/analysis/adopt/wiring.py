@@ -1,7 +1,7 @@
-"""Who is joined with whom: links between switches, and the ports of servers.
+"""Links between switches, and the ports of servers, found in configurations and LLDP.
 
-Evidence in order: what LLDP heard, the peer that a description of our own form names, an address pair, and any word of a
-description that is the name of a switch. Links of which both ends name only the switch are paired in the order of ports.
+Evidence in order: LLDP neighbors, the peer that a description of railweave's own form names, an address pair, and any word of a
+description that is the name of a switch. If both ends of links name only the switch, links are paired in the order of ports.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Wiring:
 class _Evidence:
     joined: dict[End, End] = field(default_factory=dict[End, End])
     halves: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
-    """Ports of a switch whose other end is on a switch, and nobody knows at which port."""
+    """Ports of a switch whose other end is on a switch, at an unknown port."""
 
     def join(self, one: End, other: End) -> None:
         if one not in self.joined and other not in self.joined and one != other:
@@ -136,7 +136,7 @@ def _by_description(ports: Mapping[str, Mapping[str, Interface]], found: _Eviden
 
 
 def _any_of(names: Iterable[str]) -> Callable[[str], Iterator[str]]:
-    """What finds these names in a text, whatever their capitals: the longest at each place, and no part of a longer word."""
+    """Return a function that finds these names in a text in any case: the longest at each place, and no part of a longer word."""
     known = {name.casefold(): name for name in names}
     either = "|".join(re.escape(one) for one in sorted(known, key=len, reverse=True))
     pattern = re.compile(rf"(?<![a-z0-9])(?:{either})(?![a-z0-9])" if known else r"(?!)")

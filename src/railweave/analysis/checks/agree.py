@@ -1,4 +1,4 @@
-"""What both ends of a server's link must have alike: the NIC, and the port of its leaf.
+"""Settings that both ends of a server's link must have alike: the NIC, and the port of its leaf.
 
 Broadcom's guide to Thor2 NICs, section 2.5: "the settings on the NIC and the Ethernet switches match each other". Numbers of
 queues and traffic classes are local to each end, so they are not compared: DSCPs, priorities on the wire and shares are.
@@ -96,7 +96,7 @@ def _ports(config: DeviceConfig, excepted: set[str]) -> Iterator[tuple[Interface
 
 
 def _differences(nic: _NicEnd, port: _PortEnd) -> Iterator[tuple[str, bool]]:
-    """What the ends of a link have otherwise, and whether it is the share of the port."""
+    """Yield each difference between the ends of a link, and whether the difference is the share of the port."""
     if port.gateway and nic.mtu > port.gateway:
         yield f"MTU: the NIC sends packets of {nic.mtu} bytes, the gateway takes {port.gateway}", False
     if nic.mtu + ETHERNET_HEADER > port.frame:
@@ -127,7 +127,7 @@ def _differences(nic: _NicEnd, port: _PortEnd) -> Iterator[tuple[str, bool]]:
 
 
 def _others(qos: HostQos, port: QosConfig, *, pauses: bool) -> Iterator[tuple[str, bool]]:
-    """What the ends have otherwise for the lossless classes beside RDMA data."""
+    """Yield the differences between the ends in the lossless classes next to RDMA data."""
     for one in qos.other_lossless:
         for dscp in one.dscp[:1]:
             leaf = _class_of(port, dscp)

@@ -1,7 +1,7 @@
-"""Which statements make a device's configuration another than the designed one, and what each changes.
+"""The statements that make a device's configuration differ from the designed one, and the fields that each statement changes.
 
-Each statement that differs is put into the designed configuration by itself, and the result is read: the fields that are
-then otherwise are what that statement changes.
+Each statement that differs is put into the designed configuration by itself, and the result is read: the fields that then
+differ are the ones that the statement changes.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from railweave.systems.protocol import Reader
 
 EACH_ALONE = 48
-"""So many statements of a file are tried by themselves; a file with more is another configuration, and is read once."""
+"""The most statements of a file that are tried one by one; a file with more differs altogether, and is read once."""
 
 
 GUESSED = ("role", "model", "release")
-"""What readers guess from all else that stands in a text."""
+"""The fields that readers guess from the rest of a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A statement that is not as designed, on its line, and the fields that are otherwise by it.
+    """A statement that is not as designed, with its line and the fields that it changes.
 
-    ``designed`` and ``found`` are its words with what it stands in; the empty text where it is not there. ``alone`` is a statement
-    that was added, with what it stands in and nothing else.
+    ``designed`` and ``found`` are the statement's words with its enclosing statements; empty if the statement is absent. ``alone`` is an
+    added statement, with its enclosing statements and nothing else.
     """
 
     file: str
@@ -56,11 +56,11 @@ def causes(
     unsaid: Sequence[str],
     by_itself: Collection[str] = (),
 ) -> tuple[list[Cause], tuple[str, ...]]:
-    """What one file says otherwise than the ``designed`` files of its device, and statements in which only a secret's value differs.
+    """Return the differences of one file from the ``designed`` files of its device, and statements in which only a secret's value differs.
 
-    ``unsaid`` are names that the system does not print (``model.device.fields``), ``by_itself`` patterns of statements that it
-    writes by itself: these are left out.
-    Raises ``RenderError`` with the line where the text found cannot be read.
+    ``unsaid`` are names that the system does not print (``model.device.fields``). ``by_itself`` are patterns of statements that the
+    system writes by itself: these are left out.
+    Raises ``RenderError`` with the line if the file cannot be read.
     """
     before, after = reader.parsed(file, designed[file]), reader.parsed(file, found)
     change = compare(before, after)
@@ -101,7 +101,7 @@ def causes(
 
 
 def _edits(steps: Sequence[Step]) -> list[list[Step]]:
-    """The steps, those of a removed statement and of one like it that stands in its place together: an address that was changed."""
+    """Return the steps as edits: a removed statement and a similar one in its place, such as a changed address, are one edit."""
     added = {id(one): one for one in steps if one.kind == "add"}
     edits: list[list[Step]] = []
     for step in steps:
@@ -118,7 +118,7 @@ def is_by_itself(step: Step, patterns: Collection[str]) -> bool:
 
 
 def _leaves(step: Step, node: Node) -> Iterator[str]:
-    """The statements of a node that have none below them, each with what it stands in."""
+    """Yield the statements of a node that have no statements below them, each with its enclosing statements."""
     if not node.children:
         yield statement(step, node)
     for one in node.children or ():
@@ -126,7 +126,7 @@ def _leaves(step: Step, node: Node) -> Iterator[str]:
 
 
 def _alike(removed: Step, added: Step) -> bool:
-    """Whether a statement stands in the place of one that was removed: of the same name, or with one word of it changed."""
+    """Return whether a statement takes the place of a removed one: it has the same name, or one of its words has changed."""
     if removed.above != added.above:
         return False
     if removed.node.name == added.node.name:
@@ -161,7 +161,7 @@ def _mentions(step: Step, difference: FieldDifference) -> bool:
 
 
 def statement(step: Step, node: Node) -> str:
-    """A statement with what it stands in, in one line, without the values of secrets."""
+    """Return a statement with its enclosing statements, in one line, without the values of secrets."""
     above = [name[0] if len(name) == 1 else " ".join(filter(None, name)) for name in step.above]
     own = " ".join(filter(None, node.name))
     values = " ".join(node.values)
@@ -170,7 +170,10 @@ def statement(step: Step, node: Node) -> str:
 
 
 def _told_apart(old: Step, new: Step, words: str) -> tuple[str, str]:
-    """A statement as it was and as it is, where only what stands in it differs: each with the first such that the other has not."""
+    """Return a statement as it was and as it is, if only its inner statements differ.
+
+    Each of the two has the first inner statement that the other lacks.
+    """
     was, now = (one.children or () for one in (old.old or old.node, new.node))
     above = (*new.above, new.node.name)
     found = [next((one for one in here if one not in there), None) for here, there in ((was, now), (now, was))]

@@ -72,7 +72,7 @@ def mtu_mismatch(subject: Subject) -> Iterator[Found]:
     fix="use the same dscp and pfc_priority in every role",
 )
 def qos_mismatch(subject: Subject) -> Iterator[Found]:
-    """What is lossless on one switch is lossless on its neighbors: same DSCP, same PFC priority on the wire.
+    """Traffic that is lossless on one switch is lossless on its neighbors: same DSCP, same PFC priority on the wire.
 
     Queue numbers are local and may differ.
     """
@@ -106,7 +106,7 @@ ADJACENCY_DOWN = Rule(
 
 
 def _pauses_nowhere(network: Network, device: str) -> bool:
-    """Whether no port of a switch is to pause: one without servers, where the file has PFC on their ports only."""
+    """Return whether no port of a switch is to pause: a switch without servers, if the file has PFC on their ports only."""
     switch = network.switch(device)
     wanted = network.fabric(switch.fabric).intent(switch).qos.pfc
     return switch.role != "leaf" and not wanted.pauses("fabric")

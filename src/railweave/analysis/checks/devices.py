@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from railweave.systems.protocol import Reader
 
 AS_LISTS = "bgp.groups.peer_as_list"
-"""How a system's ``unsaid`` says that it has none."""
+"""The name in ``unsaid`` of a system that has no AS lists."""
 
 Texts = dict[str, str]
 """Texts of one device's configuration by the path that they came from."""
@@ -40,8 +40,8 @@ Texts = dict[str, str]
 class Stands:
     """A device's configuration as its texts have it.
 
-    ``config`` is None where a text cannot be read, which ``unreadable`` says. ``causes`` are the statements that are not as designed, each with what
-    is wrong with it; ``not_compared`` those in which a value stands for a secret.
+    ``config`` is None if a text cannot be read; ``unreadable`` then has the findings. ``causes`` are the statements that are not as
+    designed, each with its finding. ``not_compared`` are the statements in which a value stands for a secret.
     """
 
     config: DeviceConfig | None
@@ -128,7 +128,10 @@ def _without_lists(config: DeviceConfig) -> DeviceConfig:
 
 
 def _cabled(found: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
-    """What was found as the switch that it was found on, on the designed cables: a description may name another peer, which moves none."""
+    """Return the configuration found as that of its designed switch, on the designed cables.
+
+    A description may name another peer, which moves no cable.
+    """
     cables = {one.name: (one.link, one.peer, one.peer_port) for one in designed.interfaces}
     nothing = ("", "", "")
     interfaces = (
@@ -162,8 +165,9 @@ def _cabled(found: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
 def stand(
     configs: Mapping[str, DeviceConfig], designed: Mapping[str, str], texts: Mapping[str, Mapping[str, tuple[str, str]]]
 ) -> dict[str, Stands]:
-    """How each device stands of which there are texts: its file name to the path that findings name, and the text.
+    """Return the state of each device that has texts.
 
+    ``texts`` has, by device and file name, the path that findings name, and the text.
     ``configs`` and ``designed`` (text by ``devices/NAME/FILE``) are the designed ones. Long work is spread over the machine's processors.
     """
 
@@ -179,11 +183,11 @@ def stand(
 def saved(
     designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts], *, why: bool = True
 ) -> dict[str, Stands]:
-    """How each switch stands of which there are texts; those of other devices are left alone. ``why``: see ``stands``.
+    """Return the state of each switch that has texts; texts of other devices are ignored. ``why``: see ``stands``.
 
     Texts are read without their secrets (``model.config.gate``), and so are designed ones, in which ``extra`` may hold a value.
 
-    Raises ``InputError`` where all texts are of other devices: nothing would be compared, and everything seem to be well.
+    Raises ``InputError`` if all texts are of other devices: nothing would be compared, and everything would seem well.
     """
     gate = Gate()
 
@@ -216,9 +220,10 @@ def configurations(configs: Mapping[str, DeviceConfig]) -> dict[str, tuple[str, 
 def _matched(
     own: dict[str, str], shown: Sequence[str], texts: Texts
 ) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
-    """Designed texts, and those that were saved of the same: by file name as railweave writes them, else by their form.
+    """Return designed texts, and the saved texts of the same files: by file name as railweave writes them, else by their form.
 
-    ``shown`` are the files that a device shows when it is asked for its configuration; some are given in several what they show in one text.
+    ``shown`` are the files that a device prints when it is asked for its configuration; some devices print in one text what is here
+    several files.
     """
     found = {Path(path).name: (path, text) for path, text in texts.items() if Path(path).name in own}
     if found:
@@ -235,7 +240,7 @@ def _matched(
 
 
 def _same(designed: str, found: str) -> bool:
-    """Whether a text is the designed one, but for values in the place of secrets."""
+    """Return whether a text is the designed one except for values in the place of secrets."""
     if designed == found:
         return True
     one, other = designed.splitlines(), found.splitlines()

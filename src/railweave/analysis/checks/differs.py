@@ -336,7 +336,7 @@ def foremost(fields: Iterable[FieldDifference]) -> list[FieldDifference]:
 
 
 def of_statement(statement: str) -> Rule:
-    """The rule that a statement falls under by its words, those of what it stands in included."""
+    """Return the rule that a statement falls under by its words, which include its enclosing statements."""
     return next(
         (rule for pattern, rule in _WORDS if (re.match if rule is TEXT else re.search)(pattern, statement)), STATEMENT
     )
@@ -346,7 +346,7 @@ _LETS_IN = re.compile(r"root-authentication|\bssh-(rsa|dsa|ecdsa|ed25519|key)|\b
 
 
 def lets_in(statement: str) -> bool:
-    """Whether a statement gives somebody a login: one that nobody designed is more than a line to keep."""
+    """Return whether a statement creates a login: a login that is not designed is more than a line to keep."""
     return _LETS_IN.search(statement) is not None
 
 
@@ -385,4 +385,4 @@ RANK = {
         )
     )
 }
-"""Which rule names a statement that changes fields of several subjects: the one that says most."""
+"""The rank of rules: the most specific rule names a statement that changes fields of several subjects."""

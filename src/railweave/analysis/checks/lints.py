@@ -1,6 +1,6 @@
-"""What renderers print, read by the lint of each operating system, which is loaded where there is a switch for it.
+"""The lint of each operating system, which reads what its renderer prints; it is loaded if the network has a switch for it.
 
-What they find is by their own rules, those of ``railweave.systems.NAME.lint``; ``system.yaml`` says that there are any.
+The rules of a lint are in ``railweave.systems.NAME.lint``; ``system.yaml`` states that a system has a lint.
 """
 
 from __future__ import annotations

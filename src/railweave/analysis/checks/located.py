@@ -37,7 +37,7 @@ KEYS = {
 
 
 def table_differences(name: str, designed: str, found: str) -> list[Difference]:
-    """What a table says otherwise than designed. Raises ``RenderError`` with the line where it is no table."""
+    """Return the differences of a table from the designed one. Raises ``RenderError`` with the line if the text is no table."""
     columns, wanted, _ = _read(designed, KEYS[name])
     has_columns, has, odd = _read(found, KEYS[name])
     made = [Difference(TABLE_DIFFERS, f"column {one} is missing", 1) for one in columns if one not in has_columns]

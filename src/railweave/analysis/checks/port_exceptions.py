@@ -46,7 +46,7 @@ def qos_port_exception(subject: Subject) -> Iterator[Found]:
 
 
 def _differs(exception: PortQos, config: DeviceConfig, paused: tuple[int, ...]) -> str:
-    """What a port has otherwise than the NIC, which pauses these priorities; empty where both are alike."""
+    """Return how a port differs from the NIC, which pauses these priorities; empty if both are alike."""
     if config.qos is None:
         return ""
     pauses = any(exception.port in one.ports for one in config.qos.profiles)

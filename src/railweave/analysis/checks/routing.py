@@ -90,9 +90,9 @@ def path_color(subject: Subject) -> Iterator[Found]:
 
 
 class _Apart:
-    """Which leaves a path color joins no more, while parts are absent by ``status:``: no spine of the color is above both, and no super-spine.
+    """The leaves that a path color no longer joins while parts are absent by ``status:``.
 
-    What joins sites counts as one.
+    Two leaves are apart if no spine of the color is above both, and no super-spine. The links between sites count as a super-spine.
     """
 
     def __init__(self, subject: Subject) -> None:
@@ -125,8 +125,8 @@ class _Apart:
 def _cut_colors(subject: Subject) -> tuple[set[tuple[str, int]], NDArray[np.int64]]:
     """Path colors that have lost a link of a leaf by ``status:``, as leaf and color, and the prefixes that follow the color there.
 
-    Their traffic takes other colors in part, as it does after any fault. A spine that is absent is none of these: it leaves the same links of
-    a color everywhere.
+    Part of their traffic takes other colors, as it does after any fault. An absent spine does not count: it leaves the same links
+    of a color everywhere.
     """
     whole, absent = subject.network, subject.network.absent
     named = {one.name for one in whole.not_active}

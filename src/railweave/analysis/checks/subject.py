@@ -1,4 +1,4 @@
-"""What a check of a network looks at."""
+"""The subject of a check: a network, its configurations and its routes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,10 @@ class Subject:
 
     @cached_property
     def remote(self) -> dict[str, Remote]:
-        """What each leaf must reach: live prefixes of the other leaves of its fabric or rail plane, and of its tenants."""
+        """Return the prefixes that each leaf must reach.
+
+        They are the live prefixes of the other leaves of its fabric or rail plane, and of its tenants.
+        """
         network, index = self.present, self.routes.index
         live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
         rows: dict[tuple[str, str, str], list[tuple[int, int, str]]] = {}

@@ -1,4 +1,4 @@
-"""Rules about tenants: each reaches its own, and nobody else's."""
+"""Rules about tenants: each reaches its own prefixes, and no other tenant's."""
 
 from __future__ import annotations
 

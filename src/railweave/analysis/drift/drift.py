@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Effects:
-    """What is otherwise in the network as a whole.
+    """The differences in the network as a whole.
 
-    ``lost`` are prefixes that switches cannot reach that should: by prefix, the switches. ``moved`` likewise those that are sent to other
-    links than designed, ``gained`` those that are reached and should not be. ``colors`` are the path colors of servers' prefixes among
-    them. ``classes`` are traffic classes whose treatment differs, ``tenants`` those whose VRFs differ, each with the switches where that is so.
-    ``unsettled`` says why routes were not worked out; empty: they were.
+    ``lost`` are prefixes that switches should reach and cannot: by prefix, the switches. ``moved`` are likewise those sent to other links
+    than designed; ``gained`` are those that are reached and should not be. ``colors`` are the path colors of servers' prefixes among them.
+    ``classes`` are traffic classes whose treatment differs, ``tenants`` those whose VRFs differ, each with the switches that differ.
+    ``unsettled`` is the reason why routes were not computed; empty if they were.
     """
 
     lost: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
@@ -73,7 +73,7 @@ def effects(
     differences: Mapping[str, Iterable[FieldDifference]],
     configs: Mapping[str, DeviceConfig],
 ) -> Effects:
-    """What running routes and configurations do otherwise than designed ones; ``differences`` by switch, ``configs`` designed."""
+    """Return what running routes and configurations change; ``differences`` by switch, ``configs`` designed."""
     lost: dict[str, list[str]] = {}
     moved: dict[str, list[str]] = {}
     gained: dict[str, list[str]] = {}
@@ -170,7 +170,7 @@ def _of_names(what: str, found: Mapping[str, tuple[str, ...]]) -> str:
 
 @dataclass(frozen=True)
 class DeviceDrift:
-    """What one device has otherwise: how its texts stand (``analysis.checks.devices``)."""
+    """The differences of one device: its configuration state (``analysis.checks.devices``)."""
 
     device: str
     system: str
@@ -209,10 +209,10 @@ class DeviceDrift:
 
 @dataclass(frozen=True)
 class Drift:
-    """What running configurations have otherwise than designed ones.
+    """The differences of running configurations from designed ones.
 
     ``devices`` are those that differ, ``missing`` those of which nothing was captured, ``unknown`` those that are not in the design.
-    ``findings`` are what the checks say of the running network and did not say of the designed one.
+    ``findings`` are what the checks report of the running network and did not report of the designed one.
     """
 
     devices: tuple[DeviceDrift, ...]
@@ -224,12 +224,12 @@ class Drift:
 
     @property
     def equal(self) -> bool:
-        """Whether nothing differs on any device that was compared."""
+        """True if nothing differs on any device that was compared."""
         return not any(one.stands.findings for one in self.devices)
 
     @property
     def proven(self) -> bool:
-        """Whether every switch was compared and none differs: of one that is missing nothing is known."""
+        """True if every switch was compared and none differs: the state of a missing switch is unknown."""
         return self.equal and not self.missing
 
     @property
@@ -293,10 +293,10 @@ def drift(
     only: Collection[str] = (),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Drift:
-    """What devices have otherwise than designed. ``running`` has the texts of each device's configuration by their path.
+    """Return the differences of devices from the design. ``running`` has the texts of each device's configuration by their path.
 
-    ``configs`` are the designed configurations of the network's switches, where those of a lab stand for them. ``only``: these switches alone.
-    Raises ``InputError`` where one of those is none.
+    ``configs`` are the designed configurations of the network's switches, if those of a lab replace them. ``only``: only these switches.
+    Raises ``InputError`` if a name in ``only`` is not a switch.
     """
     designed = Subject.of(network) if configs is None else Subject(network, configs)
     if unknown := [name for name in only if name not in designed.configs]:

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 def running_configs(
     network: Network, captured: Mapping[str, Texts], configs: dict[str, DeviceConfig] | None = None
 ) -> dict[str, DeviceConfig]:
-    """The configuration of every switch: as it was captured, else as designed.
+    """Return the configuration of every switch: as captured, else as designed.
 
-    ``configs`` are designed configurations in place of the network's own, where those of a lab stand for them. Raises ``InputError`` for what cannot be read.
+    ``configs`` are designed configurations in place of the network's own, if those of a lab replace them. Raises ``InputError`` if a
+    configuration cannot be read.
     """
     designed = Subject.of(network).configs if configs is None else configs
     found = saved(designed, captured, why=False)

@@ -1,7 +1,7 @@
-"""What must hold on a running switch, from ``Network``, ``DeviceConfig`` and ``Routes``.
+"""State that must hold on a running switch, computed from ``Network``, ``DeviceConfig`` and ``Routes``.
 
-Runbooks print it, checks of a running network compare with it, and both take it from here. What is down in ``Routes``
-(``Routes.down``) is expected of nobody: a port whose cable or far end is not there has no expectation.
+Runbooks print it, checks of a running network compare with it, and both take it from here. Parts that are down in ``Routes``
+(``Routes.down``) are expected of no switch: a port whose cable or far end does not exist has no expectation.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
         return []
 
     def accepted(link: str) -> int:
-        """What the switch keeps of others' prefixes that it receives on a link."""
+        """Return how many prefixes of other devices the switch keeps from a link."""
         try:
             mask = routes.received.accepted((config.name, link))
         except KeyError:
@@ -75,9 +75,9 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
 
 
 def _in_use(device: str, routes: Routes) -> tuple[Counter[str], set[str]]:
-    """How many prefixes that a link's session brings the link is a next hop of, and the links that share any with others.
+    """Return how many prefixes received over each link have that link as a next hop, and the links that share any with others.
 
-    Tenants' prefixes go the ways of tunnels: sessions on links do not bring them.
+    Tenants' prefixes take the paths of tunnels: sessions on links do not carry them.
     """
     numbers, places = np.unique(routes.fibs[device].group, return_inverse=True)
     groups: list[int] = numbers.tolist()
@@ -130,7 +130,10 @@ def adjacencies(network: Network, config: DeviceConfig, routes: Routes) -> list[
 
 
 def there(config: DeviceConfig, down: Collection[str]) -> list[Interface]:
-    """The ports of a switch whose cable and far end are there: not those of a cable that has left the design, which a switch may have still."""
+    """Return the ports of a switch whose cable and far end exist.
+
+    Ports of a cable that has left the design, which a switch may still have, are not among them.
+    """
     of_design = [one for one in config.interfaces if one.link or one.kind == "external"]
     return [one for one in of_design if one.link not in down and one.peer not in down]
 
@@ -216,7 +219,7 @@ def expected_routing(network: Network, config: DeviceConfig, routes: Routes) -> 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What must hold on one switch, by subject, in the order in which one helps to understand the next."""
+    """State that must hold on one switch, by subject, each of which helps to understand the next."""
 
     device: str
     identity: Identity
@@ -237,7 +240,7 @@ class Expected:
 
 
 def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_routes: bool = False) -> Expected:
-    """What must hold on a switch where everything that is not in ``routes.down`` runs.
+    """Return what must hold on a switch if everything that is not in ``routes.down`` runs.
 
     ``all_routes``: every prefix of other leaves rather than those of one leaf. Raises ``KeyError`` for a switch that is not
     in the network.

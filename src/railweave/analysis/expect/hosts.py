@@ -1,4 +1,4 @@
-"""What must hold on a server: its NICs with their addresses and GIDs, and the rules and routes that keep paths apart."""
+"""State that must hold on a server: its NICs with their addresses and GIDs, and the rules and routes that keep paths apart."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class Nic(Expectation):
 
     @property
     def said_as(self) -> str:
-        """What the server itself calls it."""
+        """Return the name that the server gives to its NIC."""
         return self.netdev
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedHost:
-    """What must hold on one server. ``rules`` and ``routes`` are those of NICs that are there."""
+    """State that must hold on one server. ``rules`` and ``routes`` are those of NICs that are present."""
 
     device: str
     because: tuple[str, ...]
@@ -64,7 +64,7 @@ class ExpectedHost:
 
 
 def expected_host(network: Network, name: str) -> ExpectedHost:
-    """What must hold on a server, without NICs whose cable or leaf is absent. Raises ``KeyError`` where there is no such server."""
+    """Return what must hold on a server, without NICs whose cable or leaf is absent. Raises ``KeyError`` if the server does not exist."""
     config = host_config(network, name)
     links = {end.port: cable.name for cable in network.cables for end in (cable.a, cable.b) if end.device == name}
     because = ("servers",)

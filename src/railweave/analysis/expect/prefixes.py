@@ -1,4 +1,4 @@
-"""What forwarding tables show: routes with their ports, gateways with what they advertise, and the VRFs of tenants."""
+"""Contents of forwarding tables: routes with their ports, gateways with their advertised prefixes, and the VRFs of tenants."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> li
 
 
 def underlay_examples(network: Network, config: DeviceConfig, routes: Routes, examples: Sequence[Route]) -> list[Route]:
-    """Return the examples as the default VRF has them: with an overlay, the tunnel endpoints of their leaf, whose paths its tenants' prefixes take."""
+    """Return the examples as the default VRF has them.
+
+    With an overlay, these are the tunnel endpoints of their leaf; prefixes of its tenants take the paths of those endpoints.
+    """
     if not examples or config.overlay is None:
         return list(examples)
     fabric, ports = (

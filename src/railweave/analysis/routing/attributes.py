@@ -34,10 +34,10 @@ _FIRST_SIZE = 1024
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What the decision process and policies look at (RFC 4271 section 5, RFC 7311, RFC 8092).
+    """The attributes that the decision process and policies examine (RFC 4271 section 5, RFC 7311, RFC 8092).
 
-    ``communities`` holds values such as ``color:0:1`` or ``65000:1:1``; ``aigp`` is None where the attribute is absent.
-    Of the AS path only the length counts here: which numbers are in it decides nothing but loops (``candidates.AsPaths``).
+    ``communities`` holds values such as ``color:0:1`` or ``65000:1:1``; ``aigp`` is None if the attribute is absent.
+    Of the AS path only the length counts here: its numbers decide nothing except loops (``candidates.AsPaths``).
     """
 
     protocol: Literal["direct", "bgp"]
@@ -80,7 +80,7 @@ class AttributeTable:
         return self._keys[ids]
 
     def having(self, ids: Ids, memo: Hashable, holds: Callable[[frozenset[str]], bool]) -> Mask:
-        """Which routes carry communities for which ``holds``; ``memo`` names it and all it depends on."""
+        """Return a mask of the routes with communities for which ``holds`` is true; ``memo`` names ``holds`` and all it depends on."""
         known = self._memo.get(memo)
         if known is None or len(known) < len(self._set_ids):
             known = self._memo[memo] = np.array([holds(one) for one in self._set_ids], dtype=np.int32)
@@ -116,9 +116,9 @@ def _key(attributes: Attributes) -> int:
 
 
 REASONS = ("none", "only", "local", "local-preference", "aigp", "as-path", "multipath", "metric")
-"""Why a route won, by code: no route, no other candidate, its own, or the first attribute by which it beat the next best.
+"""The reasons why a route won, by code: no route, no other candidate, its own, or the first attribute that beat the next best.
 
-``multipath``: every candidate is in the next-hop group. ``metric``: other links begin longer paths (IS-IS).
+``multipath``: every candidate is in the next-hop group. ``metric``: paths over other links are longer (IS-IS).
 """
 
 

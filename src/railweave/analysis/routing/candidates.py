@@ -28,9 +28,9 @@ def originated(config: DeviceConfig) -> list[str]:
 
 
 class Origins:
-    """Which prefixes, by their place among all ``count``, each device originates with a set of links and devices down.
+    """The prefixes, as places among all ``count``, that each device originates with a set of links and devices down.
 
-    Prefixes that leaves of a layer-2 network share are none of them: see ``railweave.analysis.routing.table``.
+    Prefixes that leaves of a layer-2 network share are not among them: see ``railweave.analysis.routing.table``.
 
     Two devices may hold the same prefix: there are then more prefixes than names in ``place``.
     """
@@ -115,7 +115,7 @@ class RouteColumn:
 
     @cached_property
     def empty(self) -> bool:
-        """Whether there is a route for none."""
+        """True if no prefix has a route."""
         return not self.present.any()
 
 
@@ -134,7 +134,7 @@ class PathColumn:
 
 @dataclass(eq=False)
 class Advertised:
-    """What a group advertises to its neighbors, before the device's own AS number is put in front of the paths."""
+    """The routes that a group advertises to its neighbors, before the device's own AS number is put in front of the paths."""
 
     routes: RouteColumn
     paths: PathColumn
@@ -235,10 +235,10 @@ class Candidate(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """What a device has to choose from, in the order of its sessions.
+    """The candidates from which a device chooses, in the order of its sessions.
 
-    ``rows`` are the places of each one's sessions. Where one is passed on, it is what the first of its sessions received:
-    ``senders`` has the AS number of that neighbor and the AS paths that it sent.
+    ``rows`` are the places of the sessions of each candidate. A device that passes on a candidate passes on the routes that the first of
+    its sessions received: ``senders`` has the AS number of that neighbor and the AS paths that the neighbor sent.
     """
 
     received: tuple[Candidate, ...]
@@ -268,7 +268,7 @@ class _Bundle(NamedTuple):
 def candidates(
     inbound: InboundSessions, advertised: AdvertisedByGroup, down: Collection[int], memo: Memo
 ) -> Candidates:
-    """What a device receives over its sessions, without those in the rows that are ``down``.
+    """Return what a device receives over its sessions, without those in the rows that are ``down``.
 
     Leaves of a stripe, and spines of a path color, have the same neighbors in the same order: most is done once for all.
     """

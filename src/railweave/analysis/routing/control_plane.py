@@ -62,9 +62,9 @@ def without_shut_ports(config: DeviceConfig) -> DeviceConfig:
 
 
 class Via(NamedTuple):
-    """How a device receives from a neighbor: over the group at ``place`` in its configuration.
+    """The group over which a device receives from a neighbor: the group at ``place`` in the device's configuration.
 
-    ``aigp``: the neighbor sends the attribute; ``looped``: it has the device's own AS number there.
+    ``aigp``: the neighbor sends the attribute; ``looped``: the neighbor has the device's own AS number.
     """
 
     place: int
@@ -125,7 +125,7 @@ def _peers(config: DeviceConfig, far: Mapping[tuple[str, str], _End]) -> list[Pe
 
 
 def _accepts(end: _End, other: _End) -> bool:
-    """Whether a device lets a neighbor's AS number in."""
+    """Return whether a device accepts a neighbor's AS number."""
     bgp, asn = end.device.bgp, other.group.local_as
     if end.group.peer_as_list is None:
         return end.session.peer_as == asn
@@ -137,7 +137,7 @@ MAXIMUM_ROUNDS = 64
 
 
 class _State(NamedTuple):
-    """What everything settled on: what groups advertise, by device and place in its configuration, and forwarding tables."""
+    """The settled state: routes that groups advertise, by device and place in its configuration, and forwarding tables."""
 
     advertised: dict[tuple[str, int], Advertised]
     fibs: dict[str, Fib]
@@ -194,7 +194,7 @@ class ControlPlane:
         return self._collect(state, failed)
 
     def _from_nothing(self, down: frozenset[str]) -> _State:
-        """What everything settles on without knowing any other state."""
+        """Return the settled state, computed without any other state."""
         nothing = self._decisions.nothing
         advertised = {
             (name, place): nothing

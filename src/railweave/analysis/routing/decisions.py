@@ -59,7 +59,7 @@ def advertised(
 
 
 def foreign_color(table: AttributeTable, ids: Ids, mine: str) -> Mask:
-    """Which routes carry color communities, but not this one."""
+    """Return a mask of the routes that carry color communities, but not this one."""
 
     def foreign(held: frozenset[str]) -> bool:
         return mine not in held and any(value.startswith("color:") for value in held)
@@ -81,7 +81,7 @@ _FACTOR = 0x1E3779B97F4A7C15
 
 
 class GroupRules(NamedTuple):
-    """What a group takes and passes on; ``color`` is the value of its ``fabric_color``."""
+    """The policies by which a group takes and passes on routes; ``color`` is the value of its ``fabric_color``."""
 
     imports: Resolved
     exports: Resolved
@@ -90,16 +90,17 @@ class GroupRules(NamedTuple):
 
 
 class CommonRules(NamedTuple):
-    """How a device decides about prefixes of others."""
+    """The rules by which a device decides about prefixes of others."""
 
     groups: tuple[GroupRules, ...]
     compare_aigp: bool
 
 
 class Rules(NamedTuple):
-    """How a device decides, apart from its name, its AS numbers and its neighbors.
+    """The rules by which a device decides, apart from its name, its AS numbers and its neighbors.
 
-    ``exports_connected``: export policies see its own prefixes in the routing table; else BGP has those that ``redistribute`` lets in.
+    ``exports_connected``: export policies see the device's own prefixes in the routing table; otherwise BGP has those that
+    ``redistribute`` lets in.
     """
 
     common: CommonRules
@@ -109,9 +110,9 @@ class Rules(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What a device decided about some prefixes, or all: by group the routes passed on, and the candidates packets go to.
+    """The decision of a device about some or all prefixes: by group the routes passed on, and the candidates that packets go to.
 
-    ``winner`` is the candidate that each prefix's best route is of.
+    ``winner`` is the candidate that has each prefix's best route.
     """
 
     passed: tuple[Ids, ...]
@@ -120,7 +121,7 @@ class Decision(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What follows for all prefixes. ``learned`` are the places of those passed on from others."""
+    """The result for all prefixes. ``learned`` are the places of those passed on from others."""
 
     routes: tuple[candidates.RouteColumn, ...]
     learned: NDArray[np.intp]
@@ -174,18 +175,18 @@ class Decisions:
         return Decisions(self._table, self._policies, self._paths, self._place, Memo(self.memo))
 
     def decide(self, rules: Rules, local: Mask, choice: candidates.Candidates) -> Outcome:
-        """What a device decides that originates the ``local`` prefixes."""
+        """Return the outcome on a device that originates the ``local`` prefixes."""
         weights = tuple(map(len, choice.rows))
         key = ("outcome", id(rules), local.tobytes(), choice.received, weights)
         return self.memo(key, lambda: self._decide(rules, local, choice.received, weights))
 
     def let_in(self, rules: Rules, one: candidates.Candidate) -> Mask:
-        """Which prefixes a device keeps of what it receives over a session."""
+        """Return a mask of the prefixes that a device keeps of those it receives over a session."""
         common = rules.common
         return self.memo(("let in", id(common), one), lambda: self._accepted(common, (one,))[0] != NONE)
 
     def advertised_by_group(self, outcome: Outcome, choice: candidates.Candidates) -> list[candidates.Advertised]:
-        """What a device advertises to the neighbors of each of its groups."""
+        """Return the routes that a device advertises to the neighbors of each of its groups."""
         paths = self._no_paths
         if len(outcome.learned):
             key = ("paths", id(outcome), choice.senders)
@@ -221,7 +222,7 @@ class Decisions:
     def _decided(
         self, common: CommonRules, rules: Rules | None, local: Mask, rows: Ids, weights: tuple[int, ...], places: Places
     ) -> Decision:
-        """What follows for the prefixes at ``places`` from what a device accepted about them; ``local`` are its own."""
+        """Return the decision for the prefixes at ``places`` from what a device accepted about them; ``local`` are its own."""
         different = None if local.any() else _different(rows)
         keys = self._table.keys(rows if different is None else rows[:, different[0]])
         best, winner = np.full(len(local), NONE, dtype=np.int32), np.zeros(len(local), dtype=np.intp)
@@ -245,7 +246,7 @@ class Decisions:
     def _passed(
         self, common: CommonRules, rules: Rules | None, local: Mask, best: Ids, places: Places
     ) -> tuple[Ids, ...]:
-        """What each group's policy lets pass, by the rules of its color if it has one."""
+        """Return the routes that each group's policy lets pass, by the rules of its color if it has one."""
         after = {
             one: self._policies.apply(one, best, local, places) for one in {group.exports for group in common.groups}
         }
@@ -276,9 +277,9 @@ class Decisions:
         return self._columns.paths(paths)
 
     def _accepted(self, common: CommonRules, received: tuple[candidates.Candidate, ...], places: Places = ALL) -> Ids:
-        """What a device keeps of what it receives, a row for each candidate: loops and other colors out, then policy.
+        """Return what a device keeps of the routes it receives, a row for each candidate: loops and other colors out, then policy.
 
-        Whatever is refused is among ``places``.
+        All refused prefixes are among ``places``.
         """
         count = self._count if isinstance(places, slice) else len(places)
         rows = np.full((len(received), count), NONE, dtype=np.int32)

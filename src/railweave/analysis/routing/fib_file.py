@@ -9,8 +9,8 @@
     }
 
 A group is a next-hop group, as the names of its links (either end first), all of equal weight. A device has, for each
-prefix, the place of its group, or ``local`` where the prefix is on the device itself; prefixes that it cannot reach are
-left out. Every switch of the network stands in the file; one that is down has an empty table.
+prefix, the place of its group, or ``local`` if the prefix is on the device itself; prefixes that the device cannot reach
+are left out. Every switch of the network is in the file; one that is down has an empty table.
 """
 
 from __future__ import annotations

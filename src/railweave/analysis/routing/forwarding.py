@@ -73,7 +73,7 @@ class Pattern(NamedTuple):
     reason: NDArray[np.uint8]
 
     def patched(self, places: NDArray[np.intp], part: Pattern) -> Pattern:
-        """The same with a part of it anew."""
+        """Return the pattern with a part of it replaced."""
         best, second, reason = self.best.copy(), self.second.copy(), self.reason.copy()
         more = len(self.sets)
         best[places] = np.where(part.best < 0, part.best, part.best + more)

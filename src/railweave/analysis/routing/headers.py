@@ -1,13 +1,13 @@
-"""What is on the wire on each link of a queue pair's path, and of the congestion notifications that come back.
+"""Headers on each link of a queue pair's path, and of the congestion notifications that come back.
 
-A packet of RDMA data leaves its NIC as RoCEv2 (UDP 4791). On a fabric with tenants the first leaf puts it into VXLAN (UDP 4789),
-spines forward it by the outer address, and the last leaf takes the outer headers off: the packet walks of the EVPN test report
-("How DCQCN was tested", tables 3 to 8). Where queues are long a switch marks it (ECN); the receiver answers with a congestion
-notification packet (CNP), which goes the same way back in the same VNI.
+A packet of RDMA data leaves its NIC as RoCEv2 (UDP 4791). On a fabric with tenants the first leaf puts the packet into VXLAN
+(UDP 4789), and spines forward it by the outer address. The last leaf takes the outer headers off. These are the packet walks of the
+EVPN test report ("How DCQCN was tested", tables 3 to 8). If queues are long, a switch marks the packet (ECN). The receiver answers with
+a congestion notification packet (CNP), which takes the same path back in the same VNI.
 
 A prefix of a tenant is routed (EVPN type 5, RFC 9136): both leaves take one from the TTL of the inner packet, and the inner
 Ethernet header is from leaf to leaf. A layer-2 network is bridged (type 2): the inner packet stays as the NIC sent it. The
-outer ECN bits are copied from the inner ones, and a mark in them back into the inner ones (RFC 6040, section 4).
+outer ECN bits are copied from the inner ones, and a mark in the outer ones back into the inner ones (RFC 6040, section 4).
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ class _Scene:
         return self.network.segment_of(*nic).subnet_of(own)
 
     def _bridged(self, source: tuple[str, Nic], target: tuple[str, Nic], addresses: tuple[str, str]) -> bool:
-        """Whether both are on one layer-2 network: switches then leave the packet as the NIC sent it."""
+        """Return whether both NICs are on one layer-2 network: switches then leave the packet as the NIC sent it."""
         if source[1].network or target[1].network:
             return (source[1].tenant, source[1].network) == (target[1].tenant, target[1].network)
         same = source[1].leaf == target[1].leaf and source[1].vlan == target[1].vlan is not None

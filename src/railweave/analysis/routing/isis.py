@@ -1,7 +1,8 @@
-"""What IS-IS or OSPF settles on: shortest paths over the links that both ends run it on (ISO 10589; RFC 1195, RFC 5305; RFC 2328).
+"""Routes by IS-IS or OSPF: shortest paths over links on which both ends run it (ISO 10589; RFC 1195, RFC 5305; RFC 2328).
 
-Every device knows every link: one level-2 area of IS-IS; areas of OSPF are taken as one, in which a link joins those of the same area. A device sends a prefix by every link that begins a shortest path to
-one that holds it, at most as many as its next-hop groups take. Prefixes are advertised without a metric of their own.
+Every device knows every link. IS-IS has one level-2 area. Areas of OSPF are taken as one, in which a link joins ends of the same
+area. A device sends a prefix by every link that begins a shortest path to a device that holds it, at most as many links as its
+next-hop groups take. Prefixes are advertised without a metric of their own.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def adjacencies(configs: Mapping[str, DeviceConfig], down: frozenset[str]) -> di
 
 
 def _running(config: DeviceConfig) -> Isis | Ospf | None:
-    """What finds a device's routes by link state."""
+    """Return the protocol that finds a device's routes by link state."""
     return config.isis or config.ospf
 
 

@@ -1,9 +1,9 @@
 """Tenants' prefixes over the underlay: what EVPN type-5 routes do, and the forwarding tables that follow.
 
-A leaf advertises the prefixes of a VRF with its route targets and, as next hop, the tunnel endpoint of the prefix's path
-color; spines pass that on with the next hop unchanged (RFC 9136, section 4.4.1; RFC 7432, section 7). A leaf takes it
-into every VRF that imports one of the targets. In the fabric a packet goes by its outer address, so a switch sends a
-tenant's prefix where it sends the tunnel endpoint.
+A leaf advertises the prefixes of a VRF with its route targets. The next hop is the tunnel endpoint of the prefix's path color. Spines
+pass the route on with the next hop unchanged (RFC 9136, section 4.4.1; RFC 7432, section 7). A leaf takes the route into every VRF that
+imports one of the targets. In the fabric a packet is forwarded by its outer address, so a switch sends a tenant's prefix where it sends
+the tunnel endpoint.
 """
 
 from __future__ import annotations
@@ -134,7 +134,10 @@ class OverlayPlane:
         return found
 
     def _held(self, name: str, vrf: Vrf, live: Mapping[str, Mask], senders: set[str]) -> Mask:
-        """What a VRF holds: its own live prefixes, and those with a target it imports of the leaves whose routes it gets (``senders``)."""
+        """Return a mask of the prefixes that a VRF holds.
+
+        They are its own live prefixes, and those with a target that it imports from leaves whose routes it gets (``senders``).
+        """
         held = np.zeros(self._size, dtype=np.bool_)
         for origin in self._origins:
             mine = origin.leaf == name and origin.vrf.name == vrf.name
@@ -145,7 +148,7 @@ class OverlayPlane:
         return held
 
     def _takes(self, name: str, vrf: Vrf, other: Vrf) -> bool:
-        """Whether a device forwards by routes of another VRF that it imports: some do where the VNI is the same only."""
+        """Return whether a device forwards by routes of another VRF that it imports: some devices do so only if the VNI is the same."""
         return self._leaks[name] or vrf.vni == other.vni
 
     def _reflects(self, name: str) -> bool:
@@ -178,7 +181,7 @@ def placed(config: DeviceConfig, vrf: Vrf) -> list[str]:
 
 
 def in_vrfs(config: DeviceConfig) -> list[str]:
-    """Every prefix that a device has in a VRF and that leads to it alone, also those that it has connected and tells nobody."""
+    """Return the VRF prefixes of a device that lead only to it, including connected ones that it does not advertise."""
     told = [prefix for vrf in config.vrfs for prefix in placed(config, vrf)]
     known = set(told)
     return told + [prefix for prefix in _connected(config) if prefix not in known]

@@ -70,18 +70,21 @@ def find_ports(network: Network, name: str) -> tuple[str, tuple[Nic, ...]]:
 
 
 def nic_number(network: Network, nic: Nic) -> tuple[str, int]:
-    """What tells the NICs of a server apart, whatever ports they have."""
+    """Return what tells the NICs of a server apart, whatever ports they have."""
     return nic.fabric, network.fabric(nic.fabric).nic_number(nic.rail)
 
 
 def plane_of(network: Network, nic: Nic) -> int:
-    """Which port of its NIC it is, from 0: ports of one number are of one plane."""
+    """Return the number of a port in its NIC, from 0: ports of one number are of one plane."""
     adapters = network.fabric(nic.fabric).adapters
     return (nic.rail - 1) // adapters if adapters else 0
 
 
 def port_pairs(network: Network, sources: tuple[Nic, ...], targets: tuple[Nic, ...]) -> list[tuple[Nic, Nic]]:
-    """Which port of one NIC sends to which of the other: those of one plane, in the order of the first; a single one to any."""
+    """Return the pairs of ports of two NICs that send to each other: those of one plane, in the order of the first.
+
+    A single port sends to the other single port, of any plane.
+    """
     if len(sources) == len(targets) == 1:
         return [(sources[0], targets[0])]
     there = {plane_of(network, nic): nic for nic in targets}
@@ -128,7 +131,7 @@ class QueuePairPath:
 
     @property
     def pinned_to(self) -> Literal["links", "switches", ""]:
-        """How far the path is held: no hash and no load takes it elsewhere while its links are up."""
+        """Return how far the path is pinned: no hash and no load moves it while its links are up."""
         if self.pinned:
             return "links"
         return "switches" if self.hops and all(len(by_ends(hop)) == 1 for hop in self.hops) else ""
@@ -239,9 +242,9 @@ def ports_without_path(network: Network, routes: Routes, src: str, dst: str, fam
 
 
 class _Lanes:
-    """Which ports the queue pairs of a connection take, of those that it has on both NICs: what is without a path takes none.
+    """The ports that the queue pairs of a connection take, among those on both NICs: a port without a path takes none.
 
-    So the simulator has it too (``prediction.simulation.model.addresses``). Where no port has a path all stand as they were named.
+    The simulator does the same (``prediction.simulation.model.addresses``). If no port has a path, all pairs stay as they were named.
     """
 
     def __init__(
@@ -285,7 +288,7 @@ def _families(nic: Nic) -> str:
 
 
 def _second(network: Network, nic: Nic) -> str:
-    """How a NIC of one address family gets the other: what keeps it from it is its network, its tenant's pools or the fabric's."""
+    """Return how to give a NIC of one address family the other: the obstacle is its network, its tenant's pools or the fabric's."""
     fabric = network.fabric(nic.fabric)
     if nic.network:
         return "make it a routed member of its tenant: a layer-2 network has one prefix"

@@ -65,7 +65,7 @@ class PolicyEngine:
         self._resolved: dict[tuple[tuple[ResolvedTerm, ...], bool], Resolved] = {}
 
     def listed(self, entries: tuple[str, ...], *, orlonger: bool, lengths: tuple[int, int] | None = None) -> Mask:
-        """Which prefixes a prefix list matches, exactly or as equal-or-longer, of any length or of some."""
+        """Return a mask of the prefixes that a prefix list matches, exactly or as equal-or-longer, of any length or of some."""
         found = self._lists.get((entries, orlonger, lengths))
         if found is None:
             found = np.zeros(self.count, dtype=np.bool_)
@@ -146,7 +146,7 @@ class PolicyEngine:
 
 
 def _others(held: frozenset[str], term: ResolvedTerm) -> frozenset[str]:
-    """What a route keeps of its communities: those of other kinds than the ones that take their place."""
+    """Return the communities that a route keeps: those of other kinds than the communities that replace them."""
     kinds = {_kind(one) for one in term.added} if term.replaces else set[str]()
     return frozenset(one for one in held if _kind(one) not in kinds)
 

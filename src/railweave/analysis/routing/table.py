@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shared:
-    """What leaves share, as each of them knows it.
+    """The prefixes and MAC addresses that leaves share, as each leaf knows them.
 
     ``exits`` has the leaves that lead to a prefix, by device and VRF; ``bridged`` those whose MAC addresses of a VNI a
-    device knows, by device and VNI. A device is among them where it has the prefix or the VLAN itself. ``endpoints`` is
+    device knows, by device and VNI. A device is among them if it has the prefix or the VLAN itself. ``endpoints`` is
     the prefix of each leaf's tunnel endpoint.
     """
 
@@ -39,7 +39,7 @@ class Shared:
 
 
 def shared(configs: Mapping[str, DeviceConfig], received_from: Mapping[str, Set[str]], down: frozenset[str]) -> Shared:
-    """What each leaf knows, with ``down`` links and devices gone; ``received_from`` gives whose EVPN routes it has."""
+    """Return what each leaf knows, with ``down`` links and devices gone; ``received_from`` gives the leaves whose EVPN routes it has."""
     leaves = [config for name, config in configs.items() if name in received_from]
     found = Shared()
     own: dict[tuple[str, str], tuple[str, ...]] = {
@@ -74,7 +74,7 @@ def shared(configs: Mapping[str, DeviceConfig], received_from: Mapping[str, Set[
 
 
 def _own(config: DeviceConfig, vrf: Vrf, down: frozenset[str]) -> Iterable[str]:
-    """What a leaf shares with others and has itself: subnets with a port up, and what its live external sessions bring."""
+    """Yield the prefixes that a leaf itself shares with others: subnets with a port up, and those of its live external sessions."""
     running = [one for one in config.interfaces if one.link not in down and one.peer not in down]
     up = {one.vlan for one in running}
     tagged = {vlan for one in running for vlan in one.tagged}
@@ -113,10 +113,10 @@ def empty_fib(device: str, prefixes: int) -> Fib:
 
 
 class Received(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
-    """What each session that is up received before policy: (device, link) to a mask over the prefixes.
+    """The prefixes that each session that is up received before policy: (device, link) to a mask over the prefixes.
 
-    ``advertised`` is what groups of devices send, and ``sender`` which of them is at the far end; None where the session is gone. ``let_in`` says
-    what a session's own end lets in of it.
+    ``advertised`` is what groups of devices send. ``sender`` gives the group at the far end, or None if the session is gone. ``let_in``
+    gives the part of it that the session's own end lets in.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Received(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
         return self._advertised[sender].routes.present
 
     def accepted(self, key: tuple[str, str]) -> NDArray[np.bool_]:
-        """What of it is left after the policy of the receiver. Raises ``KeyError`` as the mapping does."""
+        """Return the received prefixes that remain after the policy of the receiver. Raises ``KeyError`` as the mapping does."""
         received = self[key]
         return received if self._let_in is None else self._let_in(key)
 
@@ -183,7 +183,7 @@ class Routes:
         return self._sums[id(mask)][1] - mine, mine
 
     def held(self, device: str, vrf: str, prefix: str) -> bool:
-        """Whether a VRF of a device holds a prefix; the table without a name (no tenant) holds all that is in no VRF."""
+        """Return whether a VRF of a device holds a prefix; the table without a name (no tenant) holds all that is in no VRF."""
         mask = self.holds.get((device, vrf))
         if mask is None:
             return not vrf
@@ -208,15 +208,15 @@ class Routes:
         return self.groups[group] if group >= 0 else ()
 
     def reason(self, device: str, prefix: str) -> str:
-        """Why the route won: one of ``REASONS``."""
+        """Return why the route won: one of ``REASONS``."""
         return REASONS[int(self.fibs[device].reason[self.index[prefix]])]
 
     def is_local(self, device: str, prefix: str) -> bool:
-        """Whether the prefix is on the device itself."""
+        """Return whether the prefix is on the device itself."""
         return prefix in self.index and int(self.fibs[device].group[self.index[prefix]]) == LOCAL
 
     def equal(self, other: Routes) -> bool:
-        """Whether both send every prefix everywhere to the same links, with the same backups and reasons."""
+        """Return whether both send every prefix everywhere to the same links, with the same backups and reasons."""
         return (
             self.prefixes == other.prefixes
             and self.fibs.keys() == other.fibs.keys()

@@ -31,7 +31,7 @@ _KEPT = ("addresses", "routes", "routing-policy")
 
 
 def read_netplan(text: str) -> list[entries.Entry]:
-    """What the file states. Raises ``RenderError`` with the line of what cannot be read."""
+    """Return the entries of the file. Raises ``RenderError`` with the line of anything that cannot be read."""
     whole = read_yaml(text)
     network = whole.named().get("network")
     if network is None:
@@ -107,12 +107,12 @@ def _udev_lines(text: str) -> Iterator[tuple[int, str]]:
 SETTING = entries.Kind("setting", entries.SERVICE)
 MTU_SETTING = entries.Kind("setting", entries.MTU)
 _SAID_ONLY = frozenset({"Description", "Documentation"})
-"""What people read and systemd does nothing with."""
+"""The settings that people read and systemd ignores."""
 _SECTION = re.compile(r"\[(.+)\]")
 
 
 def unit(text: str) -> list[entries.Entry]:
-    """What the file sets. A name that is given several times is a list, which an empty value clears (systemd.syntax(7))."""
+    """Return the settings of the file. A name that is given several times is a list, which an empty value clears (systemd.syntax(7))."""
     found: dict[tuple[str, str], list[tuple[int, str]]] = {}
     section = ""
     for number, line in _unit_lines(text):
@@ -243,7 +243,7 @@ _OWN = ("fabrics", "nics", "routes", "rules", "sysctl", "job")
 
 
 def read_host_document(text: str) -> list[entries.Entry]:
-    """What either file states. Raises ``RenderError`` with the line of what cannot be read."""
+    """Return the entries of either file. Raises ``RenderError`` with the line of anything that cannot be read."""
     document = read_json(text)
     return list(_tuner(document) if "rows" in document.named() else _host(document))
 
@@ -347,7 +347,7 @@ def _variables(text: str, kind: entries.Kind) -> list[entries.Entry]:
 
 
 def _value(text: str) -> str | None:
-    """What a shell makes of a value; as it is written where it refers to others; None where more than a value stands there."""
+    """Return a value as a shell reads it; as written if it refers to other values; None if the text is more than a value."""
     try:
         words = shlex.split(text, comments=False)
     except ValueError:
@@ -374,9 +374,9 @@ FORMS: tuple[tuple[str, Callable[[str], list[entries.Entry]]], ...] = (
 
 
 def compared(name: str, designed: str, found: str) -> list[entries.Difference] | None:
-    """What a file says otherwise than designed, by line; None where files of this name are not read.
+    """Return the differences of a file from the designed one, by line; None if files of this name are not read.
 
-    Raises ``RenderError`` with the line where it cannot be read.
+    Raises ``RenderError`` with the line if the file cannot be read.
     """
     file = name.rpartition("/")[2]
     if file.endswith(".sh"):

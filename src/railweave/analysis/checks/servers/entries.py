@@ -110,9 +110,9 @@ MOST_ALIGNED = 5000
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """What an entry is: what it is called, the rule of its fields, and the rules of those that have another subject.
+    """A kind of entry: its name in findings, the rule of its fields, and the rules of fields that have another subject.
 
-    ``names`` are what fields are called in findings. ``ordered``: the order of entries counts.
+    ``names`` are the names of fields in findings. ``ordered``: the order of entries counts.
     """
 
     called: str
@@ -139,7 +139,7 @@ class Entry:
 
     @property
     def title(self) -> str:
-        """What it is called in a finding: without a key, by its fields."""
+        """Return the name of the entry in a finding: without a key, its fields."""
         words = self.key if self.key is not None else " ".join(f"{name} {value}" for name, value in self.fields.items())
         return f"{self.kind.called} {words}" + (f" of {self.whose}" if self.whose else "")
 
@@ -161,7 +161,7 @@ class Difference(NamedTuple):
 
 
 def differences(designed: Sequence[Entry], found: Sequence[Entry]) -> list[Difference]:
-    """What is found otherwise than designed."""
+    """Return the differences of the entries found from the designed ones."""
     there: dict[tuple[Kind, str], list[Entry]] = {}
     for one in found:
         there.setdefault((one.kind, one.whose), []).append(one)

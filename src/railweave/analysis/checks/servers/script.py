@@ -90,7 +90,7 @@ def _scan(line: str, open_: list[str]) -> int:
 
 
 class Columns(NamedTuple):
-    """What the rows of an array hold: what each is called, the names of its words, and which of them tells rows apart."""
+    """The columns of an array's rows: the kind of a row, the names of its words, and the column that tells rows apart."""
 
     kind: Kind
     split: Callable[[str], dict[str, str]]
@@ -99,7 +99,7 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class Form:
-    """What a script holds: ``arrays`` by name, what its ``variables`` are, and what a command of it is about."""
+    """The contents of a script: ``arrays`` by name, the kind of its ``variables``, and the rule of its commands."""
 
     command: Rule
     arrays: Mapping[str, Columns] = field(default_factory=dict[str, Columns])
@@ -216,7 +216,7 @@ _DESIGN = "design"
 
 
 def form_of(file: str) -> Form:
-    """What a script by this name holds."""
+    """Return the form of a script with this name."""
     return MPIRUN if file.startswith("mpirun") else FORMS.get(file, OTHER)
 
 
