@@ -52,11 +52,10 @@ __all__ = ["Network", "design"]
 
 
 def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None = None) -> tuple[Network, Lock]:
-    """Design the network a source describes, and the lock with every allocation made.
+    """Design the network that a source describes, and return it with the lock that holds every allocation made.
 
-    Hardware is that of the catalog in force; ``described`` says where models that are not the package's stand. The source's own
-    lock is left as it is. Raises ``DesignError`` with file and line of everything that stands in
-    the way.
+    The hardware comes from the catalog in force; ``described`` gives the file and line of models that are not the package's. The
+    source's own lock does not change. Raises ``DesignError`` with file and line of every problem that prevents the design.
     """
     context = Context(source, source.lock.copy())
     note_words(context, source.spec)
@@ -188,14 +187,14 @@ def _fabric(
 
 
 def _local(spec: FabricSpec) -> tuple[str, ...]:
-    """What leaves may originate: the server pools, those of other links, and the prefixes of edge ports."""
+    """Return the prefixes that leaves may originate: the server pools, those of other links, and the prefixes of edge ports."""
     others = (pool for one in spec.addressing.other_links.values() for pool in one.beside(spec.addressing).pools())
     edges = (prefix for one in spec.edge_ports.values() for prefix in one.prefixes)
     return tuple(dict.fromkeys((*spec.addressing.pools(), *others, *edges)))
 
 
 def _other_link(spec: FabricSpec) -> Literal["", "access", "trunk", "routed"]:
-    """How servers of other links are on their leaves; where all are routed as the rest is, nothing is said."""
+    """Return the kind of link that servers of other links have on their leaves; empty if they are routed like the rest."""
     for one in spec.addressing.other_links.values():
         if one.server_link != spec.addressing.server_link:
             return one.server_link
@@ -208,13 +207,13 @@ def _overlay(intent: OverlayIntent, tenants: tuple[Tenant, ...]) -> Overlay:
 
 
 def _overlay_prefixes(overlay: OverlayIntent, router_ids: str, *, colored: bool) -> tuple[str, ...]:
-    """What the underlay of an overlay carries: loopbacks, and the tunnel endpoints of path colors."""
+    """Return the pools that the underlay of an overlay carries: loopbacks, and the tunnel endpoints of path colors."""
     loopbacks = router_ids if overlay.vtep == "ipv4" else overlay.loopbacks
     return (loopbacks, overlay.endpoint_pool()) if colored else (loopbacks,)
 
 
 def _intents(context: Context, layout: Layout, cables: Sequence[Cable]) -> dict[RoleName, RoleIntent]:
-    """What every role is asked for; of a role that the fabric has no switches of, without a word."""
+    """Return the intent of every role, those without switches in the fabric included; for them nothing is reported."""
     spec = layout.spec
     given: dict[RoleName, tuple[str, Role]] = {
         "leaf": ("leaf", spec.leaf),

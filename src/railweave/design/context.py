@@ -1,4 +1,4 @@
-"""What every design decision needs: the input, the catalog, the lock, and a place to say what is wrong."""
+"""The context of every design decision: the input, the catalog, the lock, and a place to report problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scenario's faults are aimed at, on a designed network."""
+"""The targets of a scenario's faults on a designed network."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FaultTarget:
 
 
 class _UnknownError(ValueError):
-    """A name that is not on the network: the field it stands in, what is wrong and what would be right."""
+    """A name that is not on the network: the field that holds the name, the problem and the fix."""
 
     def __init__(self, field: str, what: str, fix: str) -> None:
         super().__init__(field, what, fix)

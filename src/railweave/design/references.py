@@ -1,4 +1,4 @@
-"""What the fabric file says of its own parts: sites, stripes by fabric, servers and NIC groups that must be there once."""
+"""Checks of the fabric file's own parts: sites, stripes by fabric, servers and NIC groups that must be there once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check_references(context: Context) -> None:
 
 
 def _check_sites(context: Context) -> None:
-    """Everything stands in one site, and says which where there are several."""
+    """Check that everything is in one site, and names the site if there are several."""
     spec = context.source.spec
     items: list[tuple[Location, str, str | None]] = [
         (("fabrics", name), f"fabric {name!r}", fabric.site)

@@ -39,7 +39,11 @@ HOW = "write [[FABRIC/]ROLE=]MODEL:NOS[:RELEASE], for example leaf=qfx5240-64od:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the switches of a role are to be. Empty: every fabric, every role; as it is, or what goes with the rest."""
+    """The model and system that the switches of a role are to have.
+
+    An empty ``fabric`` or ``role`` means every fabric or every role. An empty ``model`` or ``nos`` stays as it is, or becomes
+    what goes with the rest.
+    """
 
     text: str
     fabric: str
@@ -166,7 +170,7 @@ def _like(name: str, old: SwitchModel, target: Target) -> str:
 
 
 def _shape(model: SwitchModel) -> tuple[int, int]:
-    """How many ports it has, and how fast they are."""
+    """Return the number of a model's ports and their speed, Gb/s."""
     return model.ports[0].count, model.ports[0].speed_gbps
 
 

@@ -1,4 +1,4 @@
-"""What the fabric file's ``status:`` says is not active, by name."""
+"""The parts of the network that the fabric file's ``status:`` declares as not active, by name."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _by_rdma(pattern: str, servers: Sequence[Server]) -> str:
 
 
 def _unknown(pattern: str, names: Sequence[str]) -> str:
-    """What a pattern names that is not there: itself, where it stands for nothing, or one name of a host list."""
+    """Return the part of a pattern that names nothing: the whole pattern, or one name of a host list; empty if there is none."""
     if "[" in pattern and not set("*:") & set(pattern) and "--" not in pattern:
         return next((name for name in expand(pattern) if name not in names), "")
     return "" if names else pattern

@@ -60,7 +60,7 @@ def _subnet(prefix: str) -> Subnet:
 
 
 def edge_length(layout: Layout, intent: EdgePortIntent) -> float:
-    """How long the cable of an edge port is, metres: as the file says, else as cables to servers are planned."""
+    """Return the cable length of an edge port, metres: from the file, else the planned length of cables to servers."""
     return layout.spec.cabling.server.length if intent.length is None else intent.length
 
 

@@ -169,7 +169,7 @@ def _interface(mac: str) -> _Half:
 
 
 def placeholder_mac(server: str, nic: str) -> str:
-    """A locally administered MAC that stands in for one not known yet; it follows from the names alone."""
+    """Return a locally administered MAC address as a placeholder for an unknown one; it follows from the names only."""
     digest = hashlib.sha256(f"{server}:{nic}".encode()).digest()
     return f"02:{digest[:5].hex(':')}"
 

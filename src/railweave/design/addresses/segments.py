@@ -280,7 +280,7 @@ def segments(
 
 
 def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple[Cutters, dict[str, Cutters]]:
-    """What cuts the prefixes of the fabric, and of each tenant with pools of its own."""
+    """Return the functions that cut the prefixes of the fabric, and of each tenant that has its own pools."""
     of_fabric = tuple(
         server_prefixes.cutter(context, layout, colors, pool) for pool in server_prefixes.fabric_pools(layout)
     )
@@ -296,7 +296,10 @@ def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple
 
 
 def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> dict[str, Cutters]:
-    """What cuts the prefixes of servers with other links, by the name of these. Notes other links beside tenants, and unknown servers."""
+    """Return the functions that cut the prefixes of servers with other links, by the name of the links.
+
+    Notes a problem if a fabric has both other links and tenants, and for each unknown server.
+    """
     others = layout.spec.addressing.other_links
     at = ("fabrics", layout.name, "addressing", "other_links")
     if others and layout.spec.evpn() is not None:
@@ -392,7 +395,7 @@ def _check_gateway(context: Context, layout: Layout, found: Sequence[Segment]) -
 
 
 def _check_pairs(context: Context, layout: Layout, found: Sequence[Segment]) -> None:
-    """With proxy ARP the pool is one subnet to NICs, so its own and its broadcast address are nobody's."""
+    """Check that no NIC gets the network or broadcast address of the pool with proxy ARP: NICs see the pool as one subnet."""
     addressing = layout.spec.addressing
     if addressing.server_link != "proxy-arp":
         return

@@ -36,7 +36,7 @@ class ServerPool(NamedTuple):
 
     @property
     def slaac(self) -> bool:
-        """Whether NICs form its addresses themselves: IPv4 addresses are numbered whatever the mode."""
+        """True if NICs form their own addresses from the prefix (SLAAC); IPv4 addresses are numbered in every mode."""
         return self.addressing.server_mode == "slaac" and self.network.version == 6
 
 
@@ -136,7 +136,7 @@ MOST_BITS = 32
 
 
 def cutter(context: Context, layout: Layout, colors: Sequence[Color], pool: ServerPool) -> Callable[[Place], Subnet]:
-    """What cuts prefixes from a pool. Notes problems where the pool is too small."""
+    """Return the function that cuts prefixes from a pool, and note problems if the pool is too small."""
     if pool.addressing.server_prefix:
         return _formula(context, pool)
     return _bits(context, layout, colors, pool)
@@ -150,10 +150,10 @@ def _subnet(addressing: Addressing, prefix: str, color: int | None) -> Subnet:
 
 
 def is_host(network: Prefix, host: int) -> bool:
-    """Whether the ``host``-th address of a prefix can be an interface's.
+    """Return whether an interface can have the ``host``-th address of a prefix.
 
-    Both addresses of a /31 or /127 can (RFC 3021, RFC 6164); of other prefixes not the first (the network's, or the
-    subnet-router anycast address, RFC 4291 section 2.6.1), nor the last of IPv4 (broadcast).
+    Both addresses of a /31 or /127 can be an interface's (RFC 3021, RFC 6164). In other prefixes the first address cannot: it is
+    the network's, or the subnet-router anycast address (RFC 4291 section 2.6.1). In IPv4 the last cannot either (broadcast).
     """
     if network.num_addresses <= 2:
         return 0 <= host < network.num_addresses
@@ -233,7 +233,7 @@ def _bits(context: Context, layout: Layout, colors: Sequence[Color], of: ServerP
 
 
 def usual_bits(free: int, *, routed: bool, tenants: bool) -> FieldBits:
-    """How the bits between a pool and its prefixes are dealt where the fabric file does not say."""
+    """Return the default split of the bits between a pool and its prefixes, for a fabric file that gives none."""
     return _routed_bits(free) if routed else _tenant_bits(free) if tenants else _default_bits(free)
 
 
@@ -316,7 +316,7 @@ def _tenants(context: Context, layout: Layout) -> int:
 
 
 def inside(inner: Prefix, outer: Prefix) -> bool:
-    """Whether a prefix is part of another."""
+    """Return whether a prefix is part of another."""
     return inner.version == outer.version and inner.prefixlen >= outer.prefixlen and inner.network_address in outer
 
 

@@ -1,1 +1,1 @@
-"""Which port is joined to which: ports, cables, optics."""
+"""Cabling of the ports: which port is joined to which, with cables and optics."""

@@ -207,7 +207,7 @@ def _note(context: Context, fabric: str, wrong: Sequence[Cable], needs: Mapping[
 
 
 class _Tier(NamedTuple):
-    """How one tier of switches joins the one above: roles, and parallel links of a pair."""
+    """The links between a tier of switches and the tier above: roles, and parallel links of a pair."""
 
     lower: RoleName
     upper: RoleName
@@ -223,7 +223,7 @@ class _Place(NamedTuple):
 
 
 class _Length(NamedTuple):
-    """How long a cable is, and the inventory's line where that was measured (0: it is planned)."""
+    """The length of a cable, and the inventory's line on which it was measured (0: it is planned)."""
 
     metres: float
     line: int

@@ -60,7 +60,7 @@ class Range:
 
     @property
     def size(self) -> int:
-        """How many channels the range holds."""
+        """The number of channels in the range."""
         return max(0, self.last - self.first + 1) * self.channels
 
     def port(self, slot: int, link: int, links: int) -> Port | None:
@@ -106,13 +106,16 @@ def resolve(
 
 
 def capacity(model: SwitchModel, ports: PortRange, breakout: Breakout, topology: Topology) -> int:
-    """How many server links a leaf's server ports can take."""
+    """Return the number of server links that a leaf's server ports can take."""
     found = resolve(model, ports, breakout, default_server_first(model, topology))
     return found.size if found else 0
 
 
 class Owner(NamedTuple):
-    """Who has a port, of which range. ``fixed_at`` is where in the file an override says so, None where it follows from the range."""
+    """The owner of a port, and the range that the port belongs to.
+
+    ``fixed_at`` is the place of an override in the file; None if the owner follows from the range.
+    """
 
     text: str
     fixed_at: Location | None
@@ -120,7 +123,7 @@ class Owner(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """Why a port cannot be taken, and who has it."""
+    """The reason why a port cannot be taken, and the port's owner."""
 
     text: str
     other: Owner

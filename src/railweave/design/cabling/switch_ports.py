@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """What is fixed about a cable, and where in the fabric file."""
+    """The override that fixes parts of a cable, and its place in the fabric file."""
 
     at: Location
     override: CableOverride
@@ -46,7 +46,7 @@ class CableOverrides:
         context.check()
 
     def take(self, a: str, b: str, link: int = 1) -> Fixed | None:
-        """What is fixed about a cable, if anything; each override is given out once."""
+        """Return what is fixed about a cable, or None; each override is returned only once."""
         return self._left.pop((a, b, link), None) if self._left else None
 
     def check_all_taken(self, context: Context) -> None:
@@ -173,7 +173,7 @@ def _halves(model: SwitchModel, role: Role, kind: PortKind, breakout: Breakout) 
 
 
 def _exist(context: Context, at: Location, device: str, model: SwitchModel, ports: PortRange) -> bool:
-    """Whether the device has the first and the last port of a range; a problem is noted where not."""
+    """Return whether the device has the first and the last port of a range, and note a problem if not."""
     for key, port in (("first", ports.first), ("last", ports.last)):
         if port is not None and model.group_of(port) is None:
             known = ", ".join(f"{group.first} to {group.last}" for group in model.ports)

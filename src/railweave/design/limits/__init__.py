@@ -1,1 +1,1 @@
-"""What switches, hosts and protocols can hold, and what a design asks of them."""
+"""The capacities of switches, hosts and protocols, and the demands of a design on them."""

@@ -198,7 +198,7 @@ KERNEL_MAX_ADDRESSES = Rule(
 
 
 def tunnel_overhead_bytes(vtep: str) -> int:
-    """What VXLAN adds to a frame: outer Ethernet, IP, UDP and VXLAN headers (RFC 7348, section 5)."""
+    """Return the bytes that VXLAN adds to a frame: outer Ethernet, IP, UDP and VXLAN headers (RFC 7348, section 5)."""
     return 14 + (20 if vtep == "ipv4" else 40) + 8 + 8
 
 
@@ -319,7 +319,7 @@ def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool
 
 
 def _check_host_qos(context: Context, layout: Layout, base: Location, qos: Qos) -> None:
-    """What the servers' NICs cannot follow."""
+    """Note the QoS settings that the servers' NICs cannot follow."""
     data, cnp = qos.rdma_class(), qos.cnp_class()
     at = (*base, "classes")
     if data is not None and not data.dscp:

@@ -168,7 +168,7 @@ class Growth:
 
     @property
     def full(self) -> bool:
-        """Whether not one more stripe can be connected."""
+        """True if no more stripes can be connected."""
         return self.top != "leaf" and self.free_stripes == 0
 
 
@@ -214,7 +214,7 @@ def growth(
 
 
 def _below(switches: Sequence[Switch], shape: Shape, top: Switch) -> tuple[int, int]:
-    """How many stripes, or pods, the links of the top tier's fullest switch lead to, and the stripes in all."""
+    """Return the number of stripes, or pods, that the top tier's fullest switch links to, and the number of all stripes."""
     stripes = len({switch.stripe for switch in switches if switch.role == "leaf"})
     if shape == "super-spines":
         return len({switch.pod for switch in switches if switch.role == "spine" and switch.plane == top.plane}), stripes
@@ -276,7 +276,7 @@ def note_growth(context: Context, found: Growth, layout: Layout) -> None:
 
 
 def ways_out(layout: Layout, found: Growth) -> str:
-    """How a full fabric can grow: where sizing counts such fabrics, what it says of twice the servers, in every shape."""
+    """Return how a full fabric can grow: if sizing counts such fabrics, its answer for twice the servers, in every shape."""
     counted = size_of(catalog(), layout)
     if counted is not None:
         return "; or ".join(growth_lines(growth_steps(catalog(), counted, 2.0, every=True), 2.0))

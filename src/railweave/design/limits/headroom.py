@@ -61,8 +61,11 @@ def note_long_links(context: Context, layout: Layout, cables: Sequence[Cable]) -
 
 
 THIN_HEADROOM = 0.75
-"""Share of the headroom partition from which on a design is near the limit, where nobody says how much of a model's packet
-buffer is dedicated to ports: partitions are taken of the whole here, and by the switch of what is shared."""
+"""Share of the headroom partition above which a design is near the limit, if no figures on dedicated buffers exist.
+
+The figures give how much of a model's packet buffer is dedicated to ports. Partitions here are shares of the whole buffer; the
+switch takes them from the shared part.
+"""
 
 
 HEADROOM_SHORT = Rule(

@@ -31,10 +31,11 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """What one switch needs of headroom. ``partition_bytes`` is what its buffer, split as ``buffers`` says, allocates.
+    """The headroom that one switch needs.
 
-    ``published_bytes`` is the same of what is shared by published figures, less dedicated buffers; None where there are none.
-    ``taken_first`` says what the system takes off before it partitions the buffer.
+    ``partition_bytes`` is the headroom that its buffer allocates, split as ``buffers`` gives it. ``published_bytes`` is the same
+    for the shared buffer by published figures, less dedicated buffers; None if no figures are published. ``taken_first``
+    describes what the system takes off before it partitions the buffer.
     """
 
     role: RoleName
@@ -50,35 +51,35 @@ class Headroom:
 
     @property
     def need_bytes(self) -> int:
-        """What all ports need together, in every lossless class."""
+        """The headroom that all ports need together, in every lossless class."""
         return self.priorities * sum(term.ports * term.port.need_bytes for term in self.terms)
 
     @property
     def fits(self) -> bool:
-        """Whether every port can be paused without loss."""
+        """True if every port can be paused without loss."""
         return self.need_bytes <= self.partition_bytes
 
     @property
     def used(self) -> float:
-        """What is needed over what is allocated."""
+        """The ratio of needed to allocated headroom."""
         return self.need_bytes / max(1, self.partition_bytes)
 
     @property
     def is_thin(self) -> bool:
-        """Whether dedicated buffers take what is left, by published figures, or may take it where there are none."""
+        """True if dedicated buffers take what is left, by published figures; without such figures, if they may take it."""
         if self.published_bytes is not None:
             return self.need_bytes > self.published_bytes
         return self.used > THIN_HEADROOM
 
     @property
     def shared_needed_mb(self) -> float:
-        """How much of the packet buffer must be shared for the partition to hold what is needed."""
+        """The part of the packet buffer (MB) that must be shared for the partition to hold the needed headroom."""
         return self.need_bytes / 1e4 / max(1, self.partition_percent)
 
     def longest_m(self, kind: str, have_bytes: int) -> float | None:
-        """How long the cables of a kind may become, all alike, before ``have_bytes`` are short; None where there are none.
+        """Return the greatest length (m) that all cables of a kind can have before ``have_bytes`` are short.
 
-        The other kind's cables stay as they are.
+        Cables of the other kind stay as they are. Returns None if no cable has the kind.
         """
         mine = [term for term in self.terms if term.kind == kind]
         if not mine:

@@ -55,7 +55,7 @@ def _is_address(value: str) -> bool:
 
 
 def _holds(prefix: str, value: str) -> bool:
-    """Whether a prefix holds an address or another prefix."""
+    """Return whether a prefix holds an address or another prefix."""
     outer, inner = ip_network(prefix), ip_network(value)
     if isinstance(outer, IPv6Network):
         return isinstance(inner, IPv6Network) and inner.subnet_of(outer)
@@ -63,7 +63,7 @@ def _holds(prefix: str, value: str) -> bool:
 
 
 def _asked(management: Management) -> Iterator[tuple[str, str, Location]]:
-    """What answers a switch or asks it: in words, its address, prefix or name, and where that stands.
+    """Yield every host that answers a switch or queries it: a description, its address, prefix or name, and the place in the file.
 
     Receivers of syslog and of SNMP traps answer nothing.
     """

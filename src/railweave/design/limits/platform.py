@@ -1,4 +1,4 @@
-"""What a switch's platform has as its default, where a fabric file does not say, and what its system does not render."""
+"""The defaults of a switch's platform for a fabric file that gives none, and the settings that its system does not render."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def note_not_rendered(context: Context, layout: Layout) -> None:
 
 
 def _given(value: object, above: Location) -> Iterator[tuple[Location, object]]:
-    """The values that stand in a part of the file, each with its place."""
+    """Yield the values in a part of the file, each with its place."""
     for key in above:
         value = cast("dict[Key, object]", value).get(key) if isinstance(value, dict) else None
     yield from _below(value, above)
@@ -79,7 +79,7 @@ def _field(at: Location, roles: set[str]) -> str:
 
 
 def _is(field: str, pattern: str) -> bool:
-    """Whether a field is one of a pattern, or in it."""
+    """Return whether a field matches a pattern, or is inside a field that does."""
     words, wanted = field.split("."), pattern.split(".")
     return len(words) >= len(wanted) and all(one in {"*", word} for one, word in zip(wanted, words, strict=False))
 

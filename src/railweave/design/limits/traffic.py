@@ -64,7 +64,7 @@ JOB_SPLIT_DATA = Rule(
 _TRAFFIC_CLASSES = ("NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS")
 _GID_INDEXES = ("NCCL_IB_GID_INDEX", "UCX_IB_GID_INDEX")
 _BY_VALUE = {-1, "auto"}
-"""What NCCL and UCX take for an index that they look for themselves."""
+"""The values that tell NCCL and UCX to look for an index themselves."""
 
 
 def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:

@@ -1,1 +1,1 @@
-"""Who is where: stripes, tiers, spines, sites, and what each switch is."""
+"""Placement: stripes, tiers, spines, sites, and the equipment of each switch."""

@@ -1,4 +1,4 @@
-"""What each switch is: its model, software and ports. Those of its role, unless ``overrides.devices`` says otherwise."""
+"""The model, software and ports of each switch: those of its role, unless ``overrides.devices`` gives others."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ OVERRIDE_LEFT_OUT = Rule(
 
 @dataclass(frozen=True, eq=False)
 class Equipment:
-    """What one or more switches of a role are. ``own`` are the keys that an override gives, and ``at`` is that override.
+    """The equipment of one or more switches of a role.
 
-    Switches that are alike share one object, so that each kind is worked out and complained about once.
+    ``own`` are the keys that an override gives, and ``at`` is that override. Switches that are alike share one object, so that
+    each kind is derived once and its problems are reported once.
     """
 
     role_name: RoleName
@@ -62,7 +63,10 @@ class Equipment:
 
 
 def role_equipment(context: Context, name: str, fabric: Fabric) -> dict[RoleName, Equipment]:
-    """What the switches of each role are that have no overrides. Notes problems, and raises where there are such."""
+    """Return the equipment of switches without overrides, by role.
+
+    Notes problems, and raises if there are any.
+    """
     given: tuple[tuple[RoleName, str, Role | None], ...] = (
         ("leaf", "leaf", fabric.leaf),
         ("spine", "spine", fabric.spine),
@@ -92,10 +96,10 @@ def equipment_of(
     roles: dict[RoleName, Equipment],
     switches: Iterable[tuple[RoleName, str]],
 ) -> dict[str, Equipment]:
-    """What each switch is, by name, with its overrides. Notes problems.
+    """Return the equipment of each switch, by name, with its overrides, and note problems.
 
-    A role that is given other switches than the file's (``--device``) is given them whole: of its overrides only a
-    release stays, where the system does.
+    A role whose switches are replaced by others than the file's (``--device``) takes those whole. Of the role's overrides only a
+    release stays, and only if the system stays.
     """
     overrides = context.source.spec.overrides
     written = context.source.as_written

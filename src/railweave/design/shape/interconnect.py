@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """What joins its site to others, before it has numbers. ``number`` counts over all sites by slot."""
+    """A switch that joins its site to others, before it has numbers; ``number`` counts over all sites by slot."""
 
     name: str
     site: str

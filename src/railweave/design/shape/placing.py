@@ -1,4 +1,4 @@
-"""Which servers are in which stripe, and in which slot of it."""
+"""The place of each server: its stripe, and its slot in the stripe."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PlacedServer:
 def room_of(
     fabric: Fabric, leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speeds: Mapping[str, int]
 ) -> dict[str, int]:
-    """How many servers each stripe takes: as asked for, else what the least of its leaves has ports for."""
+    """Return the number of servers that each stripe takes: as asked for, else as many as the leaf with the fewest ports takes."""
     asked = fabric.topology.servers_per_stripe
     found: dict[str, int] = {}
     for leaf in leaves:

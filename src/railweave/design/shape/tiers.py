@@ -1,8 +1,12 @@
 """Spines and super-spines: which leaves share which spines, what joins the spines; and the names of devices.
 
-Four shapes. One set of spines joins all leaves; or each rail has its own (``planes: rail``), and there is no path from
-rail to rail but inside a server; or each port of NICs has its own (``planes: 2``), with all rails in each; or each pod of stripes has its own, and super-spines join the spines of one number of
-all pods, a plane of super-spines for each number.
+There are four shapes:
+
+- One set of spines joins all leaves.
+- Each rail has its own spines (``planes: rail``). A path from rail to rail exists only inside a server.
+- Each port of NICs has its own spines (``planes: 2``), with all rails in each set.
+- Each pod of stripes has its own spines. Super-spines join the spines that have the same number in all pods: there is a plane
+  of super-spines for each number.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _FIELDS = {"leaf": "{stripe} and {leaf}", "spine": "{spine}", "super_spine": "{super_spine}", "dci": "{site} and {dci}"}
-"""What tells the devices of a role apart in a naming pattern."""
+"""The fields that distinguish the devices of a role in a naming pattern."""
 
 
 def switch_name(context: Context, naming: Naming, fabric: str, role: str, **fields: str | int) -> str:
@@ -126,7 +130,7 @@ class Leaf:
 
     @property
     def block(self) -> str:
-        """What shares its spines: a pod or a rail plane; empty where all leaves do."""
+        """The pod or rail plane whose leaves share this leaf's spines; empty if all leaves share them."""
         return self.pod or self.plane
 
 
@@ -143,7 +147,7 @@ class Spine:
 
     @property
     def block(self) -> str:
-        """Whose leaves it joins: a pod's or a rail plane's; empty where it joins all."""
+        """The pod or rail plane whose leaves this spine joins; empty if the spine joins all leaves."""
         return self.pod or self.plane
 
 

@@ -181,7 +181,7 @@ def check_extent(context: Context, name: str, fabric: Fabric, leaves: int) -> No
 
 
 def _blocks(topology: Topology, leaves: int) -> int:
-    """How many sets of spines there are at most."""
+    """Return the largest possible number of sets of spines."""
     if topology.interconnect is not None:
         return len(topology.interconnect.sites)
     stripes = len(topology.stripe_names())
@@ -266,13 +266,13 @@ def check_oversubscription(context: Context, layout: Layout) -> None:
 
 
 def _bandwidth_up(layout: Layout, leaf: Leaf) -> int:
-    """What a leaf's uplinks carry together, Gb/s."""
+    """Return the bandwidth of all uplinks of a leaf together, Gb/s."""
     spines = (spine for spine in layout.spines if spine.block == leaf.block)
     return layout.spec.topology.links_per_spine * sum(layout.link_speed(leaf.name, one.name) for one in spines)
 
 
 def _bandwidth_of(layout: Layout, spine: Spine) -> tuple[int, int]:
-    """What a spine's links to the leaves that there may be below it carry, and those to super-spines, Gb/s."""
+    """Return the bandwidth of a spine's links to all leaves that can be below it, and of its links to super-spines, Gb/s."""
     topology = layout.spec.topology
     leaves = [leaf for leaf in layout.leaves if leaf.block == spine.block]
     most = max(layout.link_speed(leaf.name, spine.name) for leaf in leaves)
@@ -299,7 +299,7 @@ class Layout:
     ports: int
     """Ports of each NIC."""
     nic_speeds: Mapping[str, int]
-    """What the NICs of each stripe's servers do, Gb/s."""
+    """The speed of the NICs of each stripe's servers, Gb/s."""
     borders: tuple[Border, ...] = ()
 
     @cached_property
@@ -313,7 +313,7 @@ class Layout:
         return ("leaf", *(role for role, there in above if there))
 
     def kinds(self) -> list[Equipment]:
-        """What there is of each tier, lowest first: a tier without overrides is all alike."""
+        """Return the kinds of equipment in each tier, lowest tier first; a tier without overrides has one kind."""
         there = dict.fromkeys(self.equipment.values())
         found = [one for role in self.tiers for one in there if one.role_name == role]
         return found if self.leaves else [self.roles["leaf"], *found]
@@ -487,7 +487,7 @@ def _served_groups(context: Context, name: str, fabric: Fabric) -> list[tuple[in
 
 
 def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, NicGroup]]) -> tuple[int, int]:
-    """How many rails the servers have, the same for all, and the speed of the first ones' NICs."""
+    """Return the number of rails, the same for all servers, and the NIC speed of the first servers."""
     if not groups and any(group.model not in context.catalog.servers for group in context.source.spec.servers):
         return 1, 400  # what NICs there are is not known until the models are right
     if not groups:

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 
 LEAST_SHARED = 0.5
-"""Share of a packet buffer that partitions are parts of where nobody says what a model dedicates to its ports: of those whose
-figures are public a QFX5240 shares least, 86 of 165 MB (``dedicated`` in the catalog)."""
+"""Share of a packet buffer that its partitions are parts of, if no source gives what a model dedicates to its ports.
+
+Of the models with public figures a QFX5240 shares least: 86 of 165 MB (``dedicated`` in the catalog).
+"""
 
 
 def shared_bytes(catalog: Catalog, found: Size) -> float:
-    """What the partitions of a switch's packet buffer are parts of."""
+    """Return the bytes of a switch's packet buffer that its partitions are parts of."""
     model = catalog.switches[found.wanted.switch]
     if model.dedicated is not None:
         return model.dedicated.shared_bytes(None, None)

@@ -1,4 +1,4 @@
-"""What sizing found, for a terminal and for machines: models, the choice, its alternatives, growth, limits met."""
+"""The results of sizing, for a terminal and for machines: models, the choice, its alternatives, growth, limits met."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def limits(catalog: Catalog, found: Size, mtu: int = 9000) -> list[tuple[str, int, int | None]]:
-    """What is counted, how many there are, and the most there may be (None: not known)."""
+    """Return what is counted, as rows of a name, the count, and the largest possible count (None: not known)."""
     server, model = catalog.servers[found.wanted.server], catalog.switches[found.wanted.switch]
     nic, kernel, colors = catalog.nics[server.nics["gpu"].nic], catalog.kernel, found.colors
     rails = {"rail-planes": 1, "port-planes": found.ports.nics}.get(found.shape, found.ports.rails)
@@ -54,7 +54,10 @@ def limits(catalog: Catalog, found: Size, mtu: int = 9000) -> list[tuple[str, in
 
 @dataclass(frozen=True, slots=True)
 class Sized:
-    """What was found: every shape asked for, the one taken, and the models that ``nic`` and ``switch``, as they were asked for, also mean."""
+    """The result of sizing: every shape asked for, the shape taken, and other models that match the request.
+
+    The other models are those that ``nic`` and ``switch``, as they were asked for, also mean.
+    """
 
     shapes: dict[Shape, Size | Refused]
     best: Size

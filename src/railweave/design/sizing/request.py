@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What ``init --gpus`` is asked for; the fields are its options.
+    """The request of ``init --gpus``; the fields are its options.
 
-    ``nic`` and ``switch`` are models, or what their names contain or begin with. ``stripes``, ``qps`` and ``tenants`` are 0 where
-    nothing is said of them; ``gpus_per_server`` and ``nics_per_server`` are None where a server has as many as its model.
+    ``nic`` and ``switch`` are models, or a text that a model's name contains or begins with. ``stripes``, ``qps`` and ``tenants``
+    are 0 if not given. ``gpus_per_server`` and ``nics_per_server`` are None if a server has as many as its model.
     """
 
     gpus: int
@@ -44,7 +44,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a request found, with the catalog that knows its server, and the words for that server in a fabric file."""
+    """The result of a request, with the catalog that knows its server, and the words for that server in a fabric file."""
 
     request: Request
     catalog: Catalog
@@ -123,7 +123,7 @@ def _server(known: Catalog, model: str, request: Request) -> tuple[Catalog, str,
 def _nothing_fits(
     known: Catalog, wanted: Wanted, found: dict[Shape, Size | Refused], asked: dict[Shape, Size | Refused]
 ) -> Problem:
-    """Why no shape asked for fits, with the way out."""
+    """Return the problem that no shape asked for fits, with the reasons and the way out."""
     why = "; ".join(f"{name}: {one.why}" for name, one in asked.items() if not isinstance(one, Size))
     fix = "take a larger switch, or fewer GPUs"
     if wanted.stripes and choose(sizes(known, replace(wanted, stripes=0))):

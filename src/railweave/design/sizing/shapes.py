@@ -1,18 +1,18 @@
 """From "I have so many GPUs and these switches" to a fabric: every shape counted, the one to take, and the cost of growth.
 
-Arithmetic on the catalog alone. But for ``one-leaf``, shapes are rail-optimised with one leaf a rail and stripe:
+Everything is arithmetic on the catalog. Except for ``one-leaf``, shapes are rail-optimised with one leaf per rail and stripe:
 
-- ``port-planes``: NICs of several ports alone; the first ports of all NICs are on a network of their own, so are the second ones. Each of
-  these planes is two tiers, or one leaf where all its ports fit.
+- ``port-planes``: only for NICs of several ports. The first ports of all NICs are on a network of their own, and so are the
+  second ports. Each of these planes is two tiers, or one leaf if all its ports fit.
 - ``one-leaf``: every NIC on one switch.
-- ``two-tier``: one set of spines joins all leaves. It ends where a spine has a port for every leaf.
-- ``rail-planes``: each rail has spines of its own, so there are as many times more leaves as rails; no path from rail to
-  rail. A rail of one leaf needs no spines, and servers may have all of its ports.
+- ``two-tier``: one set of spines joins all leaves. The shape ends when a spine has no port for another leaf.
+- ``rail-planes``: each rail has its own spines, so the number of leaves can be larger by a factor of the number of rails.
+  There is no path from rail to rail. A rail of one leaf needs no spines, and servers may have all of its ports.
 - ``super-spine``: pods of stripes with spines of their own, half of whose ports go up to super-spines.
 
-Stripes are as few as the ports allow and as full as each other. Spines are the fewest whose links carry them at the
-oversubscription asked for; each takes the same number of links from every leaf it joins, no more than its ports allow
-once grown: then growth up to the size asked for moves no cable.
+Stripes are as few as the ports allow and equally full. Spines are the fewest whose links carry the stripes at the
+oversubscription asked for. Each spine takes the same number of links from every leaf that it joins, no more than its ports
+allow after growth: growth up to the size asked for then moves no cable.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 
 def ports_of(catalog: Catalog, wanted: Wanted) -> Ports:
-    """How a switch's ports serve a server's NICs. Raises ``ValueError`` where they have no speed in common."""
+    """Return how a switch's ports serve a server's NICs.
+
+    Raises ``ValueError`` if the switch and the NICs have no speed in common.
+    """
     server, model = catalog.servers[wanted.server], catalog.switches[wanted.switch]
     nics = server.nics["gpu"]
     speed = catalog.nics[nics.nic].speed_gbps
@@ -136,7 +139,7 @@ def _grown(wanted: Wanted) -> str:
 
 
 def _other_stripes(base: Size, down: int) -> str:
-    """Why servers are not spread over as many stripes as asked for."""
+    """Return the reason why servers are not spread over as many stripes as asked for."""
     servers, asked = counted(base.servers, "server"), base.wanted.stripes
     if asked < base.stripes:
         return f"{servers} take {base.stripes} stripes: the leaves of a stripe have ports for {down}"
@@ -192,7 +195,7 @@ def _pods(base: Size, later: int, need: int, sizes_of_pods: range) -> Iterator[t
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """Cables in place that growing lays anew: ``elsewhere`` to another switch, ``ports`` to another port of the same."""
+    """Cables in place that growth lays again: ``elsewhere`` to another switch, ``ports`` to another port of the same switch."""
 
     elsewhere: int = 0
     ports: int = 0
@@ -203,7 +206,7 @@ class Laid:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What growing costs: switches, cables and optics to add, those of the new servers among them; cables laid anew."""
+    """The cost of growth: switches, cables and optics to add, those of the new servers included, and cables to lay again."""
 
     before: Size
     gpus: int
@@ -222,7 +225,7 @@ class Step:
 
 
 def grow(catalog: Catalog, found: Size, factor: float, shape: Shape | None = None) -> Step:
-    """What it costs to take a fabric to ``factor`` times its servers, in the same shape or in another."""
+    """Return the cost of growing a fabric to ``factor`` times its servers, in the same shape or in another."""
     servers = replace(found.wanted, growth=factor).grown(found.servers)
     gpus = servers * found.ports.gpus_per_server
     room = max(1.0, found.wanted.growth / factor)
@@ -258,9 +261,10 @@ def default_growth(found: Size) -> float:
 
 
 def _laid(found: Size, after: Size) -> Laid:
-    """The cables between switches that are laid anew.
+    """Return the cables between switches that growth lays again.
 
-    A switch's ports follow from its own number, its neighbor's and the links to each: other links, other ports.
+    A switch's ports follow from its own number, its neighbor's number and the number of links to each neighbor. If the number of
+    links changes, the ports change.
     """
     if {"rail-planes", "port-planes"} & {found.shape, after.shape} and found.shape != after.shape:
         return Laid(found.fabric_cables)  # other spines for every leaf of a plane
@@ -287,9 +291,10 @@ def _place(size: Size, stripe: int) -> tuple[int, int]:
 
 
 def _of_one(place: int, links: tuple[int, int], uppers: tuple[int, int], *, same: bool) -> Laid:
-    """What is laid anew of the links of one switch, in ``place`` below its upper switches (from 0), now and then.
+    """Return the links of one switch that growth lays again; the switch has ``place`` below its upper switches, from 0.
 
-    ``same``: it keeps its place. Link n to upper switch u has port u x links + n here and place x links + n there.
+    ``links`` and ``uppers`` are pairs: before and after growth. ``same``: the switch keeps its place. Link n to upper switch u has
+    port u x links + n on this switch, and port place x links + n on the upper switch.
     """
     total, both = links[0] * uppers[0], min(uppers)
     between = both * min(links)

@@ -28,7 +28,7 @@ def colors_of(uplinks: int) -> int:
 
 
 def shared(uplinks: int) -> bool:
-    """Whether path colors share so many uplinks equally, and are not too few."""
+    """Return whether path colors share this number of uplinks equally and are not too few."""
     return colors_of(uplinks) >= min(uplinks, LEAST_COLORS)
 
 
@@ -62,9 +62,9 @@ SHAPES: tuple[Shape, ...] = ("port-planes", "one-leaf", "two-tier", "rail-planes
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is asked for: ``growth`` is how many times as many GPUs the fabric is to take without moving a cable.
+    """The size asked for; ``growth`` is the factor by which the GPUs can increase without moving a cable.
 
-    ``stripes`` is how many stripes its servers are spread over; 0: as few as fit.
+    ``stripes`` is the number of stripes that the servers are spread over; 0: as few as fit.
     """
 
     gpus: int
@@ -86,11 +86,12 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """How the ports of the switches are used.
+    """The use of the ports of the switches.
 
-    ``down_built`` of a leaf's links face servers; at most ``up`` go to spines, as many as path colors share equally, and
-    for ``down`` of the others those suffice. Without spines servers may have all ``total``. ``per_module`` is how many links a pluggable at a switch
-    carries, ``group`` the widest group of next hops. A server has ``rails`` ports of NICs, ``nic_ports`` on each NIC.
+    ``down_built`` of a leaf's links face servers. At most ``up`` go to spines, a number that path colors share equally; ``up``
+    uplinks suffice for ``down`` of the links to servers. Without spines servers may have all ``total`` links. ``per_module`` is the
+    number of links that a pluggable at a switch carries, and ``group`` the widest group of next hops. A server has ``rails`` ports
+    of NICs, ``nic_ports`` on each NIC.
     """
 
     speed_gbps: int

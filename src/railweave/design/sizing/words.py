@@ -20,7 +20,7 @@ TITLES: dict[Shape, str] = {
 
 
 def reason(found: Size) -> str:
-    """What a shape promises at this size, and what it does not."""
+    """Return the promises of a shape at this size, and its limits."""
     if found.shape == "port-planes":
         return _of_port_planes(found)
     if found.shape == "one-leaf":
@@ -59,7 +59,10 @@ def switches(leaves: int, spines: int, super_spines: int) -> str:
 
 
 def cost(step: Step) -> str:
-    """What a step of growth costs, where its shape takes it."""
+    """Return the cost of a step of growth, in words.
+
+    Raises ``TypeError`` if the step's shape does not take the growth.
+    """
     before, after = step.before, step.size
     if isinstance(after, Refused):
         raise TypeError(after.why)
@@ -90,7 +93,7 @@ def _laid(step: Step) -> str:
 
 
 def growth_lines(steps: list[Step], factor: float) -> list[str]:
-    """What growth costs: in the shape there is, the first step, then by changing to others."""
+    """Return the cost of growth: first in the present shape, then by a change to each other shape."""
     first, *others = steps
     head = f"growth {factor:g}x, to {first.gpus:,} GPUs: "
     if isinstance(first.size, Size):

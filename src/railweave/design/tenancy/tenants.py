@@ -91,7 +91,7 @@ def _summary(layout: Layout, tenant: str, prefixes: Sequence[str], version: int)
 
 
 def _beside(one: tuple[str, int, int | None], router: str, speed: int, vlan: int) -> bool:
-    """Whether a tag can stand beside another on a port: to the same router, as fast, and another number."""
+    """Return whether a VLAN tag can share a port with another: same router, same speed, a different number."""
     return one[0] == router and one[1] == speed and one[2] not in {None, vlan}
 
 
@@ -141,7 +141,7 @@ def _link(
 def _refused(
     link: LinkIntent, router: str, on_port: Sequence[tuple[str, int, int | None]], conflict: Conflict
 ) -> tuple[str, str]:
-    """What is wrong with a link whose port is taken, the last of those that are ``on_port``; and the remedy."""
+    """Return the problem of a link whose port is taken, and the remedy; the link is the last of those that are ``on_port``."""
     what = f"{link.leaf} {link.port} for external router {router} {conflict.text}"
     others = on_port[:-1]
     if not others:
@@ -365,7 +365,7 @@ def _address(context: Context, at: Location, formula: str, values: dict[str, int
 
 
 class Owner(NamedTuple):
-    """Whose a NIC is: its tenant, and where it is on a layer-2 network that network and its number there, from 1."""
+    """The owner of a NIC: its tenant, and for a NIC on a layer-2 network that network and the NIC's number there, from 1."""
 
     tenant: Tenant
     network: VirtualNetwork | None = None

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 
 class CableWork(NamedTuple):
-    """A cable that somebody has to touch: both ends before and after, ``DEVICE:PORT``, and the labels of the new cable.
+    """A cable that a technician has to touch: both ends before and after, ``DEVICE:PORT``, and the labels of the new cable.
 
     Actions:
 
-    - ``lay`` and ``remove``: the cable is in one of the networks only.
-    - ``move``: an end goes to another port, or a device of the cable to another place, and the cable is as long as before.
+    - ``lay`` and ``remove``: the cable is in only one of the networks.
+    - ``move``: an end goes to another port, or a device of the cable to another place, and the length of the cable stays.
     - ``replace``: the cable gets another length.
     - ``optics``: the cable stays, and its optics or speed change.
     """
@@ -209,7 +209,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileChange:
-    """What a system is given so that one of its files becomes the new one: lines, or operations of a JSON patch."""
+    """The input that changes one of a system's files into the new file: lines, or operations of a JSON patch."""
 
     system: str
     file: str
@@ -219,14 +219,14 @@ class FileChange:
     disrupts: tuple[dict[str, str], ...]
     """``statement``, ``what`` is disrupted, ``why``, and the ``source`` that says so."""
     refused: tuple[dict[str, str], ...] = ()
-    """What the system does not take as a command: ``statement``, ``why``, what to do ``instead``, and the ``source``."""
+    """The statements that the system does not take as commands: ``statement``, ``why``, what to do ``instead``, and the ``source``."""
 
 
 @dataclass(frozen=True)
 class DeviceDiff:
-    """What changes on one switch: the commands of Junos, added and removed lines of other systems, and every changed file.
+    """The changes of one switch: Junos commands, added and removed lines of other systems, and every changed file.
 
-    ``changes`` is for a switch that stays what it is: a new one, or one that gets another system, takes whole files.
+    ``changes`` is for a switch that keeps its system. A new switch, or one that gets another system, takes whole files.
     """
 
     device: str
@@ -240,7 +240,7 @@ class DeviceDiff:
 
     @property
     def what(self) -> str:
-        """Why there are no commands from the old configuration to the new one; empty where there are."""
+        """The reason why no commands lead from the old configuration to the new one; empty if commands do."""
         before, after = self.systems
         if self.change == "new":
             return f"{self.device} is new: it takes its whole configuration, which `railweave build` writes"
@@ -256,7 +256,7 @@ class DeviceDiff:
 
 @dataclass(frozen=True)
 class NetworkDiff:
-    """What changes between two networks. Empty where they are the same."""
+    """The changes between two networks; empty if they are the same."""
 
     devices: tuple[DeviceDiff, ...]
     servers: dict[str, tuple[str, ...]]
@@ -275,7 +275,7 @@ class NetworkDiff:
 
     @property
     def equal(self) -> bool:
-        """Whether nothing changes."""
+        """True if nothing changes."""
         cables = self.cables_removed or self.cables_added or self.cables_changed
         return not (self.devices or self.servers or self.shared or cables or self.devices_changed or self.bill)
 
@@ -354,7 +354,7 @@ class NetworkDiff:
         }
 
     def not_as_patches(self, system: str, file: str) -> list[str]:
-        """What patches of a file leave to do: what the system refuses, its other files, switches without a patch."""
+        """Return the work that patches of a file leave: statements that the system refuses, its other files, switches without a patch."""
         found: list[str] = []
         for device in self.devices:
             own = [one for one in device.changes if one.system == system]
@@ -374,7 +374,7 @@ def _changed(differences: Changes) -> str:
 
 
 def _refused_lines(device: str, change: FileChange) -> list[str]:
-    """What is refused, by why, and then what to do instead."""
+    """Return the refused statements, grouped by reason, and then what to do instead."""
     by_why: dict[str, list[str]] = {}
     for one in change.refused:
         by_why.setdefault(one["why"], []).append(one["statement"])
@@ -386,7 +386,7 @@ def _refused_lines(device: str, change: FileChange) -> list[str]:
 
 
 def diff(old: Network, new: Network) -> NetworkDiff:
-    """What must change for ``old`` to become ``new``."""
+    """Return the changes that turn ``old`` into ``new``."""
     before, after = {s.name for s in old.switches}, {s.name for s in new.switches}
     devices = [
         one

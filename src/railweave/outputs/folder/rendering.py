@@ -1,4 +1,4 @@
-"""The files of switches and servers, rendered beside the checks; those that stand in the output already are not."""
+"""The files of switches and servers, rendered while the checks run; files that the output already has are not rendered."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ _OPEN = re.compile(REFERENCE.pattern.encode())
 
 
 class Rendered(NamedTuple):
-    """What devices came to: content of ``files`` to write, digests of ``kept`` ones, the key of every folder."""
+    """The result of rendering devices: content of ``files`` to write, digests of ``kept`` files, the key of every folder."""
 
     files: dict[str, bytes]
     kept: dict[str, str]
     keys: dict[str, str]
     gaps: list[Finding]
     open_secrets: int
-    """How many files hold references to secrets."""
+    """The number of files that hold references to secrets."""
     open_names: frozenset[str]
     """Where there is a file of secrets: the names that files refer to and that have no value."""
     used_names: frozenset[str]
@@ -230,7 +230,7 @@ def _key(*parts: object) -> str:
 
 
 def _program(network: Network) -> str:
-    """What everything is rendered by: the program, and hardware that is not the program's."""
+    """Return what all rendering depends on: the digest of the program, and hardware that is not the program's."""
     return program_digest() + ("" if network.hardware.empty else repr(network.hardware))
 
 

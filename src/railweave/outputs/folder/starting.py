@@ -1,4 +1,4 @@
-"""What ``init`` writes: a fabric file, the inventory to fill in beside it, and the schema that editors read."""
+"""The files that ``init`` writes: a fabric file, the inventory to fill in next to it, and the schema that editors read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "fabric.schema.json"
 SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA}\n"
-"""What tells an editor's YAML language server which fields there are."""
+"""The line that tells an editor's YAML language server which fields exist."""
 
 
 def start_from_example(name: str, folder: Path) -> list[Path]:

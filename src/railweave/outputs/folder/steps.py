@@ -213,7 +213,7 @@ LOCK_MISSING = Rule(
 
 
 def earlier_lock(fabric: Path, out: Path) -> Lock | None:
-    """The lock of the build that stands in ``out``, where the fabric file has none of its own; else None."""
+    """Return the lock of the build in ``out`` if the fabric file has no lock of its own; else None."""
     try:
         if companion(fabric, "lock").exists() or not (out / LOCK).is_file():
             return None
@@ -223,7 +223,7 @@ def earlier_lock(fabric: Path, out: Path) -> Lock | None:
 
 
 def lock_missing(fabric: Path, out: Path, before: Lock | None, now: Lock) -> list[Finding]:
-    """That names which both have were allotted anew."""
+    """Return a finding if names that are in both locks were allotted again and have a different place."""
     if before is None:
         return []
     moved = [
@@ -239,7 +239,7 @@ def lock_missing(fabric: Path, out: Path, before: Lock | None, now: Lock) -> lis
 
 
 def _moved(before: Lock, pool: str, name: str, slot: int) -> bool:
-    """Whether a name that had a place before has another now."""
+    """Return whether a name that had a place before has a different place now."""
     had = before.pools.get(pool, {}).get(name)
     return had != slot if had is not None else any(name in slots for slots in _siblings(before, pool))
 
@@ -271,7 +271,7 @@ def pages(
 
 @dataclass(frozen=True)
 class Built:
-    """What a build made: the network, every finding, and which output files changed."""
+    """The result of a build: the network, every finding, and the output files that changed."""
 
     network: Network
     findings: list[Finding]
@@ -279,7 +279,7 @@ class Built:
     changed: list[str]
     """Files that are new, other than before, or gone, by their place in the folder."""
     files: int
-    """How many files the folder has now."""
+    """The number of files that the folder has now."""
 
 
 def build(
@@ -307,7 +307,7 @@ def build(
 
 @contextlib.contextmanager
 def _to_be_written(out: Path) -> Generator[None]:
-    """The output folder, there and held from the first look at what stands in it to the last file written."""
+    """Create the output folder if it is missing, and hold it from the first look at its contents to the last file written."""
     with contextlib.ExitStack() as stack:
         if not out.exists() or out.is_dir():  # anything else is refused when it is written
             try:

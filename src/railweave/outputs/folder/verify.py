@@ -38,11 +38,11 @@ OTHERS = (DESIGN, "topology.svg", "report.html", "findings.json", "fabric.lock")
 """Files at the top of a build folder that are not rendered again to be compared."""
 RUNBOOKS = "runbook"
 LEFT_ALONE = (".git", STAGING)
-"""How names at the top begin that are of no concern: of a repository, and of a build that runs or was killed."""
+"""The first characters of names at the top to ignore: those of a repository, and of a build that runs or was killed."""
 
 
 def content_of(folder: Path, name: str) -> bytes | None:
-    """What stands in a file, no more than ``MOST_BYTES`` and one; None where there is none that can be opened."""
+    """Return the content of a file, at most ``MOST_BYTES`` and one byte; None if there is no file that can be opened."""
     try:
         file = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_NONBLOCK)  # a pipe would keep who opens it waiting
     except OSError:
@@ -170,7 +170,7 @@ def _unreadable(network: Network, name: str, error: RenderError, *, missing: boo
 
 
 def _of_file(network: Network, name: str, designed: str, found: str) -> Iterator[Finding]:
-    """What one file says otherwise."""
+    """Yield the differences between one file and the design."""
     kind, file = name.partition("/")[0], name.rpartition("/")[2]
     where = _owner(network, name)
     try:
@@ -249,11 +249,11 @@ class Verified:
     checks: list[str]
     """Ids of the checks that ran."""
     validators: list[ValidatorReport]
-    """What each outside validator did, or why it was skipped."""
+    """The result of each outside validator, or why it was skipped."""
 
     @property
     def good(self) -> bool:
-        """Whether nothing is an error."""
+        """True if no finding is an error."""
         return all(finding.severity != "error" for finding in self.findings)
 
     def __iter__(self) -> Iterator[Finding]:

@@ -94,7 +94,7 @@ def by_folder(files: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def stamp(key: str, files: Mapping[str, str]) -> str:
-    """What binds a folder's files to the ``key`` of what they were rendered from, so that neither goes with another."""
+    """Return a stamp that binds a folder's files to the ``key`` of their input, so that neither matches with another."""
     lines = [key, *(f"{name} {value}" for name, value in sorted(files.items()))]
     return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
@@ -234,7 +234,7 @@ class Earlier:
     whole: dict[str, int]
 
     def has(self, folder: str, key: str) -> bool:
-        """Whether the files of a folder are there as rendering by this key gives them."""
+        """Return whether a folder has exactly the files that rendering by this key gives."""
         return folder in self.whole and self.stamps.get(folder) == stamp(key, self.files[folder])
 
 
@@ -245,7 +245,7 @@ def reading_earlier(out: Path) -> Generator[Callable[[], Earlier]]:
     files = by_folder(manifest.files)
 
     def open_secrets(folder: str) -> int | None:
-        """How many files hold references to secrets; None where not every file is as it was written."""
+        """Return the number of files that hold references to secrets; None if any file is not as it was written."""
         count = 0
         for name, value in files[folder].items():
             try:
@@ -268,4 +268,4 @@ def reading_earlier(out: Path) -> Generator[Callable[[], Earlier]]:
 
 
 OPEN = b"<secret:"
-"""What stands in a file for a secret that was not given."""
+"""The start of the text that a file has in place of a secret that was not given."""
