@@ -135,5 +135,5 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and sees a name
         return getattr(importlib.import_module(home), name)
 
     def __dir__() -> list[str]:
-        """What is public, and what every module has: no room that happens to be imported already."""
+        """Return the public names and those that every module has, but no submodule that happens to be imported."""
         return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])

@@ -1,25 +1,25 @@
-"""What can go wrong, as one tree.
+"""The errors of railweave, as one tree.
 
 ::
 
-    RailweaveError            anything railweave reports on purpose
-    ├── InputError            the user's input is wrong; carries every Problem found, each with its Place
-    │   ├── SpecError         fabric file, inventory, lock, or another file that is read
-    │   └── DesignError       the fabric file is well-formed but cannot be built as asked
-    ├── OutputError           the output cannot be written; what was there before is untouched
-    ├── UnsettledError        the routes of the configurations never settle: their policies contradict each other
-    ├── LabError              the lab cannot be brought up, used or taken down on this machine
-    └── RenderError           statements that a target cannot read or express and must not drop; carries their line
+    RailweaveError            anything railweave reports on purpose.
+    ├── InputError            the user's input is wrong; carries every Problem found, each with its Place.
+    │   ├── SpecError         fabric file, inventory, lock, or another file that is read.
+    │   └── DesignError       the fabric file is well-formed but cannot be built as asked.
+    ├── OutputError           the output cannot be written; what was there before is untouched.
+    ├── UnsettledError        the routes of the configurations never settle: their policies contradict each other.
+    ├── LabError              the lab cannot be brought up, used or taken down on this machine.
+    └── RenderError           statements that a target cannot read or express and must not drop; carries their line.
 
-    Place                     where a Problem is: one of
-    ├── FileLine              a line of a file
-    ├── Option                an option of the command line
-    ├── NetworkPart           a device, NIC or link of the network
-    └── Argument              an argument of a function of the Python API
+    Place                     where a Problem is. One of:
+    ├── FileLine              a line of a file.
+    ├── Option                an option of the command line.
+    ├── NetworkPart           a device, NIC or link of the network.
+    └── Argument              an argument of a function of the Python API.
 
-An error is printed once, by whoever ends with it. What catches one to tell it in other words takes its fields, never its
-text. Every error comes back from ``pickle`` as it was, because workers send theirs to the process that waits for them:
-the arguments of its constructor are its ``args``.
+An error is printed once, by the caller that ends with the error. A caller that catches an error and words it differently uses
+the error's fields, never its text. Every error comes back from ``pickle`` unchanged, because workers send their errors to the
+process that waits for them: the arguments of an error's constructor are its ``args``.
 """
 
 from __future__ import annotations
@@ -162,5 +162,5 @@ class RenderError(RailweaveError):
 
 
 def unknown_switches(names: Iterable[str], fix: str = "names are those of cabling.csv") -> InputError:
-    """What ``--only`` says of names that no switch of the network has."""
+    """Return the error of ``--only`` for names that no switch of the network has."""
     return InputError([Problem(Option("--only", name), "the network has no such switch", fix) for name in names])

@@ -17,7 +17,7 @@ VERSION = 1
 HELD = ".railweave.held"
 """The file that is locked while a build runs; it says by whom, and goes with it."""
 STAGING = ".railweave-"
-"""How the names of folders begin in which a build writes what it then moves into place."""
+"""The start of the names of folders in which a build writes its files before it moves them into place."""
 
 
 def digest(content: bytes) -> str:
@@ -27,7 +27,7 @@ def digest(content: bytes) -> str:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What an earlier build wrote: the digest of every file, and of every folder that was rendered on its own its stamp."""
+    """The record of an earlier build: the digest of every file, and the stamp of every folder that was rendered on its own."""
 
     files: dict[str, str]
     rendered: dict[str, str]
@@ -51,6 +51,6 @@ def _words(data: object) -> dict[str, str]:
 
 
 def is_below(name: str) -> bool:
-    """Whether a path stays inside the folder it is taken to be in."""
+    """Return whether a path stays inside the folder that it is relative to."""
     parts = name.split("/")  # pathlib takes a second more for 18,000
     return not name.startswith("/") and ".." not in parts and any(part not in {"", "."} for part in parts)

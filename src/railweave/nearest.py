@@ -1,4 +1,4 @@
-"""Which known name somebody meant: one that is written nearly alike, or none."""
+"""The known name that a user meant: one that is written nearly alike, or none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LIKE = 0.75
-"""Names that share less, by difflib's ratio, are of other things: below, ``spine_count`` was taken for ``interconnect``."""
+"""Similarity (difflib's ratio) below which names are unrelated; with less, "spine_count" was taken for ``interconnect``."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -45,7 +45,7 @@ def end_with_parent() -> None:
 
 
 class Pool(ProcessPoolExecutor):
-    """A pool whose processes are started at once, each with ``begin``; whoever has it ends it."""
+    """A pool whose processes are started at once, each with ``begin``; the pool's owner ends it."""
 
     def __init__(self, workers: int, begin: Callable[[], None] | None = None) -> None:
         self._context = _Context()
@@ -90,7 +90,10 @@ def processes(workers: int, begin: Callable[[], None] | None = None) -> Generato
 
 
 def finished(tasks: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
-    """Tasks of a pool as they end. A signal that interrupts it leaves no lock of a task held, as it can inside ``as_completed``."""
+    """Yield the tasks of a pool as they end.
+
+    A signal that interrupts the wait leaves no lock of a task held, as it can inside as_completed of ``concurrent.futures``.
+    """
     ended: SimpleQueue[Future[Result]] = SimpleQueue()
     left = 0
     with uninterrupted():

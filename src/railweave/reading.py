@@ -1,7 +1,7 @@
-"""The one reader: text and JSON of input files, never more of them than could be meant.
+"""The one reader of text and JSON of input files, with limits on size and nesting.
 
-A file may come from somebody else. Whatever is in it, reading it ends, with a value or with an error that says where: no file
-fills the memory, and no nesting exhausts the stack. Limits are far above what the largest clusters need
+A file may come from another person. Whatever the file holds, reading it ends, with a value or with an error that gives the
+place: no file fills the memory, and no nesting exhausts the stack. Limits are far above what the largest clusters need
 (docs/limits.md lists them).
 """
 
@@ -29,7 +29,7 @@ MOST_VALUES = 250_000
 _CLOSE = "close the brackets"
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
-"""What no text holds: it would end a line, or move about on a terminal."""
+"""The characters that no text holds: they would end a line, or move the cursor of a terminal."""
 
 
 def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
@@ -124,11 +124,14 @@ def _measure(text: str, file: str, loader: Any) -> None:  # noqa: ANN401 - YAML 
 
 
 _OF_TABS = re.compile(r"cannot start any token|tab character")
-"""What YAML readers say where a tab stands for spaces; libyaml does not name it."""
+"""The messages of YAML readers for a tab in place of spaces; libyaml does not name the tab."""
 
 
 def _malformed(text: str, file: str, error: MarkedYAMLError) -> Problem:
-    """What the YAML reader says. Where it misses an end it stops late, so the beginning of what it was in is named too."""
+    """Return the problem that the YAML reader reports.
+
+    If the reader misses an end, it stops late, so the problem also names the line on which the open part began.
+    """
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else 0
     if error.problem and "nesting depth" in error.problem:  # libyaml 0.2.6, which looks ahead further than _measure

@@ -1,8 +1,13 @@
-"""Root folders whose programs railweave runs: only those that nobody else can have filled.
+"""Root folders whose programs railweave runs: only folders that no one else can have filled.
 
-A program is run from a folder that an option or an environment variable names, from the project's own checkout (``make
-validators`` puts them there), or from a path of the system; never from the folder that railweave happens to be started in. What is
-run must belong to root or to the user, and so must every folder down to it, and nobody else may write there.
+A program is run from one of these:
+
+- a folder that an option or an environment variable names,
+- the project's own checkout (``make validators`` puts programs there),
+- a path of the system.
+
+No program is run from the folder in which railweave happens to be started. The program must belong to root or to the user,
+and so must every folder down to it, and no one else may write there.
 """
 
 from __future__ import annotations
@@ -20,15 +25,15 @@ def project_root(name: str) -> Path | None:
 
 
 def trusted_users() -> set[int]:
-    """Whose files are taken for the user's own: root's, the user's, and of whoever asked for root."""
+    """Return the users whose files count as the user's own: root, the user, and the user who asked for root with sudo."""
     sudo = os.environ.get("SUDO_UID", "")  # sudo sets it
     return {0, os.geteuid(), *((int(sudo),) if sudo.isdigit() and os.geteuid() == 0 else ())}
 
 
 def untrusted(root: Path, program: Path) -> str:
-    """Why a program below a root folder is not run; empty where nothing is wrong with it.
+    """Return the reason why a program below a root folder is not run; empty if nothing is wrong with the program.
 
-    Whoever may write to a folder on the way, or to the program, decides what is run, as root where that is who runs it.
+    A user who may write to a folder on the path, or to the program, decides what is run, as root if root runs it.
     """
     root, program = root.resolve(), program.resolve()
     if not program.is_relative_to(root):

@@ -1,8 +1,8 @@
 """Work on every core, such as rendering: devices are independent of each other, and a large network has thousands.
 
-Workers are forks, so they have the network without its being sent to them; only the texts travel back. Each ends by itself when
-nothing is left to take, its results in memory that it shares with the parent: no thread is needed on either side, so
-that several of these can run inside each other, and a worker never waits for anybody.
+Workers are forks, so they have the network without receiving it; only the texts travel back. Each worker ends by itself when
+nothing is left to take, and leaves its results in memory that it shares with the parent. Neither side needs a thread, so
+several of these can run inside each other, and a worker never waits for another process.
 """
 
 from __future__ import annotations

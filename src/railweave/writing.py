@@ -1,9 +1,9 @@
 """The one writer: files whole or not at all, below a folder that is held open, through no symbolic link.
 
-Whoever can write into an output folder could put a link there, so that a build run by somebody else overwrites what the link
-leads to. Names are therefore looked up from the handle of the folder, one component after another, and a link among them is
+An attacker who can write into an output folder could put a link there. A build that another user runs would then overwrite the
+link's target. Names are therefore looked up from the handle of the folder, one component after another, and a link among them is
 refused (openat(2), ``O_NOFOLLOW``). The folder itself is what the user named, and may be reached by links. Temporary names
-cannot be guessed, and a file that is there already is never opened for writing.
+cannot be guessed, and a file that exists already is never opened for writing.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Folder:
-    """A folder held open. Names are relative, with ``/`` between components; none of these may be ``..`` or a link.
+    """A folder held open.
 
-    Its methods raise ``OutputError`` where a link or a file stands in the place of a folder, ``OSError`` where the system
-    refuses otherwise.
+    Names are relative, with ``/`` between components; no component may be ``..`` or a link. The methods raise ``OutputError`` if a
+    link or a file is in the place of a folder, and ``OSError`` if the system refuses otherwise.
     """
 
     def __init__(self, path: Path) -> None:
@@ -90,7 +90,7 @@ class Folder:
         return f"{self.path}/{walked} is a file, and a folder is to be made there; nothing was changed"
 
     def kind(self, name: str) -> str:
-        """What stands there: ``file``, ``folder``, ``link`` or ``other``; empty where nothing does."""
+        """Return the kind of a name: ``file``, ``folder``, ``link`` or ``other``; empty if nothing exists there."""
         try:
             handle, own = self._at(name)
             mode = os.stat(own, dir_fd=handle, follow_symlinks=False).st_mode
@@ -178,7 +178,7 @@ def write_file(path: Path, content: bytes | str, *, private: bool = False) -> No
 
 
 def check_writable(path: Path) -> None:
-    """Whether ``write_file`` could write there, asked before long work; changes nothing. Raises ``OutputError`` as it would."""
+    """Check, before long work, that ``write_file`` could write to the path; changes nothing. Raises ``OutputError`` as it would."""
     try:
         if not _is_file_or_nothing(path):
             raise OutputError(f"{path} is not a file; nothing was changed")

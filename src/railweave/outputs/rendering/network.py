@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CONFIG_FILE = "config.json"
 EMULATION = "frr"
-"""What the lab runs in place of a system that has no ``frr.conf`` of its own."""
+"""The system that the lab runs in place of one that has no ``frr.conf`` of its own."""
 
 
 def targets(switch: Switch) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ def config_file(own: DeviceConfig) -> dict[str, str]:
 
 
 def switch_gaps(configs: Sequence[DeviceConfig]) -> list[Finding]:
-    """What the targets of a switch cannot express."""
+    """Return the findings on features that the targets of a switch cannot express."""
     return [gap for config in configs for gap in system(config.nos).gaps(config)]
 
 

@@ -50,7 +50,7 @@ def reading_page() -> str:
 
 
 def _faults() -> Iterator[str]:
-    """How many faults are found, on all systems."""
+    """Yield the section on the number of faults that are found, on all systems."""
     yield "How well `railweave verify OUT` finds mistakes was measured with faults drawn at random over all statements that matter: added, dropped, changed and moved, at one"
     yield "end of a link or at both. A fault is found if there is any finding, and named if a finding of the right id has its line. To repeat it for a system, run"
     yield "`python -m tests.mutants.score junos 500 1` in a checkout: the system, the number of faults and the seed."

@@ -1,4 +1,4 @@
-"""What every operating system can express, feature by feature: the catalog says how, its renderer says where not."""
+"""The features that every operating system can express: the catalog describes how, and the renderer reports the gaps."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Feature:
     asked: Callable[[DeviceConfig], DeviceConfig] = lambda config: config
     of: Literal["colors", "tenants"] = "colors"
     without: str = ""
-    """Why it is missing where the catalog has no such capability, for what ``design`` and ``device`` then leave out."""
+    """The reason why the feature is missing if the catalog has no such capability: ``design`` and ``device`` then leave it out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """How a system has a feature; ``words`` say from which release, by what other means, or why not."""
+    """The support of a feature by a system; ``words`` give the first release, the other means, or the reason against it."""
 
     kind: Literal["native", "mapped", "not expressible"]
     words: str = ""
@@ -211,7 +211,7 @@ FEATURES = (
 
 
 def cell(nos: str, feature: Feature, configs: Iterable[DeviceConfig]) -> Cell:
-    """How a system has a feature that ``configs``, lowered for it, are made to ask for."""
+    """Return a system's support of a feature; ``configs``, lowered for the system, are changed to ask for the feature."""
     wanted = {f"{nos}-no-{key}" for key in feature.gaps}
     for config in configs:
         missing = next((one for one in system(nos).gaps(feature.asked(config)) if one.id in wanted), None)

@@ -47,9 +47,9 @@ RACKS = (
 
 
 def racks_csv(network: Network) -> str:
-    """What is plugged in at each rack: a row an end of a cable, rack by rack and from the lowest unit up.
+    """Return the cable ends that are plugged in at each rack, one per row, rack by rack and from the lowest unit up.
 
-    A cable between two racks is in the rows of both; one whose devices stand in no rack is in none.
+    A cable between two racks is in the rows of both. A cable whose devices are in no rack is in no row.
     """
     rows: list[tuple[object, ...]] = []
     for cable in network.cables:
@@ -68,7 +68,7 @@ def racks_csv(network: Network) -> str:
 
 
 def tables_of(network: Network) -> dict[str, Callable[[Network], str]]:
-    """Return what writes the tables of this network, by file name; ``racks.csv`` only if its devices stand in racks."""
+    """Return what writes the tables of this network, by file name; ``racks.csv`` only if its devices are in racks."""
     racks = {"racks.csv": racks_csv} if network.positions else {}
     return {"cabling.csv": cabling_csv, "addresses.csv": addresses_csv, **racks}
 

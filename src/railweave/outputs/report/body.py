@@ -69,7 +69,7 @@ def servers_decisions(network: Network) -> list[Decision]:
 
 
 def placeholders(network: Network) -> str:
-    """How many MAC addresses are not known yet, in a sentence; empty where all are."""
+    """Return a sentence with the number of MAC addresses that are still unknown; empty if all are known."""
     nics = [nic for server in network.servers for nic in server.nics]
     count = sum(nic.mac_is_placeholder for nic in nics)
     if not count:
@@ -108,7 +108,7 @@ def _statement(network: Network, model: str, members: Sequence[Server]) -> Decis
 
 
 def _cards(network: Network, server: Server) -> str:
-    """How many NICs a server has on the network, and with how many ports, where that is another number."""
+    """Return the number of NICs that a server has on the network, and the number of their ports if that is different."""
     model = catalog().servers.get(server.model)
     fabrics = {one.name: one for one in network.fabrics}
     found: set[tuple[str, int]] = set()
@@ -372,7 +372,7 @@ def _capacity(network: Network, routes: Routes) -> str:
 
 
 def _lengths(network: Network) -> str:
-    """How far the lengths of the cabling are to be believed."""
+    """Return a sentence on how reliable the cable lengths are."""
     if not network.cables:
         return ""
     measured = sum(cable.measured for cable in network.cables)

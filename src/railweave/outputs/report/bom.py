@@ -46,7 +46,7 @@ class Item:
     description: str
     used_at: str
     watts: float | None = None
-    """What one draws at most, where it is known; a server with what is in it."""
+    """The largest power draw of one item, if known; a server's includes its parts."""
 
 
 def bill(network: Network) -> list[Item]:
@@ -57,10 +57,10 @@ def bill(network: Network) -> list[Item]:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What a network draws at most: of the kinds that draw power by themselves, and what of it is not known.
+    """The largest power draw of a network, for the kinds that draw power by themselves, and the items of unknown power.
 
-    ``watts`` is by kind; ``unknown`` are names whose power no public document says. NICs, and modules in them, draw theirs
-    from their servers.
+    ``watts`` is by kind; ``unknown`` are names whose power no public document gives. NICs, and modules in them, draw power from
+    their servers.
     """
 
     watts: dict[str, float]
@@ -166,7 +166,7 @@ def _describe(name: str) -> str:
 
 
 def _half_used(name: str, cables: Sequence[int]) -> str:
-    """How many modules that hold several links carry fewer, given how many cables each has."""
+    """Return a note on modules of several links that carry fewer than they can, given the number of cables of each module."""
     optic = catalog().optics.get(name)
     if optic is None or optic.channels == 1:
         return ""
@@ -207,7 +207,7 @@ def _fibre(network: Network) -> list[Item]:
 
 
 def _connectors(one: str, other: str) -> str:
-    """What a fibre cable ends in, how many of its fibres are used, its grade and polarity, where the catalog knows both ends."""
+    """Return a fibre cable's connectors, used fibres, grade and polarity, if the catalog knows both ends."""
     near, far = (catalog().optics.get(name) for name in (one, other))
     unknown = "; grade and polarity: see the data sheets of the optics"
     if near is None or far is None or not near.connector or not far.connector:
@@ -240,7 +240,7 @@ class Prices(Model):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a bill comes to: ``total`` of what has a price, and the names of what has none."""
+    """The cost of a bill: ``total`` of the items with a price, and the names of those without."""
 
     currency: str
     total: float
@@ -259,7 +259,7 @@ def read_prices(path: Path) -> Prices:
 
 
 def cost(items: Iterable[Item], prices: Prices) -> Cost:
-    """What a bill costs."""
+    """Return the cost of a bill."""
     total, unpriced = 0.0, list[str]()
     for item in items:
         each = prices.each(item)

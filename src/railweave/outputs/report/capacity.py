@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 class RailCapacity:
     """The leaves that serve one set of rails, summed up.
 
-    ``down_gbps`` and ``up_gbps`` are over all of them; ``oversubscription`` and ``one_spine_down`` are of the worst
-    leaf (None without uplinks, or where no spine is left). ``uplinks_used`` are the fewest and most uplinks that a leaf uses
-    towards one leaf of the same rails; ``spines`` the same in spines; ``width`` in uplinks per path color; all None
-    where there is no other leaf; a rail that has one leaf is counted towards leaves of the other rails.
-    ``color_one_spine_down`` is the most of a path color that loses some of its uplinks with a spine, where servers use
-    colors alike (None where a spine's uplinks are all of a color, whose traffic then moves). ``color_gbps`` is the least and most bandwidth of a path color on a leaf.
+    - ``down_gbps`` and ``up_gbps`` are over all of the leaves.
+    - ``oversubscription`` and ``one_spine_down`` are of the worst leaf (None without uplinks, or if no spine is left).
+    - ``uplinks_used`` are the fewest and most uplinks that a leaf uses towards one leaf of the same rails, and ``spines`` the same
+      in spines. ``width`` is the same in uplinks per path color. All are None if there is no other leaf. A rail that has one leaf
+      is counted towards leaves of the other rails.
+    - ``color_one_spine_down`` is the highest oversubscription of a path color that loses some of its uplinks with a spine, if servers
+      use colors alike. It is None if all uplinks of a spine have one color, whose traffic then moves.
+    - ``color_gbps`` is the least and most bandwidth of a path color on a leaf.
     """
 
     rails: tuple[int, ...]
@@ -231,7 +233,7 @@ def _span(found: tuple[int, int]) -> str:
 def failures_decision(
     network: Network, fabric: Fabric, routes: Routes, capacities: list[RailCapacity]
 ) -> Decision | None:
-    """What an uplink, a spine, a leaf and a NIC cost; None where nothing is there to fail."""
+    """Return the cost of losing an uplink, a spine, a leaf and a NIC; None if nothing is there to fail."""
     leaves = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "leaf"]
     if not leaves:
         return None
@@ -258,7 +260,7 @@ def _servers_of_a_leaf(network: Network, leaves: list[Switch]) -> str:
 
 
 def _nics_lost(network: Network, leaves: list[Switch]) -> list[tuple[str, str]]:
-    """What a leaf and a cable cost where they are all that a NIC has."""
+    """Return the cost of losing a leaf or a cable if a NIC has no other."""
     rails = counted(max(len(leaf.rails) for leaf in leaves), "rail")
     return [
         (
@@ -273,7 +275,7 @@ def _nics_lost(network: Network, leaves: list[Switch]) -> list[tuple[str, str]]:
 
 
 def _ports_lost(network: Network, leaves: list[Switch], planes: int) -> list[tuple[str, str]]:
-    """What a plane, a leaf, a port and a NIC cost where each port of a NIC has a plane of its own."""
+    """Return the cost of losing a plane, a leaf, a port and a NIC, if each port of a NIC has its own plane."""
     nics = counted(max(len(leaf.rails) for leaf in leaves), "NIC")
     one, left = f"one of {planes} ports", f"{planes - 1}/{planes}"
     return [
@@ -298,7 +300,7 @@ def _ports_lost(network: Network, leaves: list[Switch], planes: int) -> list[tup
 
 
 def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switch]) -> list[tuple[str, str]]:
-    """What takes over from an uplink of the first leaf that has any, towards another leaf of its rails."""
+    """Return what takes over from an uplink of the first leaf that has uplinks, towards another leaf of its rails."""
     for leaf in leaves:
         segment = _elsewhere(network, leaf)
         prefix = (

@@ -171,7 +171,7 @@ def span(names: Sequence[str]) -> str:
 
 
 def _consecutive(names: Sequence[str]) -> bool:
-    """Whether names differ in their numbers only, and count like a meter: the last number fastest, without gaps."""
+    """Return whether names differ only in their numbers, and count like a meter: the last number fastest, without gaps."""
     if len({re.sub(r"\d+", "0", name) for name in names}) > 1:
         return False
     numbers = [[int(one) for one in re.findall(r"\d+", name)] for name in names]
@@ -195,5 +195,5 @@ def rail_label(rails: Sequence[int]) -> str:
 
 
 def subscription_word(ratio: float | None) -> str:
-    """What a ratio of bandwidth to servers over bandwidth to spines is called: below 1 there is more up than down."""
+    """Return the name of the ratio of bandwidth to servers over bandwidth to spines; a ratio below 1 has more up than down."""
     return "undersubscribed" if ratio is not None and ratio < 1 else "oversubscription"

@@ -40,11 +40,11 @@ ABOUT: dict[str, Callable[[Network], bool]] = {
     "no-vtep": lambda network: any(one.overlay for one in network.fabrics),
     "no-login": lambda network: any(catalog().systems[one.nos].login for one in network.switches),
 }
-"""What a network needs for a check to say anything; a check that is not here looks at every network."""
+"""The condition for a check to say anything about a network; a check that is not listed looks at every network."""
 
 
 def applies(check: str, network: Network) -> bool:
-    """Whether a check has anything to look at; a lint has where its system runs."""
+    """Return whether a check has anything to look at; a lint does if its system runs on a switch."""
     lints = {one.lint.id: nos for nos, one in catalog().systems.items() if one.lint is not None}
     if check in lints:
         return any(one.nos == lints[check] for one in network.switches)
@@ -217,7 +217,7 @@ def _tile_label(label: str) -> str:
 
 
 def _next(counts: Counter[str]) -> str:
-    """What a reader does next: the worst findings first, then the switches."""
+    """Return the next step for the reader: the worst findings first, then the switches."""
     findings = element("a", "Findings", href="#findings")
     if counts["error"]:
         mend = "it" if counts["error"] == 1 else "them"
@@ -228,7 +228,7 @@ def _next(counts: Counter[str]) -> str:
 
 
 def _tally(network: Network, findings: Sequence[Finding], joined: Sequence[Finding], checks: Sequence[str]) -> str:
-    """How many of each, as the command line counts them; which checks were run that look at what this network has."""
+    """Return the counts by severity as the command line gives them, and the checks that look at what this network has."""
     counts = Counter(one.severity for one in findings)
     words = {"error": "error", "warning": "warning", "info": "note"}
     found = ", ".join(counted(counts[one], words[one]) for one in SEVERITIES if counts[one]) or "Nothing was found"

@@ -101,7 +101,7 @@ def _power(items: Sequence[Item]) -> str:
 
 
 def _unknown(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> list[str]:
-    """What nobody said, with who could."""
+    """Return lines on prices and power that are not given, each with the file that can give them."""
     items = [item for found in bills.values() for item in found]
     lines: list[str] = []
     if prices is None:
@@ -128,7 +128,7 @@ MEASURES = (
     ("Cables, of servers and between switches", ("server_cables", "fabric_cables")),
     ("Optics", ("optics",)),
 )
-"""What the shapes are compared by: the title, and what is added up of each shape."""
+"""The measures by which shapes are compared: the title, and the fields of each shape that are added up."""
 
 
 def sized_html(

@@ -1,12 +1,12 @@
-"""The searchable tables of the page as compact JSON: columns, each coded by a dictionary where that is shorter.
+"""The searchable tables of the page as compact JSON: columns, each coded by a dictionary if that is shorter.
 
 A table is ``{id, columns: [{title, kind}], rows, data}`` with one entry of ``data`` per column: a list of values, or
-``{d: values, i: indexes}``. ``kind`` says how a cell is shown: ``text``, ``mono`` (names and addresses), ``number``,
+``{d: values, i: indexes}``. ``kind`` gives the form of a cell: ``text``, ``mono`` (names and addresses), ``number``,
 ``word`` (short text), ``severity``, or ``color``, whose values are ``SWATCH NAME`` with the CSS class of the path color's swatch.
 
-Addresses are coded once more, for a large cluster has hundreds of thousands: a NIC has the same interface identifier
-behind every prefix of its segment, so the identifier is stored once per NIC and the prefixes once per segment; the
-page puts them together row by row.
+Addresses are coded further, because a large cluster has hundreds of thousands. A NIC has the same interface identifier behind
+every prefix of its segment. The identifier is therefore stored once per NIC, and the prefixes once per segment. The page
+combines them row by row.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ def addresses_table(network: Network, strokes: Strokes) -> dict[str, Any]:
 
 
 def _stem(prefix: str) -> tuple[str, int]:
-    """What stands before the interface identifier in every address of a prefix, and the prefix length."""
+    """Return the part before the interface identifier in every address of a prefix, and the prefix length."""
     base, _, length = prefix.partition("/")
     return (base.removesuffix("::") + ":" if base.endswith("::") and base.count(":") == 5 else ""), int(length)
 
@@ -251,7 +251,7 @@ def _host(
 
 
 def _color_cell(network: Network, strokes: Strokes) -> Callable[[str, int | None], str]:
-    """How a path color of a fabric is written in a cell; empty for none."""
+    """Return a function that gives the text of a fabric's path color in a cell; the text is empty for no color."""
     names = {
         (fabric.name, color.index): f"{swatch_class(strokes[fabric.name][color.index])} {color.name}"
         for fabric in network.fabrics

@@ -163,7 +163,7 @@ def _about(network: Network, switch: Switch, fabric: Fabric) -> str:
 
 
 def _absent(network: Network, switch: Switch) -> str:
-    """What of the network is absent by its status, and what that does to the values of this page."""
+    """Return the parts of the network that are absent by their status, and the effect on the values of this page."""
     own = next((one.status for one in network.not_active if one.name == switch.name), "")
     here = f"**This switch is {own}**: until its status is active, its tables are shown empty. " if own else ""
     return (
@@ -184,7 +184,7 @@ def _identity(switch: Switch, config: DeviceConfig, system: Runbook) -> list[tup
 
 
 def _order(network: Network, switch: Switch, fabric: Fabric) -> list[str]:
-    """Where this switch stands in bringing up the fabric, top down: a switch is then checked in full when it comes up."""
+    """Return the switch's position in bringing up the fabric, top down: each switch is checked in full when it comes up."""
     mine = [one for one in network.switches if one.fabric == fabric.name]
     roles = list(dict.fromkeys(one.role for one in reversed(mine)))  # switches are listed from the leaves up
     lines = [f"1. {_management(network, switch)}"]
@@ -225,7 +225,7 @@ def _management(network: Network, switch: Switch) -> str:
 
 
 def _until_servers(switch: Switch, fabric: Fabric) -> str:
-    """What is not there before the servers are: a gateway is down while all ports behind it are."""
+    """Return what is absent before the servers are up: a gateway is down while all ports behind it are."""
     reason = "a gateway is down until a server port behind it is up"
     if not fabric.own_links:
         reason = catalog().systems[switch.nos].notes.gateway or reason

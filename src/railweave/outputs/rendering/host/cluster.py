@@ -1,7 +1,7 @@
-"""Files that all servers share: ``hostfile``, ``mpirun.sh`` and ``tuner.json``; one for each library where servers differ in it.
+"""Files that all servers share: ``hostfile``, ``mpirun.sh`` and ``tuner.json``; one per library if servers use different ones.
 
-Thor2 guide, section 8.7.2. Its hostfile lists a server twice. Its MCA options are for Open MPI 4: what concerns OpenSHMEM
-(``spml``) is left out, and Open MPI 5 names shared memory ``sm`` and has no ``openib``.
+The source is the Thor2 guide, section 8.7.2. Its hostfile lists a server twice. Its MCA options are for Open MPI 4: the options
+of OpenSHMEM (SPML) are left out, and Open MPI 5 names shared memory ``sm`` and has no ``openib``.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def uncongested_ps(job: Job, nccl: Parameters, collective: Collective, size_byte
 
 
 def _parts(job: Job, nccl: Parameters) -> int:
-    """How many parts each message is posted in."""
+    """Return the number of parts in which each message is posted."""
     split_data = bool(nccl["NCCL_IB_SPLIT_DATA_ON_QPS"])
     return parts_of(nccl["NCCL_IB_QPS_PER_CONNECTION"], split_data=split_data, ports=job.ports)
 
@@ -93,7 +93,7 @@ BETTER_BY = 0.03
 
 @dataclass(frozen=True, slots=True)
 class TunerRow:
-    """What collectives of up to ``max_bytes`` take, on so many ranks and servers. The first row that fits decides."""
+    """The settings of collectives of up to ``max_bytes`` on a number of ranks and servers; the first row that fits decides."""
 
     collective: Collective
     ranks: int
@@ -220,7 +220,7 @@ _NAMED = re.compile(r"hostfile(\..*)?|mpirun(-.*)?\.sh|tuner\.json", re.IGNORECA
 
 
 def is_cluster_file(name: str) -> bool:
-    """Whether a file that all servers share may be called so, which stand beside the servers' folders; whatever the capitals."""
+    """Return whether a file that all servers share may have this name, in any capitals; it is next to the servers' folders."""
     return _NAMED.fullmatch(name) is not None
 
 

@@ -88,7 +88,7 @@ class LosslessClass(TypedDict):
 
 @described
 class Fabric(TypedDict):
-    """What the NICs of a fabric must agree on with its switches."""
+    """The settings on which the NICs of a fabric must agree with its switches."""
 
     bfd_detection_ms: int | None
     """after how many ms the fabric notices a silent neighbor; null: no BFD"""
@@ -252,7 +252,7 @@ class Versions(TypedDict):
 
 @described
 class Host(TypedDict):
-    """What a server is configured with."""
+    """The configuration of a server."""
 
     schema: Literal[1]
     """version of this file's form"""
@@ -402,7 +402,7 @@ def document(config: host_model.HostConfig) -> Host:
 
 
 def _versions(asked: AskedVersions) -> Versions:
-    """What is asked for."""
+    """Return the versions that are asked for."""
     versions: Versions = {}
     if asked.kernel:
         versions["kernel"] = asked.kernel

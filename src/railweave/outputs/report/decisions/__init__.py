@@ -1,1 +1,1 @@
-"""What was chosen for a fabric, and why: a module per subject."""
+"""The choices made for a fabric, and the reasons for them: a module per subject."""

@@ -61,7 +61,7 @@ def management_decision(network: Network) -> Decision:
 
 
 def _protection(management: Management) -> list[tuple[str, str]]:
-    """What `security` of the file protects; nothing is said where the file has none."""
+    """Return the protection that `security` of the file gives; empty if the file has no such block."""
     security = management.security
     if security is None:
         return []
@@ -101,7 +101,7 @@ def _snmp(management: Management) -> str:
 
 
 def addressing_decision(network: Network, fabric: Fabric) -> Decision:
-    """Which prefixes and VLANs servers have, and how they come by their addresses."""
+    """Return the decision on servers' prefixes and VLANs, and on how servers get their addresses."""
     mine = [segment for segment in network.segments if segment.fabric == fabric.name]
     servers = [segment for segment in mine if not segment.edge]
     on_vlans = [one for one in servers if one.vlan is not None]
@@ -127,7 +127,7 @@ def addressing_decision(network: Network, fabric: Fabric) -> Decision:
 
 
 def _prefixes(fabric: Fabric, on_vlans: Sequence[Segment], routed: Sequence[Segment]) -> list[tuple[str, str]]:
-    """How many prefixes there are, and from which pools: of servers on VLANs, and of those on routed ports."""
+    """Return the number of prefixes and their pools: of servers on VLANs, and of those on routed ports."""
     if on_vlans and routed:
         return [
             ("Server prefixes on VLANs", _prefixes_of(fabric, on_vlans, "rail, stripe")),
@@ -188,7 +188,7 @@ def _examples(fabric: Fabric, segments: Sequence[Segment]) -> list[tuple[str, ..
 
 
 def _mode(fabric: Fabric) -> tuple[str, str, list[tuple[str, str]]]:
-    """How NICs come by their addresses, why, and what there is to say of it."""
+    """Return how NICs get their addresses, the reason, and further facts."""
     if fabric.server_mode == "slaac":
         advertised = fabric.router_advertisements
         words = (

@@ -92,7 +92,7 @@ def tenant_decisions(network: Network, fabric: Fabric) -> list[Decision]:
 
 
 def _taken_in(fabric: Fabric) -> str:
-    """What VRFs take in beside their own prefixes, as the file's ``leaks`` let them."""
+    """Return the prefixes that VRFs import next to their own, as the file's ``leaks`` allow."""
     leaks = [f"{one.name} and {', '.join(one.leaks)}" for one in fabric.tenants if one.leaks]
     if not leaks:
         return "no others, so no tenant has a route to another's NICs"
@@ -146,7 +146,7 @@ def bgp_decision(network: Network, fabric: Fabric) -> Decision:
 
 
 def _guards(fabric: Fabric) -> list[tuple[str, str]]:
-    """What guards the sessions and keeps routes while one restarts; nothing is said of what is off."""
+    """Return the guards of the sessions, and what keeps routes while a session restarts; options that are off are left out."""
     underlay = fabric.underlay
     found: list[tuple[str, str]] = []
     if underlay.graceful_restart:
@@ -163,7 +163,7 @@ def _guards(fabric: Fabric) -> list[tuple[str, str]]:
 
 
 def _limits(network: Network, fabric: Fabric) -> str:
-    """What the catalog knows of the tables that hold them."""
+    """Return the sizes of the tables that hold the routes, as far as the catalog knows them."""
     there = dict.fromkeys(
         model for role in figures.roles(network, fabric) for model in figures.models_of(network, fabric, role)
     )
@@ -236,7 +236,7 @@ def topology_decision(network: Network, fabric: Fabric) -> Decision:
 
 
 def _planes(fabric: Fabric, planes: list[str]) -> list[tuple[str, str]]:
-    """Which ports of NICs, and so which rails, each plane has."""
+    """Return the NIC ports of each plane, and so its rails."""
     each = fabric.adapters or 0
     words = [
         f"{name} has port {place} of every NIC, {figures.rail_label(range((place - 1) * each + 1, place * each + 1))}"
@@ -246,7 +246,10 @@ def _planes(fabric: Fabric, planes: list[str]) -> list[tuple[str, str]]:
 
 
 def _ways(network: Network, sums: Figures, leaves: list[Switch], *, of_ports: bool) -> str:
-    """Which traffic crosses one switch, and what the rest crosses. ``of_ports``: each port of a NIC is in a plane of its own."""
+    """Return the traffic that crosses one switch, and the path of the rest.
+
+    ``of_ports``: each port of a NIC is in its own plane.
+    """
     if not of_ports:
         return (
             "NIC r of every server of a stripe is on that stripe's leaf of rail r: traffic within a rail of a stripe "
@@ -271,7 +274,7 @@ def _uplinks(network: Network, leaves: list[Switch]) -> str:
 
 
 def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
-    """What traffic that leaves its leaf crosses."""
+    """Return the switches that traffic crosses when it leaves its leaf."""
     if not sums.spines:
         return " Between sites it crosses a long link, from leaf to leaf." if sums.long_links else ""
     if sums.dci:
@@ -369,7 +372,7 @@ INSIDE = {
     "dlb-per-packet": "inside it ({uplinks}) packets are spread by {mode}, and NICs must accept them out of order.",
     "spray": "inside it ({uplinks}) packets are sprayed, and NICs must accept them out of order.",
 }
-"""What happens inside a path color that has several uplinks, by the mode of next-hop groups."""
+"""The spreading of traffic in a path color that has several uplinks, by the mode of next-hop groups."""
 
 PATH_COLOR: dict[Form, str] = {
     "none": "not at all",
@@ -377,7 +380,7 @@ PATH_COLOR: dict[Form, str] = {
     "aigp": "by large communities and AIGP",
     "local-preference": "by large communities and local preference",
 }
-"""How switches carry path colors, by the form that all of a fabric's have."""
+"""The means by which switches carry path colors, by the form that all colors of a fabric have."""
 
 
 def decisions(network: Network, fabric: Fabric) -> list[Decision]:
@@ -418,7 +421,7 @@ def _colors(network: Network, fabric: Fabric) -> Decision:
 
 
 def _carried(network: Network, fabric: Fabric) -> str:
-    """How path colors are carried, and by which releases."""
+    """Return the means by which path colors are carried, and the releases that carry them."""
     systems = sorted(network.systems_of(fabric.name))
     names = ", ".join(f"{nos} {release}" for nos, release in systems)
     return f"{PATH_COLOR[path_color_form(fabric, systems)]}; switches run {names}"

@@ -355,7 +355,7 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
 
 
 def _base(found: list[Headroom]) -> str:
-    """What the percentages of partitions are taken of, and how much of it must be shared for the headroom to hold."""
+    """Return the base of the partition percentages, and the part of it that must be shared for the headroom to hold."""
     needs = ", ".join(f"{one.role} {one.shared_needed_mb:.1f} of {one.shared_mb:g} MB" for one in found)
     words = f"assumed: the whole packet buffer. Headroom holds where at least so much of it is shared: {needs}"
     known = [one.taken_first for one in found if one.published_bytes is not None and one.taken_first]

@@ -132,7 +132,7 @@ def _queues(
     width_ps: int,
     links: dict[str, Any],
 ) -> Chart:
-    """What waits at the end of the last interval of each bucket."""
+    """Return the chart of the bytes that wait at the end of the last interval of each bucket."""
     at_end = time % np.uint64(width_ps) == 0
     held = np.zeros((len(found.wiring.port_cable), len(axis.places)))
     held[port[at_end], (time[at_end] // np.uint64(width_ps)).astype(np.int64) - 1] = queued[at_end] / 1e3
@@ -291,7 +291,7 @@ def prediction_html(network: Network, found: Sequence[JobPrediction]) -> str:
 
 
 def _next(complete: bool) -> str:
-    """What a reader does next."""
+    """Return the next step for the reader."""
     assumed = element("a", "Assumed", href="#notes")
     if not complete:
         return f"Next: it did not come to its end, so read first why, then what is {assumed}."

@@ -105,7 +105,7 @@ def _job(job: JobResult) -> str:
 
 
 def _sure(job: JobResult) -> str:
-    """What binds a step, and what its time lies between."""
+    """Return the limits of a step, and the range of its time."""
     band = job.band
     between = f"The step is between {band.low_ps / 1e9:,.1f} and {band.high_ps / 1e9:,.1f} ms: {band.compared}. "
     said = "" if band.error is None and len(band.seeds_ps) < 2 else between

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 ROOM = 14.0
-"""What a letter adds to the width of a NIC's box, pixels."""
+"""The pixels that a letter adds to the width of a NIC's box."""
 
 
 def letters(fabric: Fabric) -> dict[str, tuple[str, str]]:
@@ -120,6 +120,6 @@ def nics_of(server: Server, fabric: Fabric) -> list[Nic]:
 
 
 def two_lines(name: str) -> tuple[str, str]:
-    """A name cut after its last separator, so that it stands in two lines: ``stripe1-`` and ``leaf1``."""
+    """Return a name cut after its last separator, for two lines: ``stripe1-`` and ``leaf1``."""
     cut = max(name.rfind(mark) for mark in "-_.") + 1
     return name[:cut], name[cut:]

@@ -1,12 +1,17 @@
 """The picture of a network as one SVG: a panel per fabric, spines on top, leaves and servers grouped by stripe.
 
 A fabric of up to ``DETAIL_DEVICES`` leaves and servers and ``DETAIL_LINKS`` uplinks is drawn device by device and
-cable by cable (``detail``); a larger one as blocks with counts (``overview``), so that the picture
-stays readable and its size bounded.
+cable by cable (``detail``). A larger fabric is drawn as blocks with counts (``overview``): the picture stays readable and its
+size bounded.
 
-The page and other readers find things by their attributes: a device has ``data-device``, a cable ``data-a`` and
-``data-b`` (the ``data-device`` of its ends) and, where it is one cable, ``data-link`` (its place in the cabling);
-cables and legend entries of a path color have ``data-color`` (``FABRIC/NUMBER``). ``--natural`` on the root is the width at which texts have their own size.
+The page and other readers find things by their attributes:
+
+- A device has ``data-device``.
+- A cable has ``data-a`` and ``data-b``, the ``data-device`` of its ends. A single cable also has ``data-link``, its place in the
+  cabling.
+- Cables and legend entries of a path color have ``data-color`` (``FABRIC/NUMBER``).
+
+``--natural`` on the root is the width at which texts have their own size.
 """
 
 from __future__ import annotations
