@@ -72,5 +72,5 @@ class BalancingConfig:
 
     @property
     def sprays_by_opcode(self) -> bool:
-        """Whether packets of some RDMA opcodes alone are sprayed at random."""
+        """True if only packets of some RDMA opcodes are sprayed at random."""
         return self.random and bool(self.opcodes)

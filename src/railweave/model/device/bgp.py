@@ -123,7 +123,7 @@ def _communities(term: Term) -> Iterator[str]:
 
 
 def _policy(network: Network, fabric: Fabric, switch: Switch, form: Form, *, redistribute: bool) -> RoutingPolicy:
-    """What a switch advertises and accepts."""
+    """Return the policy of what a switch advertises and accepts."""
     if switch.role == "leaf":
         own = leaf_policy(fabric, form, _own_prefixes(network, fabric, switch), redistribute=redistribute)
         return with_sites(own) if fabric.interconnect and not fabric.dci else own
@@ -182,7 +182,7 @@ def maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:
 
 
 def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int | None, tuple[Prefix, ...]]:
-    """What a leaf originates in the underlay, by path color: its server prefixes, or what its overlay stands on."""
+    """Return the prefixes that a leaf originates in the underlay, by path color: its server prefixes, or those that its overlay needs."""
     if fabric.overlay is not None:
         return underlay_prefixes(fabric, switch)
     own: dict[int | None, tuple[Prefix, ...]] = {}

@@ -77,9 +77,10 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a term does with a route that matches.
+    """The effect of a term on a route that matches.
 
-    ``prepend`` are AS numbers put in front of its path. ``replace_communities``: those added take the place of all of their kind that it has.
+    ``prepend``: AS numbers put in front of the route's path. ``replace_communities``: the added communities replace all communities
+    of their kind that the route has.
     """
 
     accept: bool
@@ -151,7 +152,7 @@ class Bgp:
     authentication: Authentication | None = None
 
     def found_neighbors(self) -> bool:
-        """Whether a session has no address, because its neighbor is found on the link."""
+        """True if a session has no address, because its neighbor is found on the link."""
         return any(one.peer_address is None for group in self.groups for one in group.sessions)
 
     def values(self, names: Iterable[str]) -> dict[str, str]:

@@ -266,7 +266,7 @@ def _protected(network: Network, config: DeviceConfig, system: System) -> Device
 
 @lru_cache(maxsize=65536)
 def _port_name(nos: str, physical: int, channel: int | None, lane: int, lanes: int, cards: int | None) -> str:
-    """What an operating system calls a port: switches by the thousand have the same ports."""
+    """Return an operating system's name for a port; thousands of switches have the same ports."""
     return catalog().systems[nos].name_of(physical, channel, lane, lanes, cards)
 
 

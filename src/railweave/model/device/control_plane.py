@@ -1,6 +1,6 @@
-"""What may reach a device itself, as ordered rules: its own sessions, neighbor discovery, diagnosis, management.
+"""Ordered rules for what may reach a device itself: its own sessions, neighbor discovery, diagnosis, management.
 
-What no rule takes is counted and dropped. Packets that a device forwards, RoCE among them, meet none of these rules.
+Packets that no rule takes are counted and dropped. Packets that a device forwards, for example RoCE, meet none of these rules.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PortRange = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Policer:
-    """What packets of some rules may amount to together: bits a second, and bytes at once."""
+    """The limit on the packets of some rules together: bits per second, and bytes at once."""
 
     name: str
     rate_bps: int

@@ -23,7 +23,7 @@ PAM4_GBPS = (200, 400, 800)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """What must hold on ``device``; ``because`` leads to the part of the fabric file that asks for it."""
+    """A condition that must hold on ``device``; ``because`` leads to the part of the fabric file that asks for it."""
 
     device: str
     because: Keys
@@ -64,7 +64,7 @@ class Port(Expectation):
 
     @property
     def said_as(self) -> str:
-        """What the device itself calls it."""
+        """The device's own name for the port."""
         return self.name
 
 
@@ -154,9 +154,9 @@ class SharedPrefix(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queues(Expectation):
-    """What a port's queues are: the lossless ones with their PFC priorities, and those that mark ECN, by queue number.
+    """The expected queues of a port: the lossless queues with their PFC priorities, and those that mark ECN, by queue number.
 
-    ``buffers`` is how the packet buffer is partitioned.
+    ``buffers`` is the partition of the packet buffer.
     """
 
     port: str

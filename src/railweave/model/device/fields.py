@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 CLASS_NAMES, VLAN_NAMES = NAMES = ("qos.classes.name", "gateways.vlan_name")
-"""How a system's ``unsaid`` names them."""
+"""The names of these fields in a system's ``unsaid``."""
 
 
 def rename(document: dict[str, Any], like: dict[str, Any], unsaid: Collection[str]) -> None:
@@ -93,7 +93,7 @@ class FieldDifference:
 
 
 def differences(old: DeviceConfig, new: DeviceConfig, without: Collection[str] = ()) -> list[FieldDifference]:
-    """What the configurations have otherwise, but for the fields ``without`` and all below them."""
+    """Return the differences between two configurations, except for the fields ``without`` and everything below them."""
     one, other = to_document(old), to_document(new)
     rename(one, other, without)
     return list(_different(one, other, (), ("",), _without(without)))
@@ -183,7 +183,7 @@ def _different(
 
 
 def _says(record: dict[str, Any], place: tuple[str, ...], names: tuple[str, ...], without: _Without) -> bool:
-    """Whether a record has anything that is not left out."""
+    """Return whether a record has any field that is not left out."""
     return any(
         True
         for name, value in record.items()
@@ -220,7 +220,7 @@ def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
 
 
 def entries(value: object) -> dict[str, Any] | None:
-    """The entries of a list by their names, as they stand in places; None where it is no list of entries."""
+    """Return the entries of a list by the names that places use; None if the value is no list of entries."""
     keyed = _keyed(value, value)
     return keyed[0] if keyed else None
 
@@ -291,7 +291,10 @@ def _mapping(designed: dict[str, Any], before: dict[str, Any], after: dict[str, 
 
 
 def _order(names: list[Any], designed: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
-    """What there is in the order of the text where that is not the designed one; what only the text has stands behind what it follows there."""
+    """Return the names in the order of the text if that order is not the designed one.
+
+    A name that only the text has comes after the name that it follows there.
+    """
     both = [one for one in before if one in after]
     if both != [one for one in after if one in before]:
         places = {one: at for at, one in enumerate(after)}

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _OF_PORT = re.compile(r"_P(\d+)$")
-"""How a setting of one port of a card ends (NVIDIA's ``CNP_DSCP_P2``)."""
+"""The end of the name of a setting for one port of a card (NVIDIA's ``CNP_DSCP_P2``)."""
 
 
 def firmware(model: NicModel, qos: HostQos, ports: range | None = None) -> tuple[FirmwareOption, ...]:
@@ -194,7 +194,7 @@ def config_of(scope: HostScope) -> HostConfig:
 
 
 def _versions(scope: HostScope, nics: Sequence[HostNic]) -> Versions:
-    """What the fabric file asks for, of the NICs that this server has."""
+    """Return the versions that the fabric file asks for, limited to the NICs that this server has."""
     asked = scope.hosts.versions
     models, drivers = {nic.model for nic in nics}, {nic.driver for nic in nics}
     return Versions(
@@ -283,7 +283,7 @@ def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int, qos: Host
 
 
 def _routed(scope: HostScope, fabric: Fabric, nic: HostNic) -> bool:
-    """Whether a NIC has a routed link of its own."""
+    """Return whether a NIC has a routed link of its own."""
     return not nic.network and fabric.link_of(scope.segments[nic.name].vlan) == "routed"
 
 

@@ -136,12 +136,12 @@ def used_addresses(nic: HostNic, family: Family | None) -> list[HostAddress]:
 
 
 def uses_own_plugin(scope: HostScope, nics: Sequence[HostNic]) -> bool:
-    """Whether jobs load this project's net plugin, with its tuner: with NCCL, where paths are colored."""
+    """Return whether jobs load this project's net plugin, with its tuner: with NCCL, if paths are colored."""
     return _colored(nics) and scope.library == "NCCL" and scope.hosts.job.net_plugin in {None, PLUGIN}
 
 
 def _colored(nics: Sequence[HostNic]) -> bool:
-    """Whether the addresses of NICs stand for path colors."""
+    """Return whether the addresses of NICs represent path colors."""
     return any(address.color is not None for address in nics[0].addresses)
 
 
@@ -186,7 +186,7 @@ def _devices(nics: Sequence[HostNic], fabric: Fabric, *, exact: bool) -> list[Va
 
 
 def _merged(library: str, *, own_plugin: bool) -> list[Variable]:
-    """How the ports of a NIC become one device (NCCL 2.20, ``NCCL_IB_MERGE_NICS``; 2.24, ``NCCL_NET_MERGE_LEVEL``)."""
+    """Return the variables that merge the ports of a NIC (NCCL 2.20, ``NCCL_IB_MERGE_NICS``; 2.24, ``NCCL_NET_MERGE_LEVEL``)."""
     found = [
         Variable(
             "NCCL_IB_MERGE_NICS", "1", "the ports of a NIC are one device, over whose planes every message is split"

@@ -132,12 +132,14 @@ class LosslessClass:
 
 @dataclass(frozen=True, slots=True)
 class HostQos:
-    """What the NICs of a fabric must agree on with its switches.
+    """The QoS values on which the NICs and the switches of a fabric must agree.
 
-    ``traffic_class`` is the IPv4 TOS or IPv6 traffic class byte of RDMA data: DSCP x 4, plus ECT(0). ``bandwidth_percent``
-    is the share of the lossless traffic class in the NIC's own scheduler. ``ecn`` says whether switches mark the data, so
-    that NICs slow down by it. ``clear_to_send_traffic_class`` None: that of the data. ``priorities`` is the NIC's priority of every DSCP, 0 to 63.
-    ``other_lossless`` are classes that switches pause beside that of the data.
+    - ``traffic_class``: the IPv4 TOS or IPv6 traffic class byte of RDMA data, which is DSCP x 4, plus ECT(0).
+    - ``bandwidth_percent``: the share of the lossless traffic class in the NIC's own scheduler.
+    - ``ecn``: true if switches mark the data, so that NICs slow down in response.
+    - ``clear_to_send_traffic_class``: None if it is the same as for the data.
+    - ``priorities``: the NIC's priority of every DSCP, 0 to 63.
+    - ``other_lossless``: classes that switches pause besides the class of the data.
     """
 
     fabric: str
@@ -161,7 +163,7 @@ class HostQos:
 
     @property
     def slows_down(self) -> bool:
-        """Whether congestion control of a NIC is on as a whole: switches mark RDMA data, or another lossless class."""
+        """True if congestion control of the whole NIC is on: switches mark RDMA data, or another lossless class."""
         return self.ecn or any(one.ecn for one in self.other_lossless)
 
 

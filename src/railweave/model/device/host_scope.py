@@ -36,10 +36,10 @@ it could get where 12.6 MB a channel would do."""
 
 @dataclass(frozen=True, slots=True)
 class LongHaul:
-    """What the longest link of a fabric asks of a job, and the arithmetic behind it.
+    """The demands of a fabric's longest link on a job, and the arithmetic behind them.
 
-    ``queue_pairs`` fill a NIC; None where no window bounds them, without adaptive routing. ``buffer_floor_bytes`` is what a
-    channel's buffer must hold by arithmetic.
+    ``queue_pairs`` is the number of queue pairs that fill a NIC; None if no window bounds them, without adaptive routing.
+    ``buffer_floor_bytes`` is the least that a channel's buffer must hold by arithmetic.
     """
 
     one_way_us: float
@@ -54,7 +54,7 @@ class LongHaul:
 
 
 def one_way_us(length_m: float, delay_us: int | None) -> float:
-    """How long light takes along a cable, as measured or by its length."""
+    """Return the time that light takes along a cable, in microseconds: as measured, or by the cable's length."""
     physics = catalog().physics
     return delay_us if delay_us is not None else length_m / (physics.velocity_factor * physics.light_m_per_s) * 1e6
 

@@ -116,7 +116,7 @@ class Vrf:
         return tuple(sorted({one.family for one in (*self.own(), *outside)}))
 
     def own(self) -> tuple[Prefix, ...]:
-        """What it has connected and tells other leaves: the prefixes of its gateways, and its loopbacks."""
+        """Return the connected prefixes that the VRF announces to other leaves: those of its gateways, and its loopbacks."""
         return (*self.prefixes, *self.loopbacks)
 
 
@@ -246,7 +246,7 @@ class DeviceConfig:
         return tuple(one for one in self.interfaces if one.kind == "server" and one.vlan) if wanted else ()
 
     def bpdu_guard(self) -> bool:
-        """Whether a layer-2 server port that hears a bridge is shut."""
+        """True if a layer-2 server port is shut when it detects a bridge."""
         wanted = self.management.security.edge_ports if self.management.security else None
         return wanted is not None and wanted.bpdu_guard and bool(self.edge_ports())
 

@@ -38,7 +38,7 @@ PRIVATE_AS = 64512
 
 
 def all_large(fabric: Fabric) -> bool:
-    """Whether every switch of a fabric has large communities."""
+    """Return whether every switch of a fabric has large communities."""
     roles = (fabric.leaf, fabric.spine, *([fabric.super_spine] if fabric.super_spine else []))
     return all(catalog().systems[role.nos].large_communities for role in roles)
 
@@ -238,15 +238,15 @@ def mac_vrf(fabric: Fabric, switch: Switch, system: System, interfaces: Sequence
 
 
 def forwards_leaks(config: DeviceConfig) -> bool:
-    """Whether a device forwards by the routes that a VRF takes of another, also of one on the device itself.
+    """Return whether a device forwards by the routes that a VRF imports from another, also from a VRF on the device itself.
 
-    FRR, and what runs it, keeps a route whose VNI is not the VRF's own out of the kernel, and takes none of the device's own.
+    FRR, and systems that run FRR, keep a route out of the kernel if its VNI is not the VRF's own. They import no route of the device's own.
     """
     return catalog().systems[config.nos].has("leaks")
 
 
 def underlay_prefixes(fabric: Fabric, switch: Switch) -> dict[int | None, tuple[Prefix, ...]]:
-    """What a switch originates in the underlay of an overlay, by path color: its loopback, and its tunnel endpoints."""
+    """Return the prefixes that a switch originates in an overlay's underlay, by path color: its loopback, and its tunnel endpoints."""
     if fabric.overlay is None:
         return {}
     loopback = Address(switch.loopback)

@@ -1,19 +1,19 @@
 """Path colors as routing policy, in the form that an operating system has, and policies of drained switches and links.
 
-Three forms, all of which prefer the uplink of a prefix's color and keep the others as backup:
+There are three forms. All prefer the uplink of a prefix's color and keep the other uplinks as backup:
 
 ``dpf``
     BGP deterministic path forwarding: ``fabric-color`` on groups, ``fabric-advertise`` on leaves (docs/path-colors.md).
 ``local-preference``
-    The origin leaf tags each prefix with a large community of its color; whoever receives it on the session of that
-    color, spine or leaf, raises local preference.
+    The origin leaf tags each prefix with a large community of its color. The spine or leaf that receives the prefix on the
+    session of that color raises local preference.
 ``aigp``
     The same tag; the receiver sets AIGP 1 on the session of that color and 100 on others (FRR, RFC 7311).
 
-In every form leaves do not re-advertise what they learned, and spines mark what they send to leaves with the community
-``local`` and take nothing back that carries it: a leaf that re-advertises all the same is not accepted. Super-spines
-mark what they send to spines in the same way, and a spine passes nothing up that carries the mark: what has come down
-stays down. They know no colors: a prefix keeps its color's community, and AIGP, on the way through them.
+In every form leaves do not re-advertise what they learned. Spines mark what they send to leaves with the community ``local``,
+and take nothing back that carries it: if a leaf re-advertises all the same, its routes are not accepted. Super-spines mark what
+they send to spines in the same way. A spine passes nothing up that carries the mark, so routes that came down stay down.
+Super-spines know no colors: a prefix keeps its color's community, and AIGP, on the way through them.
 """
 
 from __future__ import annotations
@@ -74,9 +74,10 @@ def _communities(fabric: Fabric, form: Form) -> tuple[Community, ...]:
 def leaf_policy(
     fabric: Fabric, form: Form, own: Mapping[int | None, tuple[Prefix, ...]], *, redistribute: bool
 ) -> RoutingPolicy:
-    """What a leaf advertises and accepts. ``own`` are the prefixes it originates, by the index of their path color.
+    """Return the policy of what a leaf advertises and accepts.
 
-    ``redistribute``: the system originates by redistribution, not by export.
+    ``own`` are the prefixes that the leaf originates, by the index of their path color. ``redistribute``: the system originates by
+    redistribution, not by export.
     """
     colors = {color.index: color for color in fabric.colors}
     lists = _local(fabric)
@@ -115,7 +116,10 @@ def leaf_policy(
 
 
 def spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False) -> RoutingPolicy:
-    """What a spine advertises and accepts. ``redistribute``: it has a loopback to originate, and does so that way."""
+    """Return the policy of what a spine advertises and accepts.
+
+    ``redistribute``: the spine has a loopback to originate, and originates it by redistribution.
+    """
     listed = Match(prefix_list=LOCAL, orlonger=True)
     forward = Term("forward", listed, Action(accept=True, add_communities=(LOCAL,)))
     returned = Term("returned", Match(community=LOCAL), Action(accept=False))
@@ -156,10 +160,10 @@ def with_dci(policy: RoutingPolicy) -> RoutingPolicy:
 
 
 def dci_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
-    """What a router of the interconnect advertises and accepts. It does not look at colors.
+    """Return the policy of what a router of the interconnect advertises and accepts, without regard to colors.
 
-    To other sites it passes on what its own spines advertised to it, marked ``local``: what came from another site goes down only,
-    so that no site carries traffic between two others, and no router of a site goes by another site to the next one.
+    The router passes on to other sites what its own spines advertised to it, marked ``local``. Routes from another site go down only.
+    So no site carries traffic between two others, and no router of a site uses another site to reach the next one.
     """
     listed = Match(prefix_list=LOCAL, orlonger=True)
     forward = Term("forward", listed, Action(accept=True, add_communities=(LOCAL,)))
@@ -187,7 +191,10 @@ def with_sites(policy: RoutingPolicy) -> RoutingPolicy:
 
 
 def super_spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False) -> RoutingPolicy:
-    """What a super-spine advertises and accepts. It does not look at colors. ``redistribute``: as of a spine."""
+    """Return the policy of what a super-spine advertises and accepts, without regard to colors.
+
+    ``redistribute``: as for a spine.
+    """
     listed = Match(prefix_list=LOCAL, orlonger=True)
     forward = Term("forward", listed, Action(accept=True, add_communities=(LOCAL,)))
     returned = Term("returned", Match(community=LOCAL), Action(accept=False))
@@ -222,7 +229,7 @@ def _prefer(color: Color, form: Form) -> tuple[Term, ...]:
 
 
 def _connected(redistribute: bool) -> tuple[Policy, ...]:
-    """What a system that originates by redistribution takes of its own prefixes: those in the fabric's list."""
+    """Return the policy of what a system redistributes: its own prefixes in the fabric's list; empty without redistribution."""
     own = Term("own", Match(prefix_list=LOCAL, orlonger=True), Action(accept=True))
     return (Policy("connected", (own, _reject_rest())),) if redistribute else ()
 
@@ -245,11 +252,13 @@ def _local(fabric: Fabric) -> dict[str, tuple[Prefix, ...]]:
 
 
 def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
-    """The form for switches of these systems and releases, which understand each other in it.
+    """Return the form for switches of these systems and releases, in which the switches understand each other.
 
-    Deterministic path forwarding where every one has it in its release, or in any where the file asks for it; AIGP where
-    every one has it and the file asks for it; else local preference, for which large communities are enough. Leaves tag
-    what they originate in the form that spines read, so a fabric has one.
+    - Deterministic path forwarding, if every system has it in its release, or in any release if the file asks for it.
+    - AIGP, if every system has it and the file asks for it.
+    - Otherwise local preference, for which large communities are enough.
+
+    Leaves tag what they originate in the form that spines read, so a fabric has one form.
     """
     if not fabric.colors:
         return "none"
@@ -268,11 +277,11 @@ def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
 TIMES = 4
 """More than the detours of a fabric are longer than its straight paths: up to a super-spine and down again is two."""
 BESIDE = "-drained"
-"""What is added to the name of a policy that some sessions have in place of their group's."""
+"""The suffix for the name of a policy that some sessions have in place of their group's policy."""
 MARK = "drained"
-"""The community that stands in place of a color's where nothing else is said of a route."""
+"""The community that replaces a color's community if a term adds no other."""
 PASSES_ON = "forward"
-"""How the terms begin by which spines, super-spines and routers of an interconnect pass routes on (``policy``)."""
+"""The beginning of the names of terms by which spines, super-spines and routers of an interconnect pass routes on (``policy``)."""
 _TAGGED = frozenset(("local-preference", "aigp"))
 """The forms in which a community tells the path color of a prefix."""
 
@@ -335,7 +344,7 @@ def _wholly(network: Network, fabric: Fabric, device: str, links: frozenset[str]
 
 
 def _by_other_colors(bgp: Bgp, off: frozenset[str]) -> tuple[FabricAdvertise, ...]:
-    """What is advertised by color, with another color first where a prefix's own is drained: whoever is further away goes by that."""
+    """Return the color advertisements, with another color first if a prefix's own color is drained: devices further away use that color."""
 
     def one(old: FabricAdvertise) -> FabricAdvertise:
         on = [color for color in old.backup_colors if color not in off]
@@ -375,7 +384,7 @@ def _changed(
 def _group(
     group: BgpGroup, links: Collection[str], which: Literal["import_policy", "export_policy"], beside: Mapping[str, str]
 ) -> BgpGroup:
-    """A group, or those of its sessions that are on some links, with the policy that stands beside its own."""
+    """Return a group in which its sessions on some links have the policy that ``beside`` names for the group's own policy."""
     name = beside.get(getattr(group, which))
     if name is None or not any(one.link in links for one in group.sessions):
         return group

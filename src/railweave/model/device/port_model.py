@@ -54,7 +54,7 @@ class Macsec:
 
 @dataclass(frozen=True, slots=True)
 class TaggedUnit:
-    """What a port to an external router carries by another tag: another VRF's link."""
+    """The link of another VRF that a port to an external router carries by another tag."""
 
     vlan: int
     vrf: str
@@ -116,7 +116,7 @@ class Interface:
 
     @property
     def outside(self) -> bool:
-        """Whether no cable of the design is on it: a port to an external router, or an edge port."""
+        """True if no cable of the design is on the port: a port to an external router, or an edge port."""
         return self.kind == "external" or self.peer_port == EDGE
 
 
@@ -163,5 +163,5 @@ class Gateway:
 
     @property
     def advertised(self) -> tuple[Prefix, ...]:
-        """What router advertisements tell servers: the IPv6 prefixes."""
+        """The prefixes that router advertisements announce to servers: the IPv6 prefixes."""
         return tuple(one for one in self.prefixes if one.family == "ipv6")

@@ -52,7 +52,7 @@ Nor have management services: software is copied over them.
 """
 
 REPLIES = {"dns": (53, 53), "ntp": (123, 123), "radius": (1812, 1813)}
-"""What servers of the management network answer over UDP, by the ports that they answer from; over TCP, as TACACS+ does, all of it."""
+"""The UDP ports from which servers of the management network answer, by service; over TCP, as with TACACS+, every reply is accepted."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _tunnels(config: DeviceConfig) -> Iterator[Sources]:
 
 
 def _peers(config: DeviceConfig) -> Iterator[_Peers]:
-    """Who has sessions with a device."""
+    """Yield the peers that have sessions with a device."""
     if config.bgp is not None:
         yield from _neighbors(config.bgp)
     if config.isis is not None and config.isis.bfd is not None:
@@ -196,7 +196,7 @@ def _services(config: DeviceConfig, managers: Sources) -> Iterator[ControlRule]:
 
 
 def _server_ports(config: DeviceConfig, peers: Sequence[_Peers], *, sessions: bool) -> Iterator[ServerPortRule]:
-    """What servers' interfaces drop: sessions with a link-local address; with any of the device's where ``sessions`` says so."""
+    """Yield rules for what servers' interfaces drop: sessions with a link-local address and, if ``sessions``, with any of the device's."""
     if not config.gateways:
         return
     own: list[Prefix] = []

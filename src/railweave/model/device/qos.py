@@ -97,11 +97,11 @@ def marking_of(ecn: Ecn, default: SystemMarking) -> Marking:
 
 
 def on_queues(classes: Mapping[str, TrafficClass], system: System) -> dict[str, TrafficClass]:
-    """Classes with queue numbers that the system can use.
+    """Return classes with queue numbers that the system can use.
 
-    Queue numbers are local to a switch. Where PFC works on queues, a lossless class has the queue of its priority; the
-    class ``cnp`` then goes first, and whoever finds its queue taken gets the next lower one that is free, else a higher.
-    A strict class goes to the top where it would be below one that shares, and the system cannot have that.
+    Queue numbers are local to a switch. If PFC works on queues, a lossless class has the queue of its priority. The class ``cnp``
+    then goes first. A class whose queue is taken gets the next lower free queue, or else a higher one. A strict class goes to the
+    top if it would be below a class that shares and the system does not allow that.
     """
     if not system.pfc_by_queue:
         return dict(classes)

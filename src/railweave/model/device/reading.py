@@ -1,4 +1,4 @@
-"""What was read of a device's configuration text: a ``DeviceConfig``, and what was not understood, statement by statement."""
+"""The result of reading a device's configuration text: a ``DeviceConfig``, and each statement that was not understood."""
 
 from __future__ import annotations
 
@@ -51,9 +51,10 @@ Kind = Literal["understood", "irrelevant", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A statement of a text and what became of it. ``path`` has what it stands in before it; ``line`` is 1-based.
+    """A statement of a text and how it was read.
 
-    ``hierarchy`` is the part of the configuration that it belongs to, in the system's own words.
+    ``path`` begins with the statements above this one; ``line`` is 1-based. ``hierarchy`` is the part of the configuration that the
+    statement belongs to, in the system's own words.
     """
 
     file: str
@@ -65,7 +66,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many statements of a part of a configuration were understood, change nothing that matters, or are unknown."""
+    """The numbers of statements in part of a configuration that were understood, change nothing that matters, or are unknown."""
 
     understood: int = 0
     irrelevant: int = 0
@@ -73,7 +74,7 @@ class Share:
 
     @property
     def percent(self) -> float:
-        """What is understood or known not to matter, of all."""
+        """The percentage of all statements that are understood or known not to matter."""
         known = self.understood + self.irrelevant
         return 100 * known / (known + self.unknown) if known or self.unknown else 100.0
 
