@@ -1,11 +1,13 @@
 """Hardware facts and limits, each value with its source.
 
-YAML files beside this one; ``system.yaml`` of every package under ``railweave.systems``: what an operating system calls
-things, holds and can do lies in its folder; and ``nics.yaml`` of every one under ``railweave.nics``, with ``servers.yaml``
-where a vendor brings server models with its NICs.
+The facts are in YAML files:
 
-A catalog is a value. Users' own hardware (``model.catalog.hardware_files``) makes another one of it, which is in force for as long as a
-network with that hardware is worked on, and for nothing else.
+- files next to this module;
+- ``system.yaml`` of every package under ``railweave.systems``: what an operating system calls things, holds and can do is in its folder;
+- ``nics.yaml`` of every package under ``railweave.nics``, with ``servers.yaml`` if a vendor brings server models with its NICs.
+
+A catalog is a value. Users' own hardware (``model.catalog.hardware_files``) makes another catalog, which is in force only while
+a network with that hardware is worked on.
 """
 
 from __future__ import annotations

@@ -92,9 +92,9 @@ class Buffer(Model):
 
 
 class DedicatedBuffer(Model):
-    """How a switch divides its packet buffer as long as nobody changes it: what ports keep for themselves, and what they share.
+    """A switch's default division of its packet buffer: what ports keep for themselves, and what they share.
 
-    Sizes in KB of 1,024 bytes, on both sides of a switch whose shared pool is the same for ingress and egress.
+    Sizes are in KB of 1,024 bytes, on both sides of a switch whose shared pool is the same for ingress and egress.
     """
 
     shared_kb: int
@@ -103,7 +103,7 @@ class DedicatedBuffer(Model):
     source: str
 
     def shared_bytes(self, ingress_percent: int | None, egress_percent: int | None) -> int:
-        """What is shared where dedicated buffers are set to a percentage of their default (None: left as they are)."""
+        """Return the shared bytes if dedicated buffers are set to a percentage of their default (None: unchanged)."""
         freed = [
             kb * (100 - percent) / 100
             for kb, percent in ((self.ingress_kb, ingress_percent), (self.egress_kb, egress_percent))
@@ -113,7 +113,7 @@ class DedicatedBuffer(Model):
 
 
 class Limits(Model):
-    """What a switch's silicon can hold. Empty where no source was found."""
+    """The capacity of a switch's silicon; a limit is empty if no source was found."""
 
     ports: int | None = None
     ecmp_members: int | None = None
@@ -151,14 +151,14 @@ and rewrite rules for IPv6, whose packets go by those of IPv4 there.
 """
 
 Ability = Literal["random-spray", "payload-filter", "macsec"]
-"""What few platforms do: spray packets at random, match the first byte of a UDP payload, encrypt links."""
+"""Abilities of few platforms: spray packets at random, match the first byte of a UDP payload, encrypt links."""
 
 
 class Platform(Model):
-    """How a model differs from the QFX switches that the rest of the catalog is of.
+    """The differences of a model from the QFX switches that the rest of the catalog describes.
 
-    ``ecn_min_fill`` is the fill level, percent, at which it marks where a fabric file does not say. ``dscp_ipv6_since`` is the release from
-    which classifiers for IPv6 are documented; empty: every release.
+    ``ecn_min_fill`` is the fill level, in percent, at which the model marks if a fabric file does not say. ``dscp_ipv6_since`` is the
+    first release for which classifiers for IPv6 are documented; empty: every release.
     """
 
     lacks: tuple[Lack, ...] = ()
@@ -169,8 +169,11 @@ class Platform(Model):
 
 
 Need = Literal["equal-lossless-shares", "tunnel-dscp"]
-"""What the configuration of some models must have: the same share of lossless buffers at ingress and egress; statements by
-which a tunnel's header has the DSCP of the packet in it."""
+"""Requirements of some models on their configuration.
+
+- ``equal-lossless-shares``: the same share of lossless buffers at ingress and egress.
+- ``tunnel-dscp``: statements by which a tunnel's header has the DSCP of the packet inside.
+"""
 
 
 class SwitchModel(Model):
@@ -291,7 +294,7 @@ class NicGroup(Model):
 
     @property
     def adapters(self) -> int:
-        """How many NICs there are, whatever their ports."""
+        """The number of NICs, whatever their ports."""
         return len(self.names) // self.ports
 
     def gpu_of(self, rail: int, gpus: int) -> int:
@@ -310,7 +313,7 @@ class BiosSetting(Model):
 
 
 class GpuLinks(Model):
-    """What joins the GPUs of a server: ``gbps`` is what one GPU sends to the others, payload, 10^9 bit/s."""
+    """The links between the GPUs of a server; ``gbps`` is the payload that one GPU sends to the others, in 10^9 bit/s."""
 
     name: str
     gbps: float
@@ -340,12 +343,12 @@ class ServerModel(Model):
     source: str
 
     def card(self, kind: str, rail: int) -> tuple[str, int]:
-        """What tells the card apart that a NIC, or port, of a set is on: the set of the card's first port, and its place there from 0."""
+        """Return the card of a NIC, or port, of a set: the set of the card's first port, and the card's place there from 0."""
         group = self.nics[kind]
         return group.further_ports_of or kind, (rail - 1) % group.adapters
 
     def own_ports(self, kind: str) -> range | None:
-        """Which ports of its cards a set has, from 1; None where no other set has ports of them."""
+        """Return the ports of its cards that a set has, from 1; None if no other set has ports of these cards."""
         group = self.nics[kind]
         before = self.nics[group.further_ports_of].ports if group.further_ports_of else 0
         if not before and all(one.further_ports_of != kind for one in self.nics.values()):
@@ -390,7 +393,7 @@ class Hardware(Model):
 
     @property
     def empty(self) -> bool:
-        """Whether there is no model at all."""
+        """True if there is no model at all."""
         return not (self.switches or self.nics or self.servers or self.optics)
 
     def with_more(self, other: Hardware) -> Hardware:

@@ -33,7 +33,7 @@ Contradiction = tuple[tuple[str | int, ...], str, str]
 
 
 def contradictions(own: Hardware, known: Catalog) -> Iterator[Contradiction]:
-    """What cannot be in models of a user's own; ``known`` is the catalog with them in it."""
+    """Yield the contradictions in models of a user's own; ``known`` is the catalog that includes these models."""
     for name, switch in own.switches.items():
         yield from _of_switch(("switches", name), switch, known)
         yield from _first_releases(("switches", name), switch)
@@ -160,7 +160,7 @@ class OwnHardware:
 
 @dataclass(frozen=True)
 class Layer:
-    """Files whose models know each other; ``at`` is where the sections stand in the files."""
+    """Files whose models know each other; ``at`` is the place of the sections in the files."""
 
     documents: tuple[Document, ...]
     at: tuple[Key, ...] = ()

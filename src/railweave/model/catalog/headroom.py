@@ -1,9 +1,15 @@
 """PFC headroom of one port, from the physics of its link and the cells of its switch.
 
-The arithmetic is that of SONiC's buffer manager (sonic-net/sonic-swss, ``cfgmgr/buffer_headroom_mellanox.lua``): what is on the cable both
-ways, what the peer sends until it stops (IEEE 802.3, 31B.3.7), what is in the switch's own pipeline, a packet that has just begun at each end,
-and the cells that all this takes. With 64-byte packets it gives, cell by cell, how Broadcom's tables for SONiC grow with the cable:
-84 bytes of wire a cell of 254.
+The arithmetic is that of SONiC's buffer manager (sonic-net/sonic-swss, ``cfgmgr/buffer_headroom_mellanox.lua``):
+
+- what is on the cable, both ways;
+- what the peer sends until it stops (IEEE 802.3, 31B.3.7);
+- what is in the switch's own pipeline;
+- a packet that has just begun at each end;
+- the cells that all this takes.
+
+With 64-byte packets it gives, cell by cell, how Broadcom's tables for SONiC grow with the cable: 84 bytes of wire for each cell
+of 254.
 """
 
 from __future__ import annotations

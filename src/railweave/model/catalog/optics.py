@@ -20,7 +20,7 @@ def parse_breakout(text: str) -> tuple[int, int] | None:
 
 
 def breakout_of(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
-    """How the range's ports are split to give the speed: as asked for, else the fewest channels; None: they cannot."""
+    """Return the split of the range's ports that gives the speed: as asked for, else the fewest channels; None if they cannot."""
     group = model.group_of(ports.first or model.ports[0].first)
     modes = group.modes() if group else []
     if ports.breakout is not None:
@@ -30,7 +30,7 @@ def breakout_of(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breako
 
 
 def link_breakout(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
-    """How the range's ports are split for links of a speed, or of the next lower one that they can do; None: of none.
+    """Return the split of the range's ports for links of a speed, or of the next lower speed that the ports can do; None if there is none.
 
     A breakout that is asked for is not lowered: it gives the speed or is a mistake.
     """
@@ -47,7 +47,7 @@ Module = tuple[str, str | int]
 
 
 class Need(NamedTuple):
-    """What an end asks of its optic; ``asked`` is one that the file names."""
+    """The requirements of an end on its optic; ``asked`` is an optic that the file names."""
 
     cage: str
     channels: int
@@ -59,7 +59,7 @@ class Need(NamedTuple):
 def fitting(
     catalog: Catalog, cage: str, channels: int, speed_gbps: int, length_m: float, *, copper: bool
 ) -> list[tuple[float, str]]:
-    """What goes into a port and reaches far enough: reach in metres, and name in the catalog."""
+    """Return the optics that go into a port and reach far enough: reach in metres, and name in the catalog."""
     return [
         (optic.reach_m, name)
         for name, optic in catalog.optics.items()
@@ -72,7 +72,7 @@ def _fits(optic: Optic, cage: str, channels: int, speed_gbps: int) -> bool:
 
 
 def joins(one: Optic | None, other: Optic | None) -> bool:
-    """Whether a link can have these at its ends; of what the catalog does not have nothing is known."""
+    """Return whether a link can have these optics at its ends; True if the catalog does not have one of them."""
     if one is None or other is None:
         return True
     return _kind(one) == _kind(other) if one.pmd and other.pmd else one.media == other.media

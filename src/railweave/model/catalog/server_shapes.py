@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 DOMAIN = 72
-"""GPUs of a rack of one domain, unless the name says another number (``NVL36``)."""
+"""GPUs of a rack of one domain, unless the name has another number, for example NVL36."""
 
 _RACKS = re.compile(r"(?<![a-z0-9])(gb200|gb300|vr200|rubin)(?![0-9])", re.IGNORECASE)
 _NUMBER = re.compile(r"nvl[ -]?(\d+)", re.IGNORECASE)

@@ -25,16 +25,17 @@ def alpha(index: int) -> float:
 
 
 def port_share_bytes(model: SwitchModel, percent: int, speed_gbps: int) -> int:
-    """What fill levels are percent of: a port's part of an egress pool, ``percent`` of the buffer, if all ports queue alike.
+    """Return the bytes that fill levels are percent of: a port's part of an egress pool.
 
-    ``speed_gbps`` is that of the switch's fastest cables. Which reading it is was decided by a published measurement
+    The pool is ``percent`` of the buffer. All ports have the same part if they queue alike.
+    ``speed_gbps`` is the speed of the switch's fastest cables. A published measurement decided which reading applies
     (docs/validation.md).
     """
     return round(model.buffer.shared_mb * 1e6 * percent / 100 / ports_at(model, speed_gbps))
 
 
 def ports_at(model: SwitchModel, speed_gbps: int) -> int:
-    """How many ports of a speed a switch has."""
+    """Return the number of ports of a speed that a switch has."""
     return max(1, sum(group.count * max(1, group.speed_gbps // max(1, speed_gbps)) for group in model.ports))
 
 

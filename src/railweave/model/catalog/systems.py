@@ -54,7 +54,7 @@ class Range(Model):
 
 
 class Unprinted(Model):
-    """What a system does where its configuration does not say: the value of a field of ``DeviceConfig``."""
+    """The behavior of a system if its configuration does not say: the value of a field of ``DeviceConfig``."""
 
     value: str | int | float | bool | None
     source: str
@@ -79,7 +79,7 @@ class Faults(Model):
 
 
 class Reads(Model):
-    """What is read of a system's configuration text, and what cannot be.
+    """The parts of a system's configuration text that are read, and those that cannot be.
 
     Fields are those of ``DeviceConfig`` (docs/device-config.md), with dots between levels and without the names of entries:
     ``bgp.groups.sessions.peer``.
@@ -107,9 +107,9 @@ class Reads(Model):
 
 
 class NotRendered(Model):
-    """Why a field of the fabric file has no statement on a system.
+    """The reason why a field of the fabric file has no statement on a system.
 
-    ``only`` are the values of which that is so; ``but`` those that come to what the system does by itself.
+    ``only`` are the values that have no statement. ``but`` are the values that match what the system does by itself.
     """
 
     why: str
@@ -117,12 +117,12 @@ class NotRendered(Model):
     but: tuple[str | int | bool, ...] = ()
 
     def concerns(self, value: object) -> bool:
-        """Whether a value of the field is lost."""
+        """Return whether a value of the field is lost."""
         return (not self.only or value in self.only) and value not in self.but
 
 
 class Login(Model):
-    """What a configuration without logins leaves a system with: it is locked, or has an account that everybody knows."""
+    """The state in which a configuration without logins leaves a system: locked, or with an account that everyone knows."""
 
     without_root: str = Field(default="", description="empty where root does not log in, or is not configured")
     without_user: str
@@ -138,7 +138,7 @@ class Lint(Model):
 
 
 class Image(Model):
-    """What stands for a system in a containerlab topology: kind, ports in order, image, and the file it is configured by."""
+    """The stand-in for a system in a containerlab topology: kind, ports in order, image, and the file that configures it."""
 
     kind: str
     port: str = Field(description="pattern for the ports, which are never split")
@@ -148,7 +148,7 @@ class Image(Model):
 
 
 class VrfNames(Model):
-    """What a VRF, which has its tenant's name, may be called."""
+    """The names that a VRF, which has its tenant's name, may have."""
 
     most: int = Field(default=31, description="characters of the longest name")
     reserved: dict[str, str] = Field(
@@ -277,7 +277,7 @@ class System(Model):
     source: str
 
     def has(self, capability: str, release: str | None = None) -> bool:
-        """Whether a release (None: the one that is meant by default) has a feature."""
+        """Return whether a release has a feature; None: the default release."""
         entry = self.capabilities.get(capability)
         if entry is None:
             return False
@@ -285,11 +285,11 @@ class System(Model):
 
     @property
     def parts_egress(self) -> bool:
-        """Whether its configuration says how the egress side of the packet buffer is divided."""
+        """True if the system's configuration says how the egress side of the packet buffer is divided."""
         return "qos.buffers.egress_lossless" not in self.reads.unsaid
 
     def vlan_called(self, name: str, vlan: int | None) -> str:
-        """What it calls a VLAN that the design has a name for; empty where there is no VLAN."""
+        """Return the system's name for a VLAN that the design has a name for; empty if there is no VLAN."""
         return self.vlan_name.format(name=name, vlan=vlan) if name and vlan else name
 
     def name_of(self, port: int, channel: int | None, lane: int = 1, lanes: int = 8, cards: int | None = None) -> str:

@@ -20,7 +20,7 @@ SECTIONS = ("switches", "nics", "servers", "optics")
 """Kinds of hardware, in the order in which they are listed."""
 
 ASSUMED = "assumed"
-"""What a source begins with where no document has the value."""
+"""The beginning of a source if no document has the value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def switches_named(catalog: Catalog, word: str) -> list[str]:
 
 
 def unknown_switch(catalog: Catalog, word: str) -> tuple[str, str]:
-    """What is wrong with a word that means no switch model, and what would be right."""
+    """Return the error for a word that means no switch model, and the fix."""
     return (
         f"switch model {word!r} is not in the catalog",
         _instead(word, catalog.switches),
@@ -131,7 +131,7 @@ def unknown_switch(catalog: Catalog, word: str) -> tuple[str, str]:
 
 
 def unknown_server(catalog: Catalog, word: str) -> tuple[str, str]:
-    """What is wrong with a word that means no server model, and what would be right."""
+    """Return the error for a word that means no server model, and the fix."""
     return (
         f"server model {word!r} is not in the catalog",
         _instead(word, catalog.servers),
@@ -139,6 +139,6 @@ def unknown_server(catalog: Catalog, word: str) -> tuple[str, str]:
 
 
 def _instead(word: str, known: Collection[str]) -> str:
-    """What to write in place of a word that means no model: a misspelt one's name first."""
+    """Return what to write in place of a word that means no model: first a model with a close name, then the known models."""
     close = difflib.get_close_matches(word.lower(), known, 1, cutoff=0.8)
     return f"{f'did you mean {close[0]!r}? ' if close else ''}known models: {', '.join(sorted(known))}; {HOW_TO_ADD}"
