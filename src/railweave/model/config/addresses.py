@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Family = Literal["ipv4", "ipv6"]
 
 WORDS: dict[Family, str] = {"ipv4": "IPv4", "ipv6": "IPv6"}
-"""What people call them."""
+"""The names of the address families, as people write them."""
 
 BITS: dict[Family, int] = {"ipv4": 32, "ipv6": 128}
 """Bits of an address."""
@@ -100,7 +100,7 @@ class Prefix(_WithLength):
         return str(ipaddress.ip_network(cls._checked(text)))
 
     def holds(self, address: Address) -> bool:
-        """Whether an address is in it."""
+        """Return whether an address is in the prefix."""
         return address.family == self.family and InterfaceAddress(f"{address}/{self.length}").prefix == self
 
 

@@ -49,9 +49,9 @@ def _index(nodes: tuple[Node, ...], name: Name) -> int:
 
 
 def alone(node: Node, above: Sequence[Name], nodes: Sequence[Node]) -> Node:
-    """A statement with those it stands in, and nothing else of them. ``above`` names them from the top of ``nodes`` down.
+    """Return a statement with the statements above it, and nothing else of them.
 
-    Raises ``StopIteration`` where one of them is not there.
+    ``above`` names the statements from the top of ``nodes`` down. Raises ``StopIteration`` if one of them does not exist.
     """
     if not above:
         return node

@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Change:
-    """What turns one tree into another, in order: what is removed, then what is set, then what moves.
+    """The steps that turn one tree into another, in order: what is removed, then what is set, then what moves.
 
-    ``back`` are the steps of the way back. ``not_compared`` names statements in which a secret's reference stands against a
-    value: they are neither equal nor different, and no step touches them.
+    ``back`` are the steps that undo the change. ``not_compared`` names statements that have a secret's reference in one tree and a
+    value in the other: they are neither equal nor different, and no step touches them.
     """
 
     tree: ConfigTree
-    """What stands afterwards: its commands these are."""
+    """The tree after the change; the commands are of this tree."""
     steps: tuple[Step, ...] = ()
     back: tuple[Step, ...] = ()
     not_compared: tuple[str, ...] = ()
     before: ConfigTree | None = None
-    """What stands before, and after the way back."""
+    """The tree before the change, and after the steps back."""
 
     def __bool__(self) -> bool:
         return bool(self.steps)
@@ -48,7 +48,7 @@ class Change:
 
     @property
     def disrupts(self) -> list[tuple[Step, Disruption]]:
-        """What each step disrupts, with the reason; what is refused disrupts everything, for it takes a restart."""
+        """The disruptions of each step, with the reason; a refused step disrupts everything, because it takes a restart."""
         before = self.before.nodes if self.before else ()
         found = [(step, row) for step in self.steps for row in disrupted(step, self.tree.disruptions, before)]
         rows = [
@@ -59,7 +59,7 @@ class Change:
 
 
 def compare(old: ConfigTree, new: ConfigTree) -> Change:
-    """What turns ``old`` into ``new``; both are trees of the same file."""
+    """Return the change from ``old`` to ``new``; both are trees of the same file."""
     forward, back = _Walk(new.keeps_empty), _Walk(new.keeps_empty)
     forward.siblings(old.nodes, new.nodes)
     if forward.steps:
@@ -112,7 +112,7 @@ class _Walk:
     def _one(
         self, old: Node, new: Node, above: tuple[Name, ...], places: tuple[tuple[int, ...], tuple[int, ...]]
     ) -> bool:
-        """Compare a statement with what it becomes. Whether it is removed and given anew."""
+        """Compare a statement with its new form; return whether the statement is removed and given again."""
         if old == new:
             return False
         here, inner = (*above, new.name), _Walk(self.keeps_empty)
@@ -161,7 +161,7 @@ def _unknown(one: Name, other: Name) -> bool:
 
 
 def _moves(old: Sequence[Node], new: Sequence[Node], anew: set[Name]) -> list[tuple[Name, Name]]:
-    """What must move, and before which sibling, after ``anew`` was given again and what is new was added, at the end."""
+    """Return what must move, and before which sibling, after ``anew`` was given again and new siblings were added at the end."""
     wanted = [one.name for one in new if one.ordered]
     if not wanted:
         return []

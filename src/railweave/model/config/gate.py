@@ -89,7 +89,7 @@ def redacted(text: str) -> str:
 
 
 def hidden(statement: str) -> str:
-    """Statements for people to read, each on its line with what it stands in, without the values of secrets."""
+    """Return statements for people to read, each on its line with the words above it, without the values of secrets."""
 
     def replace(_place: Sequence[str], value: str) -> str:
         return value if _STANDS_FOR.fullmatch(value) else HIDDEN
@@ -138,7 +138,7 @@ class Gate:
 
 
 def named(text: str) -> str:
-    """A text of the gate as it stands in a fabric file: each hidden secret is a reference, ``<secret:NAME>``."""
+    """Return a text of the gate as a fabric file has it: each hidden secret is a reference, ``<secret:NAME>``."""
     return _HIDDEN_NAME.sub(r"<secret:\1>", text)
 
 
@@ -219,7 +219,7 @@ def _inside(word: str, *, bearer: bool) -> list[tuple[int, int]]:
 
 
 def _place(shown: Sequence[str], base: int, first: int) -> list[str]:
-    """The words that name a secret: up to five before it, of those it stands in where there are few. No secret is among them."""
+    """Return the words that name a secret, none of which is a secret: up to five before it, from the lines above if there are few."""
     before = [one for one in shown[base:first] if one]
     if len(before) < 3:
         before = [one for one in shown[:first] if one]
@@ -227,7 +227,7 @@ def _place(shown: Sequence[str], base: int, first: int) -> list[str]:
 
 
 def _cleaned(words: Iterable[str]) -> list[str]:
-    """Words of which none is a secret, for what stands in them; of one that is, nothing is left."""
+    """Return words without secrets, to put above the words below them; a secret is replaced by an empty word."""
     words = list(words)
     taken = {number for first, past in secret_words(words) for number in range(first, past)}
     return ["" if number in taken or _inside(word, bearer=False) else word for number, word in enumerate(words)]
@@ -313,7 +313,7 @@ def _braces(text: str, replace: Replace) -> Iterator[Edit]:
 
 
 def _xml(text: str, replace: Replace) -> Iterator[Edit]:
-    """Edits of elements whose text is a secret, by their names and those they stand in."""
+    """Yield edits of elements whose text is a secret, by their names and those of the elements around them."""
     above: list[str] = []
     for found in _TAG.finditer(text):
         if found[2] is not None:

@@ -16,7 +16,10 @@ Lengths = tuple[int, int]
 
 
 def lengths(prefix: Prefix, words: Sequence[str]) -> Lengths | None:
-    """What an entry takes with the words that follow its prefix, alone without any; None where they are other words."""
+    """Return the lengths that an entry takes with the words after its prefix; None for unknown words.
+
+    Without words, the entry takes only the length of its prefix.
+    """
     given = dict(zip(words[::2], words[1::2], strict=False))
     numbers = {word: int(text) for word, text in given.items() if text.isascii() and text.isdigit() and len(text) < 4}
     if len(words) != 2 * len(numbers) or not numbers.keys() <= {"ge", "le", "eq"}:
@@ -28,9 +31,10 @@ def lengths(prefix: Prefix, words: Sequence[str]) -> Lengths | None:
 
 
 def of_list(entries: Iterable[tuple[Prefix, Lengths, bool]]) -> tuple[bool, Lengths | None] | None:
-    """Whether a list takes longer prefixes than its own, and which; None where its entries differ in that.
+    """Return whether a list takes longer prefixes than its own, and the lengths; None if its entries differ in that.
 
-    The last of each entry says whether words follow its prefix. A single address without any goes with whatever others take.
+    The last value of each entry says whether words follow its prefix. A single address without such words agrees with whatever the
+    other entries take.
     """
     known = list(entries)
     told = {_shape(own, each, said=said) for own, each, said in known if said or own.length < BITS[own.family]}

@@ -1,8 +1,8 @@
 """Quantities as text, parsed once and the same everywhere: ``400G``, ``30m``, ``128us``, ``8M``.
 
-A quantity is a number, a unit, and blanks around either. Which units there are and what they multiply by is a value,
-``Quantity``, beside those of the project; whoever reads an option, a file or a cell adds what its numbers may be. Where a
-bare number is taken, ``factors`` has the empty unit.
+A quantity is a number, a unit, and blanks around either. A ``Quantity`` is a value that says which units exist and what they
+multiply by; this module has those of the project. The reader of an option, a file or a cell adds the limits of its numbers. If a
+bare number is accepted, ``factors`` has the empty unit.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Quantity(Generic[N]):
     example: str
     kind: type[N]
     counts: str = ""
-    """What its numbers count, where ``unit`` is a word such as ``a size``."""
+    """The thing that the numbers count, if ``unit`` is a word such as ``a size``."""
     also: Mapping[str, float] = field(default_factory=dict[str, float])
     """Further spellings of units, which messages leave out."""
     any_case: bool = False
-    """Whether ``8g`` is ``8G``."""
+    """True if ``8g`` means ``8G``."""
     signed: bool = False
-    """Whether it may be below zero."""
+    """True if the number may be below zero."""
 
     def parse(self, value: str | float) -> N:
         """The number that a text stands for; a bare number is taken as its digits are.

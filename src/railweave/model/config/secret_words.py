@@ -1,9 +1,14 @@
 """Secrets in configuration: the reference that replaces a value, and the words of command languages that announce one.
 
-Sources: Junos CLI reference (``authentication-key``, ``secret``, ``pre-shared-key``, ``snmp community``, ``trap-group``, whose name is the
-community of traps); Arista EOS user manual (``username``, ``snmp-server``, ``tacacs-server``, ``ntp authentication-key``, MACsec, shared-secret
-profiles); FRRouting documentation (BGP, OSPF, IS-IS, key chains, NHRP, VRRP, vty); Enterprise SONiC user guide. A vocabulary and not a grammar:
-a statement that no reader knows announces its secret by the same words.
+Sources:
+
+- Junos CLI reference (``authentication-key``, ``secret``, ``pre-shared-key``, ``snmp community``, ``trap-group``, whose name is
+  the community of traps).
+- Arista EOS user manual (``username``, ``snmp-server``, ``tacacs-server``, ``ntp authentication-key``, MACsec, shared-secret profiles).
+- FRRouting documentation (BGP, OSPF, IS-IS, key chains, NHRP, VRRP, vty).
+- Enterprise SONiC user guide.
+
+This module is a vocabulary and not a grammar: a statement that no reader knows announces its secret by the same words.
 """
 
 from __future__ import annotations
@@ -18,22 +23,22 @@ if TYPE_CHECKING:
 
 
 REFERENCE = re.compile(r"<secret:([^>]*)>")
-"""How a secret stands in configuration; its group is the name."""
+"""The form of a secret in configuration; its group is the name."""
 HIDDEN = "<hidden>"
 """The text that replaces a secret that was taken out (``gate``)."""
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 """A text in quotation marks, in which a backslash stands before one that belongs to it."""
 _INSIDE = r'(?:[^"\\]|\\.)*'
-"""What stands in quotation marks that are there already, as in JSON."""
+"""The content of quotation marks that exist already, as in JSON."""
 _WORD = r'[^\s"]+'
-"""A word of a line: blanks end it, and no quotation mark stands in it."""
+"""A word of a line: it ends at a blank, and has no quotation mark in it."""
 _WORD_OF_BRACES = r'(?:(?!/\*)[^\s"{}\[\];#|?])+'
 """A word where braces, semicolons and comments end one without a blank before them."""
 
 
 @dataclass(frozen=True)
 class Secret:
-    """A secret by its name; printed as the reference that stands in configuration."""
+    """A secret by its name; printed as the reference that replaces the secret in configuration."""
 
     name: str
 
@@ -47,14 +52,14 @@ def secrets(text: str) -> tuple[Secret, ...]:
 
 
 def alike(one: str, other: str) -> bool | None:
-    """Whether two texts are the same. None: they are, but for values in the place of secrets, which nobody can compare."""
+    """Return whether two texts are the same; None if they differ only by values in the place of secrets, which cannot be compared."""
     if one == other:
         return True
     return None if filled(one, other) or filled(other, one) else False
 
 
 def filled(line: str, found: str) -> bool:
-    """Whether a text is a line with nothing else than values in the place of its references; one may stand there itself."""
+    """Return whether a text is a line with only values in place of its references; a reference may also stay in its place."""
     match = secret_pattern(line).fullmatch(found) if "<secret:" in line else None
     if match is None:
         return False
@@ -64,10 +69,10 @@ def filled(line: str, found: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def secret_pattern(line: str) -> re.Pattern[str]:
-    """What a line with references is once they have values; each group is what stands in the place of one.
+    """Return the pattern of a line whose references have values; each group is the value of one reference.
 
-    That is one word, or one text in quotation marks, as the line takes it; never more, so that nothing hides there: in a
-    line of braces (``key <secret:x>;``), or a ``set`` line, a word ends at a brace or a semicolon too.
+    A value is one word, or one text in quotation marks, as the line takes it. It is never more, so that nothing hides in it. In a line
+    of braces (``key <secret:x>;``), or a ``set`` line, a word ends at a brace or a semicolon too.
     """
     braces = line.rstrip().endswith((";", "{", "}")) or line.startswith("set ")
     value = f"({_QUOTED}|{_WORD_OF_BRACES if braces else _WORD})"
@@ -158,9 +163,10 @@ INSIDE = re.compile(
 
 
 def secret_words(words: Sequence[str], start: int = 0, *, lines: bool = False) -> Iterator[tuple[int, int]]:
-    """The places (first, past the last) of secrets among the words of a statement from ``start`` on; those before are what it stands in.
+    """Yield the places (first, past the last) of secrets among the words of a statement from ``start`` on.
 
-    ``lines``: of a command language in which a secret may have blanks and reaches to the end of its line.
+    The words before ``start`` are those of the statements above. ``lines``: the words are of a command language in which a secret may
+    have blanks and reaches to the end of its line.
     """
     low = [one.strip('"').lower().removeprefix("--") for one in words]
     opens = low[-1:] == ["{"]

@@ -1,10 +1,14 @@
 """Lines and sections as a tree that can be compared, and the commands of a change with their ``no`` forms.
 
-What a system says of its lines (which hold one value, what ``no`` leaves away, what cannot be removed) are ``LineRules``,
-which its own folder gives. Patterns are words: ``*`` stands for one word that belongs to the name, ``=`` for one word of the
-value, ``...`` for the rest of the value, or for as many words of it as stand before the words that follow. ``mtu ...``
-holds one value; ``neighbor * route-map = in`` one for each neighbor and direction; ``map dscp ... to class *`` one for each
-class.
+``LineRules`` describe a system's lines: which hold one value, which ``no`` removes without their value, which cannot be removed.
+The system's own folder gives the rules. Patterns are words:
+
+- ``*`` is one word that belongs to the name.
+- ``=`` is one word of the value.
+- ``...`` is the rest of the value, or as many words of the value as come before the words that follow.
+
+For example, ``mtu ...`` holds one value, ``neighbor * route-map = in`` one for each neighbor and direction, and
+``map dscp ... to class *`` one for each class.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LineRules:
-    """What a system says of its lines. A line without a rule is a statement as a whole: ``no LINE``, then the new one."""
+    """The rules of a system's lines; a line without a rule is a statement as a whole: ``no LINE``, then the new line."""
 
     replaced: tuple[str, ...]
     """Lines of which a new one takes the place of the old, without ``no``."""
@@ -40,7 +44,7 @@ class LineRules:
     ended_by: tuple[tuple[str, str], ...] = ()
     """Patterns of lines in sections, and of all that ends with one that is removed: nothing else need be typed to remove those."""
     anew_with: tuple[str, ...] = ()
-    """First words of lines that empty their section when they change: it is removed, and given anew with them."""
+    """First words of lines that empty their section when they change: the section is removed, and given again with these lines."""
     removed_as: tuple[tuple[str, str], ...] = ()
     """Patterns of lines of which ``no`` leaves another in force, and of the words whose ``no`` leaves nothing."""
     removed_by: tuple[tuple[str, str], ...] = ()
@@ -50,12 +54,12 @@ class LineRules:
     without: tuple[str, ...] = ()
     """Lines that say what holds without them too: nothing is typed to remove them."""
     texts: tuple[tuple[str, str], ...] = ()
-    """What opens a text of several lines, and the line that ends it: together they are one statement."""
+    """The beginning of a text of several lines, and the line that ends it: together they are one statement."""
     undo_no: str = ""
-    """What removes ``no LINE``: this word before the line, or the line alone."""
+    """The word before a line that removes ``no LINE``; if empty, the line alone removes it."""
     indent: str = " "
     closer: Callable[[str], str] = lambda _: "exit"
-    """What ends a section, by its first word."""
+    """The line that ends a section, by the section's first word."""
     disruptions: tuple[Disruption, ...] = ()
 
     def definition(self, name: Name) -> Name | None:
@@ -68,7 +72,7 @@ class LineRules:
         return None
 
     def defines(self, line: str) -> bool:
-        """Whether a line of a section is what other lines of it name."""
+        """Return whether a line of a section defines what other lines of the section name."""
         return any(_fitting(pattern, "", line) is not None for pattern in self.defined_inside)
 
     @cached_property
@@ -96,11 +100,11 @@ class SectionTree:
         return self.rules.disruptions
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """What is typed, with what ends each section.
+        """Return the lines to type, with the line that ends each section.
 
-        First removals, from the end of the file upwards, so that what is named goes after what names it; then what is new,
-        in the order of the file. Definitions, and what narrows an entry, go last of all: until then something may name them,
-        and an entry may let through what it should not.
+        Removals come first, from the end of the file upwards, so that a definition is removed after the lines that name it. New lines
+        follow, in the order of the file. Definitions, and lines that narrow an entry, are removed last: until then other lines may name
+        the definitions, and the entry may let through what it should not.
         """
         rules = self.rules
         removed = sorted((one for one in steps if one.kind == "remove"), key=lambda one: one.place, reverse=True)
@@ -135,7 +139,7 @@ class SectionTree:
         return ()
 
     def _ending(self, removed: Sequence[Step]) -> list[Step]:
-        """What is removed, without the lines that end with another that is removed."""
+        """Return the removals, without the lines that end with another line that is removed."""
         ends = {
             (step.above[0], f"{' '.join(words)} "): step
             for step in removed
@@ -155,7 +159,7 @@ class SectionTree:
         ]
 
     def _taken(self, removed: Sequence[Step], put: Sequence[Step]) -> list[Step]:
-        """What the system takes away with what is removed though it stands here, and is not put anyway."""
+        """Return the lines of this tree that the system takes away with a removed line, and that are not put anyway."""
         gone = {
             (step.above[0], " ".join(words))
             for step in removed
@@ -232,13 +236,13 @@ def _with_texts(sections: Iterable[Section], rules: LineRules) -> Iterator[Secti
 
 
 def _header(one: Section, rules: LineRules) -> Name:
-    """The name of a section: its header, and the lines in it with which it is made anew."""
+    """Return the name of a section: its header, and the lines in it with which the section is rebuilt."""
     inner = [child.line for child in one.body or () if child.body is None and child.line.startswith(rules.anew_with)]
     return (one.line, *inner) if rules.anew_with else (one.line,)
 
 
 def _name(line: str, rules: LineRules) -> Name:
-    """What tells a line from its siblings. ``no LINE`` is another value of the same line."""
+    """Return what tells a line from its siblings; ``no LINE`` is another value of the same line."""
     opens, _, text = line.partition("\n")
     if text:
         return (opens, "")

@@ -72,13 +72,13 @@ def _select(
 
 
 def has(sections: Iterable[Section], *forms: str) -> bool:
-    """Whether there is a line of these forms."""
+    """Return whether there is a line of these forms."""
     return any(True for _ in select(sections, *forms))
 
 
 @lru_cache(maxsize=1 << 10)
 def _compiled(form: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
-    """What a line of the form may begin with, and the form as a pattern of a whole line."""
+    """Return the possible beginnings of a line of the form, and the form as a pattern of a whole line."""
     words = form.split()
     pattern = ""
     for place, word in enumerate(words):
@@ -91,7 +91,7 @@ def _compiled(form: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
 
 
 def _choices(word: str) -> tuple[str, ...]:
-    """What a word may begin with: one of several words, or what stands before the part that is any."""
+    """Return the possible beginnings of a word: one of several words, or the text before the part that is any."""
     return tuple(word.split("|")) if "|" in word else (re.split(r"[*<]", word)[0],)
 
 
@@ -111,7 +111,7 @@ def _part(part: str) -> str:
 
 
 CLOSERS = {"exit", "exit-address-family", "exit-vni"}
-"""What ends a section, in FRR and in what is like it."""
+"""Lines that end a section in FRR and in systems like it."""
 
 
 @dataclass
@@ -207,7 +207,7 @@ def flat(sections: Iterable[Section], above: str = "") -> list[str]:
 
 
 class Taking:
-    """The sections of a text. Whoever takes a line understands it, and the headers that it stands below."""
+    """The sections of a text; the caller that takes a line understands the line, and the headers above it."""
 
     def __init__(self, sections: Sequence[Section]) -> None:
         self.sections = sections

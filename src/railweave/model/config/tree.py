@@ -18,7 +18,7 @@ Name = tuple[str, ...]
 """The words that tell a statement from its siblings."""
 
 Command = str | dict[str, object]
-"""What a system is given: a line for its command line, or an operation of a JSON patch."""
+"""A command for a system: a line for its command line, or an operation of a JSON patch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,15 @@ class Step:
 
 @dataclass(frozen=True)
 class Disruption:
-    """What it disrupts when a statement is changed; one row of a system's table.
+    """The disruption that changing a statement causes; one row of a system's table.
 
-    ``statement`` is a regular expression for the start of ``Step.path``, or of the path of anything below. ``when`` says for
-    which steps: a session that is added resets none. A group ``of`` in the expression is what is disrupted: where no statement has it before the
-    change, nothing is. A group ``port`` is a port of which nothing else on the device is disrupted. ``source`` says who has it.
-    ``itself``: not where it comes or goes with what is around it. ``value``: only where it gets this one, by itself.
+    - ``statement``: a regular expression for the start of ``Step.path``, or of the path of anything below. A group ``of`` in the
+      expression is what is disrupted; if no statement has it before the change, nothing is. A group ``port`` is a port: nothing
+      else on the device is disrupted.
+    - ``when``: the kinds of steps that disrupt. For example, an added session resets none.
+    - ``source``: who reports the disruption.
+    - ``itself``: not if the statement comes or goes with what is around it.
+    - ``value``: only if the statement gets this value, by itself.
     """
 
     statement: str
@@ -102,20 +105,20 @@ class ConfigTree(Protocol):
 
     @property
     def keeps_empty(self) -> bool:
-        """Whether a statement still stands when the last one below it is gone."""
+        """True if a statement remains when the last statement below it is gone."""
         ...
 
     @property
     def disruptions(self) -> tuple[Disruption, ...]:
-        """What changes of this file disrupt."""
+        """The disruptions that changes of this file cause."""
         ...
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """What to type or send, in the order in which the system takes it."""
+        """Return the lines to type or operations to send, in the order in which the system takes them."""
         ...
 
     def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
-        """What of it the system would refuse."""
+        """Return the steps that the system would refuse."""
         ...
 
 
