@@ -40,7 +40,7 @@ class Remains:
 
     @property
     def lines(self) -> list[str]:
-        """What one would type to end it."""
+        """The commands for an operator to type: what to remove, and what to put back."""
         lines = [f"still there, to be removed: {some([('del', one) for one in self.more])}"] if self.more else []
         return lines + ([f"gone, to be put back: {some([('add', one) for one in self.less])}"] if self.less else [])
 
@@ -59,11 +59,11 @@ class Remains:
 
 
 def after(commands: Sequence[Command], before: Kernel, now: Kernel) -> Remains:
-    """What is otherwise than before, of all that the commands could have touched.
+    """Return the entries that differ from before, among all that the commands could have touched.
 
-    That is what they name, and all that is in a table or selects what a rule of theirs selects: the kernel may show an
-    entry in other words than it was given in. Of entries that no command names, new ones count where their protocol is
-    ours: others are not our doing.
+    The commands could have touched the entries that they name, every entry in one of their tables, and every entry that selects
+    what one of their rules selects. The kernel may show an entry in other words than it was given in. Of entries that no
+    command names, new ones count if their protocol is ours; others are not our doing.
     """
     touched = [entry for _, entry in commands]
     names = {one.identity for one in touched}
@@ -138,7 +138,10 @@ def places(state_file: Path, names_file: Path | None) -> Places:
 
 
 def work_out(plan: HostFile, places: Places, skip: Collection[str] = ()) -> Changes:
-    """What ``apply`` would change now. Raises HostError."""
+    """Return the changes that ``apply`` would make now.
+
+    Raises HostError.
+    """
     now = files.read(places.names)
     return changes.to_plan(plan, kernel.read(), journal.load(places.journal), now, skip, places.names)
 

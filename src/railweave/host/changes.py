@@ -1,4 +1,4 @@
-"""What must change, and what the journal must say of it: arithmetic on values, no commands."""
+"""Changes to make, and the journal entries about them: arithmetic on values, no commands."""
 
 from __future__ import annotations
 
@@ -40,11 +40,13 @@ def to_plan(
     skip: Collection[str] = (),
     names_file: Path = files.RT_TABLES_FILE,
 ) -> Changes:
-    """The way from what is there to the plan, leaving out the network devices in ``skip``.
+    """Return the changes from the present state to the plan, leaving out the network devices in ``skip``.
 
-    Entries that do what is planned stay, whoever made them. What we made and is planned no more goes, and what it had
-    displaced returns. Entries of others that conflict (a route's place, or a rule's selector, leading elsewhere) make way
-    and are remembered. ``names_now`` is the text of ``names_file``, None where there is none. Raises HostError where one could not be put back as it was.
+    - Entries that do what is planned stay, no matter who made them.
+    - Entries that we made and that are no longer planned go, and the entries that they had displaced return.
+    - Conflicting entries of others (a route's place, or a rule's selector, leading elsewhere) make way and are remembered.
+
+    ``names_now`` is the text of ``names_file``; None if there is no file. Raises HostError if an entry could not be put back as it was.
     """
     planned = [one for _, one in plan.entries]
     planned_at = _by_place(planned)

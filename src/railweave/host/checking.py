@@ -41,7 +41,7 @@ class RecordedMachine(FileMachine):
             self.said[tuple(line.split(" "))] = _said(folder, one)
 
     def has(self, tool: str) -> bool:
-        """Whether a tool was installed: something was asked of it."""
+        """Return whether a tool was installed: a command of the tool was recorded."""
         return any(words[0] == tool and not said.missing for words, said in self.said.items())
 
     def _run(self, words: tuple[str, ...]) -> Said:
@@ -289,7 +289,7 @@ def document(looked: Server, results: list[Result]) -> dict[str, Any]:
 
 
 def text(looked: Server, results: list[Result], *, everything: bool) -> str:
-    """For people: what is wrong first, with what is wanted and what mends it; equal findings of several NICs as one."""
+    """Return the results for people: faults first, each with the wanted value and the fix; equal findings of several NICs as one."""
     count = running.counted(results)
     summary = ", ".join(f"{count[one]} {one}" for one in VERDICTS if count.get(one))
     lines = [

@@ -1,8 +1,10 @@
 """Routes and rules as values, from ``ip -j`` and back to the words of ``ip``.
 
-Three questions are kept apart: does an entry *do* what is planned, whoever made it (``does``); does it *stand in the way*
-of it (``conflicts``, among entries of one ``place``); and is it *the same* entry (``identity``): only one that is the same
-as what we made is ever removed as ours.
+Three questions are kept apart:
+
+- Does an entry *do* what is planned, no matter who made it (``does``)?
+- Does an entry *conflict* with what is planned (``conflicts``, among entries of one ``place``)?
+- Is it *the same* entry (``identity``)? Only an entry that is the same as what we made is ever removed as ours.
 """
 
 from __future__ import annotations
@@ -101,7 +103,7 @@ class Route:
 
     @cached_property  # it is compared many times
     def place(self) -> tuple[int, int, str]:
-        """What only one route should hold: a destination in a table."""
+        """The destination in a table, which only one route should hold."""
         return (self.family, self.table, self.to)
 
     @property
@@ -115,11 +117,11 @@ class Route:
         return (*self.place, self.dev, self.via, self.metric, self.protocol, self.kind, self.rest, self.opaque)
 
     def does(self, planned: Route) -> bool:
-        """Whether this route forwards as the planned one, whoever made it and whatever its metric."""
+        """Return whether this route forwards as the planned route, no matter who made it and with what metric."""
         return (self.place, self.kind, self.dev, self.via) == (planned.place, planned.kind, planned.dev, planned.via)
 
     def conflicts(self, planned: Route) -> bool:
-        """Whether this route would compete with the planned one."""
+        """Return whether this route would compete with the planned route."""
         return self.place == planned.place and not self.does(planned)
 
     def words(self, verb: str) -> list[str]:
@@ -151,7 +153,7 @@ class Rule:
 
     @cached_property
     def place(self) -> tuple[int, str, str]:
-        """What it selects, in one spelling: the kernel keeps host bits, and gives no prefix for every address."""
+        """The rule's selector, in one spelling: the kernel keeps host bits, and gives no prefix for every address."""
         return (self.family, _selected(self.from_), _selected(self.to))
 
     @property
@@ -160,12 +162,12 @@ class Rule:
         return (*self.place, self.priority, self.table, self.plain, self.more)
 
     def does(self, planned: Rule) -> bool:
-        """Whether this rule does what the planned one does, whoever made it."""
+        """Return whether this rule does what the planned rule does, no matter who made it."""
         same = self.plain and (self.place, self.table) == (planned.place, planned.table)
         return same and planned.priority in {None, self.priority}
 
     def conflicts(self, planned: Rule) -> bool:
-        """Whether this rule would send elsewhere what the planned one is for, before it has a say."""
+        """Return whether this rule would send the planned rule's packets elsewhere, before the planned rule applies."""
         rival = self.plain and self.place == planned.place and self.table != planned.table
         return rival and (planned.priority is None or (self.priority or 0) <= planned.priority)
 

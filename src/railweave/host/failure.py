@@ -1,9 +1,9 @@
-"""What can go wrong, as a user reads it.
+"""Errors of ``railweave host``, as a user reads them.
 
-HostError                exit code 1: something on this server is not as it must be
-├── HostInputError       exit code 2: a file or an option is wrong
-│   └── HostUsageError   the words are no command line
-└── InterruptedRunError  exit code 130: SIGINT or SIGTERM, with everything put back, or what is left named
+HostError                exit code 1: something on this server is not as it must be.
+├── HostInputError       exit code 2: a file or an option is wrong.
+│   └── HostUsageError   the command line cannot be parsed.
+└── InterruptedRunError  exit code 130: SIGINT or SIGTERM, with everything put back, or what is left named.
 """
 
 from __future__ import annotations

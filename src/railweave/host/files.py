@@ -34,7 +34,7 @@ def rt_tables_text(host: str, network: str, tables: Mapping[int, str]) -> str:
 
 
 def rt_tables(text: str | None) -> set[tuple[int, str]]:
-    """Numbers and names as iproute2 reads them from a file, whoever wrote it; none where there is no file."""
+    """Return numbers and names as iproute2 reads them from a file, no matter who wrote it; empty if there is no file."""
     found = [_LINE.fullmatch(line) for line in (text or "").splitlines()]
     return {(int(one[1], 16 if one[1].startswith("0x") else 10), one[2]) for one in found if one}
 

@@ -31,7 +31,7 @@ class Gid:
 
     @property
     def link_local(self) -> bool:
-        """Whether it is good on its own link only."""
+        """True if the GID is valid on its own link only."""
         return self.address.is_link_local
 
 

@@ -97,7 +97,7 @@ class HostFile:
 
 
 class _WrongError(Exception):
-    """What is wrong at a key; the file is added where it is caught."""
+    """An error at a key; the file is added where the error is caught."""
 
 
 def load(file: Path) -> HostFile:

@@ -1,7 +1,7 @@
-"""What is ours on this server, and what we displaced: written before any change that it describes.
+"""The journal of what is ours on this server, and what we displaced, written before any change that it describes.
 
-The journal holds intents, not steps: "of these entries, remove those that are there; of those, put back what is not".
-So it is right at every moment between two changes, and after a SIGKILL at any of them, without knowing which was last.
+The journal holds intents, not steps: "of these entries, remove those that exist; of those, put back the missing ones". So the
+journal is right at every moment between two changes, and after a SIGKILL at any of them, without knowing which change was last.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def locked(file: Path) -> Generator[int, None, None]:
 
 
 def _boot() -> str:
-    """What tells this boot from others; empty where the system does not say."""
+    """Return what tells this boot from others; empty if the system does not say."""
     return _BOOT.read_text(encoding="ascii").strip() if _BOOT.exists() else ""
 
 

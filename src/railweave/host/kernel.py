@@ -1,4 +1,4 @@
-"""What the kernel has, and changes to it, through iproute2's ``ip``.
+"""Kernel state, and changes to it, through iproute2's ``ip``.
 
 ``-N`` asks for numbers: the names of tables are what we change, and those of protocols can be changed by anyone.
 """
@@ -43,7 +43,10 @@ def read() -> Kernel:
 
 
 def ip_json(*words: str) -> list[dict[str, Any]]:
-    """What ``ip -j WORDS`` says. Raises HostError."""
+    """Return the entries that ``ip -j WORDS`` prints.
+
+    Raises HostError.
+    """
     done = _ip("-j", *words)
     while "Dump was interrupted" in done.stderr:  # something else changed it meanwhile: "may be inconsistent"
         done = _ip("-j", *words)

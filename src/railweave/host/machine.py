@@ -27,7 +27,7 @@ class CannotTellError(Exception):
 
 @dataclass(frozen=True)
 class Said:
-    """What a command printed. ``missing``: it is not installed; ``code`` None: it did not end in time."""
+    """The output of a command; ``missing``: the command is not installed; ``code`` None: the command did not end in time."""
 
     out: str
     err: str = ""
@@ -81,7 +81,10 @@ class Machine:
         return self._once(self.reals, path, lambda: self._real(path))
 
     def run(self, *words: str) -> Said:
-        """What a command says, whether or not it failed. Raises CannotTellError where it is not there or did not end."""
+        """Return the output of a command, whether or not it failed.
+
+        Raises CannotTellError if the command is not installed or did not end.
+        """
         said = self._once(self.said, words, lambda: self._run(words))
         if said.missing:
             raise CannotTellError(f"{words[0]} is not installed")
@@ -90,7 +93,10 @@ class Machine:
         return said
 
     def output(self, *words: str) -> str:
-        """What a command prints. Raises CannotTellError where it is not there, fails, or does not end."""
+        """Return the text that a command prints.
+
+        Raises CannotTellError if the command is not installed, fails, or does not end.
+        """
         said = self.run(*words)
         if said.code:
             reason = (said.err.strip() or said.out.strip() or f"exit code {said.code}").splitlines()[-1]
@@ -115,11 +121,11 @@ class Machine:
         return objects(self.json(*words))
 
     def once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
-        """What ``make`` gives, made once for a key: what several checks take out of the same answer."""
+        """Return the result of ``make``, made once for a key: several checks use parts of the same answer."""
         return self._once(self._made, key, make)
 
     def has(self, tool: str) -> bool:
-        """Whether a tool is installed."""
+        """Return whether a tool is installed."""
         raise NotImplementedError
 
     def _once(self, kept: dict[Any, T], key: Any, look: Callable[[], T]) -> T:  # noqa: ANN401 - a path, or words
@@ -196,7 +202,7 @@ class ThisMachine(FileMachine):
         return self._sysfs / path[len("/sys/") :] if path.startswith("/sys/") else super()._at(path)
 
     def has(self, tool: str) -> bool:
-        """Whether a tool is installed."""
+        """Return whether a tool is installed."""
         return any(os.access(Path(one) / tool, os.X_OK) for one in self._path.split(":") if one)
 
     def _run(self, words: tuple[str, ...]) -> Said:

@@ -25,7 +25,7 @@ _MARKS = {
     "congestion_notifications_sent": "Congestion notification packets sent.",
     "congestion_notifications_handled": "Congestion notification packets that slowed a sender here.",
 }
-"""What the counters of ``counters-notification`` count, in their order."""
+"""The meanings of the counters of ``counters-notification``, in their order."""
 COUNTED = {
     "counters-lossless-drops": ("lossless_drops", "Packets of the lossless class that the NIC dropped."),
     "counters-resends": ("resends", "Times that packets were sent again, or arrived out of order."),
@@ -103,7 +103,10 @@ def _nic(server: Server, nic: WantedNic) -> dict[str, Any]:
 
 
 def _up(server: Server, nic: WantedNic) -> int | None:
-    """Whether it has a carrier; a planned NIC that is not there has none. None where ``ip`` cannot say."""
+    """Return 1 if the NIC has a carrier, else 0; a planned NIC that does not exist has none.
+
+    None if ``ip`` cannot say.
+    """
     try:
         links = server.machine.rows("ip", "-j", "addr", "show")
     except CannotTellError:
@@ -120,7 +123,7 @@ def _number(server: Server, path: str) -> int | None:
 
 
 def helps() -> dict[str, str]:
-    """What each counter of a NIC counts, by its name."""
+    """Return the meaning of each counter of a NIC, by the counter's name."""
     return {
         "receive_bytes": "Bytes received by RDMA.",
         "transmit_bytes": "Bytes sent by RDMA.",

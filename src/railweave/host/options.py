@@ -17,7 +17,10 @@ STATE_FILE = Path("/var/lib/railweave/host.state.json")
 
 
 def parse(argv: list[str] | None = None) -> Namespace:
-    """What is asked for. Words after ``--`` are the command to run, whatever they look like. Raises HostInputError."""
+    """Return the parsed options; words after ``--`` are the command to run, whatever they look like.
+
+    Raises HostInputError.
+    """
     words = sys.argv[1:] if argv is None else argv
     if words[:1] == ["rdma-ping"]:
         return Namespace(verb="rdma-ping", command=words[1:])
@@ -30,13 +33,13 @@ def parse(argv: list[str] | None = None) -> Namespace:
 
 
 def wants_json(argv: list[str] | None = None) -> bool:
-    """Whether ``--json`` is among the words, up to those of a command to run."""
+    """Return whether ``--json`` is among the words, up to those of a command to run."""
     words = sys.argv[1:] if argv is None else argv
     return words[:1] != ["rdma-ping"] and "--json" in words[: words.index("--") if "--" in words else len(words)]
 
 
 class _Parser(ArgumentParser):
-    """A parser that raises what is wrong, and leaves printing it to whoever ends with it."""
+    """A parser that raises errors, and leaves the printing to the caller that ends with the error."""
 
     def error(self, message: str) -> NoReturn:
         """Raise ``HostUsageError``."""

@@ -69,13 +69,13 @@ class Way:
 
     @property
     def key(self) -> tuple[str, str, int, str]:
-        """What tells ways apart."""
+        """The values that tell ways apart."""
         return self.direction, self.device, self.color, self.peer_leaf
 
 
 @dataclass(frozen=True)
 class Page:
-    """What one process says."""
+    """The report of one process."""
 
     host: str
     pid: int

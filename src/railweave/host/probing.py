@@ -66,7 +66,7 @@ SIZE = "size"
 LOST = "lost"
 REFUSED = "refused"
 NOT_TRIED = "not tried"
-"""What came of a probe: it came back; only small packets do; none does; the server sends nothing; it could not be tried."""
+"""Outcomes of a probe: it came back; only small packets do; none does; the server sends nothing; it could not be tried."""
 
 TRIES = 3
 WAIT_S = 0.7
@@ -106,7 +106,7 @@ _SAID = {
 
 @dataclass
 class Outcome:
-    """What came of a probe. ``by``: the address of whoever sent an error message; ``ms``: the round trip."""
+    """The outcome of a probe; ``by``: the address from which an error message came; ``ms``: the round trip."""
 
     outcome: str = LOST
     said: str = ""

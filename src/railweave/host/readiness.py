@@ -1,4 +1,4 @@
-"""Whether the NICs are as the plan needs them: there, up, with their addresses; and waiting until they are."""
+"""Check that the NICs are as the plan needs them (present, up, with their addresses), and wait until they are."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def _number(machine: Machine, path: str, least: int = 0) -> int | None:
 
 
 def _lldp(machine: Machine) -> tuple[Any, str]:
-    """What lldpd hears, in its own form, or why nobody can say."""
+    """Return what lldpd receives, in its own form, or the reason why it is not known."""
     if not machine.has(_LLDP[0]):
         return None, "lldpcli is not there: LLDP neighbors are not known"
     try:
@@ -175,7 +175,7 @@ def count(number: int, what: str) -> str:
 
 
 def planned(plan: HostFile) -> str:
-    """How much is planned, in a line."""
+    """Return the numbers of planned routes and rules, in a line."""
     routes = sum(isinstance(one, Route) for _, one in plan.entries)
     return f"{count(routes, 'route')} and {count(len(plan.entries) - routes, 'rule')}"
 

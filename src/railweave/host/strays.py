@@ -23,10 +23,10 @@ MAIN_PRIORITY = 32766
 
 @dataclass(frozen=True)
 class Stray:
-    """An entry that is not planned: ``what`` is wrong with it, and ``remedy`` the command that mends it.
+    """An entry that is not planned: ``what`` is wrong with the entry, and ``remedy`` is the command that fixes it.
 
-    One that is not ``certain`` takes packets in some cases only, for example those that a program marks. ``table`` is the
-    planned table whose packets it takes, ``place`` the entry's own (``Rule.place``, ``Route.place``), ``dev`` a neighbor's device.
+    An entry that is not ``certain`` takes packets in some cases only, for example those that a program marks. ``table`` is the planned
+    table whose packets the entry takes, ``place`` the entry's own place (``Rule.place``, ``Route.place``), ``dev`` a neighbor's device.
     """
 
     what: str

@@ -39,7 +39,10 @@ def a_line(value: object) -> str:
 
 
 def a_variable_value(value: object) -> str:
-    """What an environment variable can hold."""
+    """Return a value that an environment variable can hold.
+
+    Raises ``ValueError`` for any other value.
+    """
     if isinstance(value, str) and "\0" not in value:
         return value
     raise ValueError("is not a text, as the value of a variable must be")

@@ -22,11 +22,14 @@ _FIELDS = (
     "clocks_event_reasons.active", "pcie.link.width.current", "pcie.link.width.max", "mig.mode.current",
 )  # fmt: skip
 LOST = re.compile(r"Unable to determine the device handle for GPU|GPU is lost")
-"""What nvidia-smi says, and nothing else, while one GPU is off the bus."""
+"""The message that nvidia-smi prints, and nothing else, while one GPU is off the bus."""
 
 
 def nvidia(machine: Machine) -> list[dict[str, str]]:
-    """What nvidia-smi says of each GPU, by field. Raises CannotTellError."""
+    """Return the fields of each GPU that nvidia-smi reports.
+
+    Raises CannotTellError.
+    """
     return machine.once(("nvidia-smi",), lambda: _nvidia(machine))
 
 
@@ -45,7 +48,10 @@ def _nvidia(machine: Machine) -> list[dict[str, str]]:
 
 
 def amd(machine: Machine, *words: str) -> list[dict[str, Any]]:
-    """What amd-smi says of each GPU. Raises CannotTellError."""
+    """Return the rows that amd-smi reports, one for each GPU.
+
+    Raises CannotTellError.
+    """
     rows = machine.rows("amd-smi", *words, "--json")
     if len(rows) == 1:  # newer releases wrap the list: {"gpu_data": [...]}
         rows = next((found for found in map(objects, rows[0].values()) if found), rows)
@@ -53,17 +59,17 @@ def amd(machine: Machine, *words: str) -> list[dict[str, Any]]:
 
 
 def no_gpus(server: Server) -> str:
-    """Why a check of GPUs is not applicable: none is planned."""
+    """Return the reason why a check of GPUs is not applicable: none is planned. Empty if it is applicable."""
     return "" if server.gpus and server.gpu_vendor else "no GPU is planned"
 
 
 def not_nvidia(why: str) -> Callable[[Server], str]:
-    """Why a check of NVIDIA's GPUs is not applicable: none is planned, or those of another vendor."""
+    """Return a function that gives the reason why a check of NVIDIA's GPUs is not applicable: no GPU, or GPUs of another vendor."""
     return lambda server: no_gpus(server) or ("" if server.gpu_vendor == "NVIDIA" else why)
 
 
 def one_gpu(server: Server) -> str:
-    """Why a check of what is between GPUs is not applicable."""
+    """Return the reason why a check of what is between GPUs is not applicable."""
     return no_gpus(server) or ("there is one GPU" if server.gpus < 2 else "")
 
 

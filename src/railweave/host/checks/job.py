@@ -1,4 +1,4 @@
-"""What a job finds: the net plugin, the collective library, the tuner's table."""
+"""Checks of what a job finds: the net plugin, the collective library, the tuner's table."""
 
 from __future__ import annotations
 

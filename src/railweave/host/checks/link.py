@@ -228,7 +228,7 @@ def flaps(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     unless=lambda _, nic: "" if nic.leaf else "the design names no leaf",
 )
 def neighbor(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare what the switch says of itself: its port by any of its names."""
+    """Compare what the switch reports: its port by any of its names."""
     ports = by_names(
         {one.leaf_port: (one.leaf_port, *one.leaf_port_names) for one in server.nics if one.leaf == nic.leaf}
     )

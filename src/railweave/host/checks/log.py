@@ -194,10 +194,11 @@ _XID = {
     **dict.fromkeys((169, 171, 172, 173), "failed"),
     **dict.fromkeys((43, 63, 92, 162, 163), "informs"),
 }
-"""Meaning of an Xid for the next job: those of the GPU or its links fail it, and five inform. Any other, of a program or new, is a warning.
+"""Meaning of an Xid for the next job: Xids of the GPU or its links fail the job, and five inform; any other Xid is a warning.
 
-(NVIDIA Xid catalog by way of OCI's table; Azure's list agrees but for 63, 65 and 92. From 157 on by their names in ``nverror.h`` of NVIDIA's
-open-gpu-kernel-modules: retirement that failed, fatal timeouts, uncorrectable memory, links between chips.)
+Other Xids are those of a program, or new ones. Source: NVIDIA Xid catalog by way of OCI's table; Azure's list agrees except for
+63, 65 and 92. Xids from 157 on follow their names in nverror.h of NVIDIA's open-gpu-kernel-modules: retirement that failed, fatal
+timeouts, uncorrectable memory, links between chips.
 """
 _XID_LINE = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)(?: [^)]*)?\): (\d+)|NVRM: (?:GPU \S+ )?Xid (\d+)\b")
 """With GPU instances (MIG) their numbers stand behind the address."""

@@ -1,4 +1,4 @@
-"""Addresses, routes and rules of this server, and what stands in their way: router advertisements, ARP, firewall, traffic control, daemons."""
+"""Addresses, routes and rules of this server, and their obstacles: router advertisements, ARP, firewall, traffic control, daemons."""
 
 from __future__ import annotations
 

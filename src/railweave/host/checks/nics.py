@@ -148,7 +148,7 @@ def _compared(server: Server, nic: WantedNic, seen: str, key: str, of: str, name
     unless=lambda _, nic: "" if nic.flash else "no setting is planned for it",
 )
 def flash(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare each setting; of one that the tool does not show nobody can tell."""
+    """Compare each setting; settings that the tool does not show cannot be compared."""
     address = outcome.pci_of(server.machine, nic.netdev)
     have = _mlx5_flash(server, address) if nic.mlx5 else _bnxt_flash(server, nic, address)
     different = [

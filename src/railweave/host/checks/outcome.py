@@ -1,4 +1,4 @@
-"""What a check reads and says, and the list of all checks. Each check is a function that looks at one thing and gives outcomes."""
+"""The inputs and outcomes of a check, and the list of all checks; each check is a function that looks at one thing and gives outcomes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ def gpu_addresses(machine: Machine, vendor: str) -> list[str]:
 
 
 def lspci(machine: Machine) -> dict[str, str]:
-    """What ``lspci -D -vvv`` says of each device, by PCI address. Raises CannotTellError."""
+    """Return the text that ``lspci -D -vvv`` prints for each device, by PCI address.
+
+    Raises CannotTellError.
+    """
 
     def blocks() -> dict[str, str]:
         found = re.split(r"\n\n+", machine.output("lspci", "-D", "-vvv").strip())
@@ -96,8 +99,8 @@ VERDICTS = (OK, WARNING, FAILED, NOT_APPLICABLE, COULD_NOT_TELL)
 class Outcome:
     """One verdict on one thing.
 
-    ``of`` is the thing: a NIC, a GPU; empty for the server. ``seen`` and ``wanted`` are values as a person reads them,
-    ``origin`` is where the wanted value comes from, ``remedy`` the command or the act that mends it.
+    ``of`` is the thing: a NIC or a GPU; empty for the server. ``seen`` and ``wanted`` are values as a person reads them. ``origin`` is
+    the source of the wanted value. ``remedy`` is the command or the act that fixes the thing.
     """
 
     verdict: str
@@ -134,7 +137,7 @@ def not_applicable(why: str, of: str = "") -> Outcome:
 
 
 def could_not_tell(why: str, of: str = "") -> Outcome:
-    """It was not seen: never counted as good."""
+    """Return the outcome for a thing that was not seen, which never counts as good."""
     return Outcome(COULD_NOT_TELL, why, of=of)
 
 

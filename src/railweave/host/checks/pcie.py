@@ -287,7 +287,7 @@ def pairs(server: Server) -> Iterator[Outcome]:
 
 
 def _shared(one: list[str], other: list[str]) -> int:
-    """How many bridges two devices have in common, from the CPU down."""
+    """Return the number of bridges that two devices have in common, from the CPU down."""
     return next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
 
 

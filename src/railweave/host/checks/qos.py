@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Qos:
-    """What a tool says of a port's QoS. None: it does not say."""
+    """The QoS of a port as a tool reports it; None: the tool does not report the value."""
 
     tool: str
     trust: str | None
@@ -409,7 +409,7 @@ def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     unless=lambda server: "" if server.driver_files else "no driver reads such a file here",
 )
 def driver_file(server: Server) -> Iterator[Outcome]:
-    """Compare every setting, and find those that nobody planned."""
+    """Compare every setting, and find those that are not planned."""
     for path, wanted in server.driver_files.items():
         text = server.machine.text(path)
         if text is None:

@@ -29,7 +29,7 @@ class LosslessClass(NamedTuple):
 
 @dataclass(frozen=True)
 class Traffic:
-    """What NICs of a fabric must agree on with its switches: DSCP values, priorities, and what is done with them."""
+    """The values on which a fabric's NICs and switches must agree: DSCP values, priorities, and what is done with them."""
 
     dscp: int
     priority: int
@@ -52,7 +52,7 @@ class Traffic:
 
     @property
     def slows_down(self) -> bool:
-        """Whether congestion control of the whole NIC is on: switches mark RDMA data, or another lossless class."""
+        """True if congestion control of the whole NIC is on: switches mark RDMA data, or another lossless class."""
         return self.ecn or any(one.ecn for one in self.others.values())
 
 
@@ -87,12 +87,12 @@ class WantedNic:
 
     @property
     def mlx5(self) -> bool:
-        """Whether it is of NVIDIA's family."""
+        """True if the NIC is of NVIDIA's family."""
         return self.driver == "mlx5_core"
 
     @property
     def bnxt(self) -> bool:
-        """Whether it is of Broadcom's family."""
+        """True if the NIC is of Broadcom's family."""
         return self.driver == "bnxt_en"
 
 
@@ -249,7 +249,7 @@ _MODULES = (nics, modules, link, pcie, rdma, network, qos, gpus, system, job, lo
 
 @dataclass(frozen=True)
 class Result:
-    """What one check said of one thing."""
+    """The outcome of one check on one thing."""
 
     check: Check
     outcome: Outcome
@@ -303,7 +303,7 @@ def exit_code(results: Iterable[Result]) -> int:
 
 
 def counted(results: Iterable[Result]) -> dict[str, int]:
-    """How many verdicts of each kind there are."""
+    """Return the number of verdicts of each kind."""
     found: dict[str, int] = {}
     for one in results:
         found[one.outcome.verdict] = found.get(one.outcome.verdict, 0) + 1

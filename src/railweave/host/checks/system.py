@@ -173,7 +173,7 @@ def huge_pages(server: Server) -> Iterator[Outcome]:
 
 
 MOST_OFFSET_MS = 10
-"""Above it the lines of two servers' logs do not stand in the order in which things happened."""
+"""Largest clock offset, in ms; above it, the lines of two servers' logs are not in the order of events."""
 
 
 @of_server(
@@ -201,7 +201,7 @@ def time(server: Server) -> Iterator[Outcome]:
 
 
 def _offset_ms(server: Server) -> float | None:
-    """How far the clock is off, by chrony; None where it does not say: another program may set the clock."""
+    """Return the offset of the clock in ms, by chrony; None if chrony does not say: another program may set the clock."""
     if not server.machine.has("chronyc"):
         return None
     cells = server.machine.run("chronyc", "-c", "tracking").out.strip().split(",")
