@@ -1,4 +1,4 @@
-"""Plans applied and ended: from a plan, a journal and a site to a revision; secrets filled in, files of the user changed."""
+"""Apply and end plans: from a plan, a journal and a site to a revision; fill in secrets, and change files of the operator."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileChange:
-    """A file with its text before and after; an empty one stands for no file. ``called`` is what it is for people."""
+    """A file with its text before and after; an empty text means that there is no file. ``called`` is its name for people."""
 
     path: Path
     before: str
@@ -45,7 +45,7 @@ class FileChange:
 
 
 def change_of(plan: Plan) -> FileChange | None:
-    """The file that a plan changes: the fabric file by a drain, the inventory by a replacement."""
+    """Return the file that a plan changes: the fabric file for a drain, the inventory for a replacement."""
     if plan.drain is not None:
         return FileChange(Path(plan.fabric), plan.drain.before, plan.drain.after, "the fabric file")
     if plan.replacement is not None:
@@ -55,19 +55,19 @@ def change_of(plan: Plan) -> FileChange | None:
 
 
 def check(change: FileChange) -> None:
-    """Raise ``InputError`` where the file is neither what it was nor what it will be."""
+    """Raise ``InputError`` if the file's text is neither the one before nor the one after."""
     if _text(change.path) not in {change.before, change.after}:
         what = f"{change.called} has changed since the plan was made"
         raise InputError([Problem(FileLine(str(change.path)), what, "make another plan")])
 
 
 def write(change: FileChange) -> None:
-    """Write what it will be. Raises ``InputError`` as ``check`` does, ``OutputError`` where it cannot be written."""
+    """Write the text after. Raises ``InputError`` as ``check`` does, ``OutputError`` if the file cannot be written."""
     _written(change, change.after)
 
 
 def put_back(change: FileChange) -> None:
-    """Write what it was. Raises as ``write`` does."""
+    """Write the text before. Raises the same errors as ``write``."""
     _written(change, change.before)
 
 
@@ -86,7 +86,7 @@ def _text(path: Path) -> str:
 
 
 def given(change: DeviceChange, label: str, secrets: Mapping[str, str], before: Mapping[str, str]) -> Given:
-    """What a device is given. Raises ``InputError`` for a secret that its configuration cannot hold."""
+    """Return a change with secrets filled in. Raises ``InputError`` for a secret that the device's configuration cannot hold."""
 
     def filled(file: str, text: str) -> str:
         return with_secrets(f"devices/{change.device}/{file}", text, secrets, change.system)
@@ -103,15 +103,16 @@ def given(change: DeviceChange, label: str, secrets: Mapping[str, str], before: 
 
 
 FAULT_LABEL = "railweave-_fault-{number}-{digest}"
-"""How a turn of a campaign is called: as no revision of a network is, whose name begins with a letter."""
+"""The label of a campaign's turn; no revision of a network has this form, because a network's name begins with a letter."""
 
 
 @dataclass(frozen=True)
 class How:
-    """``confirm_within`` seconds a device waits for its confirmation, ``settle`` seconds the network may take; ``say`` takes lines on what is done.
+    """The settings for applying a plan.
 
-    ``wait_for`` is run before a wave that has servers. ``quiet`` is when a port carries nothing any more, after a drain. ``patience`` is how
-    long a switch may take to come back with another release; ``shift`` drains switches for that, or brings them back into use.
+    A device waits ``confirm_within`` seconds for its confirmation; the network may take ``settle`` seconds to converge. ``say`` takes lines
+    on what is done. ``wait_for`` is run before a wave that has servers. ``quiet`` is the limit of an idle port, after a drain. ``patience``
+    is how long a switch may take to come back with a different release; ``shift`` drains switches for that, or brings them back into use.
     """
 
     confirm_within: int
@@ -124,7 +125,7 @@ class How:
 
 
 def check_not_refused(plan: Plan) -> None:
-    """Raise ``InputError`` for a plan that is refused: nobody need be asked for its digest."""
+    """Raise ``InputError`` for a plan that is refused, so that the digest prompt is skipped."""
     if plan.refused:
         what = f"the plan is refused: {'; '.join(plan.refused[:3])}"
         raise InputError([Problem(Argument("plan"), what, "mend that, and make another plan")])
@@ -149,7 +150,10 @@ def apply(
     dry_run: bool,
     part_of: int | None = None,
 ) -> Revision:
-    """Carry out a plan; ``part_of``: for an upgrade, which is a revision of its own. Raises ``InputError`` where it does not fit what stands, and ``StoppedError``."""
+    """Carry out a plan; ``part_of``: the upgrade that this plan is a part of, which is a revision of its own.
+
+    Raises ``InputError`` if the plan does not fit the present state, and ``StoppedError``.
+    """
     for last in rows.under_way():
         if last.number != part_of:
             fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
@@ -175,7 +179,7 @@ def apply(
 
 
 def resume(rows: Journal, site: Site, how: How, secrets: Mapping[str, str], *, back: bool) -> Revision:
-    """End the newest revision that was interrupted. Raises ``InputError`` where none was, and ``StoppedError``."""
+    """End the newest revision that was interrupted. Raises ``InputError`` if there is none, and ``StoppedError``."""
     newest = next(iter(rows.under_way()), None)
     if newest is None:
         fix = "railweave deploy status FABRIC says how things are"
@@ -197,7 +201,7 @@ def resume(rows: Journal, site: Site, how: How, secrets: Mapping[str, str], *, b
 
 
 def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str, str]) -> dict[str, Device]:
-    """The devices that a revision changes, each with what it ran before as far as that is kept."""
+    """Return the devices that a revision changes, each with what it ran before as far as that is kept."""
     return {
         name: Device(
             one,
@@ -210,7 +214,7 @@ def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str,
 
 
 def _upgraded(rows: Journal, revision: Revision, site: Site, how: How, *, finish: bool = False) -> Revision:
-    """Carry out an upgrade, or what is left of it; ``finish``: no more than the batch that was begun."""
+    """Carry out an upgrade, or the rest of one; ``finish``: only the batch that was begun."""
     number = revision.number
     assert how.shift is not None  # noqa: S101 - whoever applies plans says how a switch is drained
 
@@ -235,7 +239,7 @@ def _upgraded(rows: Journal, revision: Revision, site: Site, how: How, *, finish
 
 
 def rollout_of(rows: Journal, revision: Revision, site: Site, how: How, secrets: Mapping[str, str]) -> Rollout:
-    """What carries out a revision, or takes it back."""
+    """Return the rollout that carries out a revision, or takes it back."""
 
     def say(line: str) -> None:
         rows.note(revision.number, line)
@@ -255,7 +259,10 @@ def rollout_of(rows: Journal, revision: Revision, site: Site, how: How, secrets:
 
 
 async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: How) -> None:
-    """The whole of a plan: the fabric file's ``status:`` or the inventory, the waves, and the end of traffic. Raises ``StoppedError``."""
+    """Carry out a plan: the file that it changes, the waves, and the wait for traffic to end. Raises ``StoppedError``.
+
+    The file is the fabric file, for its ``status:``, or the inventory.
+    """
     change = change_of(rollout.plan)
     if change is None:
         await rollout.run()
@@ -271,7 +278,7 @@ async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: How) ->
 
 
 async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: How, *, again: bool) -> None:
-    """The rest of a plan that was interrupted. Raises ``StoppedError``."""
+    """Carry out, or take back, the rest of a plan that was interrupted. Raises ``StoppedError``."""
     change = change_of(rollout.plan)
     if change is not None and again:
         write(change)
@@ -287,7 +294,7 @@ async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: How, *, aga
 
 
 def _put_back(rollout: Rollout, rows: Journal, *, back: bool) -> None:
-    """The file that a plan changes as it was, where every device is as it was, too."""
+    """Restore the file that a plan changes, if every device is as it was, too."""
     change = change_of(rollout.plan)
     kept = any(one.verb == "confirm" for one in rows.steps(rollout.revision))
     if change is not None and back and not kept:
@@ -295,7 +302,7 @@ def _put_back(rollout: Rollout, rows: Journal, *, back: bool) -> None:
 
 
 async def _quiet(rollout: Rollout, site: Site, how: How) -> None:
-    """Wait until what is drained carries nothing. Raises ``StoppedError`` where it still does: the drain stays in force."""
+    """Wait until the drained ports carry nothing. Raises ``StoppedError`` if some still do: the drain stays in force."""
     drain = rollout.plan.drain
     if drain is None or drain.back or not drain.ports:
         return
@@ -319,7 +326,7 @@ def _ended(rows: Journal, number: int, work: Coroutine[Any, Any, None]) -> None:
 
 @contextmanager
 def _ending(rows: Journal, number: int) -> Generator[None]:
-    """Where a revision went no further, the journal says why, and whether something is left to be ended."""
+    """Record in the journal why a revision stopped, and whether something is left to be ended."""
     try:
         yield
     except StoppedError as stopped:
@@ -332,7 +339,7 @@ def _ending(rows: Journal, number: int) -> Generator[None]:
 
 
 def _left(fabric: Path, site: Site) -> bool:
-    """Whether any switch runs something else than its design."""
+    """Return whether any switch does not run its design, or did not answer."""
     running, silent = site.running(list(site.asked), lambda _: None)
     found = make_plan(fabric, site.network, running, silent=silent, live=True, configs=site.configs)
     return bool(found.changed or silent)

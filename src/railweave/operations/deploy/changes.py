@@ -34,12 +34,12 @@ SERVER = "server"
 
 
 def transaction(kind: str) -> Transaction | None:
-    """How devices of a kind are changed; None: nothing here changes one."""
+    """Return the means of changing devices of a kind; None if railweave does not change them."""
     return cast("Transaction", of_server) if kind == SERVER else system(kind).transaction
 
 
 def tree(kind: str, device: str, file: str, text: str) -> ConfigTree:
-    """A text of a device as a tree. Raises ``SpecError``."""
+    """Return a text of a device as a tree. Raises ``SpecError``."""
     try:
         if kind == SERVER:
             return host_tree.parsed(text)
@@ -55,7 +55,10 @@ def tree(kind: str, device: str, file: str, text: str) -> ConfigTree:
 
 @dataclass(frozen=True)
 class Disruptive:
-    """Something that a change disrupts: ``what`` goes, for ``why``; ``statement`` does it, by ``source``. ``ports``: no more than those is disrupted."""
+    """A disruption by a change: ``what`` goes, because of ``why``; ``statement`` causes it, according to ``source``.
+
+    ``ports``: only these are disrupted, if any are given.
+    """
 
     statement: str
     what: str
@@ -66,12 +69,12 @@ class Disruptive:
 
 @dataclass(frozen=True)
 class DeviceChange:
-    """What is done to one device. Dictionaries are by file.
+    """The change of one device. Dictionaries are by file.
 
-    ``before`` are digests of what it runs, ``commands`` make the change, ``target`` is its whole configuration afterwards, ``after`` the digests
-    of that. ``as_designed``: afterwards it runs its design and nothing else. Of ``shown``
-    each is a statement that goes (``-``), comes (``+``) or changes (``~``). ``kept`` are statements of its own that stay; ``refused``
-    says why the device would not take the change, or why nothing here makes it.
+    ``before`` are digests of the running texts, ``commands`` make the change, ``target`` is the whole configuration afterwards, and
+    ``after`` are the digests of that. ``as_designed``: afterwards the device runs exactly its design. Each line of ``shown`` is a
+    statement that goes (``-``), comes (``+``) or changes (``~``). ``kept`` are the device's own statements that stay; ``refused`` says
+    why the device would not take the change, or why railweave cannot make it.
     """
 
     device: str
@@ -90,7 +93,7 @@ class DeviceChange:
         return any(self.commands.values())
 
     def to_json(self) -> dict[str, Any]:
-        """Its form in a plan's file."""
+        """Return the JSON form for a plan's file."""
         return {
             "system": self.system,
             "before": dict(self.before),
@@ -106,7 +109,7 @@ class DeviceChange:
 
     @classmethod
     def of_json(cls, device: str, found: Mapping[str, Any]) -> DeviceChange:
-        """The other way. Raises ``KeyError`` and ``TypeError`` for what is none."""
+        """Build the object from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
         return cls(
             device,
             found["system"],
@@ -125,10 +128,10 @@ class DeviceChange:
 def change(
     device: str, nos: str, running: Mapping[str, str], wanted: Mapping[str, str], own: Callable[[], Stands] | None
 ) -> DeviceChange:
-    """What turns the running texts of a device into those wanted, by file.
+    """Return the change from the running texts of a device to the wanted ones, by file.
 
-    ``own`` says which statements are the device's own, and is asked where any would go, for it takes long; without it nothing is kept.
-    Raises ``SpecError`` for a text that cannot be read.
+    ``own`` returns which statements are the device's own. It takes long, so it is called only if a statement would go; without ``own``
+    nothing is kept. Raises ``SpecError`` for a text that cannot be read.
     """
     reader, transaction = system(nos).reader, system(nos).transaction
     if reader is None or transaction is None:
@@ -170,7 +173,7 @@ def change(
 
 
 def server_change(server: str, running: Mapping[str, str], wanted: Mapping[str, str]) -> DeviceChange:
-    """What turns a server into what its ``host.json`` says. Raises ``SpecError`` for a text that cannot be read."""
+    """Return the change of a server to the content of its ``host.json``. Raises ``SpecError`` for a text that cannot be read."""
     before, after, target = dict[str, str](), dict[str, str](), dict[str, str]()
     commands = dict[str, tuple["Command", ...]]()
     shown, disrupts = list[str](), list[Disruptive]()
@@ -199,9 +202,9 @@ def _without_own(
     change: Change,
     own: Callable[[], Stands] | None,
 ) -> tuple[Change, list[str]]:
-    """A change without the removal of statements of the device's own, and those: they mean nothing for what is designed, here or there.
+    """Return a change that keeps the device's own statements, and those statements.
 
-    They are statements that the operator added, and those that the system writes by itself.
+    The operator added them, or the system writes them by itself; they have no effect on the design.
     """
     reader, by_itself = system(nos).reader, catalog().systems[nos].reads.by_itself
     gone = [one for one in change.steps if one.kind == "remove"]
@@ -230,13 +233,13 @@ def _means_nothing(
 
 
 def loses_only(change: DeviceChange) -> bool:
-    """Whether a server loses routes or rules, and gets none."""
+    """Return whether a server loses routes or rules, and gets none."""
     kinds = {(line[0], line[2:].partition(" ")[0]) for line in change.shown}
     return bool(kinds & {("-", one) for one in TABLES}) and not kinds & {(sign, one) for sign in "+~" for one in TABLES}
 
 
 def digest(nodes: Sequence[Node]) -> str:
-    """A digest of what stands in a tree: the same for the same statements, wherever those stand whose place does not count."""
+    """Return a digest of the statements of a tree; the order of statements counts only if the tree is ordered there."""
     rows = [
         (one.ordered, one.name, one.values, None if one.children is None else digest(one.children)) for one in nodes
     ]
@@ -247,7 +250,7 @@ def digest(nodes: Sequence[Node]) -> str:
 
 
 def statements(change: Change) -> list[str]:
-    """What a change does, as lines: statements that go (``-``), come (``+``) or change (``~``), without the values of secrets."""
+    """Return a change as lines: statements that go (``-``), come (``+``) or change (``~``), without the values of secrets."""
     gone = {(one.above, one.node.name): one for one in change.steps if one.kind == "remove"}
     come = {(one.above, one.node.name) for one in change.steps if one.kind == "add"}
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""One device of a plan while it is changed: its session, opened anew where it was lost, and what it turns out to run."""
+"""One device of a plan during its change: its session, opened again if lost, and its running configuration."""
 
 from __future__ import annotations
 
@@ -26,24 +26,27 @@ T = TypeVar("T")
 
 @dataclass
 class Device:
-    """``change`` is what the plan does to it, ``given`` the same with the values of secrets and its present configuration."""
+    """A device in a change.
+
+    ``change`` is the plan's change of the device; ``given`` is the same with the values of secrets and the present configuration.
+    """
 
     change: DeviceChange
     given: Given
     open_by: Open
     attempts: int = 3
     untouched: bool = False
-    """It refused the change as a whole, so that there is nothing to bring back."""
+    """True if the device refused the change as a whole, so that there is nothing to bring back."""
 
     @property
     def transaction(self) -> Transaction:
-        """How its system is changed. A plan has no device without."""
+        """The means of changing the device's system. Every device of a plan has one."""
         found = changes.transaction(self.change.system)
         assert found is not None  # noqa: S101 - a plan with such a device is refused, and never comes here
         return found
 
     async def _with(self, work: Callable[[Session], Awaitable[T]], *, attempts: int) -> T:
-        """Do something in a session of its own. What could not be reached is tried again; what was refused is not."""
+        """Do something in a session of its own. Unreachable devices are tried again; refusals are not."""
         for attempt in range(1, attempts + 1):
             try:
                 session = await self.open_by(self.change.device, self.transaction.PROTOCOL)
@@ -58,12 +61,12 @@ class Device:
         raise AssertionError
 
     async def running(self) -> dict[str, str]:
-        """What it runs now, of the files that the plan is about."""
+        """Return the running texts of the device, limited to the files of the plan."""
         texts = await self._with(self.transaction.running, attempts=self.attempts)
         return {file: texts[file] for file in self.change.before if file in texts}
 
     async def pending(self) -> Pending | None:
-        """What waits to be confirmed there."""
+        """Return the change that waits for confirmation on the device, if any."""
         return await self._with(self.transaction.pending, attempts=self.attempts)
 
     async def rehearse(self) -> str:
@@ -71,7 +74,7 @@ class Device:
         return await self._with(lambda session: self.transaction.rehearse(session, self.given), attempts=self.attempts)
 
     async def commit(self, seconds: int) -> None:
-        """Put it in force. Never tried again: whoever lost the session asks what became of it."""
+        """Put the change in force. A commit is never tried again: after a lost session, the caller asks the device for its state."""
         try:
             await self._with(lambda session: self.transaction.commit(session, self.given, seconds), attempts=1)
         except RefusedError:
@@ -79,7 +82,7 @@ class Device:
             raise
 
     async def confirm(self) -> None:
-        """Keep it."""
+        """Confirm the change."""
         label = self.given.label
 
         async def work(session: Session) -> None:
@@ -92,9 +95,9 @@ class Device:
         await self._with(work, attempts=self.attempts)
 
     async def go_back(self) -> None:
-        """Bring back what was before, however far the change has come, and nothing that somebody else did meanwhile.
+        """Restore the configuration from before, however far the change has come, without undoing changes of other users.
 
-        Raises ``ReachError`` where the device is not reached, ``RefusedError`` where it runs what is not of this change.
+        Raises ``ReachError`` if the device is not reached, ``RefusedError`` if it runs something that is not part of this change.
         """
         if self.untouched:
             return
@@ -116,19 +119,19 @@ class Device:
         await self._with(work, attempts=self.attempts)
 
     def as_before(self, texts: Mapping[str, str]) -> bool:
-        """Whether texts are what it ran before; where that was not kept yet, what the plan was made from."""
+        """Return whether texts match what the device ran before, or, if that was not kept yet, what the plan was made from."""
         return self.same(texts, self.given.before) if self.given.before else not self.moved(texts)
 
     def moved(self, texts: Mapping[str, str]) -> bool:
-        """Whether texts are not those that the plan was made from."""
+        """Return whether texts differ from those that the plan was made from."""
         return any(self._digest(file, texts.get(file, "")) != digest for file, digest in self.change.before.items())
 
     def same(self, texts: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
-        """Whether texts say what others say, of the files that change; secrets that a device hashes are not compared."""
+        """Return whether texts match the wanted ones, in the files that change; secrets that a device hashes are not compared."""
         return not self.missing(texts, wanted)
 
     def missing(self, texts: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
-        """The statements that texts have otherwise than others."""
+        """Return the statements in which texts differ from the wanted ones."""
         found: list[str] = []
         for file in self.change.commands:
             text = texts.get(file, "")
@@ -147,5 +150,5 @@ class Device:
         return changes.tree(self.change.system, self.change.device, file, text)
 
     def from_now(self, before: Mapping[str, str]) -> Device:
-        """The same, with what it runs now as the way back."""
+        """Return the same device, with its present configuration as the way back."""
         return replace(self, given=replace(self.given, before=dict(before)))

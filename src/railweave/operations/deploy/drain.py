@@ -1,4 +1,4 @@
-"""Drains and their ends: what they name, what is left of the network, what is lost, whether routes follow; the command to wait for."""
+"""Drains and undrains: their targets, the network that is left, the losses, whether routes follow, and the command to wait for."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WaitFor:
-    """A command for the shell, and how many seconds it may take."""
+    """A shell command, and how many seconds it may take."""
 
     command: str
     seconds: float
 
     async def __call__(self, number: int, wave: Wave) -> str:
-        """Run it before a wave; why it was not good, or nothing. What it prints goes where this program's output goes.
+        """Run the command before a wave; return why it failed, or nothing. Its output goes where this program's output goes.
 
-        Its environment has ``RAILWEAVE_WAVE`` (the wave's number), ``RAILWEAVE_DEVICES`` and ``RAILWEAVE_SERVERS`` (names with commas between).
+        The environment has ``RAILWEAVE_WAVE`` (the wave's number), ``RAILWEAVE_DEVICES`` and ``RAILWEAVE_SERVERS`` (names separated by
+        commas).
         """
         given = {
             "RAILWEAVE_WAVE": str(number),
@@ -62,10 +63,10 @@ class WaitFor:
 
 @dataclass(frozen=True)
 class Drain:
-    """What a plan does beyond switches: ``before`` and ``after`` are the texts of the fabric file, whose ``status:`` it changes.
+    """The part of a plan beyond switches: ``before`` and ``after`` are texts of the fabric file, whose ``status:`` changes.
 
-    ``names`` are the lines of ``status:`` that come or, ``back``, go. ``ports`` are those that carry nothing any more when it is done, by
-    switch. ``lines`` tell what is left of the network, ``refused`` why it should not be.
+    ``names`` are the lines of ``status:`` that are added or, with ``back``, removed. ``ports`` are the ports, by switch, that carry nothing
+    when the drain is done. ``lines`` describe the remaining network; ``refused`` says why the drain should not be done.
     """
 
     names: tuple[str, ...]
@@ -77,7 +78,7 @@ class Drain:
     refused: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Its form in a plan's file."""
+        """Return the JSON form for a plan's file."""
         return {
             "names": list(self.names),
             "back": self.back,
@@ -89,12 +90,12 @@ class Drain:
         }
 
     def other_way(self) -> Drain:
-        """What takes it back."""
+        """Return the drain that reverses this one."""
         return Drain(self.names, not self.back, self.after, self.before)
 
     @classmethod
     def of_json(cls, found: Mapping[str, Any]) -> Drain:
-        """The other way. Raises ``KeyError`` and ``TypeError`` for what is none."""
+        """Build the object from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
         return cls(
             tuple(found["names"]),
             bool(found["back"]),
@@ -108,14 +109,14 @@ class Drain:
 
 @dataclass(frozen=True)
 class Named:
-    """What a word of the command line stands for: ``patterns`` are lines of ``status:``, ``links`` the cables that carry nothing then."""
+    """The targets of a word of the command line: ``patterns`` are lines of ``status:``, ``links`` the cables that then carry nothing."""
 
     patterns: tuple[str, ...]
     links: frozenset[str]
 
 
 def named(network: Network, word: str) -> Named:
-    """What is meant by a switch, a server, a path color, SERVER:NIC, or a link. Raises ``InputError`` where nothing is."""
+    """Return the targets that a switch, a server, a path color, SERVER:NIC, or a link names. Raises ``InputError`` for an unknown name."""
     devices = {one.name for one in (*network.switches, *network.servers)}
     if word in devices:
         return Named((word,), frozenset(one.name for one in network.cables_of(word)))
@@ -148,7 +149,7 @@ def _is_link(cable: Cable, word: str) -> bool:
 
 
 def _of_color(network: Network, cables: Sequence[Cable]) -> Named:
-    """The spines that carry nothing but a color, and links of others."""
+    """Return the spines that carry only one color, and the links of that color on other spines."""
     links = {one.name for one in cables}
     spines = dict.fromkeys(one.b.device for one in cables)
     whole = [
@@ -161,7 +162,7 @@ def _of_color(network: Network, cables: Sequence[Cable]) -> Named:
 
 
 def ports(network: Network, configs: Mapping[str, DeviceConfig], links: frozenset[str]) -> dict[str, tuple[str, ...]]:
-    """The ports at which traffic on some links is measured, by switch: each link at the end that most of them share."""
+    """Return, by switch, the ports at which traffic on some links is measured: each link at the end that most links share."""
     cables = [one for one in network.cables if one.name in links]
     count: dict[str, int] = {}
     for cable in cables:
@@ -179,7 +180,7 @@ def ports(network: Network, configs: Mapping[str, DeviceConfig], links: frozense
 
 
 def by_hand(former: DeviceConfig, config: DeviceConfig) -> Iterator[str]:
-    """What to type on a switch that nothing here changes; nothing for others."""
+    """Yield the commands to type on a switch that railweave does not change; nothing for other switches."""
     if transaction(config.nos) is not None:
         return
     old, new = system(former.nos).trees(former), system(config.nos).trees(config)
@@ -189,7 +190,7 @@ def by_hand(former: DeviceConfig, config: DeviceConfig) -> Iterator[str]:
 
 
 def difference(drain: Drain, file: str) -> Iterator[str]:
-    """What changes in the fabric file, as a unified diff."""
+    """Yield the changes of the fabric file, as a unified diff."""
     import difflib
 
     sides = (drain.before.splitlines(), drain.after.splitlines())

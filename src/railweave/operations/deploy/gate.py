@@ -1,6 +1,6 @@
-"""The check between a change and its confirmation: are the devices of a wave, and those beside them, as the running configurations have it?
+"""The check between a change and its confirmation: a wave's devices and their neighbors must match the running configurations.
 
-What must hold follows from what each device runs at that moment, not from the end of the plan: half of a network may be changed.
+The expected state follows from what each device runs at that moment, not from the end of the plan: half of a network may be changed.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ if TYPE_CHECKING:
     Texts = Mapping[str, Mapping[str, str]]
 
 AGAIN_S = 1.0
-"""How long it waits before it looks again."""
+"""Seconds between two looks at the network."""
 
 
 @dataclass
 class Check:
-    """Looks at a network around each wave. ``settle_s``: seconds that the network may take to be as it must be."""
+    """The check of a network around each wave. ``settle_s``: seconds to wait for the network to converge."""
 
     site: Site
     settle_s: float
     _read: dict[object, DeviceConfig] = field(default_factory=dict[object, "DeviceConfig"], init=False)
     _last: dict[str, list[str]] = field(default_factory=dict[str, "list[str]"], init=False)
-    """What was wrong with each device when it was last looked at."""
+    """The errors of each device at the last look."""
 
     async def before(self, devices: Sequence[str], now: Texts, then: Texts) -> None:
-        """Remember what is wrong already with devices that will be changed and those that the change touches; see ``Gate``."""
+        """Remember the errors that devices to be changed, and devices that the change touches, already have; see ``Gate``."""
         near = self._near(devices, self._configs_of(now), self._configs_of(then))
         await self._look([name for name in near if name not in self._last], self._configs_of(now))
 
     async def after(self, devices: Sequence[str], now: Texts, then: Texts) -> list[str]:
-        """What is wrong that was not before, when the network has had its time; empty where all is well."""
+        """Return the errors that were not there before, after the network has had its time; empty if all is well."""
         configs = self._configs_of(then)
         near = self._near(devices, self._configs_of(now), configs)
         known = {one for name in near for one in self._last.get(name, ())}
@@ -61,7 +61,7 @@ class Check:
             await asyncio.sleep(AGAIN_S)
 
     def _configs_of(self, texts: Texts) -> dict[str, DeviceConfig]:
-        """What switches run, where those that were asked run ``texts``. Each text is read once."""
+        """Return the configurations of switches, if those that were asked run ``texts``. Each text is read once."""
         wanted = {name: (name, *sorted(one.items())) for name, one in texts.items() if name in self.site.configs}
         if new := {name: dict(texts[name]) for name, key in wanted.items() if key not in self._read}:
             read = running_configs(self.site.network, new, self.site.configs)
@@ -71,7 +71,7 @@ class Check:
     def _near(
         self, devices: Sequence[str], now: Mapping[str, DeviceConfig], then: Mapping[str, DeviceConfig]
     ) -> list[str]:
-        """Devices and those cabled to them; switches alone where nothing but their own management changes."""
+        """Return devices and their neighbors by cable; the devices only, if just their own management changes."""
         found = dict.fromkeys(devices)
         for device in devices:
             if device in now and replace(now[device], management=then[device].management) == then[device]:
@@ -81,7 +81,7 @@ class Check:
         return [name for name in found if name in self.site.asked and name not in self.site.network.absent]
 
     async def _look(self, names: Sequence[str], configs: Mapping[str, DeviceConfig]) -> None:
-        """Ask devices, and remember what is wrong with each."""
+        """Ask devices, and remember the errors of each."""
         if not names:
             return
         with TemporaryDirectory() as place:
@@ -102,7 +102,7 @@ class Check:
     def _wrong(
         self, capture: Capture, configs: Mapping[str, DeviceConfig], devices: Collection[str]
     ) -> Sequence[Finding]:
-        """What is wrong with devices of a capture if switches run ``configs``."""
+        """Return the findings on devices of a capture if switches run ``configs``."""
         return check(
             self.site.network,
             capture,
@@ -115,7 +115,7 @@ class Check:
 
 
 def two_sided(configs: Mapping[str, DeviceConfig]) -> dict[str, DeviceConfig]:
-    """Configurations without the sessions of which the other end has no half yet: they cannot be up before it is changed, too."""
+    """Return configurations without half-configured sessions: such a session cannot come up before its other end is changed, too."""
     ends = Counter(
         one.link for config in configs.values() if config.bgp for group in config.bgp.groups for one in group.sessions
     )

@@ -1,4 +1,4 @@
-"""The files that servers have now, before a change of them."""
+"""The present files of servers, before a change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 def host_files(
     site: Site, names: Collection[str], done: Callable[[str, str], None]
 ) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-    """Return the files of servers, and the servers that did not answer with the reason; ``done`` takes each with a word. Nothing is changed."""
+    """Return the files of servers, and the servers that did not answer with the reason; ``done`` takes each with a word.
+
+    Nothing is changed.
+    """
     silent: dict[str, str] = {}
 
     async def ask(name: str, free: asyncio.Semaphore) -> tuple[str, dict[str, str]]:

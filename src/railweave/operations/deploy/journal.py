@@ -1,7 +1,7 @@
-"""The journal of a network's changes: ``NAME.state/`` beside the fabric file, private, with a row before and after every step.
+"""The journal of a network's changes: ``NAME.state/`` next to the fabric file, private, with a row before and after every step.
 
-A row is on the disk before its step begins, so that after a kill or a loss of power it is known what may have been done. ``journal.db`` is
-SQLite (write-ahead log, ``synchronous=FULL``); texts of devices are files below ``revisions/NUMBER/``. Nothing of it is ever exported.
+A row is on the disk before its step begins, so that the possible progress is known after a kill or a loss of power. ``journal.db`` is
+SQLite (write-ahead log, ``synchronous=FULL``); texts of devices are files below ``revisions/NUMBER/``. The journal is never exported.
 """
 
 from __future__ import annotations
@@ -29,9 +29,12 @@ if TYPE_CHECKING:
 
 
 Verb = Literal["rehearse", "commit", "confirm", "revert", "restore", "drain", "install", "restart", "return", "undrain"]
-"""What is done to a device; the last five in an upgrade."""
+"""A step on a device; the last five belong to an upgrade."""
 State = Literal["running", "done", "stopped", "rolled back"]
-"""Of a revision: at work or interrupted; every wave confirmed; stopped by a failure, its last wave taken back; brought back later."""
+"""The state of a revision.
+
+In order: at work or interrupted; every wave confirmed; stopped by a failure, with its last wave taken back; brought back later.
+"""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS revisions (
@@ -47,7 +50,7 @@ CREATE TABLE IF NOT EXISTS lines (
 
 @dataclass(frozen=True)
 class Revision:
-    """One apply. ``who`` is user, host and process; times are seconds since 1970; ``why`` says what stopped it."""
+    """One apply. ``who`` is user, host and process; times are seconds since 1970; ``why`` says what stopped the revision."""
 
     number: int
     label: str
@@ -62,7 +65,7 @@ class Revision:
 
 @dataclass(frozen=True)
 class Step:
-    """One verb on one device. ``ended`` is None where it was interrupted, ``failed`` what the device said where it failed."""
+    """One verb on one device. ``ended`` is None if the step was interrupted; ``failed`` is the device's error, if any."""
 
     wave: int
     device: str
@@ -81,14 +84,14 @@ class Line:
 
 
 class Journal:
-    """Open it with ``opened``. Every method writes to the disk before it returns."""
+    """The journal; open it with ``opened``. Every method writes to the disk before it returns."""
 
     def __init__(self, folder: Path, database: sqlite3.Connection) -> None:
         self.folder = folder
         self._database = database
 
     def begin(self, plan: Plan, label: str) -> Revision:
-        """A new revision, with its plan."""
+        """Add a new revision, with its plan, and return it."""
         with self._database as rows:
             number = int(rows.execute("SELECT coalesce(max(number), 0) + 1 FROM revisions").fetchone()[0])
             full = label.format(number=number)
@@ -108,7 +111,7 @@ class Journal:
         return self.revision(number)
 
     def end(self, number: int, state: State, why: str = "") -> None:
-        """A revision is over; or, ``running``, it was left in the middle, for a reason."""
+        """Record that a revision is over, or, with ``running``, that it was interrupted, with the reason."""
         ended = None if state == "running" else time.time()
         with self._database as rows:
             rows.execute(
@@ -117,7 +120,7 @@ class Journal:
 
     @contextmanager
     def step(self, revision: int, wave: int, device: str, verb: Verb) -> Generator[None]:
-        """A step: a row before it begins, its end after it. What it raises is written down, and raised."""
+        """Write a row before a step begins, and its end afterwards. An error of the step is written down, and raised."""
         with self._database as rows:
             made = rows.execute(
                 "INSERT INTO steps (revision, wave, device, verb, began) VALUES (?,?,?,?,?)",
@@ -135,14 +138,14 @@ class Journal:
             rows.execute("UPDATE steps SET ended = ?, failed = ? WHERE number = ?", (time.time(), failed, number))
 
     def revisions(self) -> list[Revision]:
-        """All of them, the newest first."""
+        """Return all revisions, the newest first."""
         rows = self._database.execute(
             "SELECT number, label, digest, who, began, ended, state, why, back_to FROM revisions ORDER BY number DESC"
         )
         return [Revision(*row) for row in rows]
 
     def revision(self, number: int) -> Revision:
-        """One of them. Raises ``SpecError`` where there is none of that number."""
+        """Return one revision. Raises ``SpecError`` if the number does not exist."""
         for one in self.revisions():
             if one.number == number:
                 return one
@@ -150,28 +153,28 @@ class Journal:
         raise SpecError([Problem(FileLine(str(self.folder)), what, "railweave deploy history FABRIC lists them")])
 
     def under_way(self) -> list[Revision]:
-        """Those that are at work or were interrupted, the newest first: two where a part of an upgrade is one."""
+        """Return the revisions that are at work or were interrupted, the newest first: two, if a part of an upgrade is one of them."""
         return [one for one in self.revisions() if one.state == "running"]
 
     def plan(self, number: int) -> Plan:
-        """The plan of a revision."""
+        """Return the plan of a revision."""
         row = self._database.execute("SELECT plan FROM revisions WHERE number = ?", (number,)).fetchone()
         return plan_of(json.loads(row[0]))
 
     def steps(self, number: int) -> list[Step]:
-        """The steps of a revision, in order."""
+        """Return the steps of a revision, in order."""
         rows = self._database.execute(
             "SELECT wave, device, verb, began, ended, failed FROM steps WHERE revision = ? ORDER BY number", (number,)
         )
         return [Step(*row) for row in rows]
 
     def note(self, number: int, line: str) -> None:
-        """A line in the log of a revision."""
+        """Write a line to the log of a revision."""
         with self._database as rows:
             rows.execute("INSERT INTO lines (revision, at, line) VALUES (?,?,?)", (number, time.time(), line))
 
     def log(self, number: int) -> list[Line]:
-        """The log of a revision, in order."""
+        """Return the log of a revision, in order."""
         rows = self._database.execute("SELECT at, line FROM lines WHERE revision = ? ORDER BY number", (number,))
         return [Line(*row) for row in rows]
 
@@ -195,20 +198,20 @@ class Journal:
 
 
 def _myself() -> str:
-    """User, host and process."""
+    """Return user, host and process."""
     return f"{getpass.getuser()}@{socket.gethostname()} (process {os.getpid()})"
 
 
 def folder_of(fabric: Path) -> Path:
-    """Where the state of a fabric file is kept."""
+    """Return the folder for the state of a fabric file."""
     return fabric.with_name(f"{fabric.stem}.state")
 
 
 @contextmanager
 def opened(fabric: Path) -> Generator[Journal]:
-    """The journal of a fabric file, to be read: ``at_work`` writes. An empty one where nothing was ever applied.
+    """Open the journal of a fabric file for reading; ``at_work`` opens it for writing. The journal is empty if nothing was ever applied.
 
-    Raises ``OutputError`` where it cannot be read.
+    Raises ``OutputError`` if the journal cannot be read.
     """
     folder = folder_of(fabric)
     path = folder / "journal.db"
@@ -227,10 +230,10 @@ def opened(fabric: Path) -> Generator[Journal]:
 
 @contextmanager
 def _reading(path: Path) -> Generator[sqlite3.Connection]:
-    """A connection that only reads.
+    """Open a connection that only reads.
 
-    SQLite has to make files beside a write-ahead log even to read it (sqlite.org/wal.html, "Read-Only Databases"). In a
-    folder where it cannot, a copy of the database and its log is read.
+    Even for reading, SQLite has to create files next to a write-ahead log (sqlite.org/wal.html, "Read-Only Databases"). In a folder where
+    SQLite cannot do so, a copy of the database and its log is read.
     """
     with ExitStack() as held:
         if _there(path):
@@ -252,7 +255,7 @@ def _reading(path: Path) -> Generator[sqlite3.Connection]:
 
 
 def _there(path: Path) -> bool:
-    """Return whether a file exists. Raises ``OSError`` where that is not to be known: ``Path.exists`` may say no then."""
+    """Return whether a file exists. Raises ``OSError`` if that cannot be known; ``Path.exists`` may return False then."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -269,7 +272,7 @@ def _tables(database: sqlite3.Connection) -> list[str]:
 
 
 def _copied(path: Path, folder: Path) -> Path:
-    """A copy of a database and its log as they are at one moment: taken again while somebody writes."""
+    """Copy a database and its log as they are at one moment; the copy is repeated while a process writes."""
     files = [path, path.with_name(f"{path.name}-wal")]
     while True:
         before = _stamps(files)
@@ -288,7 +291,7 @@ def _stamps(files: Iterable[Path]) -> list[tuple[int, int] | None]:
 
 
 def who_is_at_work(fabric: Path) -> str:
-    """User, host and process of whoever is at work on a fabric file now; empty: nobody is."""
+    """Return user, host and process of the operator at work on a fabric file now; empty if no one is."""
     try:
         with (folder_of(fabric) / "lock").open("rb") as lock:
             try:
@@ -302,7 +305,7 @@ def who_is_at_work(fabric: Path) -> str:
 
 @contextmanager
 def at_work(fabric: Path) -> Generator[Journal]:
-    """The journal, for one operator at a time. Raises ``OutputError`` with who is at work, or where it cannot be written."""
+    """Open the journal for one operator at a time. Raises ``OutputError`` with the user at work, or if the journal cannot be written."""
     folder = folder_of(fabric)
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What is left of a network without what is drained, what is gone with it, and whether routing would really leave what is drained."""
+"""The network that remains without drained parts: capacity, losses, and leaves that would still use drained links."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 SHOWN = 3
-"""Names that a line lists before it only counts."""
+"""Number of names that a line lists; further names are only counted."""
 
 
 def capacity(before: Network, after: Network) -> Iterator[str]:
-    """What is left of the uplinks of leaves and spines, of path colors, and of servers' NICs, where that is less than before; one line each."""
+    """Yield a line for each capacity that shrinks: uplinks of leaves and spines, path colors, NICs of servers."""
     for role, plural in (("leaf", "leaves"), ("spine", "spines")):
         old, new = (_uplinks(present(network), role) for network in (before, after))
         for fabric in before.fabrics:
@@ -54,7 +54,10 @@ def capacity(before: Network, after: Network) -> Iterator[str]:
 
 
 def gone(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -> Iterator[str]:
-    """What would be lost: path colors of leaves, rail planes, leaves without uplinks, tenants, servers' NICs, routes; a line for each kind."""
+    """Yield a line for each kind of loss.
+
+    Losses are path colors of leaves, rail planes, leaves without uplinks, tenants, NICs of servers, and routes.
+    """
     old, new = (_uplinks(present(network), "leaf") for network in (before, after))
     stay = [leaf for leaf in old if leaf not in after.absent]
     lost: dict[str, list[str]] = {}
@@ -85,9 +88,9 @@ def gone(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -
 
 
 def still_used(network: Network, configs: Mapping[str, DeviceConfig], links: frozenset[str]) -> Iterator[str]:
-    """Which leaves would still send over drained links, however far away these are, though there is another way.
+    """Yield the leaves that would still send over drained links, at any distance, although a different path exists.
 
-    ``network`` says what is drained, ``configs`` how that is told. Leaves that are drained themselves do not count.
+    ``network`` says what is drained; ``configs`` announce the drain to routing. Leaves that are drained themselves do not count.
     """
     now = ControlPlane(configs.values(), reachable(network).absent).routes()
     without = ControlPlane(configs.values(), network.absent).routes()
@@ -102,7 +105,7 @@ def still_used(network: Network, configs: Mapping[str, DeviceConfig], links: fro
 
 
 def _crossing(network: Network, routes: Routes, links: frozenset[str]) -> dict[str, NDArray[np.bool_]]:
-    """By device, the prefixes of which packets may cross some links on their way from there."""
+    """Return, by device, the prefixes whose packets may cross some links on their path from that device."""
     far: dict[tuple[str, str], str] = {}
     for cable in network.cables:
         far[cable.a.device, cable.name], far[cable.b.device, cable.name] = cable.b.device, cable.a.device
@@ -128,7 +131,7 @@ def _crossing(network: Network, routes: Routes, links: frozenset[str]) -> dict[s
 
 
 def _uplinks(network: Network, role: str) -> dict[str, dict[int | None, int]]:
-    """By switch of a role and path color, the capacity in Gb/s of its links to switches above it."""
+    """Return, by switch of a role and path color, the capacity in Gb/s of its links to switches above it."""
     names = {one.name for one in network.switches if one.role == role}
     found: dict[str, dict[int | None, int]] = {}
     for cable in network.cables:
@@ -158,7 +161,7 @@ def _tenants(before: Network, after: Network) -> Iterator[str]:
 
 
 def _cut(before: Network, after: Network) -> list[str]:
-    """NICs that are cut off, of servers that are not drained themselves, nor by their own line."""
+    """Return the NICs that are cut off, except those whose server or whose own link is drained."""
     old, new = (
         {f"{server.name}:{nic.name}" for server in present(network).servers for nic in server.nics}
         for network in (before, after)

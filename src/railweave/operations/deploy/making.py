@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 Configs = dict[str, "DeviceConfig"]
 Tenants = dict[str, dict[str, str]]
-"""By server, the VRF of each of its NICs that is in one."""
+"""By server, the VRF of each NIC that is in one."""
 
 
 class Moments:
-    """The configurations of switches before a plan (``before``) and where all of it is done (``after``)."""
+    """The configurations of switches before a plan (``before``) and after all of it (``after``)."""
 
     def __init__(
         self,
@@ -45,13 +45,13 @@ class Moments:
         self.network = network
         here = {name: dict(texts) for name, texts in running.items() if name in designed}
         self.unknown = {name for name, one in designed.items() if one.vrfs and name not in here}
-        """Leaves with tenants of which it is not known what they run."""
+        """Leaves with tenants whose running configuration is unknown."""
         there = {name: {**texts, **changes[name].target} for name, texts in here.items() if name in changes}
         self.before = running_configs(network, here, designed)
         self.after = running_configs(network, {**here, **there}, designed)
 
     def _stated(self) -> list[str]:
-        """What tenants take of each other by a statement of the fabric file, as lines."""
+        """Return, as lines, the routes that tenants take from each other by a statement of the fabric file."""
         return [
             _line(tenant.name, leaf.name, other.name, other.route_target)
             for fabric in self.network.fabrics
@@ -69,7 +69,7 @@ class Moments:
         return [one for one in found if len(one) > 1]
 
     def _leaves(self, server: str, old: Tenants, new: Tenants) -> set[str]:
-        """The leaves on which a server moves from one VRF to another."""
+        """Return the leaves on which a server moves from one VRF to another."""
         was, will = old.get(server, {}), new.get(server, {})
         return {
             cable.b.device
@@ -78,7 +78,10 @@ class Moments:
         }
 
     def told(self, waves: Sequence[Wave]) -> tuple[Wave, ...]:
-        """Waves with what isolation means in each; one that leaves a server between tenants, or tenants open to each other, is refused."""
+        """Return the waves with the effect of each on the isolation of tenants.
+
+        A wave is refused if it leaves a server between tenants, or tenants open to each other.
+        """
         old, new = tenants(self.network, self.before), tenants(self.network, self.after)
         moving = {
             server: leaves for server in sorted(old.keys() & new.keys()) if (leaves := self._leaves(server, old, new))
@@ -124,7 +127,7 @@ def _line(vrf: str, leaf: str, other: str, target: str) -> str:
 
 
 def tenants(network: Network, configs: Mapping[str, DeviceConfig]) -> Tenants:
-    """The VRF that each NIC of each server is in, by the configuration of its leaf."""
+    """Return the VRF of each NIC of each server, by the configuration of its leaf."""
     found: Tenants = {}
     ports = {name: _vrfs_of_ports(config) for name, config in configs.items() if config.vrfs}
     for cable in network.cables:
@@ -135,7 +138,7 @@ def tenants(network: Network, configs: Mapping[str, DeviceConfig]) -> Tenants:
 
 
 def _vrfs_of_ports(config: DeviceConfig) -> dict[str, str]:
-    """By cable, the VRF of a leaf's port to a server."""
+    """Return, by cable, the VRF of a leaf's port to a server."""
     by_vlan = {one.vlan_name: one.vrf for one in config.gateways if one.vlan is not None}
     by_port = {one.port: one.vrf for one in config.gateways if one.port}
     return {
@@ -146,7 +149,7 @@ def _vrfs_of_ports(config: DeviceConfig) -> dict[str, str]:
 
 
 def leaks(configs: Iterable[DeviceConfig]) -> list[str]:
-    """Where a VRF takes routes that a VRF of another name gives, as lines."""
+    """Return, as lines, each place where a VRF takes routes that a VRF with a different name exports."""
     every = [(config.name, vrf) for config in configs for vrf in config.vrfs]
     givers: dict[str, set[str]] = {}
     for _, vrf in every:
@@ -163,7 +166,7 @@ def leaks(configs: Iterable[DeviceConfig]) -> list[str]:
 
 
 def _between(now: Mapping[str, str], old: Mapping[str, str], new: Mapping[str, str]) -> bool:
-    """Whether a server is in a VRF that it only had before, and in one that it only gets."""
+    """Return whether a server is both in a VRF that it only had before and in one that it only gets."""
     vrfs = set(now.values())
     return bool(vrfs - set(new.values())) and bool(vrfs - set(old.values()))
 
@@ -186,11 +189,12 @@ def make_plan(
     servers: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Plan:
-    """What it takes to bring switches to their design. ``running`` are the texts of each by file name, ``silent`` those that did not answer.
+    """Plan the changes that bring switches to their design.
 
-    ``live``: the texts are as devices have them, with their secrets. ``most`` is the share of the network that a wave may put at risk.
-    ``configs`` are what the switches should run where that is not as the network has it, as in a lab. ``servers`` are the texts of those that
-    take part, with those wanted. Raises ``InputError`` for unknown names in ``only``.
+    ``running`` are the texts of each switch by file name; ``silent`` are the switches that did not answer.
+    ``live``: the texts come from the devices themselves, with their secrets. ``most`` is the share of the network (0 to 1) that a wave may
+    put at risk. ``configs`` are what the switches should run if that differs from the network's own, for example in a lab. ``servers`` are
+    the present and the wanted texts of the servers that take part. Raises ``InputError`` for unknown names in ``only``.
     """
     names = [one.name for one in network.switches]
     if unknown := [name for name in only if name not in names and name not in (servers or silent)]:
@@ -224,7 +228,7 @@ def plan_back(
     most: float,
     configs: dict[str, DeviceConfig],
 ) -> Plan:
-    """What it takes to bring switches back to what they ran ``before`` a revision, statements of their own included."""
+    """Plan the changes that bring switches back to what they ran ``before`` a revision, their own statements included."""
     designed = Subject(network, configs)
 
     def one(name: str) -> DeviceChange:
@@ -246,7 +250,7 @@ def _ordered(
     most: float,
     canary: bool = True,
 ) -> tuple[Wave, ...]:
-    """The waves of changes; where there are tenants, with what they mean for these."""
+    """Return the waves of changes; if the network has tenants, with the effect on their isolation."""
     network, control = designed.network, designed.control_plane
     if not changed or not any(one.overlay for one in network.fabrics):
         return waves(network, control, changed, most=most, canary=canary)
@@ -264,14 +268,14 @@ def _plan(
     live: bool,
     back_to: int | None = None,
 ) -> Plan:
-    """The plan of changes, made now."""
+    """Return the plan of changes, with the present time."""
     design = hashlib.sha256(network.to_json()).hexdigest()
     made = datetime.now(UTC).isoformat(timespec="seconds")
     return Plan(str(fabric.resolve()), design, made, live, tuple(changes.values()), ordered, dict(silent), back_to)
 
 
 def _wanted(config: DeviceConfig) -> dict[str, str]:
-    """The files of a device whose text it says; none where nothing here changes it."""
+    """Return the wanted texts of a device by file; empty if railweave does not change its system."""
     nos = system(config.nos)
     asked = nos.transaction.FILES.values() if nos.transaction else ()
     return {file: text for file, text in nos.files(config).items() if file in asked}

@@ -1,4 +1,7 @@
-"""A plan: changes by device in waves, risks and refusals. It is shown, saved, and applied as it is. Also what follows from replaced hardware."""
+"""A plan: changes by device in waves, with risks and refusals; and the consequences of replaced hardware.
+
+A plan is shown, saved, and applied as it is.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Replacement:
-    """What a plan does beyond devices: ``before`` and ``after`` are texts of the inventory, ``file`` is its path.
+    """The part of a plan beyond devices: ``before`` and ``after`` are texts of the inventory, ``file`` is its path.
 
-    ``what`` was replaced; ``lines`` tell what follows, ``refused`` why it cannot be applied.
+    ``what`` was replaced; ``lines`` tell the consequences, and ``refused`` says why the plan cannot be applied.
     """
 
     what: str
@@ -39,12 +42,12 @@ class Replacement:
     refused: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Its form in a plan's file."""
+        """Return the JSON form for a plan's file."""
         return {**vars(self), "lines": list(self.lines), "refused": list(self.refused)}
 
     @classmethod
     def of_json(cls, found: Mapping[str, Any]) -> Replacement:
-        """The other way. Raises ``KeyError`` and ``TypeError`` for what is none."""
+        """Build the object from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
         return cls(
             str(found["what"]),
             str(found["file"]),
@@ -55,12 +58,15 @@ class Replacement:
         )
 
     def other_way(self) -> Replacement:
-        """What takes it back."""
+        """Return the replacement that reverses this one."""
         return Replacement(self.what, self.file, self.after, self.before)
 
 
 def part(network: Network, word: str) -> tuple[str, str]:
-    """The device and the interface that a word names, as the inventory has them: a switch, a server, or ``SERVER:NIC``. Raises ``InputError``."""
+    """Return the device and the interface that a word names: a switch, a server, or ``SERVER:NIC``. Raises ``InputError``.
+
+    Names are those of the inventory.
+    """
     device, colon, interface = word.partition(":")
     if not colon and word in {one.name for one in (*network.switches, *network.servers)}:
         return word, ""
@@ -72,7 +78,7 @@ def part(network: Network, word: str) -> tuple[str, str]:
 
 
 def cells(network: Network, word: str, serial: str, mac: str) -> dict[tuple[str, str], dict[str, str]]:
-    """The cells of the inventory that are new. Raises ``InputError`` where what is given does not go with what was replaced."""
+    """Return the new cells of the inventory. Raises ``InputError`` if the given values do not fit the replaced part."""
     key = part(network, word)
     if mac and not key[1]:
         fix = "name the NIC: SERVER:NIC"
@@ -85,12 +91,15 @@ def cells(network: Network, word: str, serial: str, mac: str) -> dict[tuple[str,
 
 
 def differences(old: str, new: str, file: str) -> Iterator[str]:
-    """What changes in a text, as a unified diff without what surrounds it; nothing where nothing does."""
+    """Yield the changes of a text, as a unified diff without context; nothing if the texts are equal."""
     yield from difflib.unified_diff(old.splitlines(), new.splitlines(), file, file, lineterm="", n=0)
 
 
 def follows(before: Network, after: Network, word: str) -> Iterator[str]:
-    """What follows from new hardware, file by file of a build: addresses, labels, configurations of switches, files of servers."""
+    """Yield the consequences of new hardware, file by file of a build.
+
+    These are addresses, labels, configurations of switches, and files of servers.
+    """
     from railweave.outputs.folder.differences import diff
     from railweave.outputs.rendering.tables import addresses_csv, cabling_csv, racks_csv
 
@@ -108,7 +117,7 @@ def follows(before: Network, after: Network, word: str) -> Iterator[str]:
 
 
 def inventory_text(path: Path) -> str:
-    """The text of an inventory; empty where there is none."""
+    """Return the text of an inventory; empty if the file does not exist."""
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
@@ -117,13 +126,14 @@ FORM = 2
 
 @dataclass(frozen=True)
 class Plan:
-    """``fabric`` is the path of the fabric file, ``design`` the digest of its design, ``made`` when it was made (ISO 8601).
+    """A plan.
 
-    ``live``: it was made from what devices said themselves, without secrets taken out, so that it can be applied. ``silent`` are devices of
-    which nothing is known, with the reason: they are not in the plan. ``back_to`` is the revision that it brings back.
-    ``drain``: it takes something out of use, or brings it back. ``upgrade``: it installs another release, and changes no configuration.
-    ``replacement``: hardware was replaced, so that the inventory changes.
-    ``trial``: what is tried, of a change that is never kept (``operations.deploy.trial``).
+    ``fabric`` is the path of the fabric file, ``design`` the digest of its design, ``made`` when the plan was made (ISO 8601).
+    ``live``: the plan was made from the devices' own texts, secrets included, so that it can be applied. ``silent`` are devices whose state
+    is unknown, with the reason: they are not in the plan. ``back_to`` is the revision that the plan brings back.
+    ``drain``: the plan takes something out of use, or brings it back. ``upgrade``: the plan installs a different release, and changes no
+    configuration. ``replacement``: hardware was replaced, so that the inventory changes.
+    ``trial``: the change that is tried and never kept (``operations.deploy.trial``).
     """
 
     fabric: str
@@ -141,7 +151,7 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """What `apply` is given to say which plan was read: of all that it holds."""
+        """The digest of all that the plan holds; it is given to `apply` to say which plan was read."""
         return hashlib.sha256(json.dumps(self._body(), sort_keys=True).encode()).hexdigest()[:16]
 
     @property
@@ -151,7 +161,7 @@ class Plan:
 
     @property
     def refused(self) -> list[str]:
-        """Why it cannot be applied; empty where it can."""
+        """The reasons why the plan cannot be applied; empty if it can."""
         found = [f"{one.device}: {why}" for one in self.devices for why in one.refused]
         found += [f"wave {number}: {why}" for number, wave in enumerate(self.waves, 1) for why in wave.refused]
         found += self.drain.refused if self.drain else ()
@@ -167,7 +177,7 @@ class Plan:
 
     @property
     def secrets(self) -> list[str]:
-        """Names of secrets whose values it takes to apply it."""
+        """The names of secrets whose values are needed to apply the plan."""
         texts = [str(line) for one in self.devices for lines in one.commands.values() for line in lines]
         return sorted({name for text in texts for name in REFERENCE.findall(text)})
 
@@ -189,11 +199,11 @@ class Plan:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Its file's form."""
+        """Return the JSON form of the plan's file."""
         return {**self._body(), "digest": self.digest, "refused": self.refused}
 
     def lines(self) -> list[str]:
-        """The whole for a person: waves with their risk, then each device with what changes."""
+        """Return the plan as text lines: waves with their risk, then each device with its changes."""
         if self.upgrade:
             text = list(self.upgrade.lines)
         elif self.replacement:
@@ -227,7 +237,7 @@ class Plan:
 
 
 def plan_of(found: Any) -> Plan:  # noqa: ANN401 - JSON
-    """A plan from its file's form. Raises ``KeyError``, ``TypeError``, ``AttributeError`` for what is none."""
+    """Build a plan from its JSON form. Raises ``KeyError``, ``TypeError`` or ``AttributeError`` if the form is invalid."""
     return Plan(
         found["fabric"],
         found["design"],
@@ -245,7 +255,7 @@ def plan_of(found: Any) -> Plan:  # noqa: ANN401 - JSON
 
 
 def read_plan(path: Path) -> Plan:
-    """A plan from its file. Raises ``SpecError`` where it is none, or was changed since it was made."""
+    """Read a plan from its file. Raises ``SpecError`` if the file is not a plan, or was changed since it was made."""
 
     def wrong(what: str) -> SpecError:
         fix = "make it again: railweave deploy plan FABRIC --live -o PLAN"

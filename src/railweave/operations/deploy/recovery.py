@@ -1,4 +1,4 @@
-"""What became of an apply that was interrupted: the truth from the devices, and how it is ended."""
+"""The recovery of an interrupted apply: ask the devices for their state, and end it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,19 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.journal import Step
 
 Is = Literal["before", "waiting", "after", "otherwise", "unknown"]
-"""A device runs what it ran before; what it was given, with its timer running; what it was given, for good; something else; or does not answer."""
+"""The state of a device.
+
+In order: it runs what it ran before; it runs the change, with its timer running; it runs the change for good; it runs something else;
+it does not answer.
+"""
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What one device turns out to be. ``seconds`` are left of its timer, where it waits and says so; ``why`` is why it is not known."""
+    """The state of one device.
+
+    ``seconds`` are left of its timer, if it waits and reports the time; ``why`` is why its state is unknown.
+    """
 
     device: str
     state: Is
@@ -30,7 +37,7 @@ class Truth:
     why: str = ""
 
     def line(self) -> str:
-        """The same as a sentence."""
+        """Return the state as a sentence."""
         said = {
             "before": "runs what it ran before",
             "waiting": "runs the change, and goes back unless it is confirmed"
@@ -43,7 +50,7 @@ class Truth:
 
 
 async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[Truth]:
-    """What devices of a plan run. Nothing is changed."""
+    """Return what the devices of a plan run. Nothing is changed."""
     free = asyncio.Semaphore(at_once)
 
     async def one(name: str, device: Device) -> Truth:
@@ -63,7 +70,7 @@ async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[Tr
 
 
 async def taken_back(rollout: Rollout, steps: Sequence[Step], why: str) -> None:
-    """Bring back every wave that was begun, the last first. Raises ``StoppedError``, when all were told to."""
+    """Bring back every wave that was begun, the last first. Raises ``StoppedError`` after all were tried, if one failed."""
     failed: list[StoppedError] = []
     for number in sorted({one.wave for one in steps if one.verb == "commit"}, reverse=True):
         try:
@@ -75,10 +82,10 @@ async def taken_back(rollout: Rollout, steps: Sequence[Step], why: str) -> None:
 
 
 async def unfinished(rollout: Rollout, steps: Sequence[Step], *, again: bool) -> None:
-    """Bring the unfinished wave of an interrupted rollout to an end, then, ``again``, carry out what is left.
+    """End the unfinished wave of an interrupted rollout; then, with ``again``, carry out the waves that are left.
 
-    A wave whose devices had begun to confirm had passed its check: it is finished. Any other is brought back. Of a trial, which is never
-    kept, all are, and nothing is left. Raises ``StoppedError``.
+    If devices of the wave had begun to confirm, it had passed its check and is finished. Otherwise it is brought back. A trial is never
+    kept: all its waves are brought back, and nothing is left to do. Raises ``StoppedError``.
     """
     if rollout.plan.trial:
         await taken_back(rollout, steps, "a trial was interrupted")

@@ -1,6 +1,7 @@
-"""A plan carried out: every device tries its change first; then wave by wave with a timer armed on each device, a check, and only then kept.
+"""Carry out a plan: rehearse on every device, then change, check and confirm wave by wave.
 
-What a wave cannot finish, it takes back, and nothing after it begins. Each step is in the journal before it is taken.
+During a wave, a rollback timer is armed on each device. A wave that cannot finish is rolled back, and no later wave begins.
+Each step is in the journal before it is taken.
 """
 
 from __future__ import annotations
@@ -28,19 +29,25 @@ if TYPE_CHECKING:
 
 
 class Gate(Protocol):
-    """Whether the network is as it must be."""
+    """A check of the network before and after a wave."""
 
     async def before(self, devices: Sequence[str], now: Texts, then: Texts) -> None:
-        """Remember what is wrong before devices are changed; switches run the texts of ``now``, and those of ``then`` afterwards, by file."""
+        """Remember what is wrong before devices are changed.
+
+        Switches run the texts of ``now`` before the change, and those of ``then`` afterwards, by file.
+        """
         ...
 
     async def after(self, devices: Sequence[str], now: Texts, then: Texts) -> list[str]:
-        """What is wrong after the change that was not before; it waits for what gets better."""
+        """Return what is wrong after the change that was not wrong before, after waiting for the network to settle."""
         ...
 
 
 class StoppedError(RailweaveError):
-    """A rollout went no further. ``wave`` is 0 where nothing was changed; ``back`` says whether its wave is as it was before."""
+    """A rollout stopped.
+
+    ``wave`` is 0 if nothing was changed; ``back`` says whether the devices of the wave are as they were before.
+    """
 
     def __init__(self, why: str, wave: int, back: bool) -> None:
         super().__init__(why, wave, back)
@@ -54,10 +61,11 @@ class StoppedError(RailweaveError):
 
 @dataclass
 class Rollout:
-    """``devices`` are those of the plan that change; ``revision`` is the journal's number; ``seconds`` is how long a device waits for its confirmation.
+    """A plan at work.
 
-    ``gate`` looks at the network before and after each wave; ``say`` takes a line on what was done. ``drained`` is waited for before a wave that
-    has servers: what it gives is why they are not.
+    ``devices`` are the devices of the plan that change; ``revision`` is the journal's number; ``seconds`` is how long a device waits for
+    its confirmation. ``gate`` checks the network before and after each wave; ``say`` takes a line on what was done. ``drained`` is awaited
+    before a wave that has servers; it returns why they are not drained, or nothing.
     """
 
     plan: Plan
@@ -71,12 +79,12 @@ class Rollout:
     drained: Callable[[int, Wave], Awaitable[str]] | None = None
 
     async def run(self, first: int = 1) -> None:
-        """Rehearse, then carry out the waves from one on (1-based). Raises ``StoppedError``."""
+        """Rehearse, then carry out the waves from number ``first`` on (1-based). Raises ``StoppedError``."""
         await self.rehearse(first)
         await self.waves(first)
 
     async def waves(self, first: int = 1) -> None:
-        """Carry out the waves from one on, which were rehearsed. Raises ``StoppedError``."""
+        """Carry out the rehearsed waves from number ``first`` on (1-based). Raises ``StoppedError``."""
         for number, wave in enumerate(self.plan.waves[first - 1 :], first):
             await self.wave(number, wave)
             self.say(
@@ -84,13 +92,16 @@ class Rollout:
             )
 
     async def rehearse(self, first: int = 1) -> None:
-        """Let every device of the waves from one on try its change and discard it. Raises ``StoppedError``; nothing was changed then."""
+        """Let every device of the waves from number ``first`` on try its change and discard it.
+
+        Raises ``StoppedError``; in that case nothing was changed.
+        """
         later = sorted({name for wave in self.plan.waves[first - 1 :] for name in wave.devices})
         await self._take_stock(later)
         await self._rehearse(later)
 
     async def _take_stock(self, names: Sequence[str]) -> None:
-        """What the devices run, kept as the way back. Raises ``StoppedError`` where one has moved since the plan was made."""
+        """Keep the running texts of devices for the way back. Raises ``StoppedError`` if a device has changed since the plan was made."""
         texts, failed = await self._all(names, None, 0, lambda one: one.running())
         if failed:
             raise StoppedError(_named("not reached", failed), 0, back=True)
@@ -115,7 +126,7 @@ class Rollout:
         self.say(f"{counted(len(said), 'device')} tried the change, found it good, and discarded it")
 
     async def wave(self, number: int, wave: Wave) -> None:
-        """One wave. Raises ``StoppedError`` where it was taken back, or could not be."""
+        """Carry out one wave. Raises ``StoppedError`` if the wave was rolled back, or could not be."""
         if self.drained is not None and wave.servers:
             self.say(f"wave {number}: waiting until {', '.join(wave.servers)} may be changed")
             if why := await self.drained(number, wave):
@@ -132,7 +143,7 @@ class Rollout:
         await self.confirm(number, wave)
 
     async def changed(self, number: int, wave: Wave) -> str:
-        """Change the devices of a wave; what is wrong afterwards that was not before, or nothing."""
+        """Change the devices of a wave; return what is wrong afterwards that was not wrong before, or nothing."""
         _, failed = await self._all(wave.devices, "commit", number, lambda one: one.commit(self.seconds))
         if failed:
             return _named("the change was not taken", failed)
@@ -156,7 +167,7 @@ class Rollout:
             raise StoppedError(why, number, back=False)
 
     async def back(self, number: int, wave: Wave, why: str) -> None:
-        """Bring every device of a wave back. Raises ``StoppedError`` where that cannot be done from here."""
+        """Bring every device of a wave back. Raises ``StoppedError`` if that cannot be done from here."""
         self.say(f"wave {number}: {why}: going back")
         _, failed = await self._all(wave.devices, "revert", number, lambda one: one.go_back())
         if failed:
@@ -164,9 +175,10 @@ class Rollout:
             raise StoppedError(f"{why}; {left}", number, back=False) from None
 
     def texts(self, number: int, *, done: bool) -> dict[str, Mapping[str, str]]:
-        """What the devices of the plan run: those of waves before this one, and of this one where it is ``done``, what they were given.
+        """Return what the devices of the plan run.
 
-        One that then runs its design and nothing else is left out.
+        Devices of waves before number ``number`` run their new texts, and so do those of that wave if it is ``done``. A device that then
+        runs exactly its design is left out.
         """
         changed = {name for wave in self.plan.waves[: number - 1 + done] for name in wave.devices}
         return {
@@ -178,7 +190,7 @@ class Rollout:
     async def _all(
         self, names: Sequence[str], verb: Verb | None, wave: int, work: Callable[[Device], Coroutine[Any, Any, Any]]
     ) -> tuple[dict[str, Any], dict[str, str]]:
-        """Do something on devices, many at once. What came of it, and what failed, by device; a verb is in the journal."""
+        """Do something on devices, many at once; return the results and the failures, by device. A verb is written to the journal."""
         free = asyncio.Semaphore(self.at_once)
         failed: dict[str, str] = {}
 

@@ -1,4 +1,4 @@
-"""Whether ports still carry traffic: their counters read twice."""
+"""The traffic of ports, measured by reading their counters twice."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ MILLION = 1e6
 
 @dataclass(frozen=True)
 class Quiet:
-    """When a port counts as carrying nothing: less than ``below_mbps`` Mb/s each way, over ``every_s`` seconds; that may take ``within_s``.
+    """The limit below which a port counts as idle.
 
+    A port is idle at less than ``below_mbps`` Mb/s in each direction, over ``every_s`` seconds; waiting for that may take ``within_s``.
     Sessions, BFD and LLDP go on over a port that is drained.
     """
 
@@ -32,7 +33,7 @@ class Quiet:
 
 @dataclass(frozen=True)
 class Counted:
-    """The counters of ports by switch and port, bytes in and out, and when they were asked for (a clock that does not go back, in seconds)."""
+    """The counters of ports by switch and port, bytes in and out, and when they were read (a monotonic clock, in seconds)."""
 
     at: float
     bytes: Mapping[tuple[str, str], tuple[int | None, int | None]]
@@ -40,7 +41,7 @@ class Counted:
 
 
 async def counted(site: Site, ports: Mapping[str, tuple[str, ...]]) -> Counted:
-    """Ask switches for the counters of ports."""
+    """Return the counters of ports, asked from the switches."""
     at = monotonic()
     said_by, silent = await states(site, ports)
     found: dict[tuple[str, str], tuple[int | None, int | None]] = {}
@@ -53,7 +54,7 @@ async def counted(site: Site, ports: Mapping[str, tuple[str, ...]]) -> Counted:
 
 
 def busy(first: Counted, then: Counted, below_mbps: float) -> list[str]:
-    """Ports that carried more than that between two readings, or of which it is not known; a line each."""
+    """Return a line for each port that carried at least ``below_mbps`` between two readings, or whose counters are unknown."""
     seconds = max(then.at - first.at, 1e-3)
     found: list[str] = []
     for (name, port), (received, sent) in then.bytes.items():
@@ -80,7 +81,7 @@ def _why(then: Counted, name: str) -> str:
 async def still(
     site: Site, ports: Mapping[str, tuple[str, ...]], quiet: Quiet, say: Callable[[str], None]
 ) -> list[str]:
-    """Wait until ports carry nothing; what still does when the time is over, empty where none does."""
+    """Wait until ports carry nothing; return the ports that still do when the time is over, empty if none does."""
     end = monotonic() + quiet.within_s
     first = await counted(site, ports)
     while True:

@@ -1,6 +1,6 @@
-"""A change that is in force for a while and is never kept: its timers run on every device from the first commit on, and it is taken back at the end.
+"""A change that is in force for a while and never kept: rollback timers run on every device from the first commit on.
 
-Whatever ends the time (its work is done, it fails, Ctrl-C), every wave is taken back, the last first. A process that is killed takes nothing
+At the end (the work is done, it fails, or Ctrl-C), every wave is taken back, the last first. A process that is killed takes nothing
 back: then the timers do, and ``deploy resume`` says so in the journal.
 """
 
@@ -30,11 +30,12 @@ T = TypeVar("T")
 
 
 def held(rows: Journal, plan: Plan, site: Site, how: How, secrets: Mapping[str, str], work: Callable[[], T]) -> T:
-    """What ``work`` gives while a plan is in force on every device of it; the plan is taken back afterwards.
+    """Return the result of ``work``, run while a plan is in force on all its devices; the plan is taken back afterwards.
 
-    ``plan.trial`` says what is tried, ``site`` is that of the design that is tried, ``how.confirm_within`` must be longer than all of it takes.
-    Raises ``StoppedError`` where a device refuses the change, the check after a wave fails or it took longer, with ``back`` where all is as it was; and with
-    ``back`` unset where something could not be taken back from here. Raises ``InputError`` for a plan that is refused, and whatever ``work`` raises.
+    ``plan.trial`` says what is tried, ``site`` is the site of that design, and ``how.confirm_within`` must be longer than the whole trial.
+    Raises ``StoppedError`` if a device refuses the change, the check after a wave fails, or the trial took longer. ``back`` is set if
+    everything is as it was, and unset if something could not be taken back from here. Raises ``InputError`` for a plan that is refused, and
+    any error that ``work`` raises.
     """
     last = next(iter(rows.revisions()), None)
     if last is not None and last.state == "running":
@@ -63,7 +64,7 @@ def held(rows: Journal, plan: Plan, site: Site, how: How, secrets: Mapping[str, 
 
 
 async def _in_force(rollout: Rollout) -> None:
-    """Every wave changed and checked, none confirmed. Raises ``StoppedError``; what was begun is in the journal."""
+    """Change and check every wave, and confirm none. Raises ``StoppedError``; every step that was begun is in the journal."""
     await rollout.rehearse()
     for number, wave in enumerate(rollout.plan.waves, 1):
         now, then = rollout.texts(number, done=False), rollout.texts(number, done=True)
@@ -74,7 +75,7 @@ async def _in_force(rollout: Rollout) -> None:
 
 
 def _end(rows: Journal, rollout: Rollout, why: str) -> None:
-    """Take everything back, and say in the journal how it ended. Raises ``StoppedError`` where that cannot be done from here."""
+    """Take everything back, and write the end to the journal. Raises ``StoppedError`` if that cannot be done from here."""
     number = rollout.revision
     with _uninterrupted(rollout.say):
         try:
@@ -87,7 +88,7 @@ def _end(rows: Journal, rollout: Rollout, why: str) -> None:
 
 @contextlib.contextmanager
 def _uninterrupted(say: Callable[[str], None]) -> Generator[None]:
-    """Let Ctrl-C wait: what is half taken back would be left to timers."""
+    """Delay Ctrl-C until the end: an interrupted rollback would be left to timers."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""What an upgrade means: which release comes by which image on which switches, and what would be rendered otherwise for it."""
+"""The parts of an upgrade: the release, its image, the switches, and the changes that the release makes to rendered configurations."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 SHOWN = 20
-"""Statements of a difference that a plan shows before it only counts."""
+"""Statements of a difference that a plan shows; further ones are only counted."""
 
 
 @dataclass(frozen=True)
 class Upgrade:
-    """What a plan does beyond switches' configurations: it installs ``image`` on those of its waves, which run ``system``.
+    """The part of a plan beyond configurations: it installs ``image`` on the switches of its waves, which run ``system``.
 
-    ``versions`` is what each ran when the plan was made. ``drained`` were drained before, and stay so. ``force``: drains may take what a
-    drain otherwise refuses. ``commands`` is what each switch is told, ``lines`` what a person should know, ``refused`` why it cannot be
-    applied.
+    ``versions`` is the release that each switch ran when the plan was made. ``drained`` were drained before, and stay so. ``force``: drains
+    may take what a drain otherwise refuses. ``commands`` are the commands for each switch, ``lines`` are for the operator, and ``refused``
+    says why the upgrade cannot be applied.
     """
 
     image: Image
@@ -44,7 +44,7 @@ class Upgrade:
     refused: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Its form in a plan's file."""
+        """Return the JSON form for a plan's file."""
         return {
             "image": vars(self.image),
             "system": self.system,
@@ -58,7 +58,7 @@ class Upgrade:
 
     @classmethod
     def of_json(cls, found: Mapping[str, Any]) -> Upgrade:
-        """The other way. Raises ``KeyError`` and ``TypeError`` for what is none."""
+        """Build the object from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
         return cls(
             Image(**found["image"]),
             str(found["system"]),
@@ -72,7 +72,10 @@ class Upgrade:
 
 
 def image_of(given: str, release: str, nos: str) -> Image:
-    """What ``--image`` names: a URL that switches fetch, or a file of this machine, which is read for its checksums. Raises ``InputError``."""
+    """Return the image that ``--image`` names. Raises ``InputError``.
+
+    The image is a URL that switches fetch, or a file of this machine, which is read for its checksums.
+    """
     installation = system(nos).upgrade
     for option, text in (("--release", release), ("--image", given if "://" in given else Path(given).name)):
         if option == "--image" and not given:
@@ -99,7 +102,7 @@ def image_of(given: str, release: str, nos: str) -> Image:
 
 
 def digests(path: Path) -> tuple[str, str]:
-    """SHA-256 and SHA-512 of a file, hexadecimal. Raises ``OSError``."""
+    """Return the SHA-256 and SHA-512 of a file, hexadecimal. Raises ``OSError``."""
     sums = hashlib.sha256(), hashlib.sha512()
     with path.open("rb") as stream:
         while part := stream.read(1 << 20):
@@ -109,13 +112,13 @@ def digests(path: Path) -> tuple[str, str]:
 
 
 def restarts(network: Network, names: Collection[str], release: str) -> dict[str, DeviceChange]:
-    """What an upgrade does to switches as waves are made from it: each is out while it restarts."""
+    """Return the effect of an upgrade on switches, for the order of waves: each is out while it restarts."""
     out = Disruptive(f"install {release}", "all of it", "it restarts", "")
     return {one.name: DeviceChange(one.name, one.nos, disrupts=(out,)) for one in network.switches if one.name in names}
 
 
 def rendered_otherwise(network: Network, names: Collection[str], release: str) -> Iterator[str]:
-    """What configurations would have otherwise if those switches were designed for a release: switches that differ in the same are one line."""
+    """Yield how configurations would differ if some switches were designed for a release; switches with equal differences share a line."""
     switches = tuple(replace(one, release=release) if one.name in names else one for one in network.switches)
     then = replace(network, switches=switches)
     found: dict[tuple[str, ...], list[str]] = {}

@@ -1,4 +1,4 @@
-"""Devices in a rollout as they report themselves: their state, and the release that each switch of an upgrade runs."""
+"""The state that devices in a rollout report, and the release that each switch of an upgrade runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 async def states(
     site: Site, names: Collection[str], *, attempts: int = 1
 ) -> tuple[dict[str, DeviceState], dict[str, str]]:
-    """The state of switches, and those that did not answer, with the reason. Their configuration is not asked for."""
+    """Return the state of switches, and those that did not answer, with the reason. Their configuration is not asked for."""
     asked = {name: site.asked[name] for name in names}
     questions = [one.of_state() for one in asked.values()]
     with TemporaryDirectory() as place:
@@ -37,12 +37,15 @@ async def states(
 
 @dataclass(frozen=True)
 class Runs(Truth):
-    """What one switch runs: ``release``, and whether that is the one of before (``before``), the new one (``after``) or another (``otherwise``)."""
+    """The release that one switch runs.
+
+    The state is ``before`` for the earlier release, ``after`` for the new one, and ``otherwise`` for any other.
+    """
 
     release: str = ""
 
     def line(self) -> str:
-        """The same as a sentence."""
+        """Return the state as a sentence."""
         said = {
             "before": f"runs {self.release}, as before",
             "after": f"runs {self.release}, the new release",
@@ -52,7 +55,7 @@ class Runs(Truth):
 
 
 async def releases(site: Site, upgrade: Upgrade) -> list[Runs]:
-    """The release that each switch of an upgrade runs. Nothing is changed."""
+    """Return the release that each switch of an upgrade runs. Nothing is changed."""
     found, silent = await states(site, list(upgrade.versions))
     rows: list[Runs] = []
     for name, version in upgrade.versions.items():

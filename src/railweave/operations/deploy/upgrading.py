@@ -1,7 +1,7 @@
-"""An upgrade carried out: batch by batch drained, installed, restarted, held against what was before, and brought back into use.
+"""Carry out an upgrade batch by batch: drain, install, restart, compare with the state before, and bring back into use.
 
-Each stage of each device is in the journal before it begins, so that whoever goes on after an interruption knows what may have been done.
-Every stage may be done once more. A device that does not come back as it was stays drained, and nothing after it begins.
+Each stage of each device is in the journal before it begins, so that the operator who resumes after an interruption knows what may have
+been done. Every stage may be repeated. A device that does not come back as it was stays drained, and no later stage begins.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ class Switch:
             await session.close()
 
     async def boot(self) -> str:
-        """By its system's own question."""
+        """Return the identity of the present start, from a command of the switch's system."""
         return await self._with(self.installation.boot)
 
     async def install(self, image: Image) -> None:
-        """Copy the image where it is a file of this machine, then install it. Raises ``RefusedError`` also where the file is another now."""
+        """Copy the image if it is a file of this machine, then install it. Raises ``RefusedError`` also if the file has changed."""
         if image.file:
             from railweave.live.reach.copying import copied
             from railweave.operations.deploy.upgrade import digests
@@ -73,7 +73,7 @@ class Switch:
         await self._with(lambda session: self.installation.install(session, image), self.seconds)
 
     async def restart(self) -> None:
-        """A device that restarts ends the session, before or after its answer."""
+        """Restart the switch. The session ends with the restart, before or after the answer."""
         try:
             await self._with(self.installation.restart)
         except ReachError as error:
@@ -82,7 +82,10 @@ class Switch:
 
 
 def machine(site: Site, device: str, seconds: float) -> Machine:
-    """The machine of a switch, whose answers may take so many seconds. Raises ``InputError`` if nothing installs releases of its system."""
+    """Return the machine of a switch, whose answers may take ``seconds``.
+
+    Raises ``InputError`` if railweave does not install releases of its system.
+    """
     if site.machine is not None:
         return site.machine(device)
     asked = site.asked[device]
@@ -96,10 +99,10 @@ def machine(site: Site, device: str, seconds: float) -> Machine:
 
 @dataclass(frozen=True)
 class Stood:
-    """What a switch was. ``boot`` tells one start from the next.
+    """The state of a switch. ``boot`` tells one start from the next.
 
-    ``sessions`` are the prefixes that each established BGP session brings, by neighbor and address family; ``bfd`` those of BFD that were
-    up, ``heard`` what each port hears by LLDP, ``routes`` the next hops of routes that were asked for.
+    ``sessions`` are the prefix counts of each established BGP session, by neighbor and address family; ``bfd`` are the BFD sessions that
+    were up. ``heard`` is the LLDP neighbor of each port; ``routes`` are the next-hop counts of the routes that were asked for.
     """
 
     version: str
@@ -110,7 +113,7 @@ class Stood:
     routes: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def to_json(self) -> dict[str, Any]:
-        """Its form in the journal's folder."""
+        """Return the JSON form for the journal's folder."""
         return {
             **vars(self),
             "sessions": {name: dict(one) for name, one in self.sessions.items()},
@@ -121,14 +124,14 @@ class Stood:
 
     @classmethod
     def of_json(cls, found: Mapping[str, Any]) -> Stood:
-        """The other way."""
+        """Build the state from its JSON form."""
         return cls(
             found["version"], found["boot"], found["sessions"], tuple(found["bfd"]), found["heard"], found["routes"]
         )
 
 
 def stood(state: DeviceState, boot: str) -> Stood:
-    """What a switch is now."""
+    """Return the present state of a switch."""
     sessions = {
         f"{one.vrf or 'default'} {one.interface or one.peer}": {
             family: count
@@ -149,7 +152,7 @@ def stood(state: DeviceState, boot: str) -> Stood:
 
 
 def less(before: Stood, now: Stood) -> Iterator[str]:
-    """What a switch has less of than before; a line each."""
+    """Yield a line for each thing that a switch has less of than before."""
     for name, families in before.sessions.items():
         found = now.sessions.get(name)
         if found is None:
@@ -175,7 +178,7 @@ def _in_vrf(name: str) -> str:
 
 
 def restarted(before: str, now: str) -> bool:
-    """Whether two answers to which start this is are of two starts. Times by a device's own clock move by fractions."""
+    """Return whether two boot identities are of two starts. Times by a device's own clock move by fractions."""
     try:
         return abs(float(now) - float(before)) > CLOCK_S
     except ValueError:
@@ -183,16 +186,20 @@ def restarted(before: str, now: str) -> bool:
 
 
 CLOCK_S = 30
-"""How far the time of a start may move from one answer to the next (EOS: ``bootupTimestamp``)."""
+"""Seconds by which the time of one start may move from one answer to the next (EOS: ``bootupTimestamp``)."""
 
 
 STATE = "state.json"
-"""What a device was before it was restarted, in the journal's folder of it."""
+"""The file in the device's journal folder with the state before its restart."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """Seconds: ``install_s`` an installation may take, ``restart_s`` a restart, ``settle_s`` sessions and routes after it; ``every_s`` between two looks."""
+    """Limits in seconds.
+
+    An installation may take ``install_s``, a restart ``restart_s``, and sessions and routes ``settle_s`` after the restart; ``every_s`` is
+    the time between two looks.
+    """
 
     install_s: float = 3600.0
     restart_s: float = 1800.0
@@ -218,12 +225,15 @@ class Upgrading:
 
     @property
     def upgrade(self) -> Upgrade:
-        """What the plan installs."""
+        """The upgrade that the plan installs."""
         assert self.plan.upgrade is not None  # noqa: S101 - only such a plan comes here
         return self.plan.upgrade
 
     def run(self, *, finish: bool = False) -> None:
-        """Every batch that is not done; ``finish``: the one that was begun alone, which is undrained where nothing was installed yet. Raises ``StoppedError``."""
+        """Carry out every batch that is not done. Raises ``StoppedError``.
+
+        ``finish``: only the batch that was begun, which is undrained if nothing was installed yet.
+        """
         for number, wave in enumerate(self.plan.waves, 1):
             if self._done(number, "undrain") >= set(wave.devices):
                 continue
@@ -270,14 +280,14 @@ class Upgrading:
             raise StoppedError(f"wave {number}: {what} {', '.join(names)}: {error}", number, back=False) from None
 
     def _steps(self, number: int, names: Sequence[str], verb: Verb) -> ExitStack:
-        """A row in the journal for each device, before something is done to all of them."""
+        """Write a row in the journal for each device, before something is done to all of them."""
         rows = ExitStack()
         for name in names:
             rows.enter_context(self.journal.step(self.revision, number, name, verb))
         return rows
 
     def _remember(self, names: Sequence[str], number: int) -> None:
-        """Keep what devices are before they are touched."""
+        """Keep the state of devices before they are touched."""
 
         async def every() -> dict[str, Stood]:
             found, silent = await states(self.site, names)
@@ -304,7 +314,7 @@ class Upgrading:
     def _all(
         self, number: int, names: Sequence[str], verb: Verb, work: Callable[[str], Coroutine[Any, Any, None]]
     ) -> None:
-        """Do a stage on all devices of a batch at once that it was not done on. Raises ``StoppedError`` with what failed."""
+        """Do a stage at once on all devices of a batch that have not completed it. Raises ``StoppedError`` with the failures."""
         over = self._done(number, "return" if verb == "restart" else verb)  # whether one has restarted, it says itself
         left = [name for name in names if name not in over]
         failed: dict[str, str] = {}
@@ -344,7 +354,7 @@ class Upgrading:
         await machine.restart()
 
     async def _returned(self, name: str) -> None:
-        """Wait until a device is back, then until it is as before. Raises ``RefusedError`` with what it is not."""
+        """Wait until a device is back, then until it is as before. Raises ``RefusedError`` with the differences."""
         before, release = self._before(name), self.upgrade.image.release
         now = await self._back(name, before)
         if not same_release(now.version, release):
@@ -375,13 +385,13 @@ class Upgrading:
             await asyncio.sleep(self.patience.every_s)
 
     async def _now(self, name: str) -> Stood | None:
-        """What a device is now; None where it does not say all."""
+        """Return the present state of a device; None if its state is not reported."""
         boot = await cast("Awaitable[str]", self._machine(name).boot())
         found, _ = await states(self.site, [name])
         return stood(found[name], boot) if name in found else None
 
     def _done(self, number: int, verb: Verb) -> set[str]:
-        """Devices on which a stage was ended well."""
+        """Return the devices on which a stage ended without failure."""
         steps = self.journal.steps(self.revision)
         return {
             one.device for one in steps if one.wave == number and one.verb == verb and one.ended and one.failed is None

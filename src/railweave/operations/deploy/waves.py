@@ -1,4 +1,4 @@
-"""In which order devices are changed, and how much of the network each wave puts at risk."""
+"""The order in which devices are changed, and the share of the network that each wave puts at risk."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 _ROLES = ("super-spine", "dci", "spine", "leaf")
-"""The order of roles: what leaves open sessions to stands before them."""
+"""The order of roles: roles to which leaves open sessions come before leaves."""
 UNUSED = "what it disrupts carries nothing of the design"
-"""What is told of a wave that disrupts ports alone to which the design has no cable."""
+"""The risk line of a wave that disrupts only ports to which the design has no cable."""
 UNDISTURBED = "not known to disrupt anything"
-"""What is told of a wave of whose changes no system's table has anything: less than that nothing is disrupted."""
+"""The risk line of a wave whose changes are not in any system's disruption table; this does not mean that nothing is disrupted."""
 
 
 @dataclass(frozen=True)
 class Wave:
-    """Devices that are changed together. ``why`` says what they have in common, ``risks`` what is gone while those that reset are out.
+    """Devices that are changed together.
 
-    ``refused`` says why it is more of the network than may be at risk. ``servers`` are those that change, or lose NICs meanwhile: a job
-    should not be on them.
+    ``why`` says what they have in common, ``risks`` what is gone while the devices that reset are out. ``refused`` says why the wave is
+    more of the network than may be at risk. ``servers`` are those that change, or lose NICs meanwhile: a job should not be on them.
     """
 
     devices: tuple[str, ...]
@@ -39,7 +39,7 @@ class Wave:
     servers: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Its form in a plan's file."""
+        """Return the JSON form for a plan's file."""
         return {
             "devices": list(self.devices),
             "why": self.why,
@@ -50,7 +50,7 @@ class Wave:
 
     @classmethod
     def of_json(cls, found: Mapping[str, Any]) -> Wave:
-        """The other way."""
+        """Build the wave from its JSON form."""
         return cls(
             tuple(found["devices"]),
             found["why"],
@@ -61,16 +61,16 @@ class Wave:
 
 
 def forced(wave: Wave) -> Wave:
-    """A wave of a drain that takes away what would be gone: it disrupts that, whatever else it does."""
+    """Return a wave of a forced drain, with the line ``UNDISTURBED`` limited to effects beyond what is forced."""
     risks = tuple("beyond what is forced, " + one if one == UNDISTURBED else one for one in wave.risks)
     return replace(wave, risks=risks)
 
 
 @dataclass(frozen=True)
 class Risk:
-    """What is out while some devices are: the least share of its uplinks that a leaf keeps, the share of NICs without their leaf.
+    """The loss while some devices are out: the least share of uplinks that a leaf keeps, and the share of NICs without their leaf.
 
-    ``lost`` are (switch, prefix) pairs that cannot be reached by routing and could before.
+    ``lost`` counts (switch, prefix) pairs that routing could reach before and cannot reach now.
     """
 
     uplinks: float
@@ -81,11 +81,11 @@ class Risk:
 
     @property
     def unavailable(self) -> float:
-        """The larger of what a leaf loses of its uplinks and the share of NICs that are cut off."""
+        """The larger of two shares: the uplinks that a leaf loses, and the NICs that are cut off."""
         return max(1 - self.uplinks, self.nics)
 
     def lines(self) -> list[str]:
-        """What a person should know."""
+        """Return the loss as lines for the operator."""
         found: list[str] = []
         if self.uplinks < 1:
             found.append(f"{self.worst} keeps {self.uplinks:.0%} of its uplink capacity")
@@ -106,12 +106,13 @@ def waves(
     together: Sequence[frozenset[str]] = (),
     at_once: int | None = None,
 ) -> tuple[Wave, ...]:
-    """Changed devices in waves: one alone first, then those of one plane, path color or rail, never more at risk than ``most`` (0 to 1).
+    """Order changed devices into waves: a single device first, then devices of one plane, path color or rail.
 
-    A device is counted as out while its wave is carried out where its change disrupts anything; of one that disrupts some ports alone, those are. One that alone is more than ``most``
-    makes a wave of its own, which is refused. Servers that only lose routes and rules come before the switches, which may then take the paths
-    away; all others come after them, when the paths that they get are there. Devices of each of ``together`` share a wave.
-    ``at_once``: no wave has more devices than that.
+    No wave puts more than ``most`` (0 to 1) at risk. A device counts as out during its wave if its change disrupts anything; if the change
+    disrupts only some ports, only those ports count as out. A device that exceeds ``most`` by itself gets a wave of its own, which is
+    refused. Servers that only lose routes and rules come before the switches, which may then take the paths away. All other servers come
+    after the switches, when their new paths exist. Devices of each set in ``together`` share a wave.
+    ``at_once``: the most devices of a wave.
     """
     bound = _joined(together)
     disrupted = {name: _out(one) for name, one in changes.items() if one.disrupts}
@@ -140,7 +141,7 @@ def waves(
 
 
 def _out(change: DeviceChange) -> frozenset[str]:
-    """The ports of a device that are out while it is changed; none: all of it."""
+    """Return the ports of a device that are out while it is changed; empty: the whole device."""
     every = all(one.ports for one in change.disrupts)
     return frozenset(port for one in change.disrupts for port in one.ports) if every else frozenset()
 
@@ -154,7 +155,7 @@ def _is_out(end: End, out: Mapping[str, frozenset[str]]) -> bool:
 
 
 def _joined(sets: Sequence[frozenset[str]]) -> dict[str, set[str]]:
-    """By device, all that share a wave with it: sets that have a device in common are one."""
+    """Return, by device, all devices that share a wave with it: sets that have a device in common are merged."""
     found: dict[str, set[str]] = {}
     for one in sets:
         whole = set(one).union(*(found.get(name, ()) for name in one))
@@ -180,7 +181,7 @@ def _groups(network: Network, changes: Mapping[str, DeviceChange]) -> Iterator[t
 
 
 def _common(network: Network, switch: Switch) -> str:
-    """What a switch is changed together with."""
+    """Return the name of the group with which a switch is changed."""
     where = f"{switch.fabric}, {several(switch.role)}"
     if switch.role == "leaf":
         if len(switch.rails) == 1:
@@ -219,7 +220,7 @@ def _wave(
 
 
 def _risk(network: Network, control: ControlPlane, out: Mapping[str, frozenset[str]], *, routes: bool = False) -> Risk:
-    """What is gone while devices, or ports of theirs, are ``out``; ``routes``: by routing too, which takes longer."""
+    """Return the loss while devices, or some of their ports, are ``out``; ``routes``: include routing, which takes longer."""
     every: dict[str, float] = {}
     alive: dict[str, float] = {}
     nics = cut = 0

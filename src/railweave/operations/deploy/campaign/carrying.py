@@ -1,7 +1,7 @@
-"""Turns carried out: broken with a timer on each switch that restores it, measured, restored, and looked at.
+"""Carry out turns: break with a rollback timer on each switch, measure, restore, and check.
 
-Each turn that changes configuration is a revision of the journal whose changes are committed and never confirmed. So whatever ends the
-program, the switch's own timer takes its change back, ``deploy status`` tells, and ``deploy resume`` ends it at once.
+Each turn that changes configuration is a revision of the journal whose changes are committed and never confirmed. So if the program
+ends in any way, the switch's own timer reverts the change; ``deploy status`` shows it, and ``deploy resume`` ends it at once.
 """
 
 from __future__ import annotations
@@ -33,12 +33,16 @@ if TYPE_CHECKING:
 
 
 BEFORE_S = 1.0
-"""Packets flow for so long before anything is broken."""
+"""Seconds that packets flow before anything is broken."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """``restore_within`` seconds after a turn should be over a switch restores itself; ``settle`` seconds the network may take to be whole again."""
+    """Limits in seconds.
+
+    A switch restores itself ``restore_within`` seconds after the planned end of a turn; the network may take ``settle`` seconds to
+    converge.
+    """
 
     restore_within: int = 120
     settle: float = 120
@@ -46,7 +50,10 @@ class Limits:
 
 @dataclass
 class Result:
-    """What came of a turn. ``back_s`` is until the checks were as before, None where they were not; ``drops`` what switches counted."""
+    """The result of a turn.
+
+    ``back_s`` is the time in seconds until the checks were as before, None if they were not; ``drops`` is the count of switches.
+    """
 
     planned: Planned
     seen: Seen = field(default_factory=Seen)
@@ -57,11 +64,11 @@ class Result:
 
     @property
     def good(self) -> bool:
-        """Whether all was as before afterwards."""
+        """True if everything was as before afterwards."""
         return self.back_s is not None and not self.wrong
 
     def to_json(self) -> dict[str, Any]:
-        """It as a JSON object."""
+        """Return the result as a JSON object."""
         return {
             **{key: value for key, value in self.planned.body().items() if key != "changes"},
             "predicted": vars(self.planned.predicted),
@@ -81,9 +88,10 @@ def carried_out(
     limits: Limits,
     say: Callable[[str], None],
 ) -> Result:
-    """Break, wait, restore, and look. Raises ``StoppedError`` where something could not be restored, and what else interrupts it.
+    """Break, wait, restore, and check. Raises ``StoppedError`` if something could not be restored, and any error that interrupts the turn.
 
-    ``running`` are the texts of every switch by file. An emulation makes the faults that are commands elsewhere, and helps when all is restored.
+    ``running`` are the texts of every switch by file. An emulation makes the faults that are commands elsewhere, and is released when
+    everything is restored.
     """
     turn, names = planned.turn, _near(site, planned)
     revision = rows.begin(planned.plan, applying.FAULT_LABEL.format(number="{number}", digest=planned.plan.digest[:6]))
@@ -130,7 +138,7 @@ def carried_out(
 
 
 def _near(site: Site, planned: Planned) -> list[str]:
-    """The switches of a turn, and those cabled to them."""
+    """Return the switches of a turn, and their neighbors by cable."""
     found = dict.fromkeys(planned.touched)
     for name in planned.touched:
         found |= dict.fromkeys(end for one in site.network.cables_of(name) for end in (one.a.device, one.b.device))
@@ -142,7 +150,7 @@ def _looked(check: Check, names: list[str], texts: Mapping[str, Mapping[str, str
 
 
 async def _break(rows: Journal, number: int, devices: Mapping[str, Device], within: int) -> None:
-    """Every switch tries its change first; then all commit it, with the timer."""
+    """Rehearse the change on every switch, then commit it on all, with the timer."""
 
     async def tried(name: str, device: Device) -> Device:
         running = await device.running()
@@ -173,7 +181,7 @@ async def _shut(site: Site, ports: Mapping[str, tuple[str, ...]], label: str, wi
 
 
 async def _opened(site: Site, ports: Mapping[str, tuple[str, ...]], label: str) -> list[str]:
-    """Open them again; those that could not be, with the reason."""
+    """Open ports again; return those that could not be opened, with the reason."""
 
     async def one(name: str) -> str:
         try:
@@ -190,7 +198,7 @@ async def _opened(site: Site, ports: Mapping[str, tuple[str, ...]], label: str) 
 
 
 async def _outage(site: Site, device: str) -> tuple[Outage, Session]:
-    """The commands of a device's system, and a session that may change it."""
+    """Return the commands of a device's system, and a session that may change the device."""
     nos = system(site.configs[device].nos)
     outage, transaction = nos.outage, nos.transaction
     assert outage is not None  # noqa: S101 - refused before
@@ -199,7 +207,7 @@ async def _outage(site: Site, device: str) -> tuple[Outage, Session]:
 
 
 async def _command(site: Site, target: FaultTarget) -> None:
-    """A restart of a device, or the end of a process on it."""
+    """Restart a device, or end a process on it."""
     outage, session = await _outage(site, target.fault.device or "")
     try:
         if target.fault.kind == "daemon-kill":
@@ -224,7 +232,7 @@ def _restored(
     began: bool,
     why: str,
 ) -> None:
-    """Bring everything back, and say so in the journal. Raises ``StoppedError`` where a switch has to do it by itself."""
+    """Bring everything back, and write that to the journal. Raises ``StoppedError`` if a switch has to restore itself."""
     for one in undo:
         one()
     number = revision.number
@@ -238,7 +246,7 @@ def _restored(
 
 
 async def _back(rows: Journal, number: int, devices: Mapping[str, Device]) -> list[str]:
-    """Restore each switch, whatever became of its change; those that could not be, with the reason."""
+    """Restore each switch, whatever the state of its change; return those that could not be restored, with the reason."""
 
     async def one(name: str, device: Device) -> str:
         before = rows.kept(number, name, "before")
@@ -258,7 +266,7 @@ HEAD = ("broken", "predicted", "lab", "measured", "whole again")
 
 
 def rows(results: Sequence[Result], lab: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """A row for each turn, under ``HEAD``. ``lab`` are the objects that ``lab fault`` prints, in the same order."""
+    """Return a row for each turn, under ``HEAD``. ``lab`` are the objects that ``lab fault`` prints, in the same order."""
     return [
         (
             one.planned.turn.name,
@@ -274,7 +282,7 @@ def rows(results: Sequence[Result], lab: Sequence[Mapping[str, Any]]) -> list[tu
 
 
 def _lab(one: Mapping[str, Any]) -> str:
-    """What ``lab fault`` measured, in a cell."""
+    """Return the measurement of ``lab fault``, as a cell."""
     switch = one.get("switch_s")
     time = "it did not switch" if switch is None else f"{switch:.2f} s to switch"
     return f"{one['lost']:,} of {one['sent']:,} lost, {time}; {one['kept']:,} of {one['asked']:,} kept a path"

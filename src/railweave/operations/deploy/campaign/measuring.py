@@ -1,4 +1,4 @@
-"""What is measured while something is broken: packets between servers, and what switches count as dropped."""
+"""Measurements while something is broken: packets between servers, and the drops that switches count."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
     from railweave.live.site.site import Site
 
 INTERVAL_MS = 10
-"""Between two writes on a path: what times are known to."""
+"""Milliseconds between two writes on a path: the resolution of times."""
 
 
 class NoPackets:
-    """Nothing is sent, for a reason."""
+    """A sender that sends nothing, for a reason."""
 
     def __init__(self, why: str) -> None:
         self._why = why
 
     def start(self, seconds: float) -> None:
-        """Nothing."""
+        """Do nothing."""
         del seconds
 
     def stop(self) -> Seen:
-        """The reason."""
+        """Return the reason."""
         return Seen(why=self._why)
 
     def drop(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class RdmaPings:
@@ -57,7 +57,7 @@ class RdmaPings:
         self._thread: threading.Thread | None = None
 
     def start(self, seconds: float) -> None:
-        """Send from now on, from a thread of its own."""
+        """Start to send, in a thread of its own, for so many seconds."""
         count = math.ceil(seconds * 1000 / INTERVAL_MS)
 
         def work() -> None:
@@ -76,17 +76,17 @@ class RdmaPings:
         self._thread.start()
 
     def stop(self) -> Seen:
-        """Wait for the last, and sum up."""
+        """Wait for the last write, and return the sum."""
         if self._thread is not None:
             self._thread.join()
         return summed(self._said)
 
     def drop(self) -> None:
-        """The thread ends with the program, and its logins with it."""
+        """Do nothing: the thread ends with the program, and its logins with it."""
 
 
 def summed(said: Collection[Said]) -> Seen:
-    """What the program printed on each server."""
+    """Return the sum of what the program printed on each server."""
     sent = lost = worst = 0
     wrong: list[str] = []
     for one in said:
@@ -105,7 +105,7 @@ def summed(said: Collection[Said]) -> Seen:
 
 
 def packets(site: Site) -> Packets:
-    """The packets of a lab; or pings between the servers that are reached and have the program, or the reason for none."""
+    """Return the packets of a lab; or pings between reached servers that have the program; or the reason for none."""
     if site.emulation is not None:
         return site.emulation
     if not site.servers:
@@ -123,7 +123,7 @@ def packets(site: Site) -> Packets:
 
 
 async def drops(site: Site) -> int | None:
-    """Packets that switches have counted as dropped or wrong so far, over all ports; None where none says so."""
+    """Return how many packets switches have counted as dropped or wrong so far, over all ports; None if no switch reports a count."""
     asked = [one.of_state() for name, one in site.asked.items() if name not in site.network.absent]
     with TemporaryDirectory() as place:
         folder = Path(place) / "capture"
@@ -141,5 +141,5 @@ async def drops(site: Site) -> int | None:
 
 
 def counted_drops(site: Site) -> int | None:
-    """The same, from outside of a loop."""
+    """Return the same as ``drops``, from outside of an event loop."""
     return asyncio.run(drops(site))

@@ -1,4 +1,4 @@
-"""The plan of a campaign: a value that is shown, and carried out exactly as it was; with the model's prediction of each turn."""
+"""The plan of a campaign: it is shown, and carried out exactly as shown; with the model's prediction of each turn."""
 
 from __future__ import annotations
 
@@ -22,19 +22,22 @@ if TYPE_CHECKING:
 
 
 MOST_PAIRS = 512
-"""Pairs of NICs of one rail that are looked at."""
+"""Largest number of NIC pairs of one rail that are examined."""
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """Of ``queue_pairs`` looked at, ``crossing`` use what breaks, and ``keep`` have a path while it lasts; None: not known."""
+    """The prediction for a turn: of ``queue_pairs`` examined, ``crossing`` use what breaks, and ``keep`` have a path meanwhile.
+
+    None: unknown.
+    """
 
     queue_pairs: int
     crossing: int
     keep: int | None
 
     def line(self) -> str:
-        """The same in a cell."""
+        """Return the prediction as a table cell."""
         keep = (
             "not known how many keep a path"
             if self.keep is None
@@ -44,7 +47,7 @@ class Predicted:
 
 
 def predicted(network: Network, configs: Mapping[str, DeviceConfig], turn: Turn) -> Predicted:
-    """What routing does in a turn, once it has settled."""
+    """Return the effect of a turn on routing, after it has settled."""
     gone = [down(configs, network, one) for one in turn.targets]
     plane = ControlPlane(configs.values(), network.absent)
     before = _ways(network, plane.routes(network.absent))
@@ -58,7 +61,7 @@ def predicted(network: Network, configs: Mapping[str, DeviceConfig], turn: Turn)
 
 
 def _ways(network: Network, routes: Routes) -> dict[tuple[str, str, str], set[str]]:
-    """The links of each queue pair that has a path, by source, destination and source address."""
+    """Return the links of each queue pair that has a path, by source, destination and source address."""
     found: dict[tuple[str, str, str], set[str]] = {}
     nics = [
         (f"{server.name}:{nic.name}", nic)
@@ -85,9 +88,9 @@ def _ways(network: Network, routes: Routes) -> dict[tuple[str, str, str], set[st
 
 @dataclass(frozen=True)
 class Planned:
-    """One turn: the switches that it touches, what would be gone, what the model says, and the plan of its changes.
+    """One turn: the switches that it touches, the losses, the model's prediction, and the plan of its changes.
 
-    ``commands`` are those that are no configuration, as text; ``refused`` says why it is not carried out.
+    ``commands`` are the faults that are not configuration, as text; ``refused`` says why the turn is not carried out.
     """
 
     turn: Turn
@@ -101,7 +104,7 @@ class Planned:
     """Ports that are shut by a command, by switch."""
 
     def body(self) -> dict[str, Any]:
-        """What its digest is of."""
+        """Return the content that the campaign's digest covers."""
         return {
             "name": self.turn.name,
             "seconds": self.turn.seconds,
@@ -113,7 +116,7 @@ class Planned:
         }
 
     def lines(self) -> Iterator[str]:
-        """It as text."""
+        """Yield the text lines."""
         yield f"{self.turn.name}: {self.turn.seconds:g} s, touches {', '.join(self.touched)}"
         for name, change in self.plan.changed.items():
             yield from (f"  {name}: {line}" for line in change.shown)
@@ -125,7 +128,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Campaign:
-    """``turns`` in their order. ``job`` is what the model says of the scenario's own traffic, empty without any."""
+    """A campaign: ``turns`` in their order. ``job`` is the model's prediction for the scenario's own traffic, empty without any."""
 
     fabric: str
     scenario: str
@@ -134,24 +137,24 @@ class Campaign:
 
     @property
     def digest(self) -> str:
-        """What is given to say which campaign was read."""
+        """The digest by which the operator says which campaign was read."""
         body = [self.fabric, *(one.body() for one in self.turns)]
         return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def refused(self) -> list[str]:
-        """Why it is not carried out; empty where it can be."""
+        """The reasons why the campaign is not carried out; empty if it can be."""
         return [f"{one.turn.name}: {why}" for one in self.turns for why in one.refused]
 
     def lines(self) -> Iterator[str]:
-        """It as text."""
+        """Yield the text lines."""
         for one in self.turns:
             yield from one.lines()
         if self.job:
             yield f"predicted of the scenario's job: {self.job}"
 
     def to_json(self) -> Mapping[str, Any]:
-        """It as a JSON object."""
+        """Return the campaign as a JSON object."""
         return {
             "digest": self.digest,
             "job": self.job,

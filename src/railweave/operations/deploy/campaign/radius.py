@@ -1,4 +1,4 @@
-"""Turns of a campaign: faults as configuration, the switches that a turn touches, and what would be gone meanwhile."""
+"""Turns of a campaign: faults as configuration, the switches that a turn touches, and the losses meanwhile."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BY_CONFIGURATION = frozenset({"link-down", "nic-down", "device-down", "bgp-sessi
 def broken(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, DeviceConfig]:
-    """The configurations of the switches that change for faults which happen together; none for those that are commands."""
+    """Return the configurations of the switches that change for simultaneous faults; empty for faults that are commands."""
     found: dict[str, DeviceConfig] = {}
     for name, links in shut(network, configs, targets).items():
         if not by_command(configs[name]):
@@ -45,7 +45,7 @@ def broken(
 def shut(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, tuple[str, ...]]:
-    """The links that faults break, by the switch at which each is shut."""
+    """Return the links that faults break, by the switch at which each is shut."""
     found: dict[str, tuple[str, ...]] = {}
     for target in targets:
         kind, device = target.fault.kind, target.fault.device or ""
@@ -64,7 +64,7 @@ def shut(
 def ports_by_command(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, tuple[str, ...]]:
-    """The ports that are shut by a command, by switch: where the system's own configuration would not bring them back as they were."""
+    """Return, by switch, the ports that are shut by a command, because the system's configuration would not restore them as they were."""
     return {
         name: tuple(one.name for one in configs[name].interfaces if one.link in links)
         for name, links in shut(network, configs, targets).items()
@@ -73,13 +73,13 @@ def ports_by_command(
 
 
 def by_command(config: DeviceConfig) -> bool:
-    """Whether the ports of a switch are shut by a command."""
+    """Return whether the ports of a switch are shut by a command."""
     outage = system(config.nos).outage
     return outage is not None and outage.PORTS
 
 
 def links_of(network: Network, target: FaultTarget) -> tuple[str, ...]:
-    """The links that carry nothing while a fault lasts, by what it is aimed at."""
+    """Return the links that carry nothing while a fault lasts, by its target."""
     device = target.fault.device
     if target.links or device is None:
         return target.links
@@ -87,7 +87,7 @@ def links_of(network: Network, target: FaultTarget) -> tuple[str, ...]:
 
 
 def _ends(network: Network, configs: Mapping[str, DeviceConfig], links: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Links by the switch at which each is shut: the upper end, that of servers at their leaf."""
+    """Return links by the switch at which each is shut: the upper end, or the leaf for links of servers."""
     found: dict[str, list[str]] = {}
     for cable in network.cables:
         if cable.name in links:
@@ -97,13 +97,13 @@ def _ends(network: Network, configs: Mapping[str, DeviceConfig], links: Collecti
 
 
 def without_ports(config: DeviceConfig, links: Collection[str]) -> DeviceConfig:
-    """The configuration with the ports of some links shut."""
+    """Return the configuration with the ports of some links shut."""
     ports = tuple(replace(one, enabled=False) if one.link in links else one for one in config.interfaces)
     return replace(config, interfaces=ports)
 
 
 def without_sessions(config: DeviceConfig, links: Collection[str], *, overlay: bool) -> DeviceConfig:
-    """The configuration without the BGP sessions of some links; of the ``overlay`` too."""
+    """Return the configuration without the BGP sessions of some links; of the ``overlay`` too."""
     if config.bgp is not None:
         groups = tuple(
             replace(group, sessions=tuple(one for one in group.sessions if one.link not in links))
@@ -120,31 +120,31 @@ PS_PER_S = 10**12
 
 @dataclass(frozen=True)
 class Turn:
-    """Faults that happen together, for so many seconds: those of the scenario, but never less than a switch and its sessions take."""
+    """Faults that happen together, and their duration in seconds: the scenario's, but at least what a switch and its sessions need."""
 
     targets: tuple[FaultTarget, ...]
     seconds: float
 
     @property
     def name(self) -> str:
-        """What is broken, for people."""
+        """The broken parts, for people."""
         return " + ".join(f"{one.fault.kind} {aimed(one)}" for one in self.targets)
 
     @property
     def commands(self) -> tuple[FaultTarget, ...]:
-        """Those that are commands, not configuration."""
+        """The faults that are commands, not configuration."""
         return tuple(one for one in self.targets if one.fault.kind not in BY_CONFIGURATION)
 
 
 def aimed(target: FaultTarget) -> str:
-    """What a fault is aimed at."""
+    """Return the target of a fault, as text."""
     fault = target.fault
     words = [one for one in (fault.link, fault.nic, fault.device, fault.daemon) if one]
     return " ".join(words) + (f" to {fault.neighbor}" if fault.neighbor else "")
 
 
 def turns(targets: Sequence[FaultTarget], least_s: float) -> list[Turn]:
-    """Faults by when they begin. One without an end of its own ends before the next begins."""
+    """Group faults by when they begin. A fault without an end of its own ends before the next begins."""
     groups: list[list[FaultTarget]] = []
     until = -1
     for one in sorted(targets, key=lambda target: target.fault.at):
@@ -163,14 +163,14 @@ def _seconds(group: Sequence[FaultTarget]) -> float:
 
 @dataclass(frozen=True)
 class Radius:
-    """What may be touched at once: ``most`` switches, or those of ``names`` alone."""
+    """The limit on what may be touched at once: ``most`` switches, or only those of ``names``."""
 
     most: int | None = None
     names: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, text: str, network: Network) -> Radius:
-        """As it is written: a number, or names with commas between. Raises ``InputError``."""
+        """Read a radius from text: a number, or names separated by commas. Raises ``InputError``."""
         if text.isdecimal() and int(text):
             return cls(most=int(text))
         names = {one.strip() for one in text.split(",")}
@@ -182,7 +182,7 @@ class Radius:
         return cls(names=frozenset(names))
 
     def beyond(self, touched: Sequence[str]) -> str:
-        """Why a turn that touches these switches reaches too far; empty where it does not."""
+        """Return why a turn that touches these switches reaches too far; empty if it does not."""
         if self.most is not None and len(touched) > self.most:
             return f"it touches {counted(len(touched), 'switch', 'switches')} ({', '.join(touched[:3])}), and the blast radius is {self.most}"
         if self.names and (others := [one for one in touched if one not in self.names]):
@@ -191,16 +191,16 @@ class Radius:
 
 
 def touched(network: Network, configs: Mapping[str, DeviceConfig], turn: Turn) -> tuple[str, ...]:
-    """The switches that a turn changes, restarts, or takes a process from."""
+    """Return the switches that a turn changes or restarts, or whose process it ends."""
     by_command = [one.fault.device or "" for one in turn.commands]
     ports = ports_by_command(network, configs, turn.targets)
     return tuple(dict.fromkeys([*broken(network, configs, turn.targets), *ports, *by_command]))
 
 
 def down(configs: Mapping[str, DeviceConfig], network: Network, target: FaultTarget) -> tuple[str, ...] | None:
-    """The links and devices without which routing settles while a fault lasts; None where that is not known.
+    """Return the links and devices that are missing while a fault lasts and routing has settled; None if unknown.
 
-    Where BGP restarts gracefully (RFC 4724) nothing is gone when its process ends.
+    If BGP restarts gracefully (RFC 4724), nothing is gone when its process ends.
     """
     fault = target.fault
     device = fault.device or ""
@@ -215,7 +215,7 @@ def down(configs: Mapping[str, DeviceConfig], network: Network, target: FaultTar
 
 
 def patterns(configs: Mapping[str, DeviceConfig], network: Network, turn: Turn) -> list[str]:
-    """The lines of ``status:`` that would say the same as a turn does."""
+    """Return the lines of ``status:`` with the same effect as a turn."""
     found: list[str] = []
     for one in turn.targets:
         gone = down(configs, network, one)
@@ -224,6 +224,6 @@ def patterns(configs: Mapping[str, DeviceConfig], network: Network, turn: Turn) 
 
 
 def unforced(lost: Sequence[str], force: Sequence[str]) -> list[str]:
-    """What would be gone and is not named by any word of ``--force``."""
+    """Return the losses that no word of ``--force`` names."""
     words = [re.compile(rf"(?<![\w-]){re.escape(one)}(?![\w-])") for one in force]
     return [line for line in lost if not any(word.search(line) for word in words)]

@@ -1,4 +1,7 @@
-"""The folder of a first boot: files of each device below its serial number, text of two DHCP servers, and what there is as ``first-boot.json``."""
+"""The folder of a first boot.
+
+The folder has the files of each device below its serial number, the texts of two DHCP servers, and a list as ``first-boot.json``.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,10 @@ if TYPE_CHECKING:
 
 
 def minimal(config: DeviceConfig) -> DeviceConfig:
-    """A configuration without ports, routing, queues, tenants and all else that carries traffic; the rest comes with ``deploy apply``."""
+    """Return a configuration without all that carries traffic, such as ports, routing, queues and tenants.
+
+    ``deploy apply`` brings the rest.
+    """
     old = config.management
     management = Management(
         domain=old.domain,
@@ -62,7 +68,11 @@ def minimal(config: DeviceConfig) -> DeviceConfig:
 
 @dataclass(frozen=True)
 class Device:
-    """``address`` is its management address with the length of its prefix, ``gateway`` that network's. ``files`` are what it fetches, by name."""
+    """A device at its first boot.
+
+    ``address`` is its management address with the length of its prefix, ``gateway`` the gateway of that network. ``files`` are the files
+    that the device fetches, by name.
+    """
 
     name: str
     serial: str
@@ -76,17 +86,17 @@ class Device:
 
     @property
     def tag(self) -> str:
-        """What DHCP servers call it: letters, digits and dashes alone."""
+        """The device's name for DHCP servers: only letters, digits and dashes."""
         return "".join(one if one.isalnum() else "-" for one in self.name)
 
     @property
     def ip(self) -> str:
-        """Its address without the length."""
+        """The address without the length."""
         return str(ip_interface(self.address).ip)
 
     @property
     def network(self) -> IPv4Network:
-        """The network of its address: DHCP tells an IPv4 one (RFC 2131)."""
+        """The network of the address, which is IPv4: DHCP gives IPv4 addresses (RFC 2131)."""
         found = ip_interface(self.address).network
         assert isinstance(found, IPv4Network)  # noqa: S101 - `making` takes no other
         return found
@@ -97,7 +107,7 @@ _VENDOR, _VENDOR_OPTIONS = 60, 43
 
 
 def dnsmasq(devices: Sequence[Device], interface: str) -> str:
-    """``dnsmasq.conf``. ``interface`` is where the server listens, ``*`` for every one."""
+    """Return ``dnsmasq.conf``. ``interface`` is where the server listens, ``*`` for every interface."""
     lines = [
         "# Written by railweave deploy ztp. Test it: dnsmasq --test --conf-file=FILE",
         "# No DNS; who has no tag of a serial number gets no address.",
@@ -131,7 +141,7 @@ def _of(device: Device, devices: Sequence[Device]) -> Iterator[str]:
 
 
 def _match(number: int, says: Says, device: Device) -> Iterator[str]:
-    """The tag of a device, for who says its serial number and, where the vendor is known, begins option 60 as it does."""
+    """Yield the lines that tag a device by its serial number and, if the vendor is known, by the start of option 60."""
     text, tag = says.before + device.serial, device.tag
     own = f"{tag}-says{number}" if says.vendor else tag
     yield (
@@ -145,7 +155,7 @@ def _match(number: int, says: Says, device: Device) -> Iterator[str]:
 
 
 def _within(device: Device, other: Device) -> bool:
-    """Whether what one device says is also found in what another does."""
+    """Return whether the serial number of one device is the beginning of a different device's."""
     return other.serial != device.serial and other.serial.startswith(device.serial)
 
 
@@ -154,7 +164,7 @@ _TFTP = {"name": "tftp-server-addresses", "code": 150, "space": "dhcp4", "type":
 
 
 def kea(devices: Sequence[Device], interface: str) -> str:
-    """``kea-dhcp4.conf``. ``interface`` is where the server listens, ``*`` for every one."""
+    """Return ``kea-dhcp4.conf``. ``interface`` is where the server listens, ``*`` for every interface."""
     networks = list(dict.fromkeys(one.network for one in devices))
     subnets = [
         {
@@ -195,7 +205,7 @@ def _class(device: Device) -> dict[str, Any]:
 
 
 def _test(says: Says, serial: str) -> str:
-    """The client's option ends with the serial number; a negative place counts from the end."""
+    """Return the test that the client's option ends with the serial number; a negative offset counts from the end."""
     end = says.before + serial
     text = f"option[{says.option}].hex"
     test = f"{text} == '{end}'" if says.whole else f"substring({text}, -{len(end)}, {len(end)}) == '{end}'"
@@ -205,7 +215,7 @@ def _test(says: Says, serial: str) -> str:
 
 
 def _options(options: Options) -> list[dict[str, Any]]:
-    """Each is sent whether the client asks for it or not."""
+    """Return the DHCP options; each is sent even if the client does not ask for it."""
     found: list[dict[str, Any]] = []
     if options.bootfile:
         found.append({"name": "boot-file-name", "data": options.bootfile, "always-send": True})
@@ -226,7 +236,7 @@ def _options(options: Options) -> list[dict[str, Any]]:
 
 
 def encapsulated(options: Options) -> bytes:
-    """Option 43: each sub-option as code, length, text (RFC 2132, 8.4)."""
+    """Return option 43: each sub-option as code, length, text (RFC 2132, 8.4)."""
     return b"".join(bytes((code, len(text.encode()))) + text.encode() for code, text in sorted(options.vendor.items()))
 
 
@@ -238,7 +248,7 @@ _LONGEST_OPTION = 255
 
 @dataclass(frozen=True)
 class Made:
-    """``devices`` that boot so; ``images`` by system, with the file of each; ``without`` are those left out, with the reason."""
+    """A first boot: its ``devices``; ``images`` by system, with the file of each; ``without`` are devices left out, with the reason."""
 
     url: str
     devices: tuple[Device, ...]
@@ -246,7 +256,7 @@ class Made:
     without: Mapping[str, str]
 
     def to_json(self) -> dict[str, Any]:
-        """What the server of the folder reads, and ``--json`` shows. There is no content in it."""
+        """Return the record that the folder's server reads and ``--json`` shows; it has no content of files."""
         return {
             "url": self.url,
             "devices": {
@@ -268,7 +278,7 @@ class Made:
 
 
 def images(given: Sequence[str], url: str) -> dict[str, tuple[Image, Path]]:
-    """Images as ``SYSTEM=FILE``, with their checksums. Raises ``InputError``."""
+    """Return the images given as ``SYSTEM=FILE``, with their checksums. Raises ``InputError``."""
     from pathlib import Path
 
     found: dict[str, tuple[Image, Path]] = {}
@@ -304,9 +314,10 @@ def make(
     whole: bool = False,
     only: Sequence[str] = (),
 ) -> Made:
-    """What devices get. ``whole``: their full configuration, not only what ``deploy`` needs.
+    """Make the files of devices. ``whole``: their full configuration, not only what ``deploy`` needs.
 
-    Raises ``InputError`` for an address that is none, serial numbers that are the same or cannot stand in an address, secrets without a value.
+    Raises ``InputError`` for an invalid address, for serial numbers that are equal or cannot be in an address, and for secrets without a
+    value.
     """
     url, server, port = _address(url)
     if unknown := [one for one in only if one not in {switch.name for switch in network.switches}]:
@@ -367,7 +378,7 @@ def _device(boot: FirstBoot, config: DeviceConfig, serial: str, place: Place, se
 
 
 def _check(serials: Mapping[str, str]) -> None:
-    """Raise ``InputError`` where a serial number cannot be told by, or is that of two."""
+    """Raise ``InputError`` if a serial number is invalid, or two devices have the same one."""
     problems: list[Problem] = []
     seen: dict[str, str] = {}
     for name, serial in serials.items():
@@ -383,7 +394,7 @@ def _check(serials: Mapping[str, str]) -> None:
 
 
 def _address(url: str) -> tuple[str, str, int]:
-    """The address without a slash at its end, its host, and its port. Raises ``InputError``."""
+    """Return the address without a slash at its end, its host, and its port. Raises ``InputError``."""
     fix = "write http://ADDRESS:PORT, where devices reach the server"
     try:
         found = urlsplit(url)
@@ -397,7 +408,7 @@ def _address(url: str) -> tuple[str, str, int]:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise ``InputError`` where something else than an earlier first boot stands."""
+    """Raise ``InputError`` if the folder has content that is not an earlier first boot."""
     try:
         ours = not folder.exists() or (folder / RECORD).is_file() or not any(folder.iterdir())
     except OSError as error:
@@ -409,9 +420,9 @@ def check_folder(folder: Path) -> None:
 
 
 def write(made: Made, folder: Path, interface: str = "*") -> None:
-    """Write the folder, for its owner alone: secrets are in its files. What an earlier one had of devices that are gone is removed.
+    """Write the folder, readable by its owner only, because its files have secrets.
 
-    Raises ``InputError`` as ``check_folder`` does.
+    Files of an earlier first boot whose devices are gone are removed. Raises ``InputError`` as ``check_folder`` does.
     """
     check_folder(folder)
     files = {f"{one.serial}/{name}": text for one in made.devices for name, text in one.files.items()}
@@ -424,7 +435,7 @@ def write(made: Made, folder: Path, interface: str = "*") -> None:
 
 
 def _earlier(folder: Path) -> set[str]:
-    """The files of devices that an earlier first boot wrote there."""
+    """Return the files of devices that an earlier first boot wrote there."""
     try:
         found = json.loads((folder / RECORD).read_text(encoding="utf-8"))["devices"]
         return {f"{serial}/{name}" for serial, one in found.items() for name in one["files"]}

@@ -1,7 +1,7 @@
-"""A web server for a first boot, to try it: it gives known devices their files, and nothing to anybody else.
+"""A web server to try a first boot: it gives known devices their files, and refuses all other requests.
 
-A device is known by its serial number: the first part of the path, and the headers of systems that say it. What is refused is told, and kept
-in ``asked.log`` of the folder.
+A device is known by its serial number: the first part of the path, and the headers of systems that send it. Refused requests are
+reported, and kept in ``asked.log`` of the folder.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 LOG = "asked.log"
 MOST = 128
-"""Connections at the same time; more are not taken until one of them ends, or asks for nothing within its time."""
+"""Connections at the same time; further ones wait until one of them ends, or sends no request within its time."""
 HEADERS_S = 10.0
-"""For the first line and the headers of a request."""
+"""Seconds for the first line and the headers of a request."""
 _PIECE = 1 << 20
 _UNPRINTABLE = re.compile(r"[^ -~]")
 
 
 class Server(ThreadingHTTPServer):
-    """Serves a folder that ``deploy ztp`` wrote; ``say`` takes a line for each request. Use it as a context."""
+    """A server of a folder that ``deploy ztp`` wrote; ``say`` takes a line for each request. Use the server as a context."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -60,7 +60,7 @@ class Server(ThreadingHTTPServer):
             raise OutputError(f"cannot listen at {address[0]}:{address[1]}: {error.strerror}") from error
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as socketserver has it
-        """Answer in a thread, where there is a place for one."""
+        """Answer in a thread, when one of the places is free."""
         self._places.acquire()
         try:
             super().process_request(request, client_address)
@@ -76,7 +76,7 @@ class Server(ThreadingHTTPServer):
             self._places.release()
 
     def note(self, line: str) -> None:
-        """Tell a line, and keep it."""
+        """Report a line, and keep it in the log."""
         line = _UNPRINTABLE.sub("?", line)
         with self._guard:
             self._say(line)
@@ -85,7 +85,10 @@ class Server(ThreadingHTTPServer):
                 log.write(f"{stamp} {line}\n")
 
     def found(self, path: str, said: dict[str, str]) -> tuple[Path | None, str]:
-        """The file of a path, and who asks for it or why there is none. ``said`` are the headers of a request, in small letters."""
+        """Return the file of a path, and the device that asks, or why there is no file.
+
+        ``said`` are the headers of a request, with names in lower case.
+        """
         root = re.sub(r"^https?://[^/]*", "", str(self.record["url"]))
         parts = path.removeprefix(root).split("/")[1:] if path.startswith(f"{root}/") else []
         if len(parts) != 2:
@@ -105,7 +108,7 @@ class Server(ThreadingHTTPServer):
         return self.folder / first / name, f"{device['name']} ({first})"
 
     def _image(self, name: str, image: dict[str, str]) -> Path | None:
-        """An image, where its checksum is still what it was; it is looked at again where it was changed."""
+        """Return an image if its checksum is unchanged; the checksum is computed again after the file changes."""
         path = Path(image["file"])
         try:
             stat = path.stat()
@@ -124,7 +127,7 @@ class _Request(BaseHTTPRequestHandler):
     timeout = 30
 
     def setup(self) -> None:
-        """Cut the connection off where no request comes in time: each byte alone would begin ``timeout`` anew."""
+        """Cut the connection off if no request comes in time: otherwise each byte would restart ``timeout``."""
         super().setup()
         self._late = threading.Timer(HEADERS_S, self._cut_off)
         self._late.daemon = True
@@ -144,11 +147,11 @@ class _Request(BaseHTTPRequestHandler):
         return cast("Server", self.server)
 
     def do_GET(self) -> None:
-        """A file, or 404."""
+        """Answer with a file, or 404."""
         self._answer(content=True)
 
     def do_HEAD(self) -> None:
-        """Whether there is a file, and how large."""
+        """Answer with the size of a file, or 404."""
         self._answer(content=False)
 
     def _answer(self, *, content: bool) -> None:
@@ -170,5 +173,5 @@ class _Request(BaseHTTPRequestHandler):
         self._of.note(f"{self.client_address[0]} {path}: given to {who}")
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that the class has
-        """Nothing: ``note`` tells."""
+        """Do nothing: ``note`` reports."""
         del format, args
