@@ -1,1 +1,1 @@
-"""Bringing a design onto running devices, and back: plan, waves, journal. Nothing here knows an operating system."""
+"""Bring a design onto running devices, and back: plan, waves, journal. Nothing in this folder is specific to an operating system."""

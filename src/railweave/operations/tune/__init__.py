@@ -1,1 +1,1 @@
-"""Studies over the fabric file's own fields: which values make jobs faster, tried on the simulator, given as a patch of the file."""
+"""Studies over the fabric file's own fields: find values that make jobs faster, try them on the simulator, and give a patch of the file."""

@@ -1,6 +1,6 @@
 """Values that follow from a design by rule, with their arithmetic: PFC headroom, thresholds, XON offsets, watchdogs.
 
-A rule gives a range. A value of the fabric file within it stays; one outside is moved to the nearest that is inside.
+A rule gives a range. A value of the fabric file within the range stays; a value outside is moved to the nearest value inside.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 DEFAULT_THRESHOLD = 7
 """Index of the dynamic threshold that systems have by default: alpha = 2^(index - 7) (facts of Broadcom's switches)."""
 LONGEST_PAUSES = 10
-"""How many times the longest honest pause a queue must be stuck before a watchdog may act. Assumed: no source gives a figure."""
+"""Factor on the longest honest pause after which a watchdog may act on a stuck queue. Assumed: no source gives a figure."""
 MOST_DETECTION = 10
-"""Polls in a row, the most that a fabric file can ask for."""
+"""Largest number of polls in a row that a fabric file can ask for."""
 MOST_RECOVERY_MS = 1500
 
 
@@ -38,14 +38,15 @@ _LIKE: dict[RoleName, tuple[str, ...]] = {
     "super-spine": ("super_spine", "spine", "leaf"),
     "dci": ("dci", "spine", "leaf"),
 }
-"""Where a fabric file has a role; one that is left out is as the next."""
+"""The keys of the fabric file for each role; a role that is left out uses the next key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """One value by rule. ``path`` is below the fabric; ``have`` is the file's (None: the system's default), ``wanted`` the proposed one.
+    """One value by rule.
 
-    ``least`` and ``most`` are the range that the rule gives, None where it is open; ``steps`` the arithmetic, line by line.
+    ``path`` is below the fabric; ``have`` is the file's value (None: the system's default), ``wanted`` the proposed one. ``least`` and
+    ``most`` are the range that the rule gives, None if it is open; ``steps`` are the arithmetic, line by line.
     """
 
     fabric: str
@@ -64,7 +65,7 @@ class Derived:
         return f"{self.fabric} {self.role} {'.'.join(self.path)}"
 
     def to_json(self) -> dict[str, object]:
-        """It as the documented JSON object."""
+        """Return the documented JSON object."""
         return {
             "fabric": self.fabric,
             "role": self.role,
@@ -96,7 +97,7 @@ def _derived(
 
 
 def _roles(network: Network) -> Iterator[tuple[Fabric, RoleName, Qos, Headroom]]:
-    """Each role of each fabric that pauses, with the switch of it that needs the largest share of its headroom."""
+    """Yield each role of each fabric that pauses, with the switch of that role that needs the largest share of its headroom."""
     for fabric in network.fabrics:
         for role in _LIKE:
             most = max(headrooms(network, fabric, role), key=lambda one: one.used, default=None)
@@ -105,7 +106,7 @@ def _roles(network: Network) -> Iterator[tuple[Fabric, RoleName, Qos, Headroom]]
 
 
 def headroom(network: Network) -> list[Derived]:
-    """Headroom, ingress thresholds and XON offsets of every role that pauses."""
+    """Return headroom, ingress thresholds and XON offsets of every role that pauses."""
     found: list[Derived] = []
     for fabric, role, qos, worst in _roles(network):
         at: tuple[Fabric, RoleName] = fabric, role
@@ -116,7 +117,7 @@ def headroom(network: Network) -> list[Derived]:
 
 
 def _shared(worst: Headroom) -> tuple[float, str]:
-    """What partitions are shares of, bytes, and whose figure it is."""
+    """Return the bytes that partitions are shares of, and the source of that figure."""
     if worst.published_bytes is not None:
         return worst.published_bytes * 100 / max(
             1, worst.partition_percent
@@ -194,7 +195,7 @@ def _limit(index: int, pool: float, queues: int) -> float:
 
 
 def watchdog(network: Network) -> list[Derived]:
-    """Detection and recovery of the PFC watchdog of every role that pauses and has one."""
+    """Return detection and recovery of the PFC watchdog of every role that pauses and has one."""
     found: list[Derived] = []
     rows = list(_roles(network))
     for fabric, role, qos, _ in rows:
@@ -209,7 +210,10 @@ def watchdog(network: Network) -> list[Derived]:
 
 
 def _longest_pause_ms(rows: Sequence[tuple[RoleName, Qos, Headroom]]) -> tuple[float, list[str]]:
-    """How long a pause may last where nothing is broken: every switch of a path drains its lossless pool by one port."""
+    """Return how long a pause may last in ms if nothing is broken, with the arithmetic.
+
+    The bound: every switch of a path drains its lossless pool by one port.
+    """
     steps: list[str] = []
     total = 0.0
     for role, qos, worst in rows:
@@ -257,7 +261,7 @@ def _of_watchdog(at: tuple[Fabric, RoleName], dog: Watchdog, pause_ms: float, st
 
 
 def in_file(document: Any, found: Sequence[Derived]) -> dict[tuple[str, ...], int]:  # noqa: ANN401 - plain YAML
-    """The proposed values by their place in the fabric file. Of roles that share one statement the largest is taken."""
+    """Return the proposed values by their place in the fabric file. If roles share a statement, the largest value is taken."""
     values: dict[tuple[str, ...], int] = {}
     for one in found:
         if one.wanted is None or one.wanted == one.have:
@@ -268,7 +272,7 @@ def in_file(document: Any, found: Sequence[Derived]) -> dict[tuple[str, ...], in
 
 
 def place_in_file(document: Any, fabric: str, role: RoleName, path: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ANN401 - plain YAML
-    """Where a fabric file states a field of a role: at the role, at the one that it is like, or at the fabric."""
+    """Return the place of a role's field in a fabric file: at the role, at the role that it inherits from, or at the fabric."""
     return ("fabrics", fabric, *_stated(at_path(document, ("fabrics", fabric)), role), *path)
 
 
@@ -282,9 +286,10 @@ def _stated(fabric: Any, role: RoleName) -> tuple[str, ...]:  # noqa: ANN401 - p
 
 @dataclass(frozen=True)
 class Ruled:
-    """What rules say of a design. ``patch`` is a difference as ``patch -p0`` takes it, ``amended`` the whole text of the file with it.
+    """The values of a design by rule.
 
-    Both are empty where every value of the file is within its range.
+    ``patch`` is a difference for ``patch -p0``, ``amended`` the whole text of the file with it. Both are empty if every value of the file
+    is within its range.
     """
 
     fabric: Path
@@ -293,7 +298,7 @@ class Ruled:
     amended: str
 
     def to_text(self) -> str:
-        """Each value with its range and arithmetic, for people."""
+        """Return each value with its range and arithmetic, as text."""
         lines: list[str] = []
         for one in self.values:
             have = "the system's default" if one.have is None else _with_unit(one.have, one.unit)
@@ -309,7 +314,7 @@ class Ruled:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, object]:
-        """The whole as the documented JSON object."""
+        """Return the documented JSON object."""
         return {"values": [one.to_json() for one in self.values], "patch": self.patch}
 
 
@@ -328,7 +333,7 @@ def _range(one: Derived) -> str:
 
 
 def ruled(fabric: Path, document: Any, text: str, values: Sequence[Derived]) -> Ruled:  # noqa: ANN401 - plain YAML
-    """The patch that takes what rules propose into the text of a fabric file. Raises ``InputError`` where that cannot be."""
+    """Return the values with the patch that puts them into a fabric file's text. Raises ``InputError`` if the text cannot be changed so."""
     wanted = in_file(document, values)
     new = amended(text, str(fabric), wanted) if wanted else text
     changed = new != text

@@ -1,7 +1,7 @@
-"""The loop of the EVPN test report's Table 9 on real counters: a symptom, the next value of one field, and what the simulator says of it.
+"""The loop of the EVPN test report's Table 9 on real counters: a symptom, the next value of one field, and a run of the simulator.
 
-Its actions pull one field both ways: drops and pauses want marking to begin earlier, marks alone later. So one step is
-taken at a time, of the first symptom in the order drops, PFC, ECN; then the network is run and looked at again.
+The table's actions pull one field in both directions: drops and pauses need earlier marking, marks without these need later marking. So
+one step is taken at a time, for the first symptom in the order drops, PFC, ECN; then the network is run and checked again.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 MOST_GPUS = 64
-"""GPUs of a rehearsal, at most, if no number of servers is given: packet by packet each costs time."""
+"""GPUs of a rehearsal, at most, if no number of servers is given: packet by packet, each GPU costs time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """The servers of a rehearsal, out of ``of`` alike ones of a fabric. ``tenant`` is empty if the fabric has no tenants."""
+    """The servers of a rehearsal, out of ``of`` servers of a fabric that are alike. ``tenant`` is empty if the fabric has no tenants."""
 
     fabric: str
     tenant: str
@@ -49,9 +49,8 @@ class Rehearsal:
 def rehearsal(network: Network, fabric: str, tenant: str | None = None, servers: int | None = None) -> Rehearsal:
     """Choose the servers of a fabric to rehearse on.
 
-    A collective takes servers that are alike, and tenants do not reach each other. So the group with the most NICs is taken,
-    of ``tenant`` or of any, among groups of two servers or more. Raises ``InputError`` for an unknown tenant, and if there is
-    no such group.
+    A collective needs servers that are alike, and tenants do not reach each other. So the group with the most NICs is taken, of ``tenant``
+    or of any, among groups of two servers or more. Raises ``InputError`` for an unknown tenant, and if there is no such group.
     """
     known = [one.name for one in network.fabric(fabric).tenants]
     if tenant is not None and tenant not in known:
@@ -78,7 +77,7 @@ STEP = 5
 LEAST_LOSSY = 5
 """Percent of the buffer that lossy classes keep. Assumed."""
 WORSE = 0.99
-"""The simulator calls a change worse where a run gets less than this share of the speed, and no fewer packets are dropped."""
+"""The share of the speed below which the simulator calls a change worse, if also no fewer packets are dropped."""
 ORDER = (DROPS, INPUT_DROPS, RESOURCE, STORM, PFC, SERVER, ECN)
 _ROWS = {
     DROPS.id: "tail drops and egress queue peak buffer occupancy",
@@ -87,7 +86,7 @@ _ROWS = {
     PFC.id: "PFC pause frames",
     ECN.id: "ECN marked packets",
 }
-"""The row of Table 9 that a finding stands for."""
+"""The row of Table 9 for each finding."""
 _QUEUE, _PRIORITY = re.compile(r"\bqueue (\d+)"), re.compile(r"\bpriority (\d+)")
 
 
@@ -100,16 +99,16 @@ class Move:
     wanted: int
 
     def to_json(self) -> dict[str, object]:
-        """It as the documented JSON object."""
+        """Return the documented JSON object."""
         return {"field": ".".join(self.path), "have": self.have, "wanted": self.wanted}
 
 
 @dataclass(frozen=True)
 class Symptom:
-    """Return the symptoms that counters show.
+    """A symptom that counters show.
 
-    ``row`` is the row of Table 9 (empty: it has none), ``advice`` what to do where no value helps, ``fabric`` that of the
-    first switch that shows it.
+    ``row`` is the row of Table 9 (empty: the table has none), ``advice`` the action if no value helps, and ``fabric`` the fabric of the
+    first switch with the symptom.
     """
 
     rule: str
@@ -120,7 +119,7 @@ class Symptom:
     fabric: str = ""
 
     def to_json(self) -> dict[str, object]:
-        """It as the documented JSON object."""
+        """Return the documented JSON object."""
         moves = [one.to_json() for one in self.moves]
         return {
             "rule": self.rule,
@@ -133,10 +132,10 @@ class Symptom:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Symptoms in the order in which they are to be mended, and the step for the first that a value mends.
+    """Symptoms in the order in which to fix them, and the step for the first symptom that a value fixes.
 
-    ``before`` and ``after`` are runs of the simulator with the file's values and with the step, seed by seed; empty where nothing was
-    rehearsed. ``patch`` and ``amended`` are empty where nothing is proposed.
+    ``before`` and ``after`` are runs of the simulator with the file's values and with the step, seed by seed; empty if nothing was
+    rehearsed. ``patch`` and ``amended`` are empty if nothing is proposed.
     """
 
     fabric: Path
@@ -151,18 +150,18 @@ class Diagnosis:
 
     @property
     def worse(self) -> bool:
-        """Whether the simulator speaks against the step."""
+        """True if the simulator shows that the step makes the network worse."""
         pairs = list(zip(self.before, self.after, strict=True))
         slower = bool(pairs) and all(now.speed < WORSE * was.speed for was, now in pairs)
         return slower and sum(one.drops or 0 for one in self.after) >= sum(one.drops or 0 for one in self.before)
 
     @property
     def recommended(self) -> bool:
-        """Whether the step is to be taken."""
+        """True if the step is recommended."""
         return bool(self.patch) and not self.worse
 
     def to_json(self) -> dict[str, object]:
-        """The whole as the documented JSON object."""
+        """Return the documented JSON object."""
         return {
             "symptoms": [one.to_json() for one in self.symptoms],
             "step": None if self.step is None else self.step.to_json(),
@@ -175,7 +174,7 @@ class Diagnosis:
         }
 
     def to_text(self) -> str:
-        """It for people."""
+        """Return the diagnosis as text."""
         lines: list[str] = []
         for one in self.symptoms:
             row = f" (EVPN test report, Table 9: {one.row})" if one.row else ""
@@ -209,7 +208,10 @@ def _said(runs: Sequence[Sample]) -> str:
 
 
 def symptoms(network: Network, document: Any, findings: Sequence[Finding], *, slow_jobs: bool) -> list[Symptom]:  # noqa: ANN401 - plain YAML
-    """What findings of counters say, in the order in which they are to be mended; ``slow_jobs``: marks alone count as a symptom."""
+    """Return the symptoms in findings of counters, in the order in which to fix them.
+
+    ``slow_jobs``: ECN marks count as a symptom.
+    """
     found: list[Symptom] = []
     for rule in ORDER:
         mine = [one for one in findings if one.id == rule.id]
@@ -235,7 +237,7 @@ def _moves(network: Network, document: Any, rule: str, findings: Sequence[Findin
 
 
 def _next(rule: str, qos: Qos, what: str) -> list[tuple[tuple[str, ...], int, int]]:
-    """The fields that a symptom moves, what they have and what they are to have; none where they are at their end."""
+    """Return the fields that a symptom moves, with their present and their next value; empty if they are at their limit."""
     buffers = qos.buffers
     if rule == RESOURCE.id:
         wanted = min(STEP, buffers.lossless - STEP)
@@ -262,7 +264,7 @@ def _next(rule: str, qos: Qos, what: str) -> list[tuple[tuple[str, ...], int, in
 
 
 def step_of(found: Sequence[Symptom]) -> Symptom | None:
-    """Return the first symptom that a value of the fabric file mends."""
+    """Return the first symptom that a value of the fabric file fixes."""
     return next((one for one in found if one.moves), None)
 
 
@@ -273,7 +275,7 @@ def diagnosed(
     rehearse: Callable[[dict[tuple[str, ...], Setting]], list[Sample] | Refused] | None,
     rehearsed: str,
 ) -> Diagnosis:
-    """The next step, rehearsed. Raises ``InputError`` where the file's form does not allow the change."""
+    """Return the diagnosis with the next step, rehearsed. Raises ``InputError`` if the file's form does not allow the change."""
     step = step_of(found)
     if step is None:
         return Diagnosis(fabric, tuple(found), None)

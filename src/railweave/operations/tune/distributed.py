@@ -1,6 +1,6 @@
-"""The simulator on many machines: runs of a batch on the workers of a Ray cluster, their answers in the order of the questions.
+"""The simulator on many machines: the workers of a Ray cluster run a batch; the answers are in the order of the questions.
 
-Ray decides where a run goes and when it ends; neither changes what it answers, so that a study is the same on any number of workers.
+Ray decides on which worker a run goes and when the run ends; neither changes the answer. So a study is the same on any number of workers.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from railweave.operations.tune.measuring import Refused, Sample, Wanted
 
 CONNECT_S = 10
-"""For the head of a cluster to answer."""
+"""Seconds for the head of a cluster to answer."""
 LOCAL = "local"
-"""In place of a cluster's address: workers on this machine, which Ray starts and ends."""
+"""The value in place of a cluster's address for workers on this machine, which Ray starts and ends."""
 
 
 class OnRay:
-    """The simulator in ``workers`` processes of a cluster, each with a core; as many as it has cores where that is None.
+    """The simulator in ``workers`` processes of a cluster, each with a core; None: as many as the cluster has cores.
 
-    ``address``: of the cluster (``auto``, ``HOST:PORT``, ``ray://HOST:PORT``), or ``local``. Every machine needs railweave of the same version,
-    and the files of the study at the same path. Raises ``InputError`` where Ray is not installed, or there is no such cluster.
+    ``address``: of the cluster (``auto``, ``HOST:PORT``, ``ray://HOST:PORT``), or ``local``. Every machine needs the same version of
+    railweave, and the files of the study at the same path. Raises ``InputError`` if Ray is not installed, or the cluster does not exist.
     """
 
     def __init__(self, task: Task, workers: int | None, address: str) -> None:
@@ -51,7 +51,7 @@ class OnRay:
         self._workers = [made.remote(known) for _ in range(count)]
 
     def measure(self, wanted: Sequence[Wanted]) -> list[Sample | Refused]:
-        """The answers, in order. Raises ``InputError`` for a goal that cannot be run, at the line of the study file."""
+        """Return the answers, in order. Raises ``InputError`` for a goal that cannot be run, at the line of the study file."""
         found: dict[int, Any] = {}
         left = list(enumerate(wanted))[::-1]
         free = list(self._workers)
@@ -79,7 +79,7 @@ class OnRay:
 
 
 def _answers(address: str) -> None:
-    """Raise ``InputError`` where nobody listens at an address: Ray itself would try for minutes."""
+    """Raise ``InputError`` if no process listens at an address: Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     fix = "auto, HOST:PORT, ray://HOST:PORT, or local"
     if not host or not port.isdecimal():
@@ -94,13 +94,13 @@ def _answers(address: str) -> None:
 
 
 class _Worker:
-    """What runs in a process of the cluster."""
+    """The simulator in a process of the cluster."""
 
     def __init__(self, task: Task) -> None:
         self._here = InProcess(task)
 
     def measure(self, wanted: Wanted) -> Sample | Refused | InputError:
-        """An answer; or what is wrong with the goal, as a value: what a worker raises comes as an error of Ray's."""
+        """Return an answer, or the error of the goal as a value: an error that a worker raises would arrive as one of Ray's."""
         try:
             return self._here.measure(wanted)
         except InputError as error:

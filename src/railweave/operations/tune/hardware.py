@@ -1,7 +1,6 @@
-"""The evaluator that asks the network itself: each combination is in force for as long as its benchmarks run, and is taken back.
+"""The evaluator on hardware: each combination is in force while its benchmarks run, and is then rolled back.
 
-The network runs the fabric file's own values before and after, whatever happens: each trial is a change whose timers run on the devices
-from its first commit on and which is never confirmed (``operations.deploy.trial``).
+Before and after, the network runs the fabric file's own values: each trial is a change with rollback timers on the devices.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ TITLES: dict[Kind, str] = {
     "pauses": "PFC frames",
     "errors": "errors of links",
 }
-"""What guardrails are about."""
+"""The counters of guardrails, in words."""
 
 
 class GuardrailError(RailweaveError):
@@ -72,7 +71,7 @@ class GuardrailError(RailweaveError):
 
 @dataclass(frozen=True)
 class Reading:
-    """What switches said at a time, and those that did not answer, with the reason."""
+    """The states that switches reported at one time, and the switches that did not answer, with the reason."""
 
     states: Mapping[str, DeviceState]
     silent: Mapping[str, str]
@@ -90,7 +89,7 @@ class Counters:
         }
 
     async def read(self) -> Reading:
-        """Ask every switch. Nothing is changed on any."""
+        """Return a reading of every switch. Nothing is changed on any."""
         chosen = [
             replace(
                 one,
@@ -114,7 +113,7 @@ class Counters:
         return Reading(states, {**silent, **missing})
 
     def rises(self, then: Reading, now: Reading) -> list[Rise]:
-        """By how much counters of switches rose that answered both times."""
+        """Return the rises of counters, for switches that answered both times."""
         return [
             rise
             for name, one in self._expected.items()
@@ -123,7 +122,10 @@ class Counters:
         ]
 
     def broken(self, then: Reading, now: Reading) -> str:
-        """Which guardrail is broken, with the counter that is the evidence; empty where none is. A switch that fell silent breaks them all."""
+        """Return the broken guardrail with the counter that is the evidence; empty if none is broken.
+
+        A switch that fell silent breaks all guardrails.
+        """
         if now.silent:
             name, why = next(iter(now.silent.items()))
             return f"{name} does not say its counters any more: {why}"
@@ -135,14 +137,14 @@ class Counters:
         return ""
 
     async def watch(self, then: Reading) -> None:
-        """Read on and on. Raises ``GuardrailError`` when a guardrail is broken."""
+        """Read counters until a guardrail is broken; then raise ``GuardrailError``."""
         while True:
             await asyncio.sleep(self._rails.every)
             if why := self.broken(then, await self.read()):
                 raise GuardrailError(why)
 
     def check(self, file: StudyFile, reading: Reading) -> None:
-        """Raise ``InputError`` at the line of the study where a guardrail is on a counter that a switch does not say."""
+        """Raise ``InputError`` at the line of the study if a guardrail is on a counter that a switch does not report."""
         at = ("bench", "guardrails")
         if reading.silent:
             name, why = next(iter(reading.silent.items()))
@@ -163,7 +165,7 @@ class Counters:
 
 
 PART = "tune"
-"""The part of the plan that these runs are of."""
+"""The part of the plan to which these runs belong."""
 BUSBW = "busbw_gbytes_per_s"
 OUT_OF_PLACE = "out-of-place"
 
@@ -171,10 +173,10 @@ OUT_OF_PLACE = "out-of-place"
 def plan_of(
     file: StudyFile, fabric: str, own: Network, network: Network, label: str, seeds: Sequence[int]
 ) -> BenchPlan:
-    """Every collective of a study once for each seed, one after another, on a network that is in force.
+    """Plan every collective of a study once for each seed, one after another, on a network that is in force.
 
-    ``own`` is the design without a trial's values: what these change of a job's environment the runs set themselves. Names of runs begin
-    with ``label``. Raises ``InputError`` at the line of a collective that cannot be run.
+    ``own`` is the design without a trial's values. If these change a job's environment, the runs set the changed variables themselves.
+    Names of runs begin with ``label``. Raises ``InputError`` at the line of a collective that cannot be run.
     """
     runs: list[PlannedRun] = []
     asked = file.study.goal.collectives
@@ -191,7 +193,7 @@ def plan_of(
 
 
 def label_of(words: str) -> str:
-    """Words as part of a run's name, fit for a file name; long ones end in a digest of the whole."""
+    """Return words as part of a run's name, fit for a file name; long words end in a digest of the whole."""
     plain = re.sub(r"[^A-Za-z0-9=._-]+", "-", words).strip("-.") or "own"
     return plain if len(plain) <= 80 else f"{plain[:60]}-{hashlib.sha256(words.encode()).hexdigest()[:12]}"
 
@@ -222,7 +224,7 @@ def _test(file: StudyFile, number: int, asked: TunedCollective, own: Network, ne
 
 
 def _job(file: StudyFile, asked: TunedCollective, network: Network) -> Job | None:
-    """The servers of a collective; None where there is no one job of them."""
+    """Return the job of a collective; None if its servers do not form exactly one job."""
     tenants = {tenant.name for fabric in network.fabrics for tenant in fabric.tenants}
     if tenants and asked.tenant not in tenants:
         what = f"there is no tenant {asked.tenant!r}" if asked.tenant else "it is not said which tenant's job it is"
@@ -240,7 +242,7 @@ def _job(file: StudyFile, asked: TunedCollective, network: Network) -> Job | Non
 
 
 def _changed(own: Network, network: Network, server: str, tenant: str) -> dict[str, str]:
-    """What a trial's values change of the environment of a server's job."""
+    """Return the variables of a job's environment on a server that a trial's values change."""
     before, after = (_environment(one, server, tenant) for one in (own, network))
     return {name: value for name, value in after.items() if before.get(name) != value}
 
@@ -256,7 +258,7 @@ def _text(value: object) -> str:
 
 
 def bandwidths(plan: BenchPlan, runs: Sequence[Run]) -> tuple[dict[str, float], str]:
-    """The bus bandwidth of each run by its name, GB/s, and why one failed, or nothing."""
+    """Return the bus bandwidth of each run by its name, GB/s, and why a run failed, or nothing."""
     found: dict[str, float] = {}
     kept = {dict(one.settings).get(PLANNED, ""): one for one in runs}
     for planned in plan.runs:
@@ -274,25 +276,25 @@ def bandwidths(plan: BenchPlan, runs: Sequence[Run]) -> tuple[dict[str, float], 
 
 
 DEPLOY_S = 120
-"""What a wave may take beyond the time to settle, for the timers: devices are asked, change and are asked again."""
+"""Seconds that a wave may take beyond the time to settle, for the timers: devices are asked, changed and asked again."""
 
 COUNTED: tuple[Kind, ...] = ("drops", "pauses", "marks")
-"""What a sample says of the network's counters."""
+"""The network's counters in a sample."""
 
 
 class Runs(Protocol):
-    """Carries out benchmarks on a network that is in force."""
+    """A means of running benchmarks on a network that is in force."""
 
     def __call__(
         self, network: Network, plan: BenchPlan, meanwhile: Callable[[], Awaitable[None]] | None
     ) -> Sequence[Run]:
-        """The runs as they are kept. What ``meanwhile`` raises ends them, and is raised."""
+        """Return the runs as they are stored. An error of ``meanwhile`` ends the runs, and is raised."""
         ...
 
 
 @dataclass(frozen=True)
 class Way:
-    """How the network is reached and measured: ``site`` of a design, ``runs`` of benchmarks, values of secrets."""
+    """The access to the network: ``site`` of a design, ``runs`` of benchmarks, values of secrets."""
 
     site: Callable[[Network], Site]
     runs: Runs
@@ -301,9 +303,10 @@ class Way:
 
 
 class Measured:
-    """The network of a study's fabric file. Raises ``InputError`` where it does not run that file's design, or cannot be watched.
+    """The network of a study's fabric file.
 
-    A trial that was interrupted before is taken back first.
+    Raises ``InputError`` if the network does not run that file's design, or its counters cannot be watched. An earlier trial that was
+    interrupted is taken back first.
     """
 
     def __init__(self, task: Task, way: Way) -> None:
@@ -324,9 +327,10 @@ class Measured:
             self._open = stack.pop_all()
 
     def measure(self, wanted: Sequence[Wanted]) -> list[Sample | Refused | Failed]:
-        """The answers. Each combination is in force once, for all of its runs.
+        """Return the answers. Each combination is in force once, for all of its runs.
 
-        Raises ``InputError`` for collectives that cannot be run, and where the file's own values fail; ``StoppedError`` of deploy where something could not be taken back.
+        Raises ``InputError`` for collectives that cannot be run, and if the file's own values fail. Raises ``StoppedError`` of deploy if
+        something could not be taken back.
         """
         together: dict[tuple[tuple[str, Setting], ...], list[Wanted]] = {}
         for one in wanted:
@@ -337,7 +341,7 @@ class Measured:
         return [found[id(one)] for one in wanted]
 
     def close(self) -> None:
-        """Look once more whether the network runs the file's own values, and let others deploy. Raises ``OutputError`` where it does not."""
+        """Check again that the network runs the file's own values, and let others deploy. Raises ``OutputError`` if it does not."""
         with self._open, in_force(self._own.catalog):
             try:
                 self._at_own("the study has ended, and")
@@ -345,7 +349,7 @@ class Measured:
                 raise OutputError("; ".join(one.what for one in error.problems)) from None
 
     def _combination(self, wanted: Sequence[Wanted]) -> list[Sample | Refused | Failed]:
-        """The answers to runs of one combination."""
+        """Return the answers to the runs of one combination."""
         values = wanted[0].values
         space = self._task.space
         in_file = space.in_file(values)
@@ -373,7 +377,7 @@ class Measured:
     def _trial(
         self, network: Network, plan: BenchPlan, seeds: Sequence[int], words: str
     ) -> list[Sample] | list[Failed]:
-        """Runs with values that are in force as long. Raises ``GuardrailError``, and ``StoppedError`` as ``held`` does."""
+        """Run benchmarks while values are in force. Raises ``GuardrailError``, and ``StoppedError`` as ``held`` does."""
         site = self._way.site(network)
         change = self._change(site, words)
         if not change.changed:
@@ -394,7 +398,7 @@ class Measured:
         return [Failed(why)] * len(wanted)
 
     def _own_runs(self, network: Network, plan: BenchPlan, seeds: Sequence[int]) -> list[Sample] | list[Failed]:
-        """Runs with the file's own values. Raises ``InputError`` where one fails."""
+        """Run benchmarks with the file's own values. Raises ``InputError`` if a run fails."""
         self._way.say("measuring the file's own values")
         found = self._runs(network, plan, seeds, guarded=False)
         if bad := next((one for one in found if isinstance(one, Failed)), None):
@@ -406,7 +410,10 @@ class Measured:
     def _runs(
         self, network: Network, plan: BenchPlan, seeds: Sequence[int], *, guarded: bool = True
     ) -> list[Sample] | list[Failed]:
-        """Run the benchmarks of what is in force, with counters before and after. Raises ``GuardrailError``, as soon as it is known, where they are guarded."""
+        """Run benchmarks on the network as it is, and read counters before and after.
+
+        If the runs are guarded, raises ``GuardrailError`` as soon as a guardrail is broken.
+        """
         before = asyncio.run(self._counters.read())
         if guarded and before.silent:
             name, why = next(iter(before.silent.items()))
@@ -424,7 +431,7 @@ class Measured:
     def _samples(
         self, plan: BenchPlan, speeds: Mapping[str, float], seeds: Sequence[int], before: Reading, after: Reading
     ) -> list[Sample]:
-        """A sample for each seed; counters are those of all of them together, for each the same."""
+        """Return a sample for each seed; counters are the total of all seeds, the same in each sample."""
         weights = [one.weight for one in self._study.goal.collectives]
         rises = self._counters.rises(before, after)
         drops, pauses, marks = (total(rises, kind) for kind in COUNTED)
@@ -437,7 +444,7 @@ class Measured:
         return found
 
     def _change(self, site: Site, words: str) -> Plan:
-        """What brings the network from its own design to another. Raises ``StoppedError`` where a device does not answer."""
+        """Return the plan from the network's own design to a different one. Raises ``StoppedError`` if a device does not answer."""
         switches = [name for name, config in site.configs.items() if self._site.configs.get(name) != config]
         servers = [
             name
@@ -463,7 +470,7 @@ class Measured:
         return replace(plan, trial=words)
 
     def _brought_back(self) -> None:
-        """Take back a trial that was interrupted. Raises ``InputError`` where something else was."""
+        """Take back a trial that was interrupted. Raises ``InputError`` if the interrupted revision is not a trial."""
         last = next(iter(self._rows.revisions()), None)
         if last is None or last.state != "running":
             return
@@ -476,7 +483,7 @@ class Measured:
         resume(self._rows, self._site, how, self._way.secrets, back=True)
 
     def _at_own(self, when: str) -> None:
-        """Raise ``InputError`` where a switch does not run the fabric file's own design, or does not answer."""
+        """Raise ``InputError`` if a switch does not run the fabric file's own design, or does not answer."""
         self._way.say("asking every switch whether it runs the fabric file's own values")
         site = self._site
         running, silent = site.running(list(site.asked), lambda _: None)

@@ -1,4 +1,4 @@
-"""Measure a combination of values, by the simulator or by hardware: one protocol, its answers, and the design of each combination."""
+"""Measure a combination of values, by the simulator or by hardware: a protocol, its answers, and the design of each combination."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 class Sample:
     """One run with one seed.
 
-    ``parts``: of each collective the bus bandwidth, GB/s, or of each job the time of a step, ms. ``speed`` is their weighted
-    geometric mean. ``drops``, ``pauses`` and ``marks`` are packets and PFC pauses of all collectives; None where nobody counts.
-    ``fairness``: Jain's index of what jobs keep of their speed together; None where there are not several.
+    ``parts``: the bus bandwidth of each collective, GB/s, or the time of a step of each job, ms. ``speed`` is their weighted geometric
+    mean. ``drops``, ``pauses`` and ``marks`` count packets dropped, PFC pauses and ECN-marked packets of all collectives; None if they are
+    not counted.
+    ``fairness``: Jain's index of the speed that jobs keep when they run together; None unless there are several jobs.
     """
 
     seed: int
@@ -43,12 +44,12 @@ class Sample:
     complete: bool = True
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values; ``sample_of`` takes them back."""
+        """Return the plain values; ``sample_of`` reads them back."""
         return {**asdict(self), "parts": list(self.parts)}
 
 
 def sample_of(value: Mapping[str, Any]) -> Sample:
-    """A sample of its plain values."""
+    """Build a sample from its plain values."""
     plain: dict[str, Any] = {**value, "parts": tuple(value["parts"])}
     return Sample(**plain)
 
@@ -62,7 +63,10 @@ class Refused:
 
 @dataclass(frozen=True)
 class Failed:
-    """A combination that was on hardware and is not to be there again, and why: a guardrail, with its counter; a device that refused; a run that failed."""
+    """A combination that failed on hardware and is not to be tried there again, and why.
+
+    Reasons are a guardrail, with its counter; a device that refused; a run that failed.
+    """
 
     why: str
 
@@ -76,29 +80,29 @@ class Wanted:
 
 
 class Evaluator(Protocol):
-    """Measures runs. The answers are in the order of the questions, and do not depend on who else was asked.
+    """An evaluator of runs. The answers are in the order of the questions, and do not depend on the other questions.
 
-    ``simulated`` asks the simulator; ``hardware`` brings a combination onto the switches with a way back armed, runs benchmarks, watches
-    counters meanwhile, and leaves the file's own values behind: a study does not know the difference.
+    ``simulated`` asks the simulator. ``hardware`` brings a combination onto the switches with a rollback timer armed, runs benchmarks,
+    watches counters meanwhile, and leaves the file's own values behind. A study treats both alike.
     """
 
     def measure(self, wanted: Sequence[Wanted]) -> Sequence[Sample | Refused | Failed]:
-        """The answers. Raises ``InputError`` for a goal that cannot be run."""
+        """Return the answers. Raises ``InputError`` for a goal that cannot be run."""
         ...
 
     def close(self) -> None:
-        """Let go of what it holds; after this it is asked no more."""
+        """Release all resources; no more questions may follow."""
         ...
 
 
 def jain(shares: Sequence[float]) -> float:
-    """Jain's index of fairness: 1 where all are equal, 1/n where one has everything (R. Jain, D. Chiu, W. Hawe, 1984)."""
+    """Return Jain's index of fairness: 1 if all shares are equal, 1/n if one has everything (R. Jain, D. Chiu, W. Hawe, 1984)."""
     squares = sum(one * one for one in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares else 1.0
 
 
 def mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    """The weighted geometric mean; 0 where one of them is."""
+    """Return the weighted geometric mean; 0 if any value is 0 or less."""
     if min(values) <= 0:
         return 0.0
     return exp(sum(weight * log(value) for value, weight in zip(values, weights, strict=True)) / sum(weights))
@@ -107,7 +111,10 @@ def mean(values: Sequence[float], weights: Sequence[float]) -> float:
 def designed(
     source: Source, values: Mapping[tuple[str, ...], Setting], device: Sequence[str], hardware: Path | None
 ) -> Network | Refused:
-    """The network of a fabric file with values at some paths, or why the design refuses them. ``device``, ``hardware``: see ``api.load``."""
+    """Return the network of a fabric file with values at some paths, or why the design refuses them.
+
+    ``device``, ``hardware``: see ``api.load``.
+    """
     document = replace(source.document, value=with_values(source.document.value, values))
     try:
         spec = FabricFile.model_validate(document.value)

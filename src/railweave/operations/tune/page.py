@@ -1,4 +1,4 @@
-"""What a study found, as one page."""
+"""The result of a study, as one page."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ HEIGHT = 330.0
 COLUMN = 170.0
 """Pixels between two axes of the parallel coordinates; a narrow window scrolls them."""
 MOST_LABELS = 9
-"""Labels on an axis."""
+"""Largest number of labels on an axis."""
 
 
 def parallel(found: Outcome) -> str:
-    """A line for each trial that was measured with every seed, through the values of its knobs to what it got; the best one bold."""
+    """Draw a line for each trial measured with every seed, through the values of its knobs to its result; the best trial is bold."""
     knobs, aim = found.space.knobs, aims_of(found.study.goal)[0]
     measured = [one for one in found.trials if one.number in found.scores]
     values = [found.scores[one.number].values[0] for one in measured]
@@ -57,7 +57,7 @@ def parallel(found: Outcome) -> str:
 
 
 def _part(found: Outcome, one: Trial, least: float, span: float) -> float:
-    """How good a trial is among all, 0 to 1."""
+    """Return the position of a trial's result between the worst (0) and the best (1)."""
     part = (found.scores[one.number].values[0] - least) / span
     return part if aims_of(found.study.goal)[0].more else 1 - part
 
@@ -102,7 +102,7 @@ LEFT, RIGHT = 62.0, 14.0
 
 
 def course(found: Outcome) -> str:
-    """Each trial in the order of the search, and the best so far as a line."""
+    """Draw each trial in the order of the search, and the best so far as a line."""
     aim = aims_of(found.study.goal)[0]
     values = {number_: one.values[0] for number_, one in found.scores.items()}
     scale = ticks(max(values.values(), default=1.0))
@@ -138,7 +138,7 @@ def course(found: Outcome) -> str:
 
 
 def frontier(found: Outcome) -> str:
-    """The first two objectives of every trial; those that no other beats in both are filled."""
+    """Draw the first two objectives of every trial; trials that no other beats in both are filled."""
     one, other = aims_of(found.study.goal)[:2]
     scores = found.scores
     scale, other_scale = (
@@ -182,18 +182,18 @@ def _svg(width: float, height: float, parts: Sequence[str]) -> str:
 
 
 MOST_ROWS = 400
-"""Trials that the table has."""
+"""Largest number of trials in the table."""
 
 WHERE = {
     "sim": "of the simulator. Nothing was measured on hardware.",
     "bench": "on hardware.",
     "both": "of the simulator; its best were measured on hardware.",
 }
-"""Where a study was measured, as the end of a sentence."""
+"""The place of measurement, as the end of a sentence."""
 
 
 def tuning_html(found: Result) -> str:
-    """The page."""
+    """Return the page as HTML."""
     outcome = found.outcome
     study = outcome.study
     title = f"{study.name}: {len(outcome.trials)} trials"

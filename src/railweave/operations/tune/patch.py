@@ -1,7 +1,7 @@
-"""A fabric file's text with other values at some paths: comments, order and everything else stay as they are.
+"""Change values at some paths in a fabric file's text: comments, order and everything else stay as they are.
 
-A change is made at the place of the value in the text. Whatever the form of the file, the result is read again and compared
-with what was asked for, so that an alias or an unusual form is refused and never written wrongly.
+A change is made at the place of the value in the text. In every case the result is read again and compared with the request, so that an
+alias or an unusual form is refused and never written wrongly.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BARE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.%/+-]*")
 
 
 def with_values(value: Any, wanted: Mapping[tuple[str, ...], Setting]) -> Any:  # noqa: ANN401 - plain YAML
-    """A document's plain value with others at some paths; maps that are missing on the way are made."""
+    """Return a document's plain value with other values at some paths; missing maps on the way are created."""
     found = copy.deepcopy(value)
     for path, new in wanted.items():
         at = found
@@ -40,7 +40,7 @@ def with_values(value: Any, wanted: Mapping[tuple[str, ...], Setting]) -> Any:  
 
 
 def at_path(value: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - plain YAML
-    """What stands at a path of a plain value; None where nothing does."""
+    """Return the value at a path of a plain value; None if the path does not exist."""
     for key in path:
         if not isinstance(value, dict):
             return None
@@ -49,7 +49,7 @@ def at_path(value: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - plain YAM
 
 
 def amended(text: str, file: str, wanted: Mapping[tuple[str, ...], Setting]) -> str:
-    """The text with these values. Raises ``InputError`` at the line of the file where it cannot be changed so."""
+    """Return the text with these values. Raises ``InputError`` at the line of the file if the text cannot be changed so."""
     result = text
     for path, value in wanted.items():
         before = read_plain(result, file)
@@ -62,26 +62,29 @@ def amended(text: str, file: str, wanted: Mapping[tuple[str, ...], Setting]) -> 
 
 
 def unified(before: str, after: str, file: str) -> str:
-    """The difference of two texts as ``patch -p0`` takes it; empty where there is none."""
+    """Return the difference of two texts as input for ``patch -p0``; empty if the texts are equal."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     return "".join(difflib.unified_diff(old, new, file, file))
 
 
 def scalar(value: Setting) -> str:
-    """A value as YAML has it on one line, in quotes where it would be read as something else."""
+    """Return a value as YAML on one line, in quotes if YAML would read it as something else."""
     if isinstance(value, str):
         return value if _BARE.fullmatch(value) and plain(value) == value else _quoted(value)
     return json.dumps(value)
 
 
 def _quoted(text: str) -> str:
-    """A text in double quotes. YAML has no pairs of surrogates, by which JSON writes characters beyond U+FFFF."""
+    """Return a text in double quotes.
+
+    YAML has no pairs of surrogates, with which JSON writes characters beyond U+FFFF.
+    """
     written = (json.dumps(one)[1:-1] if ord(one) <= 0xFFFF else rf"\U{ord(one):08x}" for one in text)
     return f'"{"".join(written)}"'
 
 
 def read_plain(text: str, file: str) -> Any:  # noqa: ANN401 - plain YAML
-    """The plain value of a fabric file's text. Raises ``SpecError`` for what is no YAML."""
+    """Return the plain value of a fabric file's text. Raises ``SpecError`` if the text is not YAML."""
     node = compose_yaml(text, file)
     return None if node is None else _plain(node)
 
@@ -102,7 +105,7 @@ def _line(text: str, file: str, path: Sequence[str]) -> int:
 
 
 def _deepest(node: Any, path: Sequence[str]) -> tuple[Any, list[str]]:  # noqa: ANN401 - YAML nodes
-    """The last node on a path that is there, and the keys that are missing below it."""
+    """Return the last existing node on a path, and the keys that are missing below it."""
     inner = _below(node, path[0]) if path else None
     return (node, list(path)) if inner is None else _deepest(inner, path[1:])
 
@@ -145,7 +148,7 @@ def _flow_value(keys: Sequence[str], value: Setting) -> str:
 
 
 def _in_block(text: str, node: yaml.MappingNode, keys: list[str], value: Setting) -> str:
-    """Lines behind the last of a block's own, at its indentation."""
+    """Return the text with new lines after a block's last line, at the block's indentation."""
     rows = text.splitlines(keepends=True)
     column, last = node.start_mark.column, node.start_mark.line
     for number in range(node.start_mark.line + 1, len(rows)):

@@ -28,16 +28,17 @@ MEANING = {
     "breaks a limit": "the best of the search breaks a limit on fresh {fresh}: the fabric file's own values are kept",
     "nothing": "no trial kept to the limits: the fabric file's own values are kept",
 }
-"""What a verdict says; ``fresh`` are seeds of the simulator or runs on hardware."""
+"""The sentence for each verdict; ``fresh`` stands for seeds of the simulator or runs on hardware."""
 MOST_FAILED = 5
-"""Failed trials that a text names."""
+"""Number of failed trials that a text names."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What ``tune run`` found. ``patch`` is a difference as ``patch -p0`` takes it, ``amended`` the whole text of the fabric file with it.
+    """The result of ``tune run``.
 
-    Both are empty where the file's own values are kept. ``beside``: values that no fabric file has.
+    ``patch`` is a difference for ``patch -p0``, ``amended`` the whole text of the fabric file with it. Both are empty if the file's own
+    values are kept. ``beside``: values that do not belong in a fabric file.
     """
 
     outcome: Outcome
@@ -48,13 +49,13 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """In a word or a few; ``MEANING`` has the sentence."""
+        """The verdict in a few words; ``MEANING`` has the sentence."""
         check = self.outcome.confirmed
         return "nothing" if check is None else check.verdict
 
     @property
     def fresh(self) -> str:
-        """On what the winner was confirmed."""
+        """The kind of runs on which the winner was confirmed."""
         return "seeds" if self.outcome.study.evaluator == "sim" else "runs on hardware"
 
     @property
@@ -64,7 +65,7 @@ class Result:
 
     @property
     def parts(self) -> list[tuple[str, float, float]]:
-        """Of each collective (GB/s) or job (ms) what it got on fresh seeds with the file's own values and with the proposed ones."""
+        """The result of each collective (GB/s) or job (ms) on fresh seeds, with the file's own values and with the proposed ones."""
         check = self.outcome.confirmed
         if check is None or not check.own or not check.best:
             return []
@@ -79,7 +80,7 @@ class Result:
         return [(name, tail(check.own, place), tail(check.best, place)) for place, name in enumerate(names)]
 
     def to_text(self) -> str:
-        """A few lines for people."""
+        """Return a few lines of text."""
         found, check = self.outcome, self.outcome.confirmed
         pruned = sum(one.state == "pruned" for one in found.trials)
         refused = sum(one.state == "refused" for one in found.trials)
@@ -125,13 +126,13 @@ class Result:
         return "\n".join(lines)
 
     def _words(self, values: Mapping[str, Setting]) -> str:
-        """Values that are not the file's own."""
+        """Return the values that are not the file's own, in words."""
         own = {one.name: value for one, value in zip(self.outcome.space.knobs, self.outcome.space.own, strict=True)}
         changed = {name: value for name, value in values.items() if own.get(name) != value}
         return shown(changed, list(own)) or "the file's own values"
 
     def _on_hardware(self) -> list[str]:
-        """What hardware said of each of the best of the simulator."""
+        """Return a line for each result on hardware of the simulator's best."""
         check = self.outcome.confirmed
         aim = aims_of(self.outcome.study.goal)[0]
         lines: list[str] = []
@@ -156,7 +157,7 @@ class Result:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The documented JSON object (docs/tune.md)."""
+        """Return the documented JSON object (docs/tune.md)."""
         found = self.outcome
         return {
             "study": found.study.name,
@@ -190,7 +191,7 @@ class Result:
         }
 
     def journal(self) -> str:
-        """Every trial in order, a JSON object on each line, between what was asked and what came of it."""
+        """Return every trial in order, a JSON object on each line, between the study and the result."""
         found = self.to_json()
         rows = [{"study": self.outcome.study.model_dump(mode="json", by_alias=True)}, *found.pop("trials"), found]
         return "".join(json.dumps(one) + "\n" for one in rows)
@@ -203,7 +204,7 @@ def _importance_json(found: Importance | None) -> dict[str, Any]:
 
 
 def trials_json(found: Outcome) -> list[dict[str, Any]]:
-    """Trials as plain values."""
+    """Return the trials as plain values."""
     return [
         {
             "trial": one.number,
@@ -218,9 +219,9 @@ def trials_json(found: Outcome) -> list[dict[str, Any]]:
 
 
 def result_of(outcome: Outcome, fabric: Path, text: str, values: Mapping[str, Setting] | None = None) -> Result:
-    """The result, with the patch of a fabric file's text to the proposed values, or to others that are given.
+    """Return the result, with the patch of a fabric file's text to the proposed values, or to ``values``.
 
-    Raises ``InputError`` where the file's form does not take them.
+    Raises ``InputError`` if the file's form does not take them.
     """
     check = outcome.confirmed
     taken = values if values is not None else check.values if check is not None and check.verdict == "better" else None

@@ -1,4 +1,7 @@
-"""A study from its file to its outcome: ask, measure, tell, batch by batch; then the best and the file's own values on fresh seeds."""
+"""Run a study from its file to its outcome: ask, measure, tell, batch by batch.
+
+Then run the best values and the file's own on fresh seeds.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +27,16 @@ if TYPE_CHECKING:
 
 
 CHANCE = 0.05
-"""A difference that chance alone makes more often than this is none."""
+"""A difference that chance makes more often than this does not count."""
 NO_LOSS = 0.005
-"""A knob goes back to the file's own value where that costs less than this part of the first objective."""
+"""A knob goes back to the file's own value if that costs less than this part of the first objective."""
 
 Verdict = Literal["better", "no significant difference", "worse", "the file's own values", "breaks a limit"]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A trial that hardware is to confirm: its number, its values, and what the simulator found of it."""
+    """A trial that hardware is to confirm: its number, its values, and its score in the simulator."""
 
     number: int
     values: Mapping[str, Setting]
@@ -42,7 +45,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Seen:
-    """What hardware said of a candidate: a score; or why it failed there, with the counter of the guardrail."""
+    """The result of a candidate on hardware: a score, or why the candidate failed there, with the counter of the guardrail."""
 
     candidate: Candidate
     samples: tuple[Sample, ...]
@@ -50,7 +53,7 @@ class Seen:
     why: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return the plain values."""
         return {
             "trial": self.candidate.number,
             "values": dict(self.candidate.values),
@@ -65,8 +68,8 @@ class Seen:
 class Confirmed:
     """The best values and the file's own on fresh seeds.
 
-    ``values``: by knob what is proposed, less what made no difference; ``needless``: knobs that went back to the file's own value.
-    ``chance``: how likely chance alone would make the proposed values look so much better.
+    ``values``: the proposed value by knob, without those that made no difference; ``needless``: knobs that went back to the file's own
+    value. ``chance``: the probability that chance makes the proposed values look so much better.
     """
 
     values: Mapping[str, Setting]
@@ -78,10 +81,10 @@ class Confirmed:
     chance: float
     verdict: Verdict
     hardware: tuple[Seen, ...] = ()
-    """What hardware said of each of the best of the simulator, in the simulator's order; empty where it was not asked."""
+    """The results on hardware of the simulator's best, in the simulator's order; empty if hardware was not asked."""
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return the plain values."""
         return {
             "verdict": self.verdict,
             "chance": self.chance,
@@ -100,7 +103,7 @@ def confirmed(
     importance: Mapping[str, float],
     evaluator: Evaluator,
 ) -> Confirmed:
-    """Run both on fresh seeds, and put back what makes no difference, the least important first."""
+    """Run the winner and the file's own values on fresh seeds, and put back values that make no difference, the least important first."""
     seeds = _fresh(study)
 
     def of(values: Mapping[str, Setting]) -> tuple[Sample, ...]:
@@ -139,9 +142,9 @@ def confirmed(
 def on_hardware(
     study: Study, own: Mapping[str, Setting], candidates: Sequence[Candidate], evaluator: Evaluator
 ) -> Confirmed:
-    """Measure the best of the simulator and the file's own values on hardware; the best there is proposed.
+    """Measure the best of the simulator and the file's own values on hardware, and propose the best result there.
 
-    The best of several looks better than it is: ``chance`` is that of one of them, times how many there are (Bonferroni).
+    The best of several looks better than it is: ``chance`` is the chance of one candidate, times the number of candidates (Bonferroni).
     """
     before = _samples(study, own, evaluator)[0]
     seen: list[Seen] = []
@@ -164,26 +167,26 @@ def on_hardware(
 
 
 def _fresh(study: Study) -> range:
-    """Seeds that the search has not seen."""
+    """Return the seeds that the search has not seen."""
     return range(study.seeds + 1, study.seeds + study.confirm + 1)
 
 
 def _samples(study: Study, values: Mapping[str, Setting], evaluator: Evaluator) -> tuple[tuple[Sample, ...], str]:
-    """The samples of values on fresh seeds; and why they failed on hardware or were refused, or nothing."""
+    """Return the samples of values on fresh seeds; and why they failed on hardware or were refused, or nothing."""
     found = evaluator.measure([Wanted(values, seed) for seed in _fresh(study)])
     failed = next((one.why for one in found if not isinstance(one, Sample)), "")
     return tuple(one for one in found if isinstance(one, Sample)), failed
 
 
 def _broken(study: Study, winner: Mapping[str, Setting], before: tuple[Sample, ...], why: str) -> Confirmed:
-    """The result for values that failed on hardware, or that no network can have."""
+    """Return the result for values that failed on hardware, or that no network can have."""
     score = scoring.Score(tuple(one.hopeless for one in scoring.aims_of(study.goal)), ((why, 1.0),))
     own = scoring.scored(study.goal, study.limits, before)
     return Confirmed(winner, (), before, (), own, score, 1.0, "breaks a limit")
 
 
 def _as_good(study: Study, before: Sequence[Sample], after: Sequence[Sample]) -> bool:
-    """Whether nothing is lost: every objective within ``NO_LOSS``, limits kept."""
+    """Return whether nothing is lost: every objective within ``NO_LOSS``, limits kept."""
     if not scoring.scored(study.goal, study.limits, after).feasible:
         return False
     for aim in scoring.aims_of(study.goal):
@@ -194,7 +197,7 @@ def _as_good(study: Study, before: Sequence[Sample], after: Sequence[Sample]) ->
 
 
 def _chance(study: Study, before: Sequence[Sample], after: Sequence[Sample]) -> float:
-    """How likely chance alone makes the later values of the first objective so much better than the earlier ones."""
+    """Return the probability that chance makes the later values of the first objective so much better than the earlier ones."""
     aim = scoring.aims_of(study.goal)[0]
     rows = [[scoring.value_of(aim, one) for one in samples] for samples in (before, after)]
     if not aim.more:
@@ -219,11 +222,13 @@ def _verdict(study: Study, before: Sequence[Sample], after: Sequence[Sample], ch
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a study found.
+    """The outcome of a study.
 
-    ``own``, ``own_score``: samples and score of the file's own values on the study's seeds; ``scores``: of trials that were measured with every seed, by number.
-    ``best``: the number of the best trial that kept to the limits, by the first objective; None where none did.
-    ``frontier``: trials that no other beats in every objective. ``importance``: by knob, what part of the differences it makes; without those of which the trials cannot tell.
+    ``own``, ``own_score``: samples and score of the file's own values on the study's seeds.
+    ``scores``: the score of each trial that was measured with every seed, by number.
+    ``best``: the number of the best trial that kept to the limits, by the first objective; None if no trial did.
+    ``frontier``: trials that no other trial beats in every objective.
+    ``importance``: by knob, its share of the differences; knobs whose share the trials cannot tell are left out.
     ``runs``: simulations (or benchmarks) that the trials took, without those of ``confirmed``.
     """
 
@@ -240,12 +245,12 @@ class Outcome:
     confirmed: Confirmed | None
 
     def values(self, number: int) -> dict[str, Setting]:
-        """The values of a trial by knob."""
+        """Return the values of a trial by knob."""
         return self.space.values(self.trials[number].chosen)
 
 
 class StoppedError(KeyboardInterrupt):
-    """A study was interrupted; what was measured is kept. ``trials`` is how many are."""
+    """A study was interrupted; its measurements are kept. ``trials`` is the number of trials kept."""
 
     def __init__(self, trials: int) -> None:
         super().__init__(trials)
@@ -253,7 +258,10 @@ class StoppedError(KeyboardInterrupt):
 
 
 def digest_of(study: StudyFile) -> str:
-    """What the trials of a study depend on: its file but for the budget, and the files that it names with those beside them."""
+    """Return a digest of what the trials of a study depend on.
+
+    The digest covers the study file without the budget, and the files that the study names, with their companion files.
+    """
     from railweave.model.intent.reading.source import companion
 
     whole = study.study.model_dump(mode="json", exclude={"confirm", "description"})
@@ -274,7 +282,10 @@ def run_study(
     progress: Callable[[str], None] = lambda _: None,
     hardware: Callable[[], Evaluator] | None = None,
 ) -> Outcome:
-    """Run a study, or go on with one, and confirm what it found; on ``hardware`` where that is given. Raises ``StoppedError`` where it is interrupted, and ``InputError`` for a goal that cannot be run."""
+    """Run a study, or continue one, and confirm its result, on ``hardware`` if that is given.
+
+    Raises ``StoppedError`` if the study is interrupted, and ``InputError`` for a goal that cannot be run.
+    """
     searcher = Searcher(database, study, space, digest)
     own_values = {one.name: value for one, value in zip(space.knobs, space.own, strict=True) if value is not None}
     try:
@@ -295,7 +306,7 @@ def _search(
     own: Sequence[Sample],
     progress: Callable[[str], None],
 ) -> None:
-    """Ask, measure, tell, until the budget is spent. What was measured before is not measured again."""
+    """Ask, measure and tell until the budget is spent. Earlier measurements are not repeated."""
     measured: dict[tuple[Chosen, int], Sample | Refused | Failed] = {}
     for one in searcher.trials():
         measured |= {(one.chosen, sample.seed): sample for sample in one.samples}
@@ -330,7 +341,7 @@ def _outcome(
     progress: Callable[[str], None],
     hardware: Callable[[], Evaluator] | None,
 ) -> Outcome:
-    """What a search that has ended found, confirmed on fresh seeds."""
+    """Return the outcome of a search that has ended, confirmed on fresh seeds."""
     aims = scoring.aims_of(study.goal)
     trials = tuple(searcher.trials())
     scores = {
@@ -372,7 +383,7 @@ def _outcome(
 def _frontier(
     study: Study, scores: Mapping[int, scoring.Score], good: Sequence[int], trials: Sequence[Trial]
 ) -> tuple[int, ...]:
-    """Trials that no other beats in every objective, the best by the first objective first; of equal combinations the first."""
+    """Return the trials that no other beats in every objective, the best by the first objective first; of equal combinations the first."""
     aims = scoring.aims_of(study.goal)
     first: dict[Chosen, int] = {}
     for number in good:
@@ -386,7 +397,7 @@ def _frontier(
 
 
 def _best(study: Study, scores: Mapping[int, scoring.Score], trials: Sequence[Trial], good: Sequence[int]) -> list[int]:
-    """Trials that hardware is to confirm, the best first, each combination once."""
+    """Return the trials that hardware is to confirm, the best first, each combination once."""
     aims = scoring.aims_of(study.goal)
     first: dict[Chosen, int] = {}
     for number in sorted(good, key=lambda one: (scoring.best_first(aims, scores[one]), one)):
@@ -402,7 +413,7 @@ def _batch(
     told: Sequence[Trial],
     measured: dict[tuple[Chosen, int], Sample | Refused | Failed],
 ) -> list[Trial]:
-    """Measure a batch: seed by seed where trials may be given up, which only earlier batches decide."""
+    """Measure a batch: seed by seed if trials may be given up, which depends only on earlier batches."""
     simulated = study.evaluator != "bench"  # on hardware all runs of a combination are made while it is in force
     pruning = (
         simulated and study.search.prune and len(scoring.aims_of(study.goal)) == 1 and study.search.sampler != "grid"
@@ -440,7 +451,7 @@ def _batch(
 
 
 def _hopeless(study: Study, samples: Sequence[Sample], told: Sequence[Trial]) -> bool:
-    """Whether a trial is worse after these seeds than the median of earlier ones was (the median rule of D. Golovin and others, 2017)."""
+    """Return whether a trial is worse after these seeds than the median of earlier ones (median rule: D. Golovin and others, 2017)."""
     (aim,) = scoring.aims_of(study.goal)
     count = len(samples)
     before = [
@@ -452,7 +463,7 @@ def _hopeless(study: Study, samples: Sequence[Sample], told: Sequence[Trial]) ->
 
 
 def _line(study: Study, trials: Sequence[Trial]) -> str:
-    """How far a study is."""
+    """Return the progress of a study as a line."""
     aim = scoring.aims_of(study.goal)[0]
     good = [
         score.values[0]

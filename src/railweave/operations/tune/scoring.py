@@ -1,4 +1,4 @@
-"""What samples of a combination are worth: its objectives over seeds, and what it does against the limits."""
+"""The score of a combination's samples: its objectives over seeds, and the limits that it breaks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANY = 1 << 62
 
 
 def as_measured(study: Study) -> Study:
-    """A study whose limits are its guardrails, for samples of hardware."""
+    """Return a study whose limits are its guardrails, for samples of hardware."""
     rails = study.bench.guardrails
     return study.model_copy(
         update={"limits": Limits(drops=ANY if rails.drops is None else rails.drops, pauses=rails.pauses)}
@@ -28,7 +28,7 @@ def as_measured(study: Study) -> Study:
 
 @dataclass(frozen=True)
 class Aim:
-    """An objective: what it is called with its unit, and whether more of it is better."""
+    """An objective: its title and unit, and whether more is better."""
 
     objective: Objective
     title: str
@@ -36,7 +36,7 @@ class Aim:
     more: bool
 
     def better(self, one: float, other: float) -> bool:
-        """Whether one is better than the other."""
+        """Return whether the first value is better than the second."""
         return one > other if self.more else one < other
 
     @property
@@ -46,7 +46,7 @@ class Aim:
 
 
 def aims_of(goal: Goal) -> tuple[Aim, ...]:
-    """The objectives of a goal, in its order."""
+    """Return the objectives of a goal, in its order."""
     speed = (
         Aim("speed", "bus bandwidth", "GB/s", more=True)
         if goal.job is None
@@ -63,29 +63,29 @@ def aims_of(goal: Goal) -> tuple[Aim, ...]:
 
 @dataclass(frozen=True)
 class Score:
-    """What a combination got: a value for each objective, and the limits it broke, in words with by how much (above 0)."""
+    """The score of a combination: a value for each objective, and the limits it broke, in words with by how much (above 0)."""
 
     values: tuple[float, ...]
     broken: tuple[tuple[str, float], ...] = ()
 
     @property
     def feasible(self) -> bool:
-        """Whether it kept to every limit."""
+        """True if the combination kept to every limit."""
         return not self.broken
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return the score as plain values."""
         return {"values": list(self.values), "broken": [what for what, _ in self.broken]}
 
 
 def value_of(aim: Aim, sample: Sample) -> float:
-    """What one run got of an objective."""
+    """Return the value of one run for an objective."""
     found = getattr(sample, aim.objective)
     return float(found) if found is not None else 1.0 if aim.objective == "fairness" else 0.0
 
 
 def over_seeds(aim: Aim, tail: str, samples: Sequence[Sample]) -> float:
-    """One value of several seeds: the worst, the median or the mean."""
+    """Return one value of several seeds: the worst, the median or the mean."""
     values = [value_of(aim, one) for one in samples]
     if tail == "worst":
         return min(values) if aim.more else max(values)
@@ -93,7 +93,7 @@ def over_seeds(aim: Aim, tail: str, samples: Sequence[Sample]) -> float:
 
 
 def scored(goal: Goal, limits: Limits, samples: Sequence[Sample]) -> Score:
-    """The score of a combination over its seeds; limits hold for every one of them."""
+    """Return the score of a combination over its seeds; limits hold for every seed."""
     broken: list[tuple[str, float]] = []
     if not all(one.complete for one in samples):
         broken.append(("messages never arrived", 1.0))
@@ -110,11 +110,11 @@ def scored(goal: Goal, limits: Limits, samples: Sequence[Sample]) -> Score:
 
 
 def best_first(aims: Sequence[Aim], score: Score) -> tuple[float, ...]:
-    """A key by which scores are in order, the best first: by the first objective, then the others."""
+    """Return a key that sorts scores with the best first: by the first objective, then the others."""
     return tuple(-value if aim.more else value for aim, value in zip(aims, score.values, strict=True))
 
 
 def dominated(aims: Sequence[Aim], one: Score, other: Score) -> bool:
-    """Whether the other is as good in every objective, and better in one."""
+    """Return whether the other score is as good in every objective, and better in at least one."""
     mine, theirs = best_first(aims, one), best_first(aims, other)
     return all(b <= a for a, b in zip(mine, theirs, strict=True)) and mine != theirs

@@ -1,8 +1,8 @@
-"""The search: Optuna proposes combinations, in a SQLite file that a study can be taken up from; and the importance of knobs.
+"""The search: Optuna proposes combinations, and keeps them in a SQLite file from which a study can continue; the importance of knobs.
 
-Trials are asked for in batches of one size, and told in the order of their numbers when all of a batch are measured. The sampler of a
-trial is made anew from the study's seed and the trial's number. So what is proposed depends on the study file alone: not on how
-many processes measure, on how long each takes, or on whether the study was interrupted and taken up again.
+Trials are asked for in batches of one size. When all of a batch are measured, they are told in the order of their numbers. The sampler of
+each trial is created from the study's seed and the trial's number. So the proposals depend on the study file only: not on the number of
+processes, on the time that each run takes, or on interruptions of the study.
 """
 
 from __future__ import annotations
@@ -35,18 +35,21 @@ if TYPE_CHECKING:
 
 
 State = Literal["open", "complete", "pruned", "refused", "failed"]
-"""Of a trial: asked for and not told, measured with every seed, given up after a seed, no network can have it, or it was taken back from hardware."""
+"""The state of a trial.
+
+In order: asked for and not told; measured with every seed; given up after a seed; no network can have it; taken back from hardware.
+"""
 
 MOST_REPEATS = 3
-"""Trials are asked for up to so many times the budget: a sampler may propose what was measured, which costs nothing."""
+"""Factor on the budget for the number of trials: a sampler may propose a measured combination again, which costs nothing."""
 
 PENALTY = 1e-3
-"""What CMA-ES, which knows no limits, is told of a combination that breaks one: so much of its value."""
+"""Share of its value that CMA-ES, which has no limits, is told for a combination that breaks a limit."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A combination that was asked for, and what is known of it. ``samples`` are of its first seeds."""
+    """A combination that was asked for, and its result so far. ``samples`` are of its first seeds."""
 
     number: int
     chosen: Chosen
@@ -56,7 +59,10 @@ class Trial:
 
 
 class Searcher:
-    """A study of Optuna on a file. Raises ``OutputError`` where that cannot be used, ``InputError`` where it is of another study."""
+    """A study of Optuna on a file.
+
+    Raises ``OutputError`` if the file cannot be used, ``InputError`` if it has a different study.
+    """
 
     def __init__(self, path: Path, study: Study, space: Space, digest: str) -> None:
         self._optuna = _optuna()
@@ -88,11 +94,11 @@ class Searcher:
         return SQLAlchemyError
 
     def trials(self) -> list[Trial]:
-        """All that were asked for, by number."""
+        """Return all trials that were asked for, by number."""
         return [self._trial(number, one) for number, one in enumerate(self._known())]
 
     def _known(self) -> list[FrozenTrial]:
-        """Trials of Optuna, but for those that were never asked whole: a kill came between two of their values."""
+        """Return the trials of Optuna, except incomplete ones: a kill came between two of their values."""
         return [one for one in self._own.get_trials(deepcopy=False) if len(one.params) == len(self._space.knobs)]
 
     def _trial(self, number: int, one: FrozenTrial) -> Trial:
@@ -102,7 +108,7 @@ class Searcher:
         return Trial(number, chosen, state, samples, one.user_attrs.get("why", ""))
 
     def ask(self) -> list[Trial]:
-        """The next batch, or what an interrupted one has left; empty where the budget is spent or all is known."""
+        """Return the next batch, or the rest of an interrupted one; empty if the budget is spent or every combination is measured."""
         known = self.trials()
         size = self._study.search.batch
         left = [one for one in known if one.state == "open"]
@@ -163,7 +169,7 @@ class Searcher:
         return known.RandomSampler(seed=seed)
 
     def tell(self, trial: Trial, score: Score | None) -> None:
-        """Keep what was found of a trial. ``score`` is None where no network can have its values, or it failed on hardware."""
+        """Keep the result of a trial. ``score`` is None if no network can have its values, or it failed on hardware."""
         asked = self._open.pop(trial.number)
         asked.set_user_attr("samples", [one.to_json() for one in trial.samples])
         asked.set_user_attr("state", trial.state)
@@ -202,21 +208,23 @@ def _optuna() -> Any:  # noqa: ANN401 - the module
 
 
 ERROR = 0.05
-"""The chance that any knob that changes nothing has a share."""
+"""The chance that any knob without effect gets a share."""
 LEAST_FREEDOM = 5
-"""Trials beyond one for each effect that is fitted, at least: the noise is estimated by them."""
+"""Least number of trials beyond one for each fitted effect: they serve to estimate the noise."""
 GROUPS = (8, 4, 2)
-"""Into so many groups of neighboring values knobs are put at most, if not every combination was measured: the first that leaves
-half of the trials to the noise."""
+"""Largest numbers of groups of neighboring values of a knob, if not every combination was measured.
+
+The first number is used that leaves half of the trials to the noise.
+"""
 DRAWS = 5_000
 RESAMPLES = 200
 EXACT = 1e-12
-"""Differences that are a smaller part of all are those of rounding."""
+"""Share of all differences below which a difference counts as rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Importance:
-    """A knob's share of the differences, 0 to 1, with the 5th and 95th percentile of what other noise would have made of it."""
+    """A knob's share of the differences, 0 to 1, with the 5th and 95th percentile of the share under other noise."""
 
     share: float
     low: float
@@ -228,7 +236,7 @@ class Importance:
 
 
 def importance(space: Space, aim: Aim, trials: Iterable[Trial]) -> dict[str, Importance]:
-    """Return the importance of knobs by name; those of which the trials cannot tell are left out."""
+    """Return the importance of knobs by name; knobs whose share the trials cannot tell are left out."""
     measured = {
         one.chosen: [value_of(aim, sample) for sample in one.samples] for one in trials if one.state == "complete"
     }
@@ -258,7 +266,10 @@ def importance(space: Space, aim: Aim, trials: Iterable[Trial]) -> dict[str, Imp
 
 
 def _of_grid(names: list[str], values: NDArray[np.float64], rng: np.random.Generator) -> dict[str, Importance]:
-    """Every combination, with seeds along the last axis: a block each, for all combinations have the same."""
+    """Return the importance if every combination was measured, with seeds along the last axis.
+
+    A seed is a block: all combinations have the same seeds.
+    """
     means: NDArray[np.float64] = values.mean(axis=-1)
     count, many = means.size, values.shape[-1]
     by_seed = values.mean(axis=tuple(range(means.ndim)))
@@ -288,13 +299,13 @@ def _total(means: NDArray[np.float64], axis: int) -> float:
 
 
 def _share(means: NDArray[np.float64], axis: int, freedom: int, noise: float) -> float:
-    """The share without what noise adds to both sums of squares."""
+    """Return the share without the noise in both sums of squares."""
     whole = float(((means - means.mean()) ** 2).sum()) - (means.size - 1) * noise
     return float(np.clip((_total(means, axis) - freedom * noise) / whole, 0.0, 1.0)) if whole > 0 else 0.0
 
 
 def _groups(level: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Neighboring values together, about as many trials in each group."""
+    """Return the groups of neighboring values, with about as many trials in each."""
     if int(level.max()) < most:
         return level
     edges = np.unique(np.quantile(level, np.arange(1, most) / most))
@@ -304,7 +315,7 @@ def _groups(level: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 def _fitted(
     names: list[str], levels: list[NDArray[np.int64]], values: NDArray[np.float64], rng: np.random.Generator
 ) -> dict[str, Importance]:
-    """A sum of effects, one for each knob."""
+    """Return the importance by a fit of a sum of effects, one for each knob."""
     whole = float(((values - values.mean()) ** 2).sum())
     columns = [np.eye(int(one.max()) + 1)[one] for one in levels]
     rest, rank, fit = _left(columns, values)
@@ -331,7 +342,7 @@ def _fitted(
 
 
 def _left(columns: list[NDArray[np.float64]], values: NDArray[np.float64]) -> tuple[float, int, NDArray[np.float64]]:
-    """The sum of squares that a fit leaves, how many effects it has, and its values."""
+    """Return the sum of squares that a fit leaves, the number of its effects, and its values."""
     matrix = np.hstack([np.ones((len(values), 1)), *columns])
     fit, _, rank, _ = np.linalg.lstsq(matrix, values, rcond=None)
     fitted = matrix @ fit
@@ -339,7 +350,7 @@ def _left(columns: list[NDArray[np.float64]], values: NDArray[np.float64]) -> tu
 
 
 def _chance(own: float, own_freedom: int, left: float, freedom: int, whole: float, rng: np.random.Generator) -> float:
-    """Return how likely noise alone makes as large a ratio of variances (F distribution, drawn)."""
+    """Return the probability that noise makes as large a ratio of variances (F distribution, drawn)."""
     if own <= EXACT * whole:
         return 1.0
     if left <= EXACT * whole:

@@ -1,4 +1,7 @@
-"""The evaluator that asks the simulator: each combination is designed as the fabric file with its values, and its goal run packet by packet."""
+"""The evaluator that asks the simulator.
+
+Each combination is designed as the fabric file with its values, and its goal is run packet by packet.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +30,12 @@ if TYPE_CHECKING:
     from railweave.operations.tune.space import Space
 
 DESIGNS_KEPT = 16
-"""Networks that a process keeps, for the other seeds of the same values."""
+"""Number of networks that a process keeps, for the other seeds of the same values."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """All that a process needs to measure any combination of a study."""
+    """The input that a process needs to measure any combination of a study."""
 
     study: StudyFile
     space: Space
@@ -42,7 +45,7 @@ class Task:
 
 
 class Simulated:
-    """The simulator, in ``workers`` processes; with one it runs in this process."""
+    """The simulator, in ``workers`` processes; with one worker it runs in this process."""
 
     def __init__(self, task: Task, workers: int) -> None:
         self._task = task
@@ -53,7 +56,7 @@ class Simulated:
             self._bench = InProcess(task)
 
     def measure(self, wanted: Sequence[Wanted]) -> list[Sample | Refused]:
-        """The answers, in order. Raises ``InputError`` for a goal that cannot be run, at the line of the study file."""
+        """Return the answers, in order. Raises ``InputError`` for a goal that cannot be run, at the line of the study file."""
         try:
             if self._pool is None:
                 return [self._bench.measure(one) for one in wanted]
@@ -65,13 +68,13 @@ class Simulated:
             raise InputError(placed(self._task.study, error)) from None
 
     def close(self) -> None:
-        """End the processes at once: nobody asks for what they are at any more."""
+        """End the processes at once: no one needs their results any more."""
         if self._pool is not None:
             self._pool.end_at_once()
 
 
 def placed(study: StudyFile, error: InputError) -> list[Any]:
-    """The problems of a run at the lines of the study file that they come from."""
+    """Return the problems of a run at the lines of the study file that they come from."""
     found: list[Any] = []
     for one in error.problems:
         place = one.place
@@ -98,7 +101,7 @@ class InProcess:
         return network if isinstance(network, Refused) else job_network(network, self._task.study.study.on)
 
     def measure(self, wanted: Wanted) -> Sample | Refused:
-        """The answer to one run. Raises ``InputError`` for a goal that cannot be run."""
+        """Return the answer to one run. Raises ``InputError`` for a goal that cannot be run."""
         space, study = self._task.space, self._task.study.study
         network = self._network(tuple(sorted(space.in_file(wanted.values).items())))
         if isinstance(network, Refused):
@@ -122,7 +125,7 @@ class InProcess:
 
 
 def of_collective(network: Network, asked: TunedCollective, settings: Mapping[str, Setting]) -> Sample:
-    """A run of one collective packet by packet, with its counters. Raises ``InputError`` where it cannot be run."""
+    """Run one collective packet by packet, and return its sample with counters. Raises ``InputError`` if it cannot be run."""
     step = Step(collective=asked.collective, size=asked.size, qps=asked.qps, nccl=asked.nccl)
     scenario = Scenario(traffic=(step,), overrides=RunOverrides(set=dict(settings)))  # pyright: ignore[reportCallIssue]
     bed = bed_of(network, None, None, asked.tenant, None, order=asked.hosts)
@@ -155,7 +158,7 @@ def _of_jobs(network: Network, file: Path, settings: Mapping[str, Setting], seed
 
 
 _here: list[InProcess] = []
-"""In a worker: what it measures with."""
+"""The simulator of a worker process."""
 
 
 def _begin(task: Task) -> None:

@@ -31,14 +31,15 @@ KNOWN_AS = {
     "load_balancing.dlb.mode": "load_balancing.mode",
     "load_balancing.dlb.interval": "load_balancing.dlb.inactivity_interval",
 }
-"""What people call fields, by what they are called here."""
+"""Common names of fields, and their names in the fabric file."""
 
 
 @dataclass(frozen=True)
 class Knob:
-    """What may be turned. ``values`` are all it may have, in order; ``ordered``: whether one lies between its neighbors.
+    """A knob of a study.
 
-    ``path`` is that in the fabric file; empty where the simulator alone knows it.
+    ``values`` are all its possible values, in order; ``ordered``: True if each value lies between its neighbors. ``path`` is the path in
+    the fabric file; empty if only the simulator has the parameter.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Knob:
     ordered: bool
 
     def place(self, value: object) -> int | None:
-        """The number of a value; None where it is none of them. 128us and 128 are one."""
+        """Return the number of a value; None if the knob does not have it. 128us and 128 are the same value."""
         wanted = _number(value)
         for number, one in enumerate(self.values):
             if one == value or (wanted is not None and _number(one) == wanted):
@@ -56,42 +57,42 @@ class Knob:
 
 
 Chosen = tuple[int, ...]
-"""A combination: for each knob the number of its value."""
+"""A combination: the number of the value of each knob."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """All knobs. ``own``: what the fabric file has of each now, defaults among them; None where that is not known."""
+    """All knobs. ``own``: the fabric file's present value of each, defaults included; None if unknown."""
 
     knobs: tuple[Knob, ...]
     own: tuple[Setting | None, ...]
 
     @property
     def size(self) -> int:
-        """How many combinations there are."""
+        """The number of combinations."""
         return prod(len(one.values) for one in self.knobs)
 
     def values(self, chosen: Chosen) -> dict[str, Setting]:
-        """The values of a combination by the names of the knobs."""
+        """Return the values of a combination by the names of the knobs."""
         return {one.name: one.values[number] for one, number in zip(self.knobs, chosen, strict=True)}
 
     def in_file(self, values: Mapping[str, Setting]) -> dict[tuple[str, ...], Setting]:
-        """Of values by name those that a fabric file has, by path."""
+        """Return, by path, the values that belong in a fabric file."""
         return {one.path: values[one.name] for one in self.knobs if one.path and one.name in values}
 
     def in_engine(self, values: Mapping[str, Setting]) -> dict[str, Setting]:
-        """Of values by name those that the simulator alone knows."""
+        """Return, by name, the values that only the simulator has."""
         return {one.name: values[one.name] for one in self.knobs if not one.path and one.name in values}
 
     @property
     def own_choice(self) -> Chosen | None:
-        """The file's own values as a combination; None where one of them is none that its knob may have."""
+        """The file's own values as a combination; None if a knob does not have its own value."""
         found = [one.place(value) for one, value in zip(self.knobs, self.own, strict=True)]
         return None if None in found else tuple(cast("list[int]", found))
 
 
 def space_of(study: StudyFile, fabric: Document, spec: FabricFile) -> Space:
-    """The knobs of a study on a fabric file. Raises ``SpecError`` with the lines of the study file of all that is wrong."""
+    """Return the knobs of a study on a fabric file. Raises ``SpecError`` with every fault, at its line of the study file."""
     problems: list[Problem] = []
     knobs: list[Knob] = []
     own: list[Setting | None] = []
@@ -115,7 +116,7 @@ def space_of(study: StudyFile, fabric: Document, spec: FabricFile) -> Space:
 
 
 class _WrongError(ValueError):
-    """What is wrong with a knob, and what would be right."""
+    """An error of a knob, and its fix."""
 
     def __init__(self, what: str, fix: str = "") -> None:
         super().__init__(what, fix)
@@ -124,7 +125,7 @@ class _WrongError(ValueError):
 
 
 def _values(given: Values) -> tuple[tuple[Setting, ...], bool]:
-    """All values, and whether they are in order."""
+    """Return all values, and whether they are in order."""
     if isinstance(given, Range):
         return _spread(given.first, given.last, given.step, ""), True
     if isinstance(given, str):
@@ -166,7 +167,7 @@ def _number(value: object) -> float | None:
 
 
 def _own(knob: Knob, fabric: Document, spec: FabricFile) -> Setting | None:
-    """What the file has of a knob now. Raises ``_WrongError`` for a path that is none, and for values that cannot be there."""
+    """Return the file's present value of a knob. Raises ``_WrongError`` for an invalid path, and for values that the field cannot have."""
     found = _walked(knob, spec)
     for value in (knob.values[0], knob.values[-1], *knob.values[1:-1][:: max(1, len(knob.values) // 8)]):
         try:
@@ -185,7 +186,7 @@ def _own(knob: Knob, fabric: Document, spec: FabricFile) -> Setting | None:
 
 
 def _walked(knob: Knob, spec: FabricFile) -> object:
-    """The value at a path of what was read, defaults included; None where something on the way is empty."""
+    """Return the value at a path of the file as read, defaults included; None if something on the way is empty."""
     kind: Any = FabricFile
     at: Any = spec
     for depth, key in enumerate(knob.path):
@@ -222,7 +223,7 @@ def _instead(name: str, key: str, fields: Mapping[str, str]) -> str:
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - typing objects
-    """What a field may be, of a union each."""
+    """Yield the types that a field may have, each member of a union."""
     origin = typing.get_origin(annotation)
     if origin is typing.Annotated:
         yield from _kinds(typing.get_args(annotation)[0])
@@ -238,7 +239,7 @@ def _model(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - typing 
 
 
 def _mapped(annotation: Any) -> Any:  # noqa: ANN401 - typing objects
-    """What a map maps to; None where it is none."""
+    """Return the value type of a map; None if the type is not a map."""
     return next((typing.get_args(one)[1] for one in _kinds(annotation) if typing.get_origin(one) is dict), None)
 
 
@@ -250,13 +251,13 @@ def _known_to_engine(name: str, knob: Knob) -> None:
 
 
 def shown(values: Mapping[str, Setting], names: Sequence[str] | None = None) -> str:
-    """Values in words: ``min_fill=55 max_fill=90``, each by the last part of its path that tells it from the others."""
+    """Return values in words: ``min_fill=55 max_fill=90``, each named by the shortest end of its path that is unique."""
     short = short_names(list(names or values))
     return ", ".join(f"{short[name]}={value}" for name, value in values.items())
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """The shortest ends of paths that tell them apart."""
+    """Return the shortest ends of paths that tell them apart."""
     found: dict[str, str] = {}
     for name in names:
         parts = name.split(".")

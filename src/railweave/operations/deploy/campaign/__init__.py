@@ -1,1 +1,1 @@
-"""A failure campaign: what is broken on purpose on running switches, with a way back armed on each, and what that does."""
+"""A failure campaign: break parts of running switches on purpose, with a rollback timer on each, and measure the effect."""

@@ -1,1 +1,1 @@
-"""First boot of new switches: what DHCP tells each by its serial number, the files it fetches, and a server to try it."""
+"""First boot of new switches: the DHCP answers by serial number, the files that switches fetch, and a server to try it."""
