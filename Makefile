@@ -68,6 +68,7 @@ python-lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	$(BIN)/python tools/prose.py
 
 engine-lint: $(STAMP)
 	cargo fmt --all --check

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import builtins
 import re
 import sys
 from functools import cache
@@ -105,6 +106,7 @@ def _known(name: str) -> bool:
     parts = name.split(".")
     return (
         parts[0] in LIBRARIES
+        or hasattr(builtins, parts[0])
         or set(parts) <= names()
         or (name.startswith("_") and any(word.endswith(name) for word in names()))
     )

@@ -17,8 +17,8 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known name that a word is nearest to; hyphens, underscores, case and leading zeros of numbers do not count."""
     names = list(known)
     plain = _plain(word)
-    same = next((one for one in names if _plain(one) == plain), None)
-    begun = [one for one in names if len(plain) > 2 and _plain(one).startswith(plain)]
+    same = next((name for name in names if _plain(name) == plain), None)
+    begun = [name for name in names if len(plain) > 2 and _plain(name).startswith(plain)]
     return (
         same
         or (begun[0] if len(begun) == 1 else None)

@@ -38,7 +38,7 @@ def check_known(folder: Path, known: Collection[str], where: str) -> None:
 
 def modules_of(folder: Path) -> set[str]:
     """The modules and packages in a folder, by name."""
-    return {one for one in _entries(folder) if "." not in one}
+    return {entry for entry in _entries(folder) if "." not in entry}
 
 
 def _entries(folder: Path) -> list[str]:

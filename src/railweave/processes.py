@@ -97,8 +97,8 @@ def finished(tasks: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
     ended: SimpleQueue[Future[Result]] = SimpleQueue()
     left = 0
     with uninterrupted():
-        for one in tasks:
-            one.add_done_callback(ended.put)
+        for task in tasks:
+            task.add_done_callback(ended.put)
             left += 1
     while left:
         with contextlib.suppress(Empty):

@@ -182,7 +182,7 @@ def check_writable(path: Path) -> None:
     try:
         if not _is_file_or_nothing(path):
             raise OutputError(f"{path} is not a file; nothing was changed")
-        above = next(one for one in path.absolute().parents if one.exists())
+        above = next(parent for parent in path.absolute().parents if parent.exists())
         os.close(os.open(above, _FOLDER))
         if os.access(above, os.W_OK | os.X_OK):
             return

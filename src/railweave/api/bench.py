@@ -70,12 +70,12 @@ def bench_run(options: BenchRun) -> Carried:
     # A store that is not there yet is not made for a look at what would be done.
     looked = _had(options.store, given.digest, place, make=not options.dry_run)
     todo = chosen(given, looked, only=options.only, again=options.again, failed=options.failed)
-    commands = tuple((one.name, command(one, launch, options.perftest)) for one in todo.runs)
+    commands = tuple((run.name, command(run, launch, options.perftest)) for run in todo.runs)
     notes = tuple(waiting(todo.runs, options.at_once))
     if options.dry_run or not todo.runs:
         return Carried(given.digest, str(options.store), todo, commands=commands, notes=notes)
     ways = read_access(path_of(options.access))
-    names = list(dict.fromkeys(host for one in todo.runs for host in hosts_of(one)))
+    names = list(dict.fromkeys(host for run in todo.runs for host in hosts_of(run)))
     names += [one for one in [launch.on] if one and one not in names]
     targets = {name: ways.target(name, "server", "", name, ("ssh",)) for name in names}
     checked = _checked(network, ways, names, sudo=options.sudo, say=say) if options.host_check else {}
@@ -202,7 +202,7 @@ def _environment(network: Network, plan: Plan, fabric: Network | Path | str | No
     if not path.is_file():
         return found
     with opened(path) as journal:
-        revisions = [one for one in journal.revisions() if one.state == "done"]
+        revisions = [revision for revision in journal.revisions() if revision.state == "done"]
     return replace(found, switch_revision=f"{revisions[0].number} {revisions[0].label}" if revisions else "")
 
 
@@ -214,7 +214,7 @@ def _checked(
     from railweave.model.device.host import host_config
     from railweave.outputs.rendering.host.host_json import host_json
 
-    there = [name for name in names if name in {one.name for one in network.servers}]
+    there = [name for name in names if name in {server.name for server in network.servers}]
     with in_force(network.catalog):
         texts = {name: host_json(host_config(network, name)) for name in there}
     tasks = [Task(ways.target(name, "server", "", name, ("ssh",)), text) for name, text in texts.items()]
@@ -231,11 +231,11 @@ def _summed(answer: Answer) -> object:
     if answer.error:
         return {"error": answer.error}
     bad = [
-        f"{one.verdict}: {one.check} {one.of}: {one.seen}"
-        for one in answer.verdicts
-        if one.verdict in {"failed", "warning"}
+        f"{verdict.verdict}: {verdict.check} {verdict.of}: {verdict.seen}"
+        for verdict in answer.verdicts
+        if verdict.verdict in {"failed", "warning"}
     ]
-    return {**Counter(one.verdict for one in answer.verdicts), "not well": bad}
+    return {**Counter(verdict.verdict for verdict in answer.verdicts), "not well": bad}
 
 
 @verb(BenchPlan)
@@ -404,10 +404,10 @@ def bench_triage(options: BenchTriage) -> list[Triaged]:
 
     network = None if options.fabric is None else network_of(options.fabric, options.device, options.hardware)
     there = frozenset(
-        ipaddress.ip_interface(f"{one.address}/{one.prefix_length}").network
+        ipaddress.ip_interface(f"{address.address}/{address.prefix_length}").network
         for server in (network.servers if network is not None else ())
         for nic in server.nics
-        for one in nic.addresses
+        for address in nic.addresses
     )
     return [triage(_text(file), str(file), there) for file in options.files]
 

@@ -46,7 +46,7 @@ def routes(
     """
     network = network_of(source, device, hardware)
     given = configs or {}
-    configs_now = (given.get(one.name) or device_config(network, one.name) for one in network.switches)
+    configs_now = (given.get(switch.name) or device_config(network, switch.name) for switch in network.switches)
     plane = ControlPlane(configs_now, network.absent)
     return plane.routes(_down(network, down))
 

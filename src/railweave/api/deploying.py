@@ -112,7 +112,7 @@ def _planned(
     standing = make_plan(fabric, site.network, here, silent={}, live=True, configs=site.configs, canary=False)
     refused += [f"{name} does not run its design: `deploy plan` first" for name in standing.changed]
     plan = make_plan(fabric, site.network, here, silent={}, live=True, configs=site.configs | changed, canary=False)
-    refused += [f"{one.device}: {why}" for one in plan.devices for why in one.refused]
+    refused += [f"{device.device}: {why}" for device in plan.devices for why in device.refused]
     refused += [f"{name} would not change" for name in changed if name in here and name not in plan.changed]
     plan = replace(plan, waves=(Wave(tuple(plan.changed), "one turn of a campaign"),) if plan.changed else ())
     commands, without = _commands(site, turn)
@@ -135,8 +135,8 @@ def _commands(site: Site, turn: Turn) -> tuple[list[str], list[str]]:
     from railweave.systems import system
 
     lines, refused = list[str](), list[str]()
-    for one in turn.commands:
-        device, daemon = one.fault.device or "", one.fault.daemon or ""
+    for command in turn.commands:
+        device, daemon = command.fault.device or "", command.fault.daemon or ""
         outage = system(site.configs[device].nos).outage
         if outage is None:
             refused.append(f"nothing here changes {device}: {system(site.configs[device].nos).without['outage']}")
@@ -195,11 +195,11 @@ def campaign_run(
         if site.emulation is not None:
             stack.callback(site.emulation.close)
         sent = packets(site)
-        for one in campaign.turns:
-            found.append(carried_out(rows, one, site, running, sent, limits or Limits(), say))
-            say(f"{one.turn.name}: {found[-1].seen.line()}")
+        for turn in campaign.turns:
+            found.append(carried_out(rows, turn, site, running, sent, limits or Limits(), say))
+            say(f"{turn.turn.name}: {found[-1].seen.line()}")
             if not found[-1].good:
-                say(f"{one.turn.name}: the network is not as before: {'; '.join(found[-1].wrong[:3])}")
+                say(f"{turn.turn.name}: the network is not as before: {'; '.join(found[-1].wrong[:3])}")
                 break
     return found
 
@@ -274,12 +274,12 @@ def deploy_plan(options: DeployPlan) -> Plan:
             running = {
                 name: _by_file(network.switch(name).nos, texts)
                 for name, texts in captured(network, options.capture).items()
-                if texts and name in {one.name for one in network.switches}
+                if texts and name in {switch.name for switch in network.switches}
             }
             silent_ones = {
-                one.name: "the capture has no configuration of it"
-                for one in network.switches
-                if one.name not in running
+                switch.name: "the capture has no configuration of it"
+                for switch in network.switches
+                if switch.name not in running
             }
             whole, configs, hosts = read_capture(Path(options.capture)).meta.redacted is False, None, None
             if options.servers:

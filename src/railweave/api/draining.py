@@ -94,7 +94,7 @@ def _designed(fabric: Path, inventory: str, what: str, hardware: Path | str | No
     try:
         return designed_with(fabric, inventory, hardware)
     except InputError as error:
-        raise InputError([Problem(Argument(what), one.what, one.fix) for one in error.problems]) from None
+        raise InputError([Problem(Argument(what), problem.what, problem.fix) for problem in error.problems]) from None
 
 
 @verb(DeployDrain)
@@ -231,7 +231,7 @@ def _planned(
         stood = former if other is before else site_of(fabric, before, lab=lab, access=access).configs
         refused += [line for name in affected for line in draining.by_hand(stood[name], site.configs[name])]
         if force and lost:
-            plan = replace(plan, waves=tuple(forced(one) for one in plan.waves))
+            plan = replace(plan, waves=tuple(forced(wave) for wave in plan.waves))
         watched = {} if back else draining.ports(after, site.configs, links)
     names = tuple(pattern for one in found for pattern in one.patterns)
     drain = draining.Drain(names, back, text, changed, watched, tuple(lines), tuple(refused))

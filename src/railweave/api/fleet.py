@@ -42,12 +42,12 @@ def fleet_check(options: FleetCheck) -> Checked:
         subjects = {one.id: one.subject for one in chosen(options.only)}
     except (HostInputError, ValueError) as error:
         raise InputError([Problem(Option("fleet check"), str(error), "see docs/checks.md")]) from None
-    there = {one.name: one for one in network.servers if one.name not in network.absent}
+    there = {server.name: server for server in network.servers if server.name not in network.absent}
     names = _asked(there, options.hosts)
     with in_force(network.catalog):
         configs = {name: host_config(network, name) for name in names}
     tasks = [Task(ways.target(name, "server", "", name, ("ssh",)), host_json(configs[name])) for name in names]
-    ways.check_there(one.target for one in tasks)
+    ways.check_there(task.target for task in tasks)
     say, number = options.progress or silent, [0]
 
     def done(answer: Answer) -> None:
@@ -79,7 +79,7 @@ def fleet_mesh(options: FleetMesh) -> Meshed:
     from railweave.live.fleet.running import Task, probe
 
     network, ways = options.network(), read_access(path_of(options.access))
-    names = _asked([one.name for one in network.servers if one.name not in network.absent], options.hosts)
+    names = _asked([server.name for server in network.servers if server.name not in network.absent], options.hosts)
     with in_force(network.catalog):
         probes = plan(network, names)
     by_server: dict[str, list[Probe]] = {name: [] for name in names}
@@ -135,4 +135,4 @@ def _asked(there: Iterable[str], hosts: str | None) -> list[str]:
     fix = "names are those of the fabric file; `status:` takes servers away"
     if unknown := [one for one in wanted if one not in names]:
         raise InputError([Problem(Option("--hosts", one), "there is no such server", fix) for one in unknown])
-    return [one for one in names if one in set(wanted)]
+    return [name for name in names if name in set(wanted)]

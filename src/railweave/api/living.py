@@ -104,7 +104,7 @@ def states(
     from railweave.systems.reading import read_states
 
     network = network_of(source, device, hardware)
-    return read_states(read_capture(Path(capture)), {one.name: one.nos for one in network.switches})
+    return read_states(read_capture(Path(capture)), {switch.name: switch.nos for switch in network.switches})
 
 
 @verb(Check)

@@ -111,7 +111,7 @@ def verb(options: Callable[P, Any]) -> Callable[[Callable[[Options], Result]], V
             return run(options(*words, **named))
 
         signature = inspect.signature(options)
-        plain = [one.replace(annotation=annotation(one)) for one in signature.parameters.values()]
+        plain = [parameter.replace(annotation=annotation(parameter)) for parameter in signature.parameters.values()]
         given = signature.replace(parameters=plain, return_annotation=run.__annotations__.get("return"))
         told = [
             f"- ``{one.field}``: {one.shown.help}" for one in declared(cast("type", options)) if one.shown is not None

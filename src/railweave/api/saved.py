@@ -70,8 +70,8 @@ def running(
             None
             if configs is None
             else {
-                one.name: configs.get(one.name) or device_config(network, one.name, emulation(one))
-                for one in network.switches
+                switch.name: configs.get(switch.name) or device_config(network, switch.name, emulation(switch))
+                for switch in network.switches
             }
         )
         return running_configs(network, captured(asked, capture), own)
@@ -112,8 +112,10 @@ def captured(network: Network, capture: Path | str) -> dict[str, dict[str, str]]
     from railweave.systems import system
 
     found = read_capture(Path(capture))
-    files = {one.name: tuple(system(one.nos).trees(device_config(network, one.name))) for one in network.switches}
-    servers = {one.name for one in network.servers}
+    files = {
+        switch.name: tuple(system(switch.nos).trees(device_config(network, switch.name))) for switch in network.switches
+    }
+    servers = {server.name for server in network.servers}
     return {
         name: {str(path): text for path, text in found.configurations(name, files.get(name, ())).items()}
         for name in found.devices

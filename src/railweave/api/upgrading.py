@@ -102,7 +102,7 @@ def deploy_upgrade(options: DeployUpgrade) -> Plan:
 
 
 def _chosen(network: Network, asked: Mapping[str, object], only: Sequence[str]) -> list[str]:
-    if unknown := [name for name in only if name not in {one.name for one in network.switches}]:
+    if unknown := [name for name in only if name not in {switch.name for switch in network.switches}]:
         raise unknown_switches(unknown)
     away = network.absent - network.drained
     return [name for name in asked if (not only or name in only) and name not in away]
@@ -146,7 +146,7 @@ def _losses(
             continue
         seen.add(wave.why)
         after = designed_as(fabric, with_drained(text, names), hardware)
-        configs = {one.name: device_config(after, one.name) for one in after.switches}
+        configs = {switch.name: device_config(after, switch.name) for switch in after.switches}
         for one in gone(network, after, configs):
             (lines if force else refused).append(
                 f"wave {number}: forced: {one}"

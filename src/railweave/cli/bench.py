@@ -96,8 +96,8 @@ def _print_compared(found: Compared) -> None:
     if len(ordered) > MOST:
         worse = sum(row.bad for row in ordered[MOST:])
         typer.echo(f"… and {len(ordered) - MOST:,} more rows, {worse or 'none'} of them worse; --json has all")
-    for one in found.estimate.suspects:
-        typer.echo(f"slow: {one.part.to_text()}: {one.to_text()}")
+    for suspect in found.estimate.suspects:
+        typer.echo(f"slow: {suspect.part.to_text()}: {suspect.to_text()}")
     for note in found.notes:
         typer.echo(f"note: {note}")
     typer.echo(found.verdict())
@@ -228,11 +228,11 @@ def import_(options: BenchImport, *, as_json: bool, quiet: bool) -> None:
             {
                 "runs": [one.to_json() for one in found.runs],
                 "known": found.known,
-                "notes": [str(note) for one in found.files for note in one.notes],
+                "notes": [str(note) for file in found.files for note in file.notes],
                 "beside": {
                     file: [
-                        {"what": one.what, "logged": one.logged, "assumed": one.assumed, "same": one.same}
-                        for one in rows
+                        {"what": row.what, "logged": row.logged, "assumed": row.assumed, "same": row.same}
+                        for row in rows
                     ]
                     for file, rows in found.beside.items()
                 },
@@ -307,10 +307,10 @@ def _shown(run: Run) -> None:
             typer.echo(f"    {name}: {text}")
     for failure in run.failures:
         typer.echo(f"    failed: {failure}")
-    for one in run.samples:
-        size = "" if one.size_bytes is None else f" {one.size_bytes} bytes"
-        place = f" {one.place}" if one.place else ""
-        typer.echo(f"    {one.operation}{size}{place}: {one.quantity} {one.value:g}")
+    for sample in run.samples:
+        size = "" if sample.size_bytes is None else f" {sample.size_bytes} bytes"
+        place = f" {sample.place}" if sample.place else ""
+        typer.echo(f"    {sample.operation}{size}{place}: {sample.quantity} {sample.value:g}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -356,7 +356,7 @@ def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
 
     with waiting(f"reading {counted(len(options.files), 'file')}", quiet=quiet or as_json):
         found = bench_triage.of(options)
-    findings = [one.finding for triaged in found for one in triaged.diagnoses]
+    findings = [diagnosis.finding for triaged in found for diagnosis in triaged.diagnoses]
     unknown = [
         Problem(FileLine(one.read.file), "no output of a benchmark is known in it", "give what a run printed")
         for one in found
@@ -365,22 +365,22 @@ def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
     if unknown and (as_json or len(unknown) == len(found)):
         raise InputError(unknown)
     if as_json:
-        print_json({"findings": [one.to_json() for triaged in found for one in triaged.diagnoses]})
+        print_json({"findings": [diagnosis.to_json() for triaged in found for diagnosis in triaged.diagnoses]})
     else:
         _print_triaged(found)
         typer.echo(tally(findings))
     if unknown:
         raise InputError(unknown)
-    if any(one.severity == "error" for one in findings):
+    if any(finding.severity == "error" for finding in findings):
         raise typer.Exit(1)
 
 
 def _print_triaged(found: list[Triaged]) -> None:
     for triaged in found:
-        for one in triaged.diagnoses:
-            print_findings([one.finding])
-            if one.evidence:
-                typer.echo(f"    | {one.evidence}")
+        for diagnosis in triaged.diagnoses:
+            print_findings([diagnosis.finding])
+            if diagnosis.evidence:
+                typer.echo(f"    | {diagnosis.evidence}")
 
 
 app.command("report", short_help="Write a page about the results in a store.")(report)

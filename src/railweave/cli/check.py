@@ -44,7 +44,7 @@ def check(options: CheckShown, *, as_json: bool, quiet: bool) -> None:
     if options.html is not None:
         from railweave.outputs.report.living import living_html
 
-        rows = [(one.rack, one.device, one.port, one.do, one.because) for one in result.tasks]
+        rows = [(task.rack, task.device, task.port, task.do, task.because) for task in result.tasks]
         write_file(
             options.html, living_html(result.network, result.findings, rows, len(result.devices), len(result.answered))
         )
@@ -65,8 +65,8 @@ def _print_tasks(tasks: Sequence[Task]) -> None:
         return
     typer.echo("punch list, by rack:")
     rack = None
-    devices = max(len(one.device) for one in tasks)
-    ports = max(len(one.port) for one in tasks)
+    devices = max(len(task.device) for task in tasks)
+    ports = max(len(task.port) for task in tasks)
     for one in tasks:
         if one.rack != rack:
             rack = one.rack

@@ -73,5 +73,5 @@ def _print(result: Collected) -> None:
         )
         for name, why in one.failed.items():
             typer.echo(f"  {name}: {why}")
-    whole = sum(one.status == "answered" for one in result.outcomes)
+    whole = sum(outcome.status == "answered" for outcome in result.outcomes)
     typer.echo(f"{result.folder}: {whole} of {counted(len(result.outcomes), 'device')} answered everything")

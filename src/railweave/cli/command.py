@@ -47,7 +47,7 @@ def command(options: type[Options], json_help: str = JSON_HELP) -> Callable[[Bod
 
         called.__name__ = body.__name__
         called.__doc__ = inspect.getdoc(body)
-        called.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": None}
+        called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": None}
         called.__dict__["__signature__"] = inspect.Signature(parameters)
         return called
 

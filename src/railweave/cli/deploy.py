@@ -132,8 +132,10 @@ def ztp(options: DeployZtpShown, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         print_json(made.to_json())
     else:
-        for one in made.devices:
-            typer.echo(f"{one.serial}: {one.name}, {one.system}, {one.ip}, {counted(len(one.files), 'file')}")
+        for device in made.devices:
+            typer.echo(
+                f"{device.serial}: {device.name}, {device.system}, {device.ip}, {counted(len(device.files), 'file')}"
+            )
         for name, why in made.without.items():
             typer.echo(f"{name} is left out: {why}", err=True)
         typer.echo(f"DHCP: {options.out}/kea-dhcp4.conf or {options.out}/dnsmasq.conf; files: {made.url}")
@@ -293,7 +295,7 @@ def history(options: History, *, as_json: bool, quiet: bool) -> None:
         typer.echo(line(one))
         for said in log:
             typer.echo(f"  {when(said.at)} {said.line}")
-        for step in (one for one in steps if one.failed or one.ended is None):
+        for step in (step for step in steps if step.failed or step.ended is None):
             how = step.failed or "interrupted"
             typer.echo(f"  {when(step.began)} {step.verb} of {step.device} in wave {step.wave}: {how}")
         return

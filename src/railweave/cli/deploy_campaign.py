@@ -97,9 +97,9 @@ def campaign(options: Campaign, *, as_json: bool, quiet: bool) -> None:
             hardware=options.hardware,
             progress=say,
         )
-    good = all(one.good for one in results) and len(results) == len(found.turns)
+    good = all(result.good for result in results) and len(results) == len(found.turns)
     if as_json:
-        print_json({"good": good, "job": found.job, "turns": [one.to_json() for one in results], "lab": measured})
+        print_json({"good": good, "job": found.job, "turns": [result.to_json() for result in results], "lab": measured})
     else:
         for row in (HEAD, *rows(results, measured)):
             typer.echo(" | ".join(row))

@@ -55,7 +55,7 @@ def drift(options: DriftShown, *, as_json: bool, quiet: bool) -> None:
             print_findings(found.findings)
         for line in adopted:
             typer.echo(line if line.startswith("not adopted") else f"adopted: {line}")
-        differ = sum(bool(one.stands.findings) for one in found.devices)
+        differ = sum(bool(device.stands.findings) for device in found.devices)
         typer.echo(
             f"{counted(found.compared, 'switch', 'switches')} compared: "
             + (f"{differ} {'differs' if differ == 1 else 'differ'} from the design" if differ else "no difference")

@@ -72,7 +72,7 @@ def said(error: RailweaveError) -> str:
     """Return an error as text for the command line."""
     if not isinstance(error, InputError):
         return str(error)
-    return "\n".join(_text(one) for one in error.problems)
+    return "\n".join(_text(problem) for problem in error.problems)
 
 
 def _text(problem: Problem) -> str:
@@ -88,7 +88,7 @@ def failure(error: RailweaveError) -> dict[str, Any]:
         "error": type(error).__name__,
         "exit_code": error.exit_code,
         "message": said(error),
-        "problems": [_problem(one) for one in problems],
+        "problems": [_problem(problem) for problem in problems],
     }
 
 

@@ -42,7 +42,7 @@ def list_(options: HardwareList, *, as_json: bool, quiet: bool) -> None:  # noqa
         fix = f"sections are {', '.join(SECTIONS)}"
         raise InputError([Problem(Argument("hardware list"), f"there is no section {options.section!r}", fix)])
     known, own = _known(options.hardware, options.fabric)
-    wanted = [one for one in rows(known, own.places) if options.section in {None, one.section}]
+    wanted = [row for row in rows(known, own.places) if options.section in {None, row.section}]
     if as_json:
         print_json([asdict(one) for one in wanted])
         return

@@ -59,7 +59,7 @@ def import_(options: Import, *, as_json: bool, quiet: bool) -> None:
         print_json({**found.to_json(), "written": [str(path) for path in written]})
     else:
         _print(found, written)
-    if not all(one.whole for one in found.scores):
+    if not all(score.whole for score in found.scores):
         raise typer.Exit(1)
 
 
@@ -80,14 +80,14 @@ def _print(found: object, written: list[Path]) -> None:
     assert isinstance(found, Imported)  # noqa: S101 - what the API gives
     for path in written:
         typer.echo(f"wrote {path}")
-    width = max(len(one.device) for one in found.scores)
+    width = max(len(score.device) for score in found.scores)
     typer.echo(f"{'switch':{width}}  equal  equivalent  extra  lost")
     for one in found.scores:
         if not one.whole:
             typer.echo(
                 f"{one.device:{width}}  {one.equal:5}  {one.equivalent:10}  {len(one.extra):5}  {len(one.lost):4}"
             )
-    same = [one for one in found.scores if one.whole]
+    same = [score for score in found.scores if score.whole]
     totals = found.to_json()
     typer.echo(
         f"{'all':{width}}  {totals['equal']:5}  {totals['equivalent']:10}  {totals['extra']:5}  {totals['lost']:4}"

@@ -175,7 +175,7 @@ def init(options: Init, *, as_json: bool, quiet: bool) -> None:
         written.append(options.html)
     paid = {TITLES[shape]: str(cost(items, known)) for shape, items in bought.items()} if known else {}
     _print(found, written, paid, findings, as_json=as_json)
-    if any(one.severity == "error" for one in findings):
+    if any(finding.severity == "error" for finding in findings):
         raise typer.Exit(1)
 
 
@@ -262,7 +262,7 @@ def _print(
     if as_json:
         files = {"wrote": str(path), "files": [str(one) for one in written]}
         told = {**files, **to_json(found.catalog, found.sized), **({"costs": costs} if costs else {})}
-        print_json({**told, "findings": [one.to_json() for one in findings]})
+        print_json({**told, "findings": [finding.to_json() for finding in findings]})
         return
     for line in words(found.catalog, found.sized):
         typer.echo(line)

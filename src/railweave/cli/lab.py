@@ -206,7 +206,7 @@ def prove(options: Prove, *, as_json: bool, quiet: bool) -> None:
             done(quiet=quiet or as_json)
     if options.junit is not None:
         write_file(options.junit, as_junit(f"railweave lab {record.network}", outcomes))
-    good = all(one.passed for one in outcomes) and all(one.passed for one in swept)
+    good = all(outcome.passed for outcome in outcomes) and all(one.passed for one in swept)
     if as_json:
         print_json(
             {
@@ -214,7 +214,7 @@ def prove(options: Prove, *, as_json: bool, quiet: bool) -> None:
                 "slice": record.slice,
                 "timers": record.overlay,
                 "good": good,
-                "assertions": [one.to_json() for one in outcomes],
+                "assertions": [outcome.to_json() for outcome in outcomes],
                 "sweep": [one.to_json() for one in swept],
             }
         )

@@ -61,9 +61,9 @@ def print_gone(gone: Down) -> None:
         typer.echo(f"gone: {counted(gone.processes, 'process', 'processes')}, {counted(gone.namespaces, 'namespace')}")
     else:
         typer.echo("there was nothing")
-    for one in gone.strangers:
+    for stranger in gone.strangers:
         typer.echo(
-            f"process {one} is not the lab's and was left alone; its namespace stays, without a name, until it ends"
+            f"process {stranger} is not the lab's and was left alone; its namespace stays, without a name, until it ends"
         )
 
 
@@ -78,7 +78,7 @@ def print_fib(routes: Routes, file: Path, different: Sequence[Difference]) -> No
 
 def print_outcomes(outcomes: Sequence[Outcome]) -> None:
     """A line for each assertion, and what failed below it."""
-    width = max((len(one.id) for one in outcomes), default=0)
+    width = max((len(outcome.id) for outcome in outcomes), default=0)
     for one in outcomes:
         word = "failed" if not one.passed else "passed" if one.applies else "none"
         color = {"failed": "red", "passed": "green", "none": "blue"}[word]
@@ -113,7 +113,7 @@ def print_sweep(swept: Sequence[Swept]) -> None:
 
 def print_verdict(record: Record, outcomes: Sequence[Outcome]) -> None:
     """Print the number of assertions that passed, of those that apply."""
-    about = [one for one in outcomes if one.applies or not one.passed]
+    about = [outcome for outcome in outcomes if outcome.applies or not outcome.passed]
     passed = sum(one.passed for one in about)
     part = f", slice {record.slice}" if record.slice else ""
     typer.echo(f"{passed} of {counted(len(about), 'assertion')} passed on {record.network}{part}")

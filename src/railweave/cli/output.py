@@ -88,4 +88,4 @@ def print_findings(findings: Sequence[Finding], *, least: tuple[str, ...] = ("er
 def tally(findings: Sequence[Finding]) -> str:
     """``1 error, 2 warnings, 3 notes``."""
     words = {"error": "error", "warning": "warning", "info": "note"}
-    return ", ".join(counted(sum(one.severity == key for one in findings), word) for key, word in words.items())
+    return ", ".join(counted(sum(finding.severity == key for finding in findings), word) for key, word in words.items())

@@ -63,7 +63,7 @@ def paths(options: PathsShown, *, as_json: bool, quiet: bool) -> None:
         found = queue_pair_paths(network, tables, src, dst, options.qps, family=wanted)
         walks = [walk(network, tables, path, src, dst, configs) for path in found] if options.headers else []
     if as_json:
-        more = [{"headers": one.to_json()} for one in walks] or [{}] * len(found)
+        more = [{"headers": walk.to_json()} for walk in walks] or [{}] * len(found)
         print_json([{**path.to_json(), **own} for path, own in zip(found, more, strict=True)])
     else:
         if said := absent_sentence(network):
@@ -140,9 +140,9 @@ def _hop_lines(hop: tuple[LinkShare, ...]) -> Iterator[str]:
         yield f"one of {len(hop)}:"
     inner = "    " if len(joined) > 1 else ""
     for ends, links in joined.items():
-        shares = " or ".join(dict.fromkeys(f"{one.share:.1%}" for one in links))
+        shares = " or ".join(dict.fromkeys(f"{link.share:.1%}" for link in links))
         if len(links) > 1:
-            ports = ", ".join("--".join(end.partition(":")[2] for end in one.link.split("--")) for one in links)
+            ports = ", ".join("--".join(end.partition(":")[2] for end in link.link.split("--")) for link in links)
             yield f"{inner}{ends}: {len(links)} parallel links, {shares} each: {ports}"
         else:
             yield f"{inner}{links[0].link}" + (f"  {shares}" if len(hop) > 1 else "")

@@ -178,7 +178,9 @@ def _fabric(
         tenants=tenants,
         other_link=_other_link(spec),
         other_pools=tuple(
-            pool for one in spec.addressing.other_links.values() for pool in one.beside(spec.addressing).pools()
+            pool
+            for other_link in spec.addressing.other_links.values()
+            for pool in other_link.beside(spec.addressing).pools()
         ),
         tagged_vlans=spec.addressing.tagged_vlans,
         adapters=layout.rails // layout.ports if layout.ports > 1 else None,
@@ -188,16 +190,20 @@ def _fabric(
 
 def _local(spec: FabricSpec) -> tuple[str, ...]:
     """Return the prefixes that leaves may originate: the server pools, those of other links, and the prefixes of edge ports."""
-    others = (pool for one in spec.addressing.other_links.values() for pool in one.beside(spec.addressing).pools())
-    edges = (prefix for one in spec.edge_ports.values() for prefix in one.prefixes)
+    others = (
+        pool
+        for other_link in spec.addressing.other_links.values()
+        for pool in other_link.beside(spec.addressing).pools()
+    )
+    edges = (prefix for edge_port in spec.edge_ports.values() for prefix in edge_port.prefixes)
     return tuple(dict.fromkeys((*spec.addressing.pools(), *others, *edges)))
 
 
 def _other_link(spec: FabricSpec) -> Literal["", "access", "trunk", "routed"]:
     """Return the kind of link that servers of other links have on their leaves; empty if they are routed like the rest."""
-    for one in spec.addressing.other_links.values():
-        if one.server_link != spec.addressing.server_link:
-            return one.server_link
+    for other_link in spec.addressing.other_links.values():
+        if other_link.server_link != spec.addressing.server_link:
+            return other_link.server_link
     return ""
 
 

@@ -67,7 +67,7 @@ def _target(network: Network, fault: Fault) -> FaultTarget:
         raise _UnknownError("device", f"there is no switch {device!r}", _near(device, switches + servers))
     if fault.kind == "bgp-down":
         return FaultTarget(
-            fault, tuple(one.name for one in network.cables_of(device) if one.kind == "fabric"), (device,)
+            fault, tuple(cable.name for cable in network.cables_of(device) if cable.kind == "fabric"), (device,)
         )
     if fault.neighbor is not None:
         links = _between(network, device, fault.neighbor)
@@ -95,10 +95,10 @@ def _plane(network: Network, text: str) -> tuple[str, ...]:
         raise _UnknownError(
             "plane", f"there is no plane {text!r}", "no fabric here has planes: name a switch by `device`"
         )
-    found = [one for one in planes if one.rpartition("/")[2] == name]
+    found = [plane for plane in planes if plane.rpartition("/")[2] == name]
     if not found:
         raise _UnknownError(
-            "plane", f"there is no plane {text!r}", _near(name, [one.rpartition("/")[2] for one in planes])
+            "plane", f"there is no plane {text!r}", _near(name, [plane.rpartition("/")[2] for plane in planes])
         )
     if len(found) > 1:
         raise _UnknownError("plane", f"several fabrics have a plane {name!r}", f"write {' or '.join(found)}")

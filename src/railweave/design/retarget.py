@@ -194,14 +194,14 @@ def rename_ports(context: Context, layouts: Sequence[Layout]) -> list[Layout]:
             if before is not None:
                 now = layout.roles[cast("RoleName", key)].role
                 usual = _names(before, now)
-                for one in devices:
-                    _, own = overrides.of_device(one.name)
-                    names[one.name] = _names(own.applied(before, layout.spec.qos), now) if own else usual
+                for device in devices:
+                    _, own = overrides.of_device(device.name)
+                    names[device.name] = _names(own.applied(before, layout.spec.qos), now) if own else usual
     if not names:
         return list(layouts)
     cables = tuple(
-        one.model_copy(update={"ports": {d: names.get(d, {}).get(port, port) for d, port in one.ports.items()}})
-        for one in overrides.cables
+        cable.model_copy(update={"ports": {d: names.get(d, {}).get(port, port) for d, port in cable.ports.items()}})
+        for cable in overrides.cables
     )
     devices = {
         key: one.model_copy(
@@ -226,7 +226,8 @@ def _outside(spec: Fabric, names: dict[str, dict[str, str]]) -> Fabric:
 
     def renamed(router: ExternalRouter) -> ExternalRouter:
         links = tuple(
-            one.model_copy(update={"port": names.get(one.leaf, {}).get(one.port, one.port)}) for one in router.links
+            link.model_copy(update={"port": names.get(link.leaf, {}).get(link.port, link.port)})
+            for link in router.links
         )
         return router.model_copy(update={"links": links})
 

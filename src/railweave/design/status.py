@@ -40,7 +40,7 @@ def not_active(
     found: dict[str, tuple[str, Status]] = {}
     for pattern, status in context.source.spec.status.items():
         names = list(_named(pattern, devices, cables))
-        of_planes = [] if names else [one for one in planes if pattern in {one, one.rpartition("/")[2]}]
+        of_planes = [] if names else [plane for plane in planes if pattern in {plane, plane.rpartition("/")[2]}]
         if len(of_planes) > 1:
             what = f"several fabrics have a plane {pattern!r}"
             context.problem(("status", pattern), what, f"write {' or '.join(of_planes)}")
@@ -61,7 +61,7 @@ def not_active(
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
             what = f"`status: {status}`: {', '.join(names[:SHOWN])}{more} treated as absent"
             context.finding(TREATED_AS_ABSENT, pattern, ("status", pattern), what)
-    order = [*devices, *(one.name for one in cables)]
+    order = [*devices, *(cable.name for cable in cables)]
     return tuple(NotActive(name, found[name][1]) for name in order if name in found)
 
 
@@ -75,13 +75,13 @@ def _planes(switches: Sequence[Switch]) -> dict[str, list[str]]:
 
 
 def _short(planes: Iterable[str]) -> list[str]:
-    return [one.rpartition("/")[2] for one in planes]
+    return [plane.rpartition("/")[2] for plane in planes]
 
 
 def _by_rdma(pattern: str, servers: Sequence[Server]) -> str:
     """The remedy where a NIC is called by its RDMA device or interface: its name. Empty elsewhere."""
     name, _, port = pattern.partition(":")
-    nic = next((one.nic(port) for one in servers if one.name == name), None)
+    nic = next((server.nic(port) for server in servers if server.name == name), None)
     return f"a NIC is named by its name here: write {name}:{nic.name}" if nic else ""
 
 

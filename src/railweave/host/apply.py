@@ -73,17 +73,17 @@ def after(commands: Sequence[Command], before: Kernel, now: Kernel) -> Remains:
     def reached(one: Entry) -> bool:
         return one.table in tables or one.place in places
 
-    had, has = ({one.identity for one in kernel.entries} for kernel in (before, now))
-    more = [one for one in now.entries if one.identity not in had and reached(one)]
+    had, has = ({entry.identity for entry in kernel.entries} for kernel in (before, now))
+    more = [entry for entry in now.entries if entry.identity not in had and reached(entry)]
     return Remains(
         tuple(one for one in more if one.identity in names or one.protocol == STATIC),
-        tuple(one for one in before.entries if one.identity not in has and reached(one)),
+        tuple(entry for entry in before.entries if entry.identity not in has and reached(entry)),
     )
 
 
 def some(commands: Sequence[Command]) -> str:
     """Commands as one would type them, the first of them where they are many."""
-    lines = [command_line(one) for one in commands[:_NAMED]]
+    lines = [command_line(command) for command in commands[:_NAMED]]
     rest = len(commands) - len(lines)
     return ", ".join(lines) + (f" and {rest} more" if rest else "")
 
@@ -199,7 +199,7 @@ def undo(state_file: Path, lock: int) -> int | None:
 def _change(wanted: Changes, places: Places, lock: int, check: Callable[[], None]) -> None:
     for family in (4, 6):
         check()
-        kernel.change([one for one in wanted.commands if one[1].family == family], lock)
+        kernel.change([command for command in wanted.commands if command[1].family == family], lock)
     check()
     if wanted.names is not None:
         files.write(places.names, wanted.names)
@@ -265,7 +265,7 @@ def watch(plan: HostFile, places: Places, lock: int, say: Callable[[str], None])
                     done = apply(plan, places, lock, blocked)
                     trouble = ""
                     if done:
-                        lines = [command_line(one) for one in done.commands] or [f"{places.names} written"]
+                        lines = [command_line(command) for command in done.commands] or [f"{places.names} written"]
                         say("repaired: " + "; ".join(_few(lines)))
                 except InterruptedRunError as error:
                     say(str(error))

@@ -52,9 +52,9 @@ def to_plan(
     planned_at = _by_place(planned)
     ours = _identities(journal.added)
     ours_at = {one.place for one in journal.added}
-    stale = [one for one in kernel.entries if one.identity in ours and not _planned(one, planned_at)]
+    stale = [entry for entry in kernel.entries if entry.identity in ours and not _planned(entry, planned_at)]
     going = _identities(stale)
-    left = [one for one in kernel.entries if one.identity not in going]
+    left = [entry for entry in kernel.entries if entry.identity not in going]
     there_at = _by_place(left)
     free = _free_priorities(left)
 
@@ -67,9 +67,9 @@ def to_plan(
             continue
         wanted = one
         rivals = [one for one in there_at[wanted.place] if one.conflicts(wanted) and not _planned(one, planned_at)]
-        rivals = [one for one in rivals if one not in conflicts]
+        rivals = [rival for rival in rivals if rival not in conflicts]
         conflicts.update(dict.fromkeys(rivals))
-        steps += [("del", one) for one in rivals]
+        steps += [("del", rival) for rival in rivals]
         if not any(one.does(wanted) for one in there_at[wanted.place]):
             if isinstance(wanted, Rule) and wanted.priority is None:
                 free[wanted.family] = max(free[wanted.family] - 1, 0)
@@ -80,7 +80,7 @@ def to_plan(
 
     # What stands where ours stood was put there later, by someone who displaced us: it is not "what was before".
     known = _identities(journal.replaced)
-    foreign = [one for one in conflicts if one.place not in ours_at and one.identity not in known]
+    foreign = [conflict for conflict in conflicts if conflict.place not in ours_at and conflict.identity not in known]
     # Whoever wrote the names: where they are the same, the file is left alone.
     text = files.rt_tables_text(plan.host, plan.network, plan.tables)
     new_names = None if files.rt_tables(names_now) == files.rt_tables(text) else text
@@ -102,8 +102,8 @@ def to_plan(
 def to_before(kernel: Kernel, journal: Journal) -> tuple[Command, ...]:
     """The way from what is there to what was there before us."""
     ours = _identities(journal.added)
-    stale = [one for one in kernel.entries if one.identity in ours]
-    left = [one for one in kernel.entries if one.identity not in ours]
+    stale = [entry for entry in kernel.entries if entry.identity in ours]
+    left = [entry for entry in kernel.entries if entry.identity not in ours]
     return (*_removals(stale), *_returns(journal.replaced, left))
 
 
@@ -126,13 +126,13 @@ def undone(plan: HostFile, kernel: Kernel, skip: Collection[str] = ()) -> list[E
 def _by_place(entries: Iterable[Entry]) -> defaultdict[Any, list[Any]]:
     """Entries by their place, where each is a route, or each a rule."""
     found: defaultdict[Any, list[Any]] = defaultdict(list)
-    for one in entries:
-        found[one.place].append(one)
+    for entry in entries:
+        found[entry.place].append(entry)
     return found
 
 
 def _identities(entries: Iterable[Entry]) -> set[tuple[Any, ...]]:
-    return {one.identity for one in entries}
+    return {entry.identity for entry in entries}
 
 
 def _planned(entry: Entry, planned_at: defaultdict[Any, list[Any]]) -> bool:
@@ -141,14 +141,16 @@ def _planned(entry: Entry, planned_at: defaultdict[Any, list[Any]]) -> bool:
 
 def _removals(entries: Iterable[Entry]) -> list[Command]:
     """Rules first, so that none leads to a table half empty."""
-    return [("del", one) for one in sorted(entries, key=lambda one: isinstance(one, Route))]
+    return [("del", entry) for entry in sorted(entries, key=lambda one: isinstance(one, Route))]
 
 
 def _returns(entries: Iterable[Entry], left: Iterable[Entry]) -> list[Command]:
     """Put back what is not there, unless someone has put another route in its place."""
     taken = {(*one.place, one.metric if isinstance(one, Route) else one.identity) for one in left}
     missing = [
-        one for one in entries if (*one.place, one.metric if isinstance(one, Route) else one.identity) not in taken
+        entry
+        for entry in entries
+        if (*entry.place, entry.metric if isinstance(entry, Route) else entry.identity) not in taken
     ]
     return [("add", one) for one in missing]
 
@@ -167,9 +169,9 @@ def _free_priorities(left: Iterable[Entry]) -> dict[int, int]:
 
 
 def _must_be_restorable(conflicts: Iterable[Entry]) -> None:
-    for one in conflicts:
-        if isinstance(one, Route) and one.opaque:
-            what = f"the route to {one.destination} in table {one.table} ({', '.join(one.opaque)})"
+    for conflict in conflicts:
+        if isinstance(conflict, Route) and conflict.opaque:
+            what = f"the route to {conflict.destination} in table {conflict.table} ({', '.join(conflict.opaque)})"
             raise HostError(
                 f"{what} conflicts with the plan, and could not be put back as it is: remove it yourself first"
             )

@@ -274,15 +274,15 @@ def document(looked: Server, results: list[Result]) -> dict[str, Any]:
         "counts": running.counted(results),
         "results": [
             {
-                "check": one.check.id,
-                "of": one.outcome.of,
-                "verdict": one.outcome.verdict,
-                "seen": one.outcome.seen,
-                "wanted": one.outcome.wanted,
-                "origin": one.outcome.origin,
-                "remedy": one.outcome.remedy,
+                "check": result.check.id,
+                "of": result.outcome.of,
+                "verdict": result.outcome.verdict,
+                "seen": result.outcome.seen,
+                "wanted": result.outcome.wanted,
+                "origin": result.outcome.origin,
+                "remedy": result.outcome.remedy,
             }
-            for one in results
+            for result in results
         ],
         "counters": counters.known(looked),
     }
@@ -293,7 +293,7 @@ def text(looked: Server, results: list[Result], *, everything: bool) -> str:
     count = running.counted(results)
     summary = ", ".join(f"{count[one]} {one}" for one in VERDICTS if count.get(one))
     lines = [
-        f"{looked.plan.host}: {show.count(len({one.check.id for one in results}), 'check')}: {summary or 'nothing to check'}"
+        f"{looked.plan.host}: {show.count(len({result.check.id for result in results}), 'check')}: {summary or 'nothing to check'}"
     ]
     shown = (FAILED, WARNING, COULD_NOT_TELL, *((NOT_APPLICABLE, OK) if everything else ()))
     for verdict in shown:
@@ -321,11 +321,11 @@ _THING = "\0"
 def _alike(results: list[Result], verdict: str) -> dict[tuple[str, str, str, str, str], list[str]]:
     """Verdicts that say the same of several things, and those things."""
     found: dict[tuple[str, str, str, str, str], list[str]] = {}
-    for one in results:
-        o = one.outcome
+    for result in results:
+        o = result.outcome
         if o.verdict == verdict:
             origin = re.sub(r"nics\[\d+\]", "nics[]", o.origin)  # differs by NIC in its index alone
-            key = (one.check.id, o.seen, o.wanted, origin, o.remedy.replace(o.of, _THING) if o.of else o.remedy)
+            key = (result.check.id, o.seen, o.wanted, origin, o.remedy.replace(o.of, _THING) if o.of else o.remedy)
             found.setdefault(key, []).append(o.of)
     return {
         (
@@ -345,7 +345,7 @@ def _names(of: list[str]) -> str:
 
 def reason(results: list[Result]) -> str:
     """The first failures in a line, for a scheduler; empty where nothing failed."""
-    wrong = [one for one in results if one.outcome.verdict == FAILED]
+    wrong = [result for result in results if result.outcome.verdict == FAILED]
     said = [f"{one.check.id}{' ' + one.outcome.of if one.outcome.of else ''}: {one.outcome.seen}" for one in wrong[:3]]
     more = f" (and {len(wrong) - 3} more)" if len(wrong) > 3 else ""
     return re.sub(r"\s+", " ", "; ".join(said) + more)[:480]

@@ -69,7 +69,7 @@ def _plan(asked: Namespace) -> int:
         print(f"{plan.host}: {show.planned(plan)} planned, {todo}\n\n{show.nics(states)}")
         if wanted:
             print(f"\n{show.commands(plan, wanted, places.names)}")
-    missing = any(one.missing for one in states)
+    missing = any(state.missing for state in states)
     return _say_blocked(blocked) or (1 if missing and asked.wait else 0)
 
 
@@ -92,7 +92,7 @@ def _apply(asked: Namespace) -> int:
             print(f"{plan.host}: {show.planned(plan)} planned, {show.count(len(done.commands), 'change')} made{names}")
         else:
             print(f"{plan.host}: {show.planned(plan)} planned, all in place: nothing changed")
-        absent = [f"{one.netdev}: {why}" for one in states if one.netdev not in blocked for why in one.missing]
+        absent = [f"{state.netdev}: {why}" for state in states if state.netdev not in blocked for why in state.missing]
         for line in absent:
             print(line, file=sys.stderr)
         failed = _say_blocked(blocked) or (1 if absent and asked.wait else 0)
@@ -116,7 +116,9 @@ def _undo(asked: Namespace) -> int:
         if ours.names:
             gone = ours.names_before is None
             lines.append(f"rm {ours.names}" if gone else f"# {ours.names} gets back what it held before")
-        print(json.dumps({"commands": lines}, indent=1) if asked.json else "".join(f"{one}\n" for one in lines), end="")
+        print(
+            json.dumps({"commands": lines}, indent=1) if asked.json else "".join(f"{line}\n" for line in lines), end=""
+        )
         return 0
     with journal.locked(asked.state_file) as lock:
         number = apply.undo(asked.state_file, lock)
@@ -276,7 +278,7 @@ def _maybe_plan(asked: Namespace, *, needed: bool) -> host_file.HostFile | None:
 
 
 def _blocked(states: list[readiness.NicState]) -> dict[str, str]:
-    return {one.netdev: one.blocked for one in states if one.blocked}
+    return {state.netdev: state.blocked for state in states if state.blocked}
 
 
 def _say_blocked(blocked: dict[str, str]) -> int:

@@ -48,7 +48,7 @@ def _common_index(plan: HostFile, gids: list[Gid]) -> tuple[int | None, str]:
     indexes: dict[str, int] = {}
     for nic in plan.gpu_nics:
         first = _first_path(plan, nic)
-        at = [one.index for one in gids if (one.device, one.port) == (nic.rdma, nic.rdma_port) and one.type == V2]
+        at = [gid.index for gid in gids if (gid.device, gid.port) == (nic.rdma, nic.rdma_port) and gid.type == V2]
         mine = [i for i in at if any(g.index == i and g.device == nic.rdma and g.path == first for g in gids)]
         if first is None or not mine:
             prefix = first.prefix if first else "a fabric's prefix"
@@ -62,7 +62,7 @@ def _common_index(plan: HostFile, gids: list[Gid]) -> tuple[int | None, str]:
 def _first_path(plan: HostFile, nic: Nic) -> PathAddress | None:
     """The first path of a NIC; where it has both address families, of the one that the job's GIDs are of."""
     version = {"AF_INET": 4, "AF_INET6": 6}.get(plan.environment.get("NCCL_IB_ADDR_FAMILY", ""))
-    alike = (one for one in nic.paths if one.prefix.version == version)
+    alike = (path for path in nic.paths if path.prefix.version == version)
     return next(alike, nic.paths[0] if nic.paths else None)
 
 

@@ -47,7 +47,7 @@ def ports(machine: Machine) -> list[tuple[str, int]]:
 
 def read(machine: Machine, plan: HostFile | None) -> list[Gid]:
     """All GIDs that are not zero, by device, port and index. Empty where there is no RDMA device."""
-    nics = {(one.rdma, one.rdma_port): one for one in (plan.nics if plan else ())}
+    nics = {(nic.rdma, nic.rdma_port): nic for nic in (plan.nics if plan else ())}
     return [one for port in ports(machine) for one in of_port(machine, *port, nics.get(port))]
 
 
@@ -67,18 +67,18 @@ def of_port(machine: Machine, device: str, port: int, nic: Nic | None) -> list[G
 
 def missing(plan: HostFile, gids: Iterable[Gid]) -> list[tuple[Nic, PathAddress]]:
     """The planned paths that no RoCE v2 GID of their NIC stands for."""
-    have = {(one.device, one.port, one.path) for one in gids if one.type == V2}
+    have = {(gid.device, gid.port, gid.path) for gid in gids if gid.type == V2}
     return [(nic, path) for nic in plan.nics for path in nic.paths if (nic.rdma, nic.rdma_port, path) not in have]
 
 
 def path_of(nic: Nic, address: Address) -> PathAddress | None:
     """The path of the NIC whose prefix holds the address; of several, the longest."""
-    holding = [one for one in nic.paths if address in one.prefix and (one.slaac or one.address in {None, address})]
+    holding = [path for path in nic.paths if address in path.prefix and (path.slaac or path.address in {None, address})]
     return max(holding, key=lambda one: one.prefix.prefixlen, default=None)
 
 
 def _numbers(machine: Machine, folder: str) -> list[int]:
-    return sorted(int(one) for one in machine.names(folder) if one.isdecimal())
+    return sorted(int(name) for name in machine.names(folder) if name.isdecimal())
 
 
 def as_address(gid: str) -> Address | None:

@@ -91,8 +91,8 @@ class HostFile:
     @property
     def gpu_nics(self) -> list[Nic]:
         """The NICs that collectives use: those beside a GPU; all of the first fabric where none is."""
-        return [one for one in self.nics if one.gpu is not None] or [
-            one for one in self.nics if one.fabric == self.nics[0].fabric
+        return [nic for nic in self.nics if nic.gpu is not None] or [
+            nic for nic in self.nics if nic.fabric == self.nics[0].fabric
         ]
 
 
@@ -152,11 +152,11 @@ def _host(file: Path, top: _Item) -> HostFile:
     if schema != SCHEMA:
         advice = "use a newer railweave host" if schema > SCHEMA else "build it again"
         raise _WrongError(f"schema: version {schema}, but this railweave host reads version {SCHEMA}: {advice}")
-    nics = tuple(_nic(one) for one in top.items("nics"))
+    nics = tuple(_nic(item) for item in top.items("nics"))
     netdevs = [nic.netdev for nic in nics]
     for again in (one for one, times in Counter(netdevs).items() if times > 1):
         raise _WrongError(f"nics: {again} is there twice")
-    routes = tuple(_route(one, netdevs) for one in top.items("routes"))
+    routes = tuple(_route(item, netdevs) for item in top.items("routes"))
     places: set[tuple[int, int, str]] = set()
     for i, one in enumerate(routes):
         if one.place in places:
@@ -170,7 +170,7 @@ def _host(file: Path, top: _Item) -> HostFile:
         top.get("host", values.a_line),
         top.get("network", values.a_line),
         nics,
-        (*((one.dev, one) for one in routes), *(_rule(one, netdevs) for one in top.items("rules"))),
+        (*((route.dev, route) for route in routes), *(_rule(item, netdevs) for item in top.items("rules"))),
         own.environment,
         own.resolve,
         {name: _job(_Item(given.at(name), given.value[name])) for name in given.value},

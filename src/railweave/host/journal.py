@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _LOCK_WAIT_S = 3.0
-_FIELDS = {kind: [(one.name, one.default) for one in fields(kind)] for kind in (Route, Rule)}
+_FIELDS = {kind: [(field.name, field.default) for field in fields(kind)] for kind in (Route, Rule)}
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def save(file: Path, journal: Journal) -> None:
         f'"schema": {SCHEMA}',
         f'"boot": {json.dumps(_boot())}',
         *(
-            f'"{key}": [\n' + ",\n".join(json.dumps(_value(one)) for one in entries) + "\n]"
+            f'"{key}": [\n' + ",\n".join(json.dumps(_value(entry)) for entry in entries) + "\n]"
             for key, entries in (("added", journal.added), ("replaced", journal.replaced))
         ),
         f'"names": {json.dumps(names)}',

@@ -53,7 +53,7 @@ def ip_json(*words: str) -> list[dict[str, Any]]:
     if done.returncode:
         raise HostError(f"ip -j {' '.join(words)}: {_reason(done.stderr)}")
     try:
-        return [one for one in json.loads(done.stdout or "[]") if one]
+        return [load for load in json.loads(done.stdout or "[]") if load]
     except ValueError as error:
         raise HostError(f"ip -j {' '.join(words)}: no JSON; railweave needs iproute2 5.5 or newer") from error
 
@@ -83,7 +83,7 @@ def _batches(commands: Iterable[Command], lock: int, *options: str) -> Iterator[
     """Carry out the changes of a family and give what failed in it, before the changes of the next."""
     commands = list(commands)
     for family in (4, 6):
-        batch = [one for one in commands if one[1].family == family]
+        batch = [command for command in commands if command[1].family == family]
         if not batch:
             continue
         # A file, not a pipe: were we killed while we write, ip would carry out half a line.

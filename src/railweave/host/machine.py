@@ -203,7 +203,7 @@ class ThisMachine(FileMachine):
 
     def has(self, tool: str) -> bool:
         """Return whether a tool is installed."""
-        return any(os.access(Path(one) / tool, os.X_OK) for one in self._path.split(":") if one)
+        return any(os.access(Path(word) / tool, os.X_OK) for word in self._path.split(":") if word)
 
     def _run(self, words: tuple[str, ...]) -> Said:
         try:

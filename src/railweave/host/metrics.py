@@ -57,7 +57,7 @@ def document(server: Server, pages: list[Page]) -> dict[str, Any]:
         "version": __version__,
         "host": server.plan.host,
         "time": int(time.time()),
-        "nics": [_nic(server, one) for one in server.nics],
+        "nics": [_nic(server, nic) for nic in server.nics],
         "net": [
             {"direction": one.direction, "device": one.device, "color": one.color, "peer_leaf": one.peer_leaf, "bytes": one.bytes,
              "resent": one.resent, "errors": one.errors, "live": one.live, "queue_pairs": one.queue_pairs}
@@ -85,7 +85,7 @@ def _nic(server: Server, nic: WantedNic) -> dict[str, Any]:
     except CannotTellError:
         read = {}
     for check, (name, _) in COUNTED.items():
-        there = [read[one] for one in counters.KNOWN[check].names(nic) if one in read]
+        there = [read[name] for name in counters.KNOWN[check].names(nic) if name in read]
         if there:
             found[name] = sum(there)
     marks = zip(_MARKS, counters.KNOWN[NOTIFICATION].names(nic))
@@ -111,7 +111,7 @@ def _up(server: Server, nic: WantedNic) -> int | None:
         links = server.machine.rows("ip", "-j", "addr", "show")
     except CannotTellError:
         return None
-    flags = next((one.get("flags", ()) for one in links if one.get("ifname") == nic.netdev), ())
+    flags = next((link.get("flags", ()) for link in links if link.get("ifname") == nic.netdev), ())
     return int("LOWER_UP" in flags)
 
 
@@ -137,9 +137,9 @@ def text(shown: dict[str, Any], pages: list[Page]) -> str:
     nics: list[dict[str, Any]] = shown["nics"]
     lines: list[str] = []
     for name, says in _GAUGES.items():
-        lines += _family(f"railweave_nic_{name}", "gauge", says, [(one, one[name]) for one in nics if name in one])
+        lines += _family(f"railweave_nic_{name}", "gauge", says, [(nic, nic[name]) for nic in nics if name in nic])
     for name, says in helps().items():
-        values = [(one, one["counters"][name]) for one in nics if name in one["counters"]]
+        values = [(nic, nic["counters"][name]) for nic in nics if name in nic["counters"]]
         lines += _family(f"railweave_nic_{name}_total", "counter", says, values)
     lines += ["# HELP railweave_host_metrics_time_seconds When these numbers were read.", "# TYPE railweave_host_metrics_time_seconds gauge"]  # fmt: skip
     lines.append(f"railweave_host_metrics_time_seconds {shown['time']}")

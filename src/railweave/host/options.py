@@ -59,7 +59,7 @@ def parser() -> ArgumentParser:
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
 
     def verb(name: str, help: str, more: str, *examples: str) -> ArgumentParser:  # noqa: A002 - argparse's word
-        lines = "\n".join(f"  railweave host {one}" for one in examples)
+        lines = "\n".join(f"  railweave host {example}" for example in examples)
         description = f"{help[0].upper()}{help[1:]}.{more and ' '}{more}"
         one = verbs.add_parser(
             name,

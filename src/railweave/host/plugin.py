@@ -136,9 +136,9 @@ def total(pages: list[Page]) -> list[Way]:
     """One entry per way over all processes: sums, and the worst of latencies."""
     sums: dict[tuple[str, str, int, str], Way] = {}
     for page in pages:
-        for one in page.paths:
-            before = sums.get(one.key)
-            sums[one.key] = _add(before, one) if before else one
+        for path in page.paths:
+            before = sums.get(path.key)
+            sums[path.key] = _add(before, path) if before else path
     return [sums[key] for key in sorted(sums)]
 
 
@@ -159,7 +159,7 @@ def rates(before: list[Page], after: list[Page]) -> dict[tuple[str, str, int, st
         then = old.get(page.pid)
         if not then or page.written_ns <= then.written_ns:
             continue
-        bytes_then = {one.key: one.bytes for one in then.paths}
+        bytes_then = {path.key: path.bytes for path in then.paths}
         for one in page.paths:
             rate = (one.bytes - bytes_then.get(one.key, 0)) * 1e9 / (page.written_ns - then.written_ns)
             found[one.key] = found.get(one.key, 0.0) + rate
@@ -171,15 +171,15 @@ def table(paths: list[Way], speed: dict[tuple[str, str, int, str], float]) -> st
     rows = [
         ["direction", "device", "color", "peer leaf", "live", "MB/s", "share", "bytes", "resent", "deaths", "p99 us"]
     ]
-    for one in paths:
-        same = [other for other in paths if (other.direction, other.device) == (one.direction, one.device)]
+    for path in paths:
+        same = [other for other in paths if (other.direction, other.device) == (path.direction, path.device)]
         measured = [speed.get(other.key, 0.0) for other in same]
         parts = measured if sum(measured) else [float(other.bytes) for other in same]
-        mine = parts[same.index(one)]
-        rows.append([one.direction, one.device, one.color_name or str(one.color), one.peer_leaf or "-",
-                     f"{one.live}/{one.queue_pairs}" + (f" ({one.suspect} suspect)" if one.suspect else ""),
-                     f"{speed.get(one.key, 0.0) / 1e6:.1f}", f"{mine / sum(parts):.2f}" if sum(parts) else "-",
-                     str(one.bytes), str(one.resent), str(one.deaths), f"{one.p99_ns / 1e3:.1f}"])  # fmt: skip
+        mine = parts[same.index(path)]
+        rows.append([path.direction, path.device, path.color_name or str(path.color), path.peer_leaf or "-",
+                     f"{path.live}/{path.queue_pairs}" + (f" ({path.suspect} suspect)" if path.suspect else ""),
+                     f"{speed.get(path.key, 0.0) / 1e6:.1f}", f"{mine / sum(parts):.2f}" if sum(parts) else "-",
+                     str(path.bytes), str(path.resent), str(path.deaths), f"{path.p99_ns / 1e3:.1f}"])  # fmt: skip
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths)).rstrip() for row in rows)
 
@@ -194,18 +194,18 @@ def document(pages: list[Page], speed: dict[tuple[str, str, int, str], float]) -
 def prometheus(paths: list[Way]) -> str:
     """The textfile format of node_exporter, summed over processes: labels do not grow with them."""
     lines: list[str] = []
-    for name in (one.name for one in fields(Way)):
+    for name in (field.name for field in fields(Way)):
         counter = name in COUNTERS
         if not counter and name not in {"queue_pairs", "live", "suspect"}:
             continue
         metric = f"railweave_net_{name}" + ("_total" if counter else "")
         lines.append(f"# HELP {metric} {_HELP[name]}")
         lines.append(f"# TYPE {metric} {'counter' if counter else 'gauge'}")
-        for one in paths:
+        for path in paths:
             labels = (
-                f'direction="{one.direction}",device="{one.device}",color="{one.color}",peer_leaf="{one.peer_leaf}"'
+                f'direction="{path.direction}",device="{path.device}",color="{path.color}",peer_leaf="{path.peer_leaf}"'
             )
-            lines.append(f"{metric}{{{labels}}} {getattr(one, name)}")
+            lines.append(f"{metric}{{{labels}}} {getattr(path, name)}")
     return "\n".join(lines) + "\n"
 
 

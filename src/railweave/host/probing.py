@@ -131,8 +131,8 @@ def main(words: list[str] | None = None) -> int:
     """Run the probes of a file and print what came of them."""
     (name,) = sys.argv[1:] if words is None else words
     asked = [
-        _Probe(str(one["source"]), str(one["target"]), int(one["bytes"]))
-        for one in json.loads(Path(name).read_text(encoding="utf-8"))
+        _Probe(str(load["source"]), str(load["target"]), int(load["bytes"]))
+        for load in json.loads(Path(name).read_text(encoding="utf-8"))
     ]
     by = probed(asked)
     print(json.dumps({"by": by, "rdma_ping": _rdma_ping(), "probes": [asdict(one.found) for one in asked]}))
@@ -159,8 +159,8 @@ def probed(probes: list[_Probe]) -> str:
             with ThreadPoolExecutor(8) as pool:
                 list(pool.map(_by_program, probes))
             return "ping"
-        for one in probes:
-            one.found = Outcome(
+        for probe in probes:
+            probe.found = Outcome(
                 NOT_TRIED, "this user may not send ICMP: allow it by net.ipv4.ping_group_range, or use --sudo"
             )
         return ""
@@ -174,9 +174,9 @@ class _Sockets:
         self.of: dict[str, socket.socket] = {}
         self.poll = select.poll()
         self.by_number: dict[int, str] = {}
-        for one in probes:
-            if one.source not in self.of and one.found.outcome == LOST:
-                self._open(one, probes)
+        for probe in probes:
+            if probe.source not in self.of and probe.found.outcome == LOST:
+                self._open(probe, probes)
 
     def _open(self, probe: _Probe, probes: list[_Probe]) -> None:
         made = self._made(probe.family)
@@ -219,7 +219,7 @@ def _rounds(sockets: _Sockets, probes: list[_Probe], size: int | None) -> None:
     """Try probes again and again until they come back; with ``size``, packets of that many bytes in place of their own."""
     for _ in range(TRIES):
         open_ones = {LOST, SIZE} if size else {LOST}
-        left = [one for one in probes if one.found.outcome in open_ones and one.found.ms is None]
+        left = [probe for probe in probes if probe.found.outcome in open_ones and probe.found.ms is None]
         for first in range(0, len(left), _AT_ONCE):
             _sent_and_awaited(sockets, left[first : first + _AT_ONCE], size)
 

@@ -45,7 +45,7 @@ def wait(plan: HostFile, seconds: float) -> list[NicState]:
     while True:
         states = read(plan)
         left = end - time.monotonic()
-        if left <= 0 or not any(one.blocked or one.missing for one in states):
+        if left <= 0 or not any(state.blocked or state.missing for state in states):
             return states
         time.sleep(min(_POLL_S, left))
 

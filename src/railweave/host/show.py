@@ -42,30 +42,30 @@ def state_document(machine: Machine) -> dict[str, Any]:
         "addresses": [_address(link["ifname"], one) for link in shown for one in link["addr_info"] if "local" in one],
         "rules": [
             {
-                "family": one.family,
-                "priority": one.priority,
-                "from": one.from_,
-                "to": one.to,
-                "table": one.table,
-                "plain": one.plain,
-                "more": one.more,
+                "family": rule.family,
+                "priority": rule.priority,
+                "from": rule.from_,
+                "to": rule.to,
+                "table": rule.table,
+                "plain": rule.plain,
+                "more": rule.more,
             }
-            for one in have.rules
+            for rule in have.rules
         ],
         "routes": [
             {
-                "family": one.family,
-                "table": one.table,
-                "type": one.kind,
-                "to": one.to,
-                "dev": one.dev,
-                "via": one.via,
-                "metric": one.metric,
-                "rest": list(one.rest),
-                "opaque": list(one.opaque),
+                "family": route.family,
+                "table": route.table,
+                "type": route.kind,
+                "to": route.to,
+                "dev": route.dev,
+                "via": route.via,
+                "metric": route.metric,
+                "rest": list(route.rest),
+                "opaque": list(route.opaque),
             }
-            for one in have.routes
-            if one.table != _LOCAL
+            for route in have.routes
+            if route.table != _LOCAL
         ],
         "permanent_neighbors": [
             {"dev": one.get("dev"), "address": one.get("dst"), "mac": one.get("lladdr")}
@@ -182,7 +182,7 @@ def planned(plan: HostFile) -> str:
 
 def nics(states: list[NicState]) -> str:
     """A line for each NIC, and one for all that is not as it must be."""
-    width = max((len(one.netdev) for one in states), default=0)
+    width = max((len(state.netdev) for state in states), default=0)
     lines: list[str] = []
     for one in states:
         have = sum(address is not None for address in one.addresses)
@@ -214,19 +214,19 @@ def document(plan: HostFile, states: list[NicState], changes: Changes) -> dict[s
         "host": plan.host,
         "nics": [
             {
-                "netdev": one.netdev,
-                "there": one.there,
-                "up": one.up,
-                "carrier": one.carrier,
-                "mtu": one.mtu,
-                "addresses": list(one.addresses),
-                "blocked": one.blocked or None,
-                "missing": list(one.missing),
-                "notes": list(one.notes),
+                "netdev": state.netdev,
+                "there": state.there,
+                "up": state.up,
+                "carrier": state.carrier,
+                "mtu": state.mtu,
+                "addresses": list(state.addresses),
+                "blocked": state.blocked or None,
+                "missing": list(state.missing),
+                "notes": list(state.notes),
             }
-            for one in states
+            for state in states
         ],
-        "commands": [_words(one) for one in changes.commands],
+        "commands": [_words(command) for command in changes.commands],
         "table_names": changes.names,
     }
 

@@ -50,7 +50,7 @@ def stray_rules(planned: Sequence[Rule], there: Sequence[Rule], prefixes: Iterab
     for family in (4, 6):
         kernel = sorted((one for one in there if one.family == family), key=lambda one: one.priority or 0)
         ours = [one for one in every if one.family == family]
-        place = {one: _place(one, kernel) for one in ours}
+        place = {rule: _place(rule, kernel) for rule in ours}
         for number, one in enumerate(kernel):
             if _harmless(one) or any(one.does(wanted) for wanted in ours):
                 continue

@@ -68,7 +68,7 @@ def lines(
 ) -> str:
     """Lines over an axis, with a legend below; ``points`` are circles of the colors of their lines."""
     top = max((value for line in several for value in line.values if value is not None), default=0.0)
-    top = max(top, *(one.y for one in points)) if points else top
+    top = max(top, *(point.y for point in points)) if points else top
     scale = ticks(top if most is None else most)
     across, up = _frame(axis, scale, height)
     parts = [_grid(axis, scale, height)]
@@ -90,9 +90,9 @@ def lines(
         said = "\n".join(f"{name}: {shown(value)} {unit}" for name, value in values if value is not None)
         parts.append(_target(across(x) - step / 2, TOP, step, height - TOP - BOTTOM, f"{shown(x)} {axis.unit}\n{said}"))
     parts += [
-        f'<circle class="point c{one.line % LINES}" cx="{number(across(one.x))}" cy="{number(up(one.y))}" r="4">'
-        f"<title>{text(one.said)}</title></circle>"
-        for one in points
+        f'<circle class="point c{point.line % LINES}" cx="{number(across(point.x))}" cy="{number(up(point.y))}" r="4">'
+        f"<title>{text(point.said)}</title></circle>"
+        for point in points
     ]
     legend = "".join(
         element("span", element("i", " ", class_=f"c{place % LINES}"), text(line.name))

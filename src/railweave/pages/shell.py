@@ -121,7 +121,7 @@ def html_page(
             '<meta name="color-scheme" content="light dark">',
             '<link rel="icon" href="data:,">',
             element("title", text(title)),
-            *(f'<link rel="stylesheet" href="{text(one)}">' for one in sheets),
+            *(f'<link rel="stylesheet" href="{text(sheet)}">' for sheet in sheets),
             element("style", inside) if inside else "",
             "</head>\n<body>",
             element("header", element("div", *header, class_="wide")),

@@ -50,7 +50,7 @@ def rule(cuts: Sequence[Cut], pools: Sequence[str], *, routed: bool, tenants: bo
 
     ``pools`` are prefixes that leaves let through, which the pool is probably one of.
     """
-    lengths = {one.prefix.length for one in cuts}
+    lengths = {cut.prefix.length for cut in cuts}
     if len(lengths) != 1:
         return None
     length, family = lengths.pop(), cuts[0].prefix.family
@@ -77,14 +77,14 @@ def with_own_pools(cuts: Sequence[Cut], tenants: Mapping[int, str], *, routed: b
 
     Tenants are taken together in the order of their slots, as long as a rule gives the prefixes of all.
     """
-    families = sorted({one.prefix.family for one in cuts})
+    families = sorted({cut.prefix.family for cut in cuts})
     together: set[int] = set()
     found: dict[str, list[str]] = {}
-    for slot in sorted({one.numbers[0] for one in cuts} & tenants.keys()):
+    for slot in sorted({cut.numbers[0] for cut in cuts} & tenants.keys()):
         tried = together | {slot}
-        parts = [[one for one in cuts if one.numbers[0] in tried and one.prefix.family == each] for each in families]
-        own = [[one for one in cuts if one.numbers[0] == slot and one.prefix.family == each] for each in families]
-        if all(one and rule(one, (), routed=routed, tenants=True) for one in parts) and all(own):
+        parts = [[cut for cut in cuts if cut.numbers[0] in tried and cut.prefix.family == each] for each in families]
+        own = [[cut for cut in cuts if cut.numbers[0] == slot and cut.prefix.family == each] for each in families]
+        if all(part and rule(part, (), routed=routed, tenants=True) for part in parts) and all(own):
             together = tried
             continue
         pools = [_own_pool(one, routed=routed) for one in own if one]
@@ -97,7 +97,7 @@ def with_own_pools(cuts: Sequence[Cut], tenants: Mapping[int, str], *, routed: b
 
 def _own_pool(cuts: Sequence[Cut], *, routed: bool) -> str:
     """The pool that a tenant's prefixes are cut from by stripe and rail alone; empty where there is none."""
-    lengths = {one.prefix.length for one in cuts}
+    lengths = {cut.prefix.length for cut in cuts}
     around = _common(cuts)
     for bits in range(around.prefixlen, 7, -1) if len(lengths) == 1 else ():
         pool, length = around.supernet(new_prefix=bits), next(iter(lengths))
@@ -108,9 +108,9 @@ def _own_pool(cuts: Sequence[Cut], *, routed: bool) -> str:
 
 def _common(cuts: Sequence[Cut]) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     """The longest prefix that holds all of them, and is shorter than any."""
-    nets = [ipaddress.ip_network(one.prefix) for one in cuts]
+    nets = [ipaddress.ip_network(cut.prefix) for cut in cuts]
     found = nets[0].supernet()
-    while not all(one.network_address in found for one in nets):
+    while not all(net.network_address in found for net in nets):
         found = found.supernet()
     return found
 
@@ -121,13 +121,13 @@ def _by_bits(
     widths = [getattr(bits, name) for name in FIELDS]
     if sum(widths) != length - pool.prefixlen:
         return False
-    for one in cuts:
+    for cut in cuts:
         field = 0
-        for width, number in zip(widths, one.numbers, strict=True):
+        for width, number in zip(widths, cut.numbers, strict=True):
             if width and number >> width:
                 return False
             field = field << width | (number if width else 0)
-        if int(pool.network_address) | field << (pool.max_prefixlen - length) != one.value:
+        if int(pool.network_address) | field << (pool.max_prefixlen - length) != cut.value:
             return False
     return True
 
@@ -146,19 +146,19 @@ def _factors(cuts: Sequence[Cut]) -> tuple[int, ...] | None:
                     factors[place] = pair
     found = tuple(factors.get(place, 0) for place in range(len(FIELDS)))
     start = _start(cuts[0], found)
-    return found if all(_start(one, found) == start for one in cuts) else None
+    return found if all(_start(cut, found) == start for cut in cuts) else None
 
 
 def _pairs(cuts: Sequence[Cut], place: int, known: dict[int, int]) -> Iterator[int]:
     """The factor of a number by two prefixes that differ in it, and else in numbers whose factors are known."""
     seen: dict[tuple[int, ...], Cut] = {}
-    for one in cuts:
-        rest = tuple(n for at, n in enumerate(one.numbers) if at != place and at not in known)
-        other = seen.setdefault(rest, one)
-        step = one.numbers[place] - other.numbers[place]
+    for cut in cuts:
+        rest = tuple(n for at, n in enumerate(cut.numbers) if at != place and at not in known)
+        other = seen.setdefault(rest, cut)
+        step = cut.numbers[place] - other.numbers[place]
         if step:
-            added = sum(known[at] * (one.numbers[at] - other.numbers[at]) for at in known)
-            difference = one.value - other.value - added
+            added = sum(known[at] * (cut.numbers[at] - other.numbers[at]) for at in known)
+            difference = cut.value - other.value - added
             if difference % step == 0:
                 yield difference // step
 
@@ -208,7 +208,7 @@ def _formula(cuts: Sequence[Cut], factors: tuple[int, ...], six: bool, length: i
         words.append("{" + terms + "}" if used[at] else format(rest, "x" if six else "d"))
     formula = f"{(':' if six else '.').join(words)}/{length}"
     try:
-        good = all(fill(formula, dict(zip(FIELDS, one.numbers, strict=True))) == str(one.prefix) for one in cuts)
+        good = all(fill(formula, dict(zip(FIELDS, cut.numbers, strict=True))) == str(cut.prefix) for cut in cuts)
     except ValueError:
         return None
     return formula if good else None
@@ -224,13 +224,13 @@ def rails_by_vlan(found: Shape, configs: Mapping[str, DeviceConfig]) -> dict[tup
     for stripe in found.stripes:
         each = max(1, found.rails // found.per_stripe)
         for at, leaf in enumerate(stripe.leaves):
-            for one in configs[leaf].interfaces:
-                nic = found.wiring.servers.get(End(leaf, one.name))
+            for interface in configs[leaf].interfaces:
+                nic = found.wiring.servers.get(End(leaf, interface.name))
                 rail = rail_of.get(nic, at * each + 1) if nic else 0
-                if nic and one.vlan:
-                    result.setdefault((leaf, one.vlan), rail)
+                if nic and interface.vlan:
+                    result.setdefault((leaf, interface.vlan), rail)
                 elif nic:
-                    result[leaf, one.name] = rail
+                    result[leaf, interface.name] = rail
             for gateway in configs[leaf].gateways:  # of which no port says the VLAN
                 nic = found.wiring.servers.get(End(leaf, gateway.port or gateway.name))
                 if nic in rail_of:
@@ -253,27 +253,27 @@ def addressing(
 
     ``pools`` are prefixes let through; ``tenants`` the slots of tenants by their VRF.
     """
-    gateways = [(name, one) for name in found.leaves for one in configs[name].gateways if not one.mac]
+    gateways = [(name, gateway) for name in found.leaves for gateway in configs[name].gateways if not gateway.mac]
     part = draft.at("addressing")
     usual = Addressing()
     if not slaac:
         part["server_mode"] = "static"
     if any(one.port for _, one in gateways):
         part["server_link"] = "proxy-arp" if any(one.proxy_arp for _, one in gateways) else "routed"
-    elif any(one.native_vlan for name in found.leaves for one in configs[name].interfaces):
+    elif any(interface.native_vlan for name in found.leaves for interface in configs[name].interfaces):
         part["server_link"] = "trunk"
     rails = rails_by_vlan(found, configs)
     cuts = list(_cuts(found, gateways, rails, own, order, tenants))
     routed = part.get("server_link") in {"routed", "proxy-arp"}
     alone = with_own_pools(cuts, {slot: name for name, slot in tenants.items()}, routed=routed)
-    cuts = [one for one in cuts if not any(tenants.get(name) == one.numbers[0] for name in alone)]
-    both: set[Family] = {one.prefix.family for one in cuts}
+    cuts = [cut for cut in cuts if not any(tenants.get(name) == cut.numbers[0] for name in alone)]
+    both: set[Family] = {cut.prefix.family for cut in cuts}
     families = sorted(both, reverse=slaac)  # the first is that of `server_pool`
     for family in families:
         here = part if family == families[0] else part.setdefault("dual_stack", {})
         _gateway_host(draft, here, gateways, family)
-        own_cuts = [one for one in cuts if one.prefix.family == family]
-        local = [one for one in pools if (":" in one) == (family == "ipv6")]
+        own_cuts = [cut for cut in cuts if cut.prefix.family == family]
+        local = [pool for pool in pools if (":" in pool) == (family == "ipv6")]
         _apply_rule(draft, here, own_cuts, local, routed=routed, tenants=bool(tenants), second=here is not part)
     if not cuts and not slaac:
         part |= {"server_pool": "10.0.0.0/8", "prefix_length": 24}
@@ -292,12 +292,12 @@ def addressing(
 def _gateway_host(draft: Draft, part: dict[str, Any], gateways: Sequence[tuple[str, Gateway]], family: Family) -> None:
     """The host part of gateways' addresses of one family."""
     hosts = Counter(
-        int(ipaddress.ip_address(str(one.address))) - int(ipaddress.ip_network(str(one.prefix)).network_address)
+        int(ipaddress.ip_address(str(address.address))) - int(ipaddress.ip_network(str(address.prefix)).network_address)
         for _, gateway in gateways
-        for one in gateway.addresses
-        if one.family == family
+        for address in gateway.addresses
+        if address.family == family
         and (
-            str(one.address) != str(one.prefix).partition("/")[0] or one.length + 1 == BITS[one.family]
+            str(address.address) != str(address.prefix).partition("/")[0] or address.length + 1 == BITS[address.family]
         )  # of a /31, any
     )
     if hosts and hosts.most_common(1)[0][0] != Addressing().gateway_host and hosts.most_common(1)[0][0] <= 254:
@@ -338,7 +338,7 @@ def _cuts(
     order: Mapping[str, int],
     tenants: Mapping[str, int],
 ) -> Iterator[Cut]:
-    slots = {leaf: one for one in found.stripes for leaf in one.leaves}
+    slots = {leaf: stripe for stripe in found.stripes for leaf in stripe.leaves}
     for leaf, one in gateways:
         nic = found.wiring.servers.get(End(leaf, one.port)) if one.port else None
         rail = rails.get((leaf, one.port or one.vlan_name or one.name), 0)
@@ -361,7 +361,7 @@ def _vlans(
     rails: Mapping[tuple[str, str], int],
     tenants: Mapping[str, int],
 ) -> None:
-    slots = {leaf: one.slot for one in found.stripes for leaf in one.leaves}
+    slots = {leaf: stripe.slot for stripe in found.stripes for leaf in stripe.leaves}
     starts = [
         one.vlan - ((tenants[one.vrf] if one.vrf in tenants else slots[leaf]) - 1) * found.rails - rail + 1
         for leaf, one in gateways

@@ -133,7 +133,7 @@ def _moved(lines: Iterable[str], ports: Mapping[str, str]) -> dict[str, str]:
     names = {old: new for old, new in ports.items() if old != new}
     if not names:
         return {}
-    either = "|".join(re.escape(one) for one in sorted(names, key=len, reverse=True))
+    either = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     pattern = re.compile(rf"(?<![\w:/-])({either})(?![\w:/-])")
     made = {line: pattern.sub(lambda match: names[match[0]], line) for line in lines}
     return {line: text for line, text in made.items() if text != line}
@@ -183,21 +183,21 @@ def _all(trees: Mapping[str, ConfigTree]) -> Iterator[str]:
 
 
 def _lines(nodes: Iterable[Node], above: str) -> Iterator[str]:
-    for one in nodes:
-        here = f"{above}{' '.join(one.name)}"
-        if one.values:
-            yield f"{here} {' '.join(one.values)}"
-        elif not one.children:
+    for node in nodes:
+        here = f"{above}{' '.join(node.name)}"
+        if node.values:
+            yield f"{here} {' '.join(node.values)}"
+        elif not node.children:
             yield here
-        if one.children:
-            yield from _lines(one.children, f"{here} / ")
+        if node.children:
+            yield from _lines(node.children, f"{here} / ")
 
 
 def _renames(read: DeviceConfig, designed: DeviceConfig) -> dict[str, str]:
     """Return new names in the design by the names read: VLANs, groups, policies, their terms and lists, communities, classes."""
     found: dict[str, str] = {}
-    vlans = {one.vlan: one.vlan_name for one in designed.gateways}
-    found |= {one.vlan_name: vlans[one.vlan] for one in read.gateways if one.vlan in vlans}
+    vlans = {gateway.vlan: gateway.vlan_name for gateway in designed.gateways}
+    found |= {gateway.vlan_name: vlans[gateway.vlan] for gateway in read.gateways if gateway.vlan in vlans}
     one, other = read.bgp, designed.bgp
     if one is None or other is None:
         return found
@@ -226,7 +226,7 @@ def _renames(read: DeviceConfig, designed: DeviceConfig) -> dict[str, str]:
 
 
 def _sessions(group: BgpGroup) -> tuple[str, ...]:
-    return tuple(sorted(one.interface or str(one.peer_address) for one in group.sessions))
+    return tuple(sorted(session.interface or str(session.peer_address) for session in group.sessions))
 
 
 def secrets_alike(one: str, other: str) -> bool:
@@ -283,7 +283,7 @@ def _inner(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - a type
     """The part of the fabric file that a field is, or maps names to."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for one in get_args(annotation) if (found := _inner(one)) is not None), None)
+    return next((found for argument in get_args(annotation) if (found := _inner(argument)) is not None), None)
 
 
 def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapping[str, DeviceConfig]) -> str:
@@ -399,7 +399,7 @@ def imported(
             companion(draft, "lock"), Lock({pool: slots for pool, slots in found.lock.items() if slots}).to_text()
         )
         write_file(companion(draft, "inventory.csv"), _inventory(found))
-        raise InputError([_in_file(one, draft) for one in error.problems]) from None
+        raise InputError([_in_file(problem, draft) for problem in error.problems]) from None
     scores = _scores(network, found, trees or {})
     kept = _with_extra(found, network, configs, trees or {}, scores)
     if kept is not None:
@@ -409,7 +409,7 @@ def imported(
     found.notes.extend(Note(f"{name}: no switch of the design stands for it") for name in configs if name not in there)
     scores.extend(nothing_of(name, configs[name], (trees or {}).get(name)) for name in configs if name not in there)
     parts = {field.field.partition(".")[0] for one in scores for field in one.fields}
-    notes = tuple(one.text for one in found.notes if not one.part or one.part in parts)
+    notes = tuple(note.text for note in found.notes if not note.part or note.part in parts)
     return Imported(fabric_text(found.document), lock.to_text(), _inventory(found), notes, network, tuple(scores))
 
 
@@ -420,7 +420,7 @@ def _in_file(problem: Problem, file: Path) -> Problem:
 
 
 def _scores(network: Network, found: Files, trees: Mapping[str, Mapping[str, ConfigTree]]) -> list[Score]:
-    there = {one.name for one in network.switches}
+    there = {switch.name for switch in network.switches}
     return [
         score(config, device_config(network, name), trees.get(name), found.ports.get(name))
         for name, config in found.configs.items()
@@ -443,9 +443,9 @@ def _with_extra(
     added = False
     for fabric in network.fabrics:
         by_role: dict[tuple[str, str], list[str]] = {}
-        for one in network.switches:
-            if one.fabric == fabric.name and one.name in trees and one.name in configs:
-                by_role.setdefault((one.role, one.nos), []).append(one.name)
+        for switch in network.switches:
+            if switch.fabric == fabric.name and switch.name in trees and switch.name in configs:
+                by_role.setdefault((switch.role, switch.nos), []).append(switch.name)
         for (role, nos), names in by_role.items():
             designed = {name: device_config(network, name) for name in names}
             text = extra(nos, {name: trees[name] for name in names}, designed)
@@ -481,21 +481,21 @@ def imported_folder(
     progress(f"reading {folder}")
     capture = read_capture(folder)
     devices = read_devices(capture)
-    configs = {one.name: replace(one.reading.config, name=one.name, nos=one.nos) for one in devices}
+    configs = {device.name: replace(device.reading.config, name=device.name, nos=device.nos) for device in devices}
     if len(configs) < len(devices):
-        names = Counter(one.name for one in devices)
-        twice = next(one for one in devices if names[one.name] > 1)
+        names = Counter(device.name for device in devices)
+        twice = next(device for device in devices if names[device.name] > 1)
         what = f"two devices call themselves {twice.name!r}"
         raise InputError(
             [Problem(FileLine(str(next(iter(twice.paths.values())))), what, "keep one configuration of each device")]
         )
     lldp = read_lldp(capture, devices)
-    trees = {one.name: one.trees() for one in devices}
+    trees = {device.name: device.trees() for device in devices}
     found = imported(name, configs, lldp=lldp, trees=trees, models=models, draft=draft, progress=progress)
     unknown = [
-        f"{one.paths[said.file].name if said.file in one.paths else said.file}:{said.line} of {one.name} is not understood: {said.path}"
-        for one in devices
-        for said in one.not_understood
+        f"{device.paths[said.file].name if said.file in device.paths else said.file}:{said.line} of {device.name} is not understood: {said.path}"
+        for device in devices
+        for said in device.not_understood
     ]
     return replace(found, notes=(*found.notes, *unknown))
 

@@ -40,11 +40,11 @@ def link_addresses(
     """
     tiers = [found.numbers, *({name: at for at, name in enumerate(one, 1)} for one in (found.spines, found.routers))]
     own = {
-        (name, one.name): one.addresses[0]
+        (name, interface.name): interface.addresses[0]
         for tier in tiers
         for name in tier
-        for one in configs[name].interfaces
-        if one.addresses
+        for interface in configs[name].interfaces
+        if interface.addresses
     }
     known = [end for end in lower if end in own and end in found.places]
     below = tiers if found.super_spines or found.routers else tiers[:1]
@@ -187,7 +187,7 @@ class _Tier(NamedTuple):
 
 def _tiers(found: Shape) -> Iterator[_Tier]:
     def among(*places: Mapping[str, int]) -> Callable[[str, str], int]:
-        return lambda _, far: next(one[far] for one in places if far in one)
+        return lambda _, far: next(place[far] for place in places if far in place)
 
     leaves, spines, wiring = found.leaf_places, found.spine_places, found.wiring
     yield _Tier(
@@ -222,7 +222,7 @@ def _ports(
     pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for end, there in tier.ends:
         pairs[end.device, there.device].append((end.port, there.port))
-    links = max((len(one) for one in pairs.values()), default=1)
+    links = max((len(pair) for pair in pairs.values()), default=1)
     taken: dict[tuple[str, str], dict[str, list[Taken]]] = {one: defaultdict(list) for one in (tier.lower, tier.upper)}
     owner: dict[tuple[str, tuple[int, int]], tuple[str, str, int, str]] = {}
     for (below, above), ports in pairs.items():
@@ -252,9 +252,9 @@ def _ranges(
     for name, own in by_model.items():
         given, others = port_range(name, own, links)
         _write(draft, role, kind, name, [one for one in taken if model[one] == name], given)
-        for device in dict.fromkeys(one.device for one in others):
+        for device in dict.fromkeys(other.device for other in others):
             single, left = port_range(name, taken[device], links)
-            before = [one for one in others if one.device == device]
+            before = [other for other in others if other.device == device]
             if len(left) < len(before):
                 draft.override(device)[kind] = single
             wrong += left if len(left) < len(before) else before
@@ -266,8 +266,8 @@ def _write(draft: Draft, role: str, kind: str, model: str, devices: Sequence[str
     if part.get("device") == model:
         part[kind] = given
     else:
-        for one in devices:
-            draft.override(one)[kind] = given
+        for device in devices:
+            draft.override(device)[kind] = given
 
 
 def _server_ports(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], model: Mapping[str, str]) -> None:
@@ -302,7 +302,14 @@ def _server_ports(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig
 
 
 def _address(config: DeviceConfig, port: str) -> str:
-    return next((str(one.addresses[0]) for one in config.interfaces if one.name == port and one.addresses), "")
+    return next(
+        (
+            str(interface.addresses[0])
+            for interface in config.interfaces
+            if interface.name == port and interface.addresses
+        ),
+        "",
+    )
 
 
 def _lengths(found: Shape, configs: Mapping[str, DeviceConfig], lengths: dict[tuple[str, str], int]) -> None:

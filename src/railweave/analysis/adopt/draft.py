@@ -32,14 +32,19 @@ def as_number(config: DeviceConfig) -> int:
     """The AS number that a switch has towards its neighbors in the fabric; 0 where it has none."""
     if config.bgp is None:
         return 0
-    towards = {one.local_as for one in config.bgp.groups if one.sessions} - {0}
+    towards = {group.local_as for group in config.bgp.groups if group.sessions} - {0}
     return towards.pop() if len(towards) == 1 else config.bgp.asn
 
 
 def numbering(config: DeviceConfig) -> tuple[int, int]:
     """A key by which switches of a role sort as their numbers do: by AS number, without one by their lowest link address."""
     asn = as_number(config)
-    links = [int(ipaddress.ip_interface(at).ip) for one in config.interfaces if not asn for at in one.addresses[:1]]
+    links = [
+        int(ipaddress.ip_interface(at).ip)
+        for interface in config.interfaces
+        if not asn
+        for at in interface.addresses[:1]
+    ]
     return asn, min(links, default=0)
 
 
@@ -97,7 +102,7 @@ def _plain_model(value: object) -> Any:  # noqa: ANN401 - YAML values
 
 def common(values: list[Any]) -> tuple[Any, int]:
     """The value that most have, and how many have another."""
-    keys = [repr(one) for one in values]
+    keys = [repr(value) for value in values]
     most = max(dict.fromkeys(keys), key=keys.count)
     return values[keys.index(most)], len(keys) - keys.count(most)
 

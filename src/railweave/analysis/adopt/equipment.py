@@ -66,7 +66,7 @@ def places_of(config: DeviceConfig, model: str) -> dict[str, Place]:
     """
     known = _places(config.nos, model)
     used = Counter(there[0].physical for port in config.interfaces if (there := known.get(port.name)))
-    splits = {there[0].physical: one.channels for one in config.splits if (there := known.get(one.port))}
+    splits = {there[0].physical: split.channels for split in config.splits if (there := known.get(split.port))}
     found: dict[str, Place] = {}
     for port in config.interfaces:
         fitting = [one for one in known.get(port.name, ()) if not port.speed_gbps or one.speed_gbps == port.speed_gbps]
@@ -85,7 +85,7 @@ def places_of(config: DeviceConfig, model: str) -> dict[str, Place]:
                 alone != (one.channels == 1),
             ),
         )
-    for name in (one.port for one in config.gateways):
+    for name in (gateway.port for gateway in config.gateways):
         if name and name not in found and name in known:
             found[name] = next((one for one in known[name] if one.speed_gbps == USUAL_GBPS), known[name][0])
     return found
@@ -111,7 +111,7 @@ def free_ports(config: DeviceConfig, model: str, taken: set[int]) -> Iterator[st
         for one in there:
             if one.physical not in taken and one.speed_gbps == USUAL_GBPS and not one.channel:
                 names.setdefault(one.physical, name)
-    yield from (names[one] for one in sorted(names, reverse=True))
+    yield from (names[name] for name in sorted(names, reverse=True))
 
 
 def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
@@ -154,9 +154,9 @@ def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
 def _unlike(model: str, config: DeviceConfig) -> int:
     """Count the properties of a configuration that contradict a model that has its ports."""
     known = catalog().switches[model]
-    whole = {one.physical: one.speed_gbps for one in config.splits if one.channels == 1}
+    whole = {split.physical: split.speed_gbps for split in config.splits if split.channels == 1}
     marks = [any((group := known.group_of(port)) and group.speed_gbps == speed for port, speed in whole.items())]
-    marks += [known.cards is not None and not any(one.physical >= (known.cards or 0) for one in config.splits)]
+    marks += [known.cards is not None and not any(split.physical >= (known.cards or 0) for split in config.splits)]
     if config.overlay and config.overlay.endpoints:
         marks += [config.overlay.tunnel_dscp != ("tunnel-dscp" in known.needs), not known.tunnels]
     if config.qos:
@@ -174,8 +174,8 @@ def has_ports(model: str, config: DeviceConfig) -> bool:
     if system is None or (config.nos not in catalog().switches[model].systems and model not in system.runs_on):
         return False
     known = _places(config.nos, model)
-    speeds = {one.port: 0 for one in config.gateways if one.port} | {
-        one.name: one.speed_gbps for one in config.interfaces
+    speeds = {gateway.port: 0 for gateway in config.gateways if gateway.port} | {
+        interface.name: interface.speed_gbps for interface in config.interfaces
     }
     for port, speed in speeds.items():
         there = known.get(port, ())

@@ -56,12 +56,12 @@ def as_numbers(
     shared = {asn for asn in asns.values() if list(asns.values()).count(asn) > 1}
     starts = [asn - numbers[name] + 1 for name, asn in asns.items() if asn not in shared] or sorted(shared)
     accepted = _accepted(draft, set(asns.values()), configs)
-    named = {_first(one, role) for one in configs.values()} - {0}
+    named = {_first(config, role) for config in configs.values()} - {0}
     candidates = [
         *accepted,
         *((one, 0) for one in named if role == "spine"),
         usual,
-        *((one, 0) for one in sorted(set(starts), key=starts.count, reverse=True)),
+        *((start, 0) for start in sorted(set(starts), key=starts.count, reverse=True)),
     ]
     first, last = max(candidates, key=lambda pool: starts.count(pool[0]))
     if starts.count(first) == 0:
@@ -101,8 +101,10 @@ def _first(config: DeviceConfig, role: str) -> int:
     """The AS number that a switch's own communities begin with, which in our form is the first of the spines'."""
     if role != "spine" or config.bgp is None:
         return 0
-    heads = {one.value.partition(":")[0] for one in config.bgp.communities if one.value.count(":") == 2}
-    numbers = [int(one) for one in heads if one.isdecimal()]
+    heads = {
+        community.value.partition(":")[0] for community in config.bgp.communities if community.value.count(":") == 2
+    }
+    numbers = [int(head) for head in heads if head.isdecimal()]
     return numbers[0] if len(numbers) == 1 else 0
 
 
@@ -156,7 +158,7 @@ def apart(drafts: Sequence[Draft]) -> None:
         users = [draft for draft in drafts if part == "pools" or "overlay" in draft.fabric]
         if len(users) < 2:
             continue
-        pools = {id(one): one.fabric.get(part, {}).get(key, f"{default[0]}-{default[1]}") for one in users}
+        pools = {id(user): user.fabric.get(part, {}).get(key, f"{default[0]}-{default[1]}") for user in users}
         ranges = sorted((tuple(map(int, pools[id(one)].split("-"))), at) for at, one in enumerate(users))
         firsts = sorted({first for (first, _), _ in ranges})
         for (first, _), at in ranges:
@@ -190,15 +192,15 @@ def management_addresses(draft: Draft, configs: Mapping[str, DeviceConfig]) -> s
 
 def _pool(values: Iterable[str], usual: str, known: Iterable[str], spare: int) -> str:
     """The prefix that addresses are of: the usual one, one that is known, else the shortest that leaves room for growth."""
-    addresses = [ipaddress.ip_address(one) for one in values]
+    addresses = [ipaddress.ip_address(value) for value in values]
     for text in (*known, usual):
         net = ipaddress.ip_network(text)
-        if all(one in net and one != net.network_address for one in addresses):
+        if all(address in net and address != net.network_address for address in addresses):
             return text
     net = ipaddress.ip_network(f"{addresses[0]}/{addresses[0].max_prefixlen - 8}", strict=False)
-    while not all(one in net and one != net.network_address for one in addresses) or net.num_addresses < spare * len(
-        addresses
-    ):
+    while not all(
+        address in net and address != net.network_address for address in addresses
+    ) or net.num_addresses < spare * len(addresses):
         if net.prefixlen <= 1:
             return usual
         net = net.supernet()
@@ -212,12 +214,12 @@ def management(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str, A
     if pool is not None and pool != Management().pool:
         made["pool"] = pool
     net = ipaddress.ip_network(pool or Management().pool)
-    gateways = [str(one.management_gateway) for one in configs.values() if str(one.management_gateway)]
+    gateways = [str(config.management_gateway) for config in configs.values() if str(config.management_gateway)]
     if gateways:
         gateway, _ = common(list(gateways))
         if gateway != str(net.network_address + 1) and ipaddress.ip_address(gateway) in net:
             made["gateway"] = gateway
-    most, others = common([given(one.management, Management()) for one in configs.values()])
+    most, others = common([given(config.management, Management()) for config in configs.values()])
     if others:
         draft.note(f"{others} switches have other management settings than the rest, whose they get")
     return made | _as_references(draft, most, "imported")
@@ -321,7 +323,7 @@ def _fabric_names(sets: Sequence[Sequence[str]]) -> list[str]:
     if len(sets) == 1:
         return ["backend"]
     heads = [re.sub(r"[^A-Za-z0-9]+[^-_.]*$", "", common_start(names)) for names in sets]
-    good = len({one.casefold() for one in heads}) == len(heads) and all(re.fullmatch(NAME, one) for one in heads)
+    good = len({head.casefold() for head in heads}) == len(heads) and all(re.fullmatch(NAME, head) for head in heads)
     return heads if good else [f"fabric{at}" for at in range(1, len(sets) + 1)]
 
 
@@ -373,12 +375,12 @@ def _fabric(
     slaac = routing.advertisements(draft, configs)
     alone = addressing(draft, there, configs, own, order, local, slots if evpn else {}, slaac=slaac)
     rails = rails_by_vlan(there, configs)
-    stripe_of = {leaf: one.name for one in there.stripes for leaf in one.leaves}
+    stripe_of = {leaf: stripe.name for stripe in there.stripes for leaf in stripe.leaves}
     named = {
-        (leaf, one.vlan): (stripe_of[leaf], rails.get((leaf, one.vlan_name or one.name), 0))
+        (leaf, gateway.vlan): (stripe_of[leaf], rails.get((leaf, gateway.vlan_name or gateway.name), 0))
         for leaf in there.leaves
-        for one in configs[leaf].gateways
-        if one.vlan is not None
+        for gateway in configs[leaf].gateways
+        if gateway.vlan is not None
     }
     name_vlans(draft, configs, named)
     routing.group_names(draft, own, configs, tiers)
@@ -388,7 +390,7 @@ def _fabric(
     tenants(draft, there, configs, slots)
     for name, pools in alone.items():
         draft.at("tenants", name)["server_pools"] = pools
-    homes = {server: one.name for one in there.stripes for server in one.servers}
+    homes = {server: stripe.name for stripe in there.stripes for server in stripe.servers}
     return OnFabric(draft, nics_of(draft, there), homes, there.per_stripe, _up(there))
 
 
@@ -418,4 +420,4 @@ def _up(found: Shape) -> dict[str, int]:
         place = found.places.get((end.device, end.port))
         if place:
             carried[end.device] += place.speed_gbps
-    return {one.name: min(carried[leaf] for leaf in one.leaves) for one in found.stripes}
+    return {stripe.name: min(carried[leaf] for leaf in stripe.leaves) for stripe in found.stripes}

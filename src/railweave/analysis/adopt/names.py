@@ -44,7 +44,7 @@ def name_leaves(draft: Draft, found: Shape) -> None:
             best = (wrong, pattern, stripes)
         if best and not best[0]:
             break
-    _, pattern, stripes = best or (0, USUAL.leaf, [f"stripe{one.slot}" for one in found.stripes])
+    _, pattern, stripes = best or (0, USUAL.leaf, [f"stripe{stripe.slot}" for stripe in found.stripes])
     if pattern != USUAL.leaf:
         draft.at("naming")["leaf"] = pattern
     for name, stripe in zip(stripes, found.stripes, strict=True):
@@ -60,7 +60,7 @@ def name_leaves(draft: Draft, found: Shape) -> None:
 def _leaf_patterns(found: Shape) -> Iterator[tuple[str, list[str]]]:
     """Patterns for leaves with the names of stripes that go with each, the likeliest first."""
     stripes = found.stripes
-    for names in ([one.described for one in stripes], [f"stripe{one.slot}" for one in stripes]):
+    for names in ([stripe.described for stripe in stripes], [f"stripe{stripe.slot}" for stripe in stripes]):
         if all(names):
             yield USUAL.leaf, names
             first = stripes[0].leaves[0]
@@ -70,8 +70,8 @@ def _leaf_patterns(found: Shape) -> Iterator[tuple[str, list[str]]]:
                     if int(match[0]) == 1:
                         yield f"{whole[: match.start()]}{_width(match[0])}{whole[match.end() :]}", names
                 yield whole, names
-    if all(len(one.leaves) == 1 for one in stripes):
-        yield "{stripe}", [one.leaves[0] for one in stripes]
+    if all(len(stripe.leaves) == 1 for stripe in stripes):
+        yield "{stripe}", [stripe.leaves[0] for stripe in stripes]
     yield from _by_common_parts(stripes)
 
 
@@ -83,12 +83,14 @@ def _by_common_parts(stripes: Sequence[Stripe]) -> Iterator[tuple[str, list[str]
     """The part that leaves of a stripe have in common is the stripe's name, without what all stripes have behind it."""
     heads: list[str] = []
     digits = 1
-    for one in stripes:
+    for stripe in stripes:
         head = (
-            common_start(one.leaves).rstrip("0123456789") if len(one.leaves) > 1 else one.leaves[0].rstrip("0123456789")
+            common_start(stripe.leaves).rstrip("0123456789")
+            if len(stripe.leaves) > 1
+            else stripe.leaves[0].rstrip("0123456789")
         )
         heads.append(head)
-        number = _NUMBER.match(one.leaves[0], len(head))
+        number = _NUMBER.match(stripe.leaves[0], len(head))
         digits = max(digits, len(number[0]) if number else 1)
     if not all(heads):
         return
@@ -149,10 +151,10 @@ def name_vlans(
 ) -> None:
     """``naming.vlan``, where VLANs are called by a pattern; ``rails`` has stripe and rail by leaf and VLAN."""
     seen = [
-        (one.vlan_name, one.vlan, *rails.get((name, one.vlan), ("", 0)))
+        (gateway.vlan_name, gateway.vlan, *rails.get((name, gateway.vlan), ("", 0)))
         for name in draft.switches
-        for one in configs[name].gateways
-        if one.vlan is not None and one.vlan_name
+        for gateway in configs[name].gateways
+        if gateway.vlan is not None and gateway.vlan_name
     ]
     if not seen:
         return
@@ -204,7 +206,7 @@ def _behind_gateways(wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves
     made = dict(wiring.servers)
     there = {end.device for end in wiring.servers}
     for leaf in leaves:
-        own = [one for one in configs[leaf].gateways if one.vlan is not None]
+        own = [gateway for gateway in configs[leaf].gateways if gateway.vlan is not None]
         for at, one in enumerate(own if leaf not in there else ()):
             stripe, _, rail = one.description.partition(" rail ")
             number = int(rail) if rail.isdecimal() else at + 1
@@ -284,7 +286,10 @@ def _free(name: str, taken: set[str]) -> str:
 def _mostly_many(by_server: Mapping[str, Sequence[tuple[End, End]]], stripes: Sequence[Sequence[str]]) -> bool:
     """Return whether most servers have more NICs on a stripe than the smaller server models."""
     counts = [
-        many for own in by_server.values() for one in stripes if (many := sum(end.device in one for end, _ in own))
+        many
+        for own in by_server.values()
+        for stripe in stripes
+        if (many := sum(end.device in stripe for end, _ in own))
     ]
     return 2 * sum(many > FEW_NICS for many in counts) > len(counts)
 

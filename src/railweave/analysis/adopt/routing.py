@@ -35,7 +35,7 @@ def colors(config: DeviceConfig) -> Colors | None:
     bgp = config.bgp
     if bgp is None:
         return None
-    values = {one.name: one for one in bgp.communities}
+    values = {community.name: community for community in bgp.communities}
     by_port = {
         session.interface: name
         for group in bgp.groups
@@ -49,7 +49,7 @@ def colors(config: DeviceConfig) -> Colors | None:
     of_prefix = {one.prefix: one.color for one in bgp.fabric_advertise}
     for policy in bgp.policies:
         for term in policy.terms:
-            tag = next((one for one in term.action.add_communities if one in names), None)
+            tag = next((community for community in term.action.add_communities if community in names), None)
             if tag and term.match.prefix_list:
                 of_prefix |= dict.fromkeys(bgp.prefix_lists.get(term.match.prefix_list, ()), tag)
     dpf = any(group.fabric_color for group in bgp.groups)
@@ -60,7 +60,7 @@ def _of_group(config: DeviceConfig, group: BgpGroup) -> str:
     """The color of a group's sessions: its own, or the community that its import policy prefers."""
     if group.fabric_color:
         return group.fabric_color
-    policies = {one.name: one for one in config.bgp.policies} if config.bgp else {}
+    policies = {policy.name: policy for policy in config.bgp.policies} if config.bgp else {}
     policy = policies.get(group.import_policy)
     for term in policy.terms if policy else ():
         better = term.action.local_preference is not None or (term.action.aigp is not None and term.action.aigp <= 1)
@@ -119,7 +119,7 @@ def _of_bgp(bgp: Bgp) -> dict[str, Any]:
 def _of_isis(isis: IsisConfig) -> dict[str, Any]:
     own: dict[str, Any] = {"protocol": "isis", "peering": "numbered"}
     area, usual = isis.net.rsplit(".", 4)[0], Isis()
-    knobs = {"area": area, "metric": next((one.metric for one in isis.ports), usual.metric), "key": isis.key}
+    knobs = {"area": area, "metric": next((port.metric for port in isis.ports), usual.metric), "key": isis.key}
     knobs = {key: value for key, value in knobs.items() if value != getattr(usual, key)}
     return own | ({"isis": knobs} if knobs else {})
 
@@ -187,7 +187,7 @@ def group_names(
     for name in draft.switches:
         bgp = configs[name].bgp
         for group in bgp.groups if bgp else ():
-            far = {role_of[one.peer] for one in group.sessions if one.peer in role_of}
+            far = {role_of[session.peer] for session in group.sessions if session.peer in role_of}
             far = far or {"spine" if role_of[name] == "leaf" else "leaf"}
             if len(far) == 1 and not _ADDRESS.fullmatch(
                 group.name
@@ -207,8 +207,8 @@ def group_names(
 
 
 def _color_of(group: str, own: Mapping[str, Colors]) -> str:
-    names = [color_name(one) for colors in own.values() for one in colors.numbers]
-    return next((one for one in dict.fromkeys(names) if group.endswith(one)), "")
+    names = [color_name(number) for colors in own.values() for number in colors.numbers]
+    return next((name for name in dict.fromkeys(names) if group.endswith(name)), "")
 
 
 def _pattern(group: str, role: str, color: str) -> str:
@@ -218,10 +218,10 @@ def _pattern(group: str, role: str, color: str) -> str:
 def advertisements(draft: Draft, configs: Mapping[str, DeviceConfig]) -> bool:
     """``router_advertisements``, as most gateways have them. Whether servers form addresses by them."""
     found = [
-        one.advertisements
+        gateway.advertisements
         for name in draft.switches
-        for one in configs[name].gateways
-        if one.advertisements and any(prefix.family == "ipv6" for prefix in one.prefixes)
+        for gateway in configs[name].gateways
+        if gateway.advertisements and any(prefix.family == "ipv6" for prefix in gateway.prefixes)
     ]
     if not found:
         return False

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def rails_of(nics: Iterable[End]) -> dict[End, int]:
     """The rail of each NIC, from 1: its place among its server's, as a model's list has them, else in the order of names."""
     by_server: dict[str, list[End]] = defaultdict(list)
-    for one in nics:
-        if one.device:
-            by_server[one.device].append(one)
+    for nic in nics:
+        if nic.device:
+            by_server[nic.device].append(nic)
     found: dict[End, int] = {}
     for own in by_server.values():
         names = {one.port for one in own}
@@ -178,7 +178,7 @@ def _alike(
 
     All servers of a fabric have the same number of NICs.
     """
-    many = {len(own.names) for one in known.values() if one for own in catalog().servers[one[0]].nics.values()}
+    many = {len(nic.names) for one in known.values() if one for nic in catalog().servers[one[0]].nics.values()}
     if len(fabrics) > 1 or len(many) < 2:
         return
     names = frozenset[str]().union(*(own for key in known for own, _ in key))

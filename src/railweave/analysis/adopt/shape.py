@@ -70,11 +70,11 @@ def unlike_pods(stripes: Sequence[Stripe], pods: Sequence[Sequence[str]]) -> Ite
     """
     if len(pods) < 2:
         return
-    sizes = {sum(one.pod == at for one in stripes) for at in range(len(pods))}
-    if len({len(one) for one in pods}) > 1 or len(sizes) > 1:
+    sizes = {sum(stripe.pod == at for stripe in stripes) for at in range(len(pods))}
+    if len({len(pod) for pod in pods}) > 1 or len(sizes) > 1:
         yield "pods have different numbers of stripes or spines: the file has them alike"
     each = max(sizes)
-    if [one.pod for one in stripes] != [at // each for at in range(len(stripes))]:
+    if [stripe.pod for stripe in stripes] != [at // each for at in range(len(stripes))]:
         yield "stripes of a pod do not stand together in the order of their numbers: pods are not as they were"
 
 
@@ -145,8 +145,8 @@ def _described(configs: Iterable[DeviceConfig]) -> str:
     """The stripe that all gateways name in the form of our own descriptions, ``STRIPE rail N``."""
     found = {
         text.partition(" rail ")[0] if " rail " in text else ""
-        for one in configs
-        for text in (g.description for g in one.gateways)
+        for config in configs
+        for text in (g.description for g in config.gateways)
     }
     return found.pop() if len(found) == 1 else ""
 
@@ -159,13 +159,13 @@ def number(
     places: Mapping[tuple[str, str], Place],
 ) -> None:
     """Give stripes their slots: in the order of their ports on the spines, with the gaps that AS numbers show."""
-    leaves = [leaf for one in stripes for leaf in one.leaves]
+    leaves = [leaf for stripe in stripes for leaf in stripe.leaves]
     on_spines: dict[str, tuple[int, int]] = {}
     for end, there in wiring.between(leaves, spines):
         place = places.get((there.device, there.port))
         if place:
             on_spines[end.device] = min(on_spines.get(end.device, place.key), place.key)
-    each = max(len(one.leaves) for one in stripes)
+    each = max(len(stripe.leaves) for stripe in stripes)
     stripes.sort(
         key=lambda one: (
             one.pod,
@@ -174,7 +174,7 @@ def number(
             natural(one.leaves[0]),
         ),
     )
-    asns = [as_number(configs[one.leaves[0]]) for one in stripes]
+    asns = [as_number(configs[stripe.leaves[0]]) for stripe in stripes]
     steps = [asn - asns[0] for asn in asns]
     by_asn = (
         all(asns)
@@ -352,7 +352,7 @@ class Shape:
     @property
     def per_stripe(self) -> int:
         """Leaves of a stripe."""
-        return max(len(one.leaves) for one in self.stripes)
+        return max(len(stripe.leaves) for stripe in self.stripes)
 
     @property
     def stripes_per_pod(self) -> int:
@@ -362,17 +362,17 @@ class Shape:
     @property
     def leaf_places(self) -> dict[str, int]:
         """The place of each leaf among those that share its spines, which decides the spines' ports."""
-        around = self.stripes_per_pod if self.super_spines else max(one.slot for one in self.stripes)
+        around = self.stripes_per_pod if self.super_spines else max(stripe.slot for stripe in self.stripes)
         before = {
-            one.name: [other for other in self.stripes if other.pod == one.pod].index(one)
+            stripe.name: [other for other in self.stripes if other.pod == stripe.pod].index(stripe)
             if self.routers
-            else (one.slot - 1) % around
-            for one in self.stripes
+            else (stripe.slot - 1) % around
+            for stripe in self.stripes
         }
         return {
-            leaf: before[one.name] * self.per_stripe + at
-            for one in self.stripes
-            for at, leaf in enumerate(one.leaves, 1)
+            leaf: before[stripe.name] * self.per_stripe + at
+            for stripe in self.stripes
+            for at, leaf in enumerate(stripe.leaves, 1)
         }
 
     @property
@@ -385,7 +385,9 @@ class Shape:
     def numbers(self) -> dict[str, int]:
         """The number of each leaf, which AS numbers follow from."""
         each = self.per_stripe
-        return {leaf: (one.slot - 1) * each + at for one in self.stripes for at, leaf in enumerate(one.leaves, 1)}
+        return {
+            leaf: (stripe.slot - 1) * each + at for stripe in self.stripes for at, leaf in enumerate(stripe.leaves, 1)
+        }
 
 
 def shape(
@@ -418,9 +420,9 @@ def shape(
     )
     place_servers(stripes, servers, places)
     notes = [] if routers else list(unlike_pods(stripes, pods))
-    if len({len(one.leaves) for one in stripes}) > 1:
+    if len({len(stripe.leaves) for stripe in stripes}) > 1:
         notes.append(
-            f"stripes have {sorted({len(one.leaves) for one in stripes})} leaves; the file has the most in each"
+            f"stripes have {sorted({len(stripe.leaves) for stripe in stripes})} leaves; the file has the most in each"
         )
     return Shape(
         stripes=stripes,
@@ -442,7 +444,7 @@ def shape(
 def _rails(nics: Iterable[End]) -> int:
     """The rails of the server with the most; 0 where there is none."""
     ports: dict[str, list[str]] = defaultdict(list)
-    for one in nics:
-        if one.device:
-            ports[one.device].append(one.port)
+    for nic in nics:
+        if nic.device:
+            ports[nic.device].append(nic.port)
     return max(map(rails, ports.values()), default=0)

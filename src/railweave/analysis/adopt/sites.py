@@ -61,9 +61,9 @@ def across_sites(
     found: list[list[str]]
     if routers:
         above = [{near.device for near, _ in wiring.between(routers, pod)} for pod in pods]
-        found = [[one for one in routers if one in here] for here in above]
+        found = [[router for router in routers if router in here] for here in above]
     else:
-        found = [one.leaves for one in stripes]
+        found = [stripe.leaves for stripe in stripes]
         if pods or any(len(here) > 1 for here in found):
             return None
     borders = {name: (at, number) for at, here in enumerate(found) for number, name in enumerate(here, 1)}
@@ -87,7 +87,7 @@ def site_names(found: Shape) -> list[str]:
         for at, name in enumerate(found.spines):
             whole[at * len(whole) // len(found.spines)].append(name)
     heads = [names[0] if len(names) == 1 else common_start(names).rstrip("-_.") for names in whole]
-    good = len({one.casefold() for one in heads}) == len(heads) and all(re.fullmatch(NAME, one) for one in heads)
+    good = len({head.casefold() for head in heads}) == len(heads) and all(re.fullmatch(NAME, head) for head in heads)
     return heads if good else [f"site{at}" for at in range(1, len(heads) + 1)]
 
 
@@ -97,11 +97,11 @@ def interconnect(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig]
     if across is None:
         return
     names = site_names(found)
-    ports = {(name, one.name): one for name in across.borders for one in configs[name].interfaces}
+    ports = {(name, interface.name): interface for name in across.borders for interface in configs[name].interfaces}
     long = [ports[end.device, end.port] for pair in across.ends(found.wiring) for end in pair]
     part: dict[str, Any] = {
         "sites": {
-            site: [one.name for one in found.stripes if (one.pod if found.spines else one.slot - 1) == at]
+            site: [stripe.name for stripe in found.stripes if (stripe.pod if found.spines else stripe.slot - 1) == at]
             for at, site in enumerate(names)
         }
     }
@@ -121,8 +121,8 @@ def interconnect(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig]
 
 def _as_ports_have_it(draft: Draft, ports: Iterable[Interface]) -> dict[str, Any]:
     """Return the MACsec keys and PFC of links between sites, as most of their ports have them."""
-    key, others = common([plain(one.macsec) if one.macsec else None for one in ports])
-    pauses, unlike = common([one.pauses for one in ports])
+    key, others = common([plain(port.macsec) if port.macsec else None for port in ports])
+    pauses, unlike = common([port.pauses for port in ports])
     if others + unlike:
         draft.note("links between sites differ in MACsec or PFC: all get what most have", "interfaces")
     return ({"macsec": key} if key else {}) | ({"pfc": True} if pauses else {})

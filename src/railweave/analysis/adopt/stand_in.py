@@ -52,11 +52,16 @@ def in_use(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> tuple[dict[st
     notes: list[str] = []
     for name, config in configs.items():
         kept = [
-            one
-            for one in config.interfaces
-            if one.kind == "external" or (End(name, one.name) in joined and not _NOT_A_PORT.fullmatch(one.name))
+            interface
+            for interface in config.interfaces
+            if interface.kind == "external"
+            or (End(name, interface.name) in joined and not _NOT_A_PORT.fullmatch(interface.name))
         ]
-        left = [one for one in config.interfaces if one not in kept and (one.description or one.addresses or one.vlan)]
+        left = [
+            interface
+            for interface in config.interfaces
+            if interface not in kept and (interface.description or interface.addresses or interface.vlan)
+        ]
         if left:
             shown = ", ".join(one.name for one in left[:4])
             notes.append(
@@ -107,7 +112,11 @@ def hardware(
 
 def _as_far_ends_say(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dict[str, DeviceConfig]:
     """The configurations with the speed of ports that say none, where the far end of their link says it."""
-    said = {End(name, one.name): one.speed_gbps for name, config in configs.items() for one in config.interfaces}
+    said = {
+        End(name, interface.name): interface.speed_gbps
+        for name, config in configs.items()
+        for interface in config.interfaces
+    }
     far = wiring.far()
 
     def speed(end: End) -> int:
@@ -116,7 +125,9 @@ def _as_far_ends_say(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dic
     return {
         name: replace(
             config,
-            interfaces=tuple(replace(one, speed_gbps=speed(End(name, one.name))) for one in config.interfaces),
+            interfaces=tuple(
+                replace(interface, speed_gbps=speed(End(name, interface.name))) for interface in config.interfaces
+            ),
         )
         for name, config in configs.items()
     }
@@ -128,7 +139,7 @@ def _likeliest(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
     If texts of its system never give a speed, NICs and links have the usual speed, if a model has such ports.
     """
     found = models(configs)
-    if any("interfaces.speed_gbps" not in catalog().systems[one.nos].reads.unsaid for one in configs.values()):
+    if any("interfaces.speed_gbps" not in catalog().systems[config.nos].reads.unsaid for config in configs.values()):
         return found
     for of_links in (0, USUAL_GBPS):
         guessed = {
@@ -180,7 +191,7 @@ def _named(config: DeviceConfig, model: str) -> dict[str, str]:
     there = whole_ports(config.nos, model)
     free = dict(sorted(there.items(), key=lambda item: item[1]))
     numbers = {number: name for name, number in there.items()}
-    wanted = sorted((one.name for one in config.interfaces), key=natural)
+    wanted = sorted((interface.name for interface in config.interfaces), key=natural)
     found = {name: name for name in wanted if free.pop(name, None) is not None}
     for name in wanted:
         if name in found:
@@ -223,7 +234,9 @@ def _rewired(wiring: Wiring, names: Mapping[str, Mapping[str, str]]) -> Wiring:
 def _renamed(config: DeviceConfig, names: Mapping[str, str]) -> DeviceConfig:
     """A configuration with its ports under other names, each whole: of the speed that the model has."""
     made = cast("DeviceConfig", _other(config, names))
-    return replace(made, splits=(), interfaces=tuple(replace(one, speed_gbps=0, lanes=0) for one in made.interfaces))
+    return replace(
+        made, splits=(), interfaces=tuple(replace(interface, speed_gbps=0, lanes=0) for interface in made.interfaces)
+    )
 
 
 def _other(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - the fields of a configuration
@@ -233,7 +246,7 @@ def _other(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - the f
             return type(value)(names[value])
         return type(value)(f"{names[head]}.{unit}") if dot and head in names else value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {one.name: getattr(value, one.name) for one in dataclasses.fields(value) if one.init}
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
         return replace(value, **{key: _other(one, names) for key, one in fields.items()})
     if isinstance(value, tuple):
         return tuple(_other(one, names) for one in cast("tuple[Any, ...]", value))

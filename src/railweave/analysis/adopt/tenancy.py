@@ -41,9 +41,9 @@ def tenant_loopbacks(
     found: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
     for number, leaf in enumerate(leaves, 1):
         for vrf in configs[leaf].vrfs:
-            for one in vrf.loopbacks:
-                address = ipaddress.ip_address(one.partition("/")[0])
-                found[vrf.name, one.family][number] = int(address)
+            for loopback in vrf.loopbacks:
+                address = ipaddress.ip_address(loopback.partition("/")[0])
+                found[vrf.name, loopback.family][number] = int(address)
     for (tenant, family), by_leaf in found.items():
         bits = 32 if family == "ipv4" else 128
         width, form = (8, "d") if bits == 32 else (16, "x")
@@ -83,13 +83,15 @@ def overlay(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig]) -> 
         part["bfd"] = own
     if others:
         draft.note(f"{others} switches have other BFD in the overlay than the rest, whose they get")
-    macs = {one.mac for name in found.leaves for one in configs[name].gateways if one.mac}
+    macs = {gateway.mac for name in found.leaves for gateway in configs[name].gateways if gateway.mac}
     if macs and macs != {USUAL.gateway_mac}:
         part["gateway_mac"] = min(macs)
     if len(macs) > 1:
         draft.note("gateways of layer-2 networks have different MAC addresses: all get one")
     targets = [target for name in found.leaves for vrf in configs[name].vrfs for target in vrf.export_targets]
-    heads = [int(one.split(":")[1]) for one in targets if one.count(":") == 2 and one.split(":")[1].isdecimal()]
+    heads = [
+        int(target.split(":")[1]) for target in targets if target.count(":") == 2 and target.split(":")[1].isdecimal()
+    ]
     if heads and common(list(heads))[0] != USUAL.route_target_as:
         part["route_target_as"] = common(list(heads))[0]
     draft.fabric["overlay"] = {**draft.at("overlay"), **part}
@@ -156,9 +158,9 @@ def tenant_slots(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str,
     numbers: dict[str, set[str]] = defaultdict(set)
     vnis: dict[str, int] = {}
     for name in draft.switches:
-        for one in configs[name].vrfs:
-            numbers[one.name].add(one.route_distinguisher.rpartition(":")[2])
-            vnis[one.name] = one.vni
+        for vrf in configs[name].vrfs:
+            numbers[vrf.name].add(vrf.route_distinguisher.rpartition(":")[2])
+            vnis[vrf.name] = vrf.vni
     said = {
         name: int(next(iter(own))) for name, own in numbers.items() if len(own) == 1 and next(iter(own)).isdecimal()
     }
@@ -166,7 +168,7 @@ def tenant_slots(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str,
     if (
         len(slots) < len(vnis)
         or len(set(slots.values())) < len(slots)
-        or any(not 1 <= one <= 4096 for one in slots.values())
+        or any(not 1 <= slot <= 4096 for slot in slots.values())
     ):
         slots = {name: at for at, name in enumerate(sorted(vnis, key=lambda name: (vnis[name], name)), 1)}
         if vnis:
@@ -188,13 +190,16 @@ def tenants(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], slo
     routers: dict[tuple[str, str], str] = {}
     for leaf in found.leaves:
         config = configs[leaf]
-        by_vlan = {one.vlan_name: one for one in config.gateways if one.vlan_name}
-        by_port = {one.port: one for one in config.gateways if one.port}
-        bridged = {one.vlan: one for one in config.mac_vrf.vlans} if config.mac_vrf else {}
+        by_vlan = {gateway.vlan_name: gateway for gateway in config.gateways if gateway.vlan_name}
+        by_port = {gateway.port: gateway for gateway in config.gateways if gateway.port}
+        bridged = {vlan.vlan: vlan for vlan in config.mac_vrf.vlans} if config.mac_vrf else {}
         for vrf in config.vrfs:
             vnis[vrf.name] = vrf.vni
             _external(draft, made[vrf.name], leaf, vrf, config, routers)
-        ports = {one.name: by_port.get(one.name) or by_vlan.get(one.vlan or "") for one in config.interfaces}
+        ports = {
+            interface.name: by_port.get(interface.name) or by_vlan.get(interface.vlan or "")
+            for interface in config.interfaces
+        }
         for one in config.gateways:  # of whose ports nothing else may be said
             ports.setdefault(one.port or one.name, one)
         for port, gateway in ports.items():
@@ -298,8 +303,8 @@ def _in_order(
     place: dict[int, int] = {}
     for leaf in found.leaves:
         instance = configs[leaf].mac_vrf
-        for one in instance.vlans if instance else ():
-            place.setdefault(one.vlan, len(place))
+        for vlan in instance.vlans if instance else ():
+            place.setdefault(vlan.vlan, len(place))
     return sorted(networks, key=lambda key: place[networks[key]["vlan"]])
 
 
@@ -329,7 +334,7 @@ def _external(
     draft: Draft, part: dict[str, Any], leaf: str, vrf: Vrf, config: DeviceConfig, routers: dict[tuple[str, str], str]
 ) -> None:
     """The external routers of a tenant at one leaf. ``routers`` are their names by leaf and port, which all tenants share."""
-    ports: dict[str, Interface] = {one.name: one for one in config.interfaces}
+    ports: dict[str, Interface] = {interface.name: interface for interface in config.interfaces}
     for one in vrf.external:
         name = as_name(one.router or one.session.peer or f"as{one.session.peer_as}")
         interface, _, unit = one.session.interface.partition(".")
@@ -339,7 +344,9 @@ def _external(
             continue
         # A port with several tags is one port of each: the session's is the one with its address.
         local = one.session.local_address
-        port = next((each for each in port.parts() if any(own.address == local for own in each.addresses)), port)
+        port = next(
+            (each for each in port.parts() if any(address.address == local for address in each.addresses)), port
+        )
         name = routers.setdefault((leaf, port.name), name)
         router = part.setdefault("external", {}).setdefault(name, {"asn": one.session.peer_as, "links": []})
         link: dict[str, Any] = {"leaf": leaf, "port": port.name, "prefix": str(port.addresses[0].prefix)}
@@ -355,8 +362,8 @@ def _external(
 def members(nics: Iterable[End], whole: Mapping[str, set[str]]) -> list[str]:
     """NICs as a tenant's members: servers of which all NICs are there by name, others with their NICs."""
     own: dict[str, list[str]] = defaultdict(list)
-    for one in nics:
-        own[one.device].append(one.port)
+    for nic in nics:
+        own[nic.device].append(nic.port)
     alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for server, ports in own.items():
         alike[() if set(ports) == whole[server] else tuple(ports)].append(server)
@@ -373,7 +380,7 @@ _NIC = re.compile(r"(\D*)(\d+)(\D*)")
 
 def _nic_lists(names: Sequence[str]) -> list[str]:
     """NICs such as gpu0_eth and gpu1_eth as gpu[0-1]_eth."""
-    found = [_NIC.fullmatch(one) for one in names]
+    found = [_NIC.fullmatch(name) for name in names]
     if len(names) > 1 and all(found):
         parts = [match for match in found if match]
         numbers = [int(match[2]) for match in parts]

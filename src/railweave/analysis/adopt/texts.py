@@ -104,7 +104,7 @@ def _read(capture: Capture, device: str, likely: Sequence[str], gate: Gate) -> R
             problem = Problem(FileLine(str(path), error.line or 1), f"it cannot be read: {error.what}", "save it again")
             wrong.append((_has_form(nos, path.name, texts.get(path.name, "")), error.line or 1, problem))
             continue
-        known = sum(one.kind == "understood" for one in reading.statements)
+        known = sum(statement.kind == "understood" for statement in reading.statements)
         if not known:
             path = next(iter(paths))
             nothing = Problem(FileLine(str(path), 1), "nothing in it is known", "save the switch's configuration")
@@ -128,7 +128,7 @@ def _read(capture: Capture, device: str, likely: Sequence[str], gate: Gate) -> R
 def _has_form(nos: str, name: str, text: str) -> bool:
     """Return whether a file has the name of one of a system's files, or is JSON as the system prints."""
     is_json = text.lstrip()[:1] in {"{", "["}
-    return name in _files(nos) or (is_json and any(one.endswith(".json") for one in _files(nos)))
+    return name in _files(nos) or (is_json and any(file.endswith(".json") for file in _files(nos)))
 
 
 def _any(capture: Capture, device: str) -> dict[Path, str]:
@@ -146,8 +146,8 @@ def by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
     """
     files = _files(nos)
     made = {name: text for name, text in texts.items() if name in files}
-    documents = [one for one in files if one.endswith(".json")]
-    lines = [one for one in files if not one.endswith(".json")]
+    documents = [file for file in files if file.endswith(".json")]
+    lines = [file for file in files if not file.endswith(".json")]
     for name, text in texts.items():
         if name not in made:
             kind = documents if documents and text.lstrip().startswith("{") else lines or documents
@@ -189,7 +189,7 @@ def read_lldp(capture: Capture, devices: Sequence[Read]) -> Lldp:
     ``lldp.json`` of a device has ``{"PORT": {"device": NAME, "port": PORT}}``, or what lldpd prints; without one what the device
     itself answered is read (``lldp-neighbors``). Raises ``InputError`` for a file of another form.
     """
-    ports = {one.name.partition(".")[0].lower(): (one.name, _ports(one)) for one in devices}
+    ports = {device.name.partition(".")[0].lower(): (device.name, _ports(device)) for device in devices}
     found: Lldp = {}
     for one in devices:
         path = capture.saved.get(one.folder, {}).get("lldp.json")
@@ -206,7 +206,10 @@ def _ports(device: Read) -> dict[str, str]:
     """A device's ports by all their names."""
     aliases = device.reading.port_aliases
     return by_names(
-        {one.name: (one.name, aliases.get(one.name, ""), one.description) for one in device.reading.config.interfaces}
+        {
+            interface.name: (interface.name, aliases.get(interface.name, ""), interface.description)
+            for interface in device.reading.config.interfaces
+        }
     )
 
 

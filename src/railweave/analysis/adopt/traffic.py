@@ -135,7 +135,7 @@ def exceptions(
 
 def _bound(config: DeviceConfig) -> Iterator[Interface]:
     ports = set(config.qos.ports) if config.qos else set[str]()
-    return (one for one in config.interfaces if one.name in ports)
+    return (interface for interface in config.interfaces if interface.name in ports)
 
 
 def _is_lossless(config: DeviceConfig) -> bool:
@@ -226,7 +226,7 @@ def _qos(found: QosConfig, config: DeviceConfig, model: str) -> dict[str, Any]:
         ("lossless", ("headroom", "lossy")),
         ("egress_lossless", ("egress_lossy", "egress_multicast")),
     ):
-        rest = 100 - sum(getattr(found.buffers, one) for one in others)
+        rest = 100 - sum(getattr(found.buffers, other) for other in others)
         if getattr(found.buffers, pool) > rest:  # the text says the others only
             buffers[pool] = rest
     if found.buffers.egress == "system":
@@ -241,9 +241,9 @@ def _qos(found: QosConfig, config: DeviceConfig, model: str) -> dict[str, Any]:
             pfc["watchdog"] = None
         elif found.watchdog != Watchdog():
             pfc["watchdog"] = given(found.watchdog, WatchdogIntent())
-    mtus = {one.name: one.mtu for one in config.interfaces}
-    rooms = {one.mru_bytes for one in found.profiles} - {0}
-    if len(rooms) == 1 and rooms - {mtus.get(port) for one in found.profiles for port in one.ports}:
+    mtus = {interface.name: interface.mtu for interface in config.interfaces}
+    rooms = {profile.mru_bytes for profile in found.profiles} - {0}
+    if len(rooms) == 1 and rooms - {mtus.get(port) for profile in found.profiles for port in profile.ports}:
         pfc["mru"] = rooms.pop()
     if pfc:
         made["pfc"] = pfc
@@ -350,13 +350,15 @@ def mtus(draft: Draft, configs: Mapping[str, DeviceConfig], found: Shape) -> Non
     for name in draft.switches:
         config = configs[name]
         ports = {one.port for one in far if one.device == name}
-        own = {one.port for one in found.wiring.servers if one.device == name}
-        routed = {one.port: one.mtu for one in config.gateways if one.port}
-        for one in config.interfaces:
-            if one.mtu - routed.get(one.name, one.mtu - 1) in _SAME_MTU:
+        own = {server.port for server in found.wiring.servers if server.device == name}
+        routed = {gateway.port: gateway.mtu for gateway in config.gateways if gateway.port}
+        for interface in config.interfaces:
+            if interface.mtu - routed.get(interface.name, interface.mtu - 1) in _SAME_MTU:
                 continue  # a routed port has one MTU, that of its packets
-            (between if one.name in ports else to_servers if one.name in own else Counter[int]())[one.mtu] += 1
-        gateways.update(one.mtu for one in config.gateways)
+            (between if interface.name in ports else to_servers if interface.name in own else Counter[int]())[
+                interface.mtu
+            ] += 1
+        gateways.update(gateway.mtu for gateway in config.gateways)
         for profile in config.qos.profiles if config.qos else ():
             for port in profile.ports:
                 kind = "fabric" if port in ports else "server" if port in own else ""

@@ -70,7 +70,8 @@ class _Evidence:
 def wiring(configs: Mapping[str, DeviceConfig], lldp: Lldp) -> Wiring:
     """Links and servers of a set of switches."""
     ports = {
-        name: {one.name: one for one in config.interfaces if one.kind != "external"} for name, config in configs.items()
+        name: {interface.name: interface for interface in config.interfaces if interface.kind != "external"}
+        for name, config in configs.items()
     }
     found = _Evidence()
     for device, heard in lldp.items():
@@ -92,10 +93,10 @@ def wiring(configs: Mapping[str, DeviceConfig], lldp: Lldp) -> Wiring:
         if End(device, one.name) not in found.joined and _is_server_port(one)
     }
     for device, config in configs.items():  # a routed port of which nothing but its gateway is said
-        for one in config.gateways:
-            end = End(device, one.port)
-            if one.port and end not in found.joined and end not in servers:
-                servers[end] = _described(one.description)
+        for gateway in config.gateways:
+            end = End(device, gateway.port)
+            if gateway.port and end not in found.joined and end not in servers:
+                servers[end] = _described(gateway.description)
     return Wiring(links, servers, tuple(notes))
 
 

@@ -62,7 +62,7 @@ def qos_disagree(subject: Subject) -> Iterator[Found]:
     nics: dict[tuple[str, str, bool], _NicEnd] = {}
     found: dict[tuple[str, bool], list[str]] = {}
     alike: dict[tuple[object, ...], list[tuple[str, bool]]] = {}
-    servers = {one.name: one for one in subject.network.servers}
+    servers = {server.name: server for server in subject.network.servers}
     for config in subject.configs.values():
         excepted = {each.port for each in subject.network.switch(config.name).port_qos}
         for port, end in _ports(config, excepted):
@@ -87,8 +87,8 @@ def qos_disagree(subject: Subject) -> Iterator[Found]:
 def _ports(config: DeviceConfig, excepted: set[str]) -> Iterator[tuple[Interface, _PortEnd]]:
     """The server ports of a switch, and what is at this end of each."""
     paused = {port for profile in config.qos.profiles for port in profile.ports} if config.qos else set[str]()
-    of_vlan = {one.vlan_name: one.mtu for one in config.gateways if one.vlan_name}
-    of_port = {one.port: one.mtu for one in config.gateways if one.port}
+    of_vlan = {gateway.vlan_name: gateway.mtu for gateway in config.gateways if gateway.vlan_name}
+    of_port = {gateway.port: gateway.mtu for gateway in config.gateways if gateway.port}
     for port in config.interfaces:
         if port.kind == "server":
             gateway = of_port.get(port.name) or of_vlan.get(port.vlan or "", 0)

@@ -51,7 +51,7 @@ def lossless_queue_full(subject: Subject) -> Iterator[Found]:
         qos, model = config.qos, catalog().switches.get(config.model)
         if qos is None or model is None or not qos.shared_buffer:
             continue
-        senders = sum(one.pauses for one in config.interfaces) - 1
+        senders = sum(interface.pauses for interface in config.interfaces) - 1
         if senders < 1:
             continue
         for name, one in qos.classes.items():

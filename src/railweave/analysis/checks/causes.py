@@ -68,9 +68,9 @@ def causes(
         return [], change.not_compared
     base, unsaid = reader.read(designed).config, (*unsaid, *GUESSED)
     edits = [
-        one
-        for one in _edits(change.steps)
-        if not (len(one) == 1 and one[0].kind == "add" and is_by_itself(one[0], by_itself))
+        edit
+        for edit in _edits(change.steps)
+        if not (len(edit) == 1 and edit[0].kind == "add" and is_by_itself(edit[0], by_itself))
     ]
     each = len(edits) <= EACH_ALONE
     whole = () if each else tuple(differences(base, reader.read({**designed, file: found}).config, unsaid))
@@ -102,27 +102,27 @@ def causes(
 
 def _edits(steps: Sequence[Step]) -> list[list[Step]]:
     """Return the steps as edits: a removed statement and a similar one in its place, such as a changed address, are one edit."""
-    added = {id(one): one for one in steps if one.kind == "add"}
+    added = {id(step): step for step in steps if step.kind == "add"}
     edits: list[list[Step]] = []
     for step in steps:
         if step.kind == "remove":
             like = next((one for one in added.values() if _alike(step, one)), None)
             edits.append([step] if like is None else [step, added.pop(id(like))])
     taken = {id(one) for edit in edits for one in edit}
-    return [*edits, *([one] for one in steps if id(one) not in taken)]
+    return [*edits, *([step] for step in steps if id(step) not in taken)]
 
 
 def is_by_itself(step: Step, patterns: Collection[str]) -> bool:
     """Return whether a step is about nothing but what the system writes by itself (``reads.by_itself`` of its system.yaml)."""
-    return all(any(re.fullmatch(pattern, one) for pattern in patterns) for one in _leaves(step, step.node))
+    return all(any(re.fullmatch(pattern, leaf) for pattern in patterns) for leaf in _leaves(step, step.node))
 
 
 def _leaves(step: Step, node: Node) -> Iterator[str]:
     """Yield the statements of a node that have no statements below them, each with its enclosing statements."""
     if not node.children:
         yield statement(step, node)
-    for one in node.children or ():
-        yield from _leaves(Step("add", (*step.above, node.name), one, ()), one)
+    for child in node.children or ():
+        yield from _leaves(Step("add", (*step.above, node.name), child, ()), child)
 
 
 def _alike(removed: Step, added: Step) -> bool:
@@ -157,7 +157,7 @@ def _changed_by(
 def _mentions(step: Step, difference: FieldDifference) -> bool:
     text = f" {statement(step, step.node)} "
     names = [one for one in difference.place if not one.replace("_", "").isalpha()]
-    return bool(names) and all(one in text for one in names[:2])
+    return bool(names) and all(name in text for name in names[:2])
 
 
 def statement(step: Step, node: Node) -> str:
@@ -187,7 +187,7 @@ def _line(step: Step, after: ConfigTree) -> int:
         return step.node.at
     line, nodes = 1, after.nodes
     for name in step.above:
-        inner = next((one for one in nodes if one.name == name), None)
+        inner = next((node for node in nodes if node.name == name), None)
         if inner is None:
             break
         line, nodes = inner.at or line, inner.children or ()

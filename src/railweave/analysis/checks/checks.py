@@ -44,9 +44,13 @@ def config_differences(designed: str, found: str) -> list[Difference]:
         for place, line in _unknown(located, to_document(config), ())
     ]
     changed = [
-        Difference(CONFIG_DIFFERS, f"{' '.join(one.place)} is {_said(one.new)}, not {_said(one.old)}", line)
-        for one in differences(from_json(designed), config)
-        for line in [_line(located, one.place)]
+        Difference(
+            CONFIG_DIFFERS,
+            f"{' '.join(difference.place)} is {_said(difference.new)}, not {_said(difference.old)}",
+            line,
+        )
+        for difference in differences(from_json(designed), config)
+        for line in [_line(located, difference.place)]
     ]
     return sorted([*unknown, *changed], key=lambda one: one.line)
 

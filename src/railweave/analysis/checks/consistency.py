@@ -30,15 +30,15 @@ def duplicate_address(subject: Subject) -> Iterator[Found]:
     network = subject.network
     owners: dict[str, str] = {}
     given = [
-        (f"network {one.network} of {one.fabric}" if one.network else one.leaf, subnet.gateway)
-        for one in network.segments
-        for subnet in one.subnets
+        (f"network {segment.network} of {segment.fabric}" if segment.network else segment.leaf, subnet.gateway)
+        for segment in network.segments
+        for subnet in segment.subnets
     ]
     given += [
-        (f"{server.name}:{nic.name}", one.address)
+        (f"{server.name}:{nic.name}", address.address)
         for server in network.servers
         for nic in server.nics
-        for one in nic.addresses
+        for address in nic.addresses
     ]
     given += [(end.device, end.address) for cable in network.cables for end in (cable.a, cable.b) if end.address]
     for owner, address in given:
@@ -158,14 +158,14 @@ def session_down(subject: Subject) -> Iterator[Found | Finding]:
 )
 def no_login(subject: Subject) -> Iterator[Found]:
     """Switches have a user, and a root password where their system needs one."""
-    systems = (catalog().systems[nos].login for nos in dict.fromkeys(one.nos for one in subject.configs.values()))
-    logins = [one for one in systems if one is not None]
+    systems = (catalog().systems[nos].login for nos in dict.fromkeys(config.nos for config in subject.configs.values()))
+    logins = [system for system in systems if system is not None]
     management = subject.network.management
-    root = [one.without_root for one in logins if one.without_root]
+    root = [login.without_root for login in logins if login.without_root]
     if root and not management.root_password:
         yield Found(subject.network.name, "the switches have no root password", why="; ".join(root))
     if logins and not management.users:
-        why = "; ".join(dict.fromkeys(one.without_user for one in logins))
+        why = "; ".join(dict.fromkeys(login.without_user for login in logins))
         yield Found(subject.network.name, "the switches have no user", why=why)
 
 

@@ -122,7 +122,7 @@ def _broken(reader: Reader, found: Mapping[str, tuple[str, str]]) -> str:
 def _without_lists(config: DeviceConfig) -> DeviceConfig:
     """The configuration of a system without lists of AS numbers: each neighbor's own decides."""
     bgp = config.bgp and replace(
-        config.bgp, as_lists={}, groups=tuple(replace(one, peer_as_list=None) for one in config.bgp.groups)
+        config.bgp, as_lists={}, groups=tuple(replace(group, peer_as_list=None) for group in config.bgp.groups)
     )
     return replace(config, bgp=bgp)
 
@@ -132,27 +132,31 @@ def _cabled(found: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
 
     A description may name another peer, which moves no cable.
     """
-    cables = {one.name: (one.link, one.peer, one.peer_port) for one in designed.interfaces}
+    cables = {
+        interface.name: (interface.link, interface.peer, interface.peer_port) for interface in designed.interfaces
+    }
     nothing = ("", "", "")
     interfaces = (
-        replace(one, link=link, peer=peer, peer_port=port)
-        for one in found.interfaces
-        for link, peer, port in [cables.get(one.name, nothing)]
+        replace(interface, link=link, peer=peer, peer_port=port)
+        for interface in found.interfaces
+        for link, peer, port in [cables.get(interface.name, nothing)]
     )
     bgp = found.bgp and replace(
         found.bgp,
         groups=tuple(
             replace(
                 group,
-                sessions=tuple(replace(one, link=cables.get(one.interface, nothing)[0]) for one in group.sessions),
+                sessions=tuple(
+                    replace(session, link=cables.get(session.interface, nothing)[0]) for session in group.sessions
+                ),
             )
             for group in found.bgp.groups
         ),
     )
     isis, ospf = found.isis, found.ospf
     if ospf is not None:  # no design has it: its links are those of its ports
-        links = {one.name: one.link for one in designed.interfaces}
-        ospf = replace(ospf, ports=tuple(replace(one, link=links.get(one.interface, "")) for one in ospf.ports))
+        links = {interface.name: interface.link for interface in designed.interfaces}
+        ospf = replace(ospf, ports=tuple(replace(port, link=links.get(port.interface, "")) for port in ospf.ports))
     if bgp is None and designed.bgp is not None:  # its routing is gone: it is then a switch without neighbors
         bgp = replace(designed.bgp, groups=(), redistribute_connected=None, fabric_advertise=())
     if isis is None and designed.isis is not None:

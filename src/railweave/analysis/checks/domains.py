@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def nvlink_domain(subject: Subject) -> Iterator[Found]:
     """GPUs are joined by NVLink inside their server only."""
     servers = subject.network.servers
-    wider = wider_domains(catalog(), (one.model for one in servers))
+    wider = wider_domains(catalog(), (server.model for server in servers))
     for server in servers:
         if server.model in wider:
             yield Found(server.name, f"{server.model}: {wider[server.model]}")

@@ -46,7 +46,7 @@ WELL_KNOWN = frozenset(
 def incomplete_config(subject: Subject) -> Iterator[Found]:
     """Every value of a configuration has the values that it needs, and every name is defined on the device."""
     for config in subject.configs.values():
-        for field, what in _links(config, {one.name for one in subject.network.cables_of(config.name)}):
+        for field, what in _links(config, {cable.name for cable in subject.network.cables_of(config.name)}):
             yield Found(config.name, f"{field}: {what}")
         for part in _PARTS:
             for field, what in part(config):
@@ -60,9 +60,12 @@ Lacks = tuple[str, str]
 def _links(config: DeviceConfig, own: set[str]) -> Iterator[Lacks]:
     """Routing over cables of other devices: no packet leaves there."""
     for group in config.bgp.groups if config.bgp else ():
-        for one in group.sessions:
-            if one.link and one.link not in own:
-                yield f"bgp.groups.{group.name}.sessions.{one.peer}.link", f"{config.name} is not on {one.link!r}"
+        for session in group.sessions:
+            if session.link and session.link not in own:
+                yield (
+                    f"bgp.groups.{group.name}.sessions.{session.peer}.link",
+                    f"{config.name} is not on {session.link!r}",
+                )
     for name, running in (("isis", config.isis), ("ospf", config.ospf)):
         for port in running.ports if running else ():
             if port.link and port.link not in own:
@@ -72,13 +75,13 @@ def _links(config: DeviceConfig, own: set[str]) -> Iterator[Lacks]:
 def _hardware(config: DeviceConfig) -> Iterator[Lacks]:
     if config.model not in catalog().switches:
         yield "model", f"the catalog has no switch model {config.model!r}"
-    for one in config.splits:
-        if one.channels < 1:
-            yield f"splits.{one.port}.channels", "a port that is split has at least one channel"
+    for split in config.splits:
+        if split.channels < 1:
+            yield f"splits.{split.port}.channels", "a port that is split has at least one channel"
 
 
 def _ports(config: DeviceConfig) -> Iterator[Lacks]:
-    vrfs = {one.name for one in config.vrfs}
+    vrfs = {vrf.name for vrf in config.vrfs}
     for port in config.interfaces:
         if not port.name:
             yield "interfaces", f"the port to {port.peer or 'nothing'} has no name"
@@ -88,10 +91,10 @@ def _ports(config: DeviceConfig) -> Iterator[Lacks]:
     for gateway in config.gateways:
         if gateway.vrf and gateway.vrf not in vrfs:
             yield f"gateways.{gateway.name}.vrf", _undefined("VRF", gateway.vrf)
-    shared = {one.vlan for one in config.gateways if one.mac}
-    for one in config.mac_vrf.vlans if config.mac_vrf else ():
-        if one.vlan not in shared:
-            yield f"mac_vrf.vlans.{one.vlan}", "no gateway with an anycast MAC address is on this VLAN"
+    shared = {gateway.vlan for gateway in config.gateways if gateway.mac}
+    for vlan in config.mac_vrf.vlans if config.mac_vrf else ():
+        if vlan.vlan not in shared:
+            yield f"mac_vrf.vlans.{vlan.vlan}", "no gateway with an anycast MAC address is on this VLAN"
 
 
 def _qos(config: DeviceConfig) -> Iterator[Lacks]:
@@ -114,7 +117,7 @@ def _qos(config: DeviceConfig) -> Iterator[Lacks]:
 
 
 def _bound(config: DeviceConfig, qos: QosConfig) -> Iterator[Lacks]:
-    ports = {one.name for one in config.interfaces}
+    ports = {interface.name for interface in config.interfaces}
     for name in qos.ports:
         if name not in ports:
             yield "qos.ports", _undefined("port", name)
@@ -138,8 +141,8 @@ def _policies(config: DeviceConfig) -> Iterator[Lacks]:
     bgp = config.bgp
     if bgp is None:
         return
-    known = {one.name for one in bgp.policies}
-    communities = {one.name for one in bgp.communities if _has_value(one)}
+    known = {policy.name for policy in bgp.policies}
+    communities = {community.name for community in bgp.communities if _has_value(community)}
     for group in bgp.groups:
         for field, name in (("import_policy", group.import_policy), ("export_policy", group.export_policy)):
             if name not in known:
@@ -148,10 +151,10 @@ def _policies(config: DeviceConfig) -> Iterator[Lacks]:
             yield f"bgp.groups.{group.name}.peer_as_list", _undefined("list of AS numbers", group.peer_as_list)
         if group.fabric_color is not None and group.fabric_color not in communities:
             yield f"bgp.groups.{group.name}.fabric_color", _undefined("community", group.fabric_color)
-        for one in group.sessions:
-            for field, name in (("import_policy", one.import_policy), ("export_policy", one.export_policy)):
+        for session in group.sessions:
+            for field, name in (("import_policy", session.import_policy), ("export_policy", session.export_policy)):
                 if name is not None and name not in known:
-                    yield f"bgp.groups.{group.name}.sessions.{one.peer}.{field}", _undefined("policy", name)
+                    yield f"bgp.groups.{group.name}.sessions.{session.peer}.{field}", _undefined("policy", name)
     if bgp.redistribute_connected is not None and bgp.redistribute_connected not in known:
         yield "bgp.redistribute_connected", _undefined("policy", bgp.redistribute_connected)
     for at in bgp.fabric_advertise:
@@ -182,8 +185,8 @@ def _terms(bgp: Bgp, communities: Iterable[str]) -> Iterator[Lacks]:
 def _protection(config: DeviceConfig) -> Iterator[Lacks]:
     if config.protection is None:
         return
-    sources = {one.name for one in config.protection.sources}
-    policers = {one.name for one in config.protection.policers}
+    sources = {source.name for source in config.protection.sources}
+    policers = {policer.name for policer in config.protection.policers}
     for rule in config.protection.rules:
         if rule.sources and rule.sources not in sources:
             yield f"protection.rules.{rule.name}.sources", _undefined("list of sources", rule.sources)

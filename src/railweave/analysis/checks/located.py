@@ -40,8 +40,14 @@ def table_differences(name: str, designed: str, found: str) -> list[Difference]:
     """Return the differences of a table from the designed one. Raises ``RenderError`` with the line if the text is no table."""
     columns, wanted, _ = _read(designed, KEYS[name])
     has_columns, has, odd = _read(found, KEYS[name])
-    made = [Difference(TABLE_DIFFERS, f"column {one} is missing", 1) for one in columns if one not in has_columns]
-    made += [Difference(TABLE_DIFFERS, f"column {one} is not designed", 1) for one in has_columns if one not in columns]
+    made = [
+        Difference(TABLE_DIFFERS, f"column {column} is missing", 1) for column in columns if column not in has_columns
+    ]
+    made += [
+        Difference(TABLE_DIFFERS, f"column {column} is not designed", 1)
+        for column in has_columns
+        if column not in columns
+    ]
     if made:  # every row would differ by that
         return made
     return placed([*odd, *differences(wanted, has)], designed, found)
@@ -60,7 +66,7 @@ def _read(text: str, keys: tuple[str, ...]) -> tuple[list[str], list[Entry], lis
                 odd.append(Difference(TABLE_DIFFERS, f"{len(cells)} cells under {len(columns)} columns", line))
             elif cells:
                 fields = dict(zip(columns, cells, strict=True))
-                rows.append(Entry(ROW, fields, line, " ".join(filter(None, (fields.get(one, "") for one in keys)))))
+                rows.append(Entry(ROW, fields, line, " ".join(filter(None, (fields.get(key, "") for key in keys)))))
     except csv.Error as error:
         raise RenderError(f"not a table: {error}", reader.line_num) from None
     return columns, rows, odd

@@ -25,11 +25,15 @@ if TYPE_CHECKING:
 )
 def qos_port_exception(subject: Subject) -> Iterator[Found]:
     """A port to a server has the quality of service of its fabric, as the server's NIC has."""
-    servers = {one.name: one for one in subject.network.servers}
+    servers = {server.name: server for server in subject.network.servers}
     for switch in subject.network.switches:
         config = subject.configs.get(switch.name)
         for exception in switch.port_qos if config else ():
-            port = next((one for one in config.interfaces if one.name == exception.port), None) if config else None
+            port = (
+                next((interface for interface in config.interfaces if interface.name == exception.port), None)
+                if config
+                else None
+            )
             server = servers.get(port.peer) if port else None
             nic = server.nic(port.peer_port) if port and server else None
             if config is None or server is None or nic is None:
@@ -49,7 +53,7 @@ def _differs(exception: PortQos, config: DeviceConfig, paused: tuple[int, ...]) 
     """Return how a port differs from the NIC, which pauses these priorities; empty if both are alike."""
     if config.qos is None:
         return ""
-    pauses = any(exception.port in one.ports for one in config.qos.profiles)
+    pauses = any(exception.port in profile.ports for profile in config.qos.profiles)
     words = ", ".join(map(str, paused))
     if not exception.bound:
         pfc = f", PFC for priority {words} included" if paused else ""

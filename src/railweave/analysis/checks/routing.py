@@ -97,12 +97,12 @@ class _Apart:
 
     def __init__(self, subject: Subject) -> None:
         network, index = subject.present, subject.routes.index
-        links = [one for one in network.cables if one.kind == "fabric"]
+        links = [cable for cable in network.cables if cable.kind == "fabric"]
         above: dict[str, set[str]] = {}
-        for one in links:
-            if one.color is None:
-                top = one.b.device if network.switch(one.b.device).role == "super-spine" else "between sites"
-                above.setdefault(one.a.device, set()).add(top)
+        for link in links:
+            if link.color is None:
+                top = link.b.device if network.switch(link.b.device).role == "super-spine" else "between sites"
+                above.setdefault(link.a.device, set()).add(top)
         tops: dict[tuple[str, int], set[str]] = {}
         for one in links:
             if one.color is not None:
@@ -119,7 +119,7 @@ class _Apart:
         """The prefixes of a color to which it does not lead from a leaf."""
         mine = self._tops.get((leaf, color), frozenset())
         groups = (places for (other, tops), places in self._places.items() if other == color and mine.isdisjoint(tops))
-        return [one for places in groups for one in places]
+        return [place for places in groups for place in places]
 
 
 def _cut_colors(subject: Subject) -> tuple[set[tuple[str, int]], NDArray[np.int64]]:
@@ -172,7 +172,7 @@ def _designed(subject: Subject, leaf: str) -> list[int]:
     """The places of what a leaf originates by design: its server prefixes, its loopback and tunnel endpoints."""
     switch, index = subject.network.switch(leaf), subject.routes.index
     prefixes = [Prefix(subnet.prefix) for segment in subject.network.segments_of(leaf) for subnet in segment.subnets]
-    addresses = [switch.loopback, *(one.address for one in switch.endpoints)] if switch.loopback else []
+    addresses = [switch.loopback, *(endpoint.address for endpoint in switch.endpoints)] if switch.loopback else []
     prefixes += [Address(address).prefix for address in addresses]
     return [index[prefix] for prefix in prefixes if prefix in index]
 
@@ -235,5 +235,5 @@ def single_fault(subject: Subject) -> Iterator[Found | Finding]:
 def _uplinks(subject: Subject, fabric: str) -> int:
     """The most uplinks that a leaf has: leaves are alike, but for links that are absent."""
     network = subject.present
-    leaves = [one.name for one in network.switches if one.fabric == fabric and one.role == "leaf"]
+    leaves = [switch.name for switch in network.switches if switch.fabric == fabric and switch.role == "leaf"]
     return max((sum(cable.kind == "fabric" for cable in network.cables_of(leaf)) for leaf in leaves), default=0)

@@ -89,9 +89,9 @@ class Subject:
         result: dict[str, Remote] = {}
         for leaf in network.switches:
             if leaf.role == "leaf":
-                groups = dict.fromkeys(one.tenant for one in network.segments_of(leaf.name) if one.subnets) or {
-                    "": None
-                }
+                groups = dict.fromkeys(
+                    segment.tenant for segment in network.segments_of(leaf.name) if segment.subnets
+                ) or {"": None}
                 there = [row for tenant in groups for row in rows.get((leaf.fabric, leaf.plane, tenant), [])]
                 others = [(place, color) for place, color, owner in there if owner != leaf.name]
                 table = np.array(others, dtype=np.int64).reshape(-1, 2)

@@ -38,8 +38,8 @@ def tenant_isolation(subject: Subject) -> Iterator[Found]:
             if segment.fabric == fabric.name and segment.tenant:
                 own[segment.tenant] |= {routes.index[s.prefix] for s in segment.subnets if s.prefix in routes.index}
         for tenant in fabric.tenants:
-            loopbacks = (Address(one).prefix for part in tenant.on_leaves for one in part.loopbacks)
-            own[tenant.name] |= {routes.index[one] for one in loopbacks if one in routes.index}
+            loopbacks = (Address(loopback).prefix for part in tenant.on_leaves for loopback in part.loopbacks)
+            own[tenant.name] |= {routes.index[loopback] for loopback in loopbacks if loopback in routes.index}
         yield from _shared(subject, fabric)
         owner = {place: tenant for tenant, places in own.items() for place in places}
         for (leaf, vrf), held in routes.holds.items():
@@ -59,7 +59,7 @@ def tenant_isolation(subject: Subject) -> Iterator[Found]:
 
 def _shared(subject: Subject, fabric: Fabric) -> Iterator[Found]:
     """The same for what several leaves have: subnets of layer-2 networks, and routes of external routers."""
-    subnets = {one.prefix: tenant.name for tenant in fabric.tenants for one in tenant.networks}
+    subnets = {network.prefix: tenant.name for tenant in fabric.tenants for network in tenant.networks}
     outside = _outside(fabric)
     for (leaf, vrf), exits in subject.routes.shared.exits.items():
         if subject.network.switch(leaf).fabric != fabric.name:
@@ -84,7 +84,7 @@ def _outside(fabric: Fabric) -> dict[str, dict[str, set[str]]]:
 
 def _foreign(fabric: Fabric, vrf: str, leaves: Iterable[str], owners: Mapping[str, set[str]]) -> str:
     """A tenant whose external route a VRF has without leave; empty where all that it has may come from tenants it reaches."""
-    allowed = [owners[one] for one in owners if not fabric.apart(vrf, one)]
+    allowed = [owners[owner] for owner in owners if not fabric.apart(vrf, owner)]
     rest = set(leaves).difference(*allowed)
     return next((one for one, own in owners.items() if fabric.apart(vrf, one) and (rest & own or not allowed)), "")
 
@@ -100,10 +100,14 @@ def network_reach(subject: Subject) -> Iterator[Found]:
     """Every leaf of a layer-2 network learns the MAC addresses of the others; every leaf of its tenant has a route to its subnet."""
     network, known = subject.present, subject.routes.shared
     live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
-    segments = [one for one in network.segments if one.key in live or one.edge or not subject.network.absent]
+    segments = [
+        segment for segment in network.segments if segment.key in live or segment.edge or not subject.network.absent
+    ]
     for fabric in network.fabrics:
         for tenant in fabric.tenants:
-            leaves = {one.leaf for one in segments if one.fabric == fabric.name and one.tenant == tenant.name}
+            leaves = {
+                segment.leaf for segment in segments if segment.fabric == fabric.name and segment.tenant == tenant.name
+            }
             for one in tenant.networks:
                 having = {s.leaf for s in segments if s.fabric == fabric.name and s.network == one.name}
                 for leaf in sorted(having):
@@ -132,14 +136,16 @@ def network_reach(subject: Subject) -> Iterator[Found]:
 def no_vtep(subject: Subject) -> Iterator[Found]:
     """The leaves of an overlay are of models that serve as tunnel endpoints in some published configuration."""
     for fabric in subject.network.fabrics:
-        leaves = [one for one in subject.network.switches if one.fabric == fabric.name and one.role == "leaf"]
+        leaves = [
+            switch for switch in subject.network.switches if switch.fabric == fabric.name and switch.role == "leaf"
+        ]
         kinds = ["type-5"] if fabric.overlay else []
         kinds += ["type-2"] if any(tenant.networks for tenant in fabric.tenants) else []
-        for model in dict.fromkeys(one.model for one in leaves) if kinds else ():
+        for model in dict.fromkeys(leaf.model for leaf in leaves) if kinds else ():
             proven = catalog().switches[model].tunnels
             missing = [kind for kind in kinds if kind not in proven]
             if missing:
-                names = [one.name for one in leaves if one.model == model]
+                names = [leaf.name for leaf in leaves if leaf.model == model]
                 yield Found(
                     names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more",
                     f"no published configuration has {model} as a tunnel endpoint of EVPN {' and '.join(missing)} routes",

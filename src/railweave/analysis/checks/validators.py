@@ -137,7 +137,7 @@ VALIDATOR = Validator(NAME, FILE, "netplan_root", lambda files, root, most, _: v
 
 def validators() -> list[Validator]:
     """Every validator there is: by operating system, then the servers'."""
-    return [*(one for nos in systems() for one in system(nos).validators), VALIDATOR]
+    return [*(validator for nos in systems() for validator in system(nos).validators), VALIDATOR]
 
 
 def validate_all(
@@ -154,7 +154,7 @@ def validate_all(
     """
     most = None if every else MOST_VALIDATED
     return [
-        one.run(files, (places or {}).get(one.option), most, releases or {})
-        for one in validators()
-        if one.always or any(one.file in own for own in files.values())
+        validator.run(files, (places or {}).get(validator.option), most, releases or {})
+        for validator in validators()
+        if validator.always or any(validator.file in file for file in files.values())
     ]

@@ -78,22 +78,24 @@ def adopt_into(file: Path, network: Network, found: Drift) -> list[str]:
 def _lose_an_extra(network: Network, found: Drift) -> set[str]:
     """Switches whose role has an ``extra`` for their system, or is about to get one: one of their own would take its place."""
     roles = {
-        (one.fabric, one.role, one.nos)
-        for one in network.switches
-        if one.nos in network.fabric(one.fabric).role(one.role).extra
+        (switch.fabric, switch.role, switch.nos)
+        for switch in network.switches
+        if switch.nos in network.fabric(switch.fabric).role(switch.role).extra
     }
     for (nos, _), devices in found.own.items():
         for fabric, role in {(network.switch(name).fabric, network.switch(name).role) for name in devices}:
             alike = _alike(network, fabric, role, nos)
             if alike and alike <= set(devices):
                 roles.add((fabric, role, nos))
-    there = {one.name for one in network.switches if one.nos in dict(one.extra)}
-    return {one.name for one in network.switches if (one.fabric, one.role, one.nos) in roles} - there
+    there = {switch.name for switch in network.switches if switch.nos in dict(switch.extra)}
+    return {switch.name for switch in network.switches if (switch.fabric, switch.role, switch.nos) in roles} - there
 
 
 def _alike(network: Network, fabric: str, role: str, nos: str) -> set[str]:
     """The switches of a role that run a system."""
-    return {one.name for one in network.switches if (one.fabric, one.role, one.nos) == (fabric, role, nos)}
+    return {
+        switch.name for switch in network.switches if (switch.fabric, switch.role, switch.nos) == (fabric, role, nos)
+    }
 
 
 def _in_lists(text: str) -> dict[str, str]:

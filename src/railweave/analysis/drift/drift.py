@@ -122,8 +122,8 @@ class _Side:
 
     def __init__(self, routes: Routes, prefixes: Sequence[str], known: dict[frozenset[str], int]) -> None:
         self._routes = routes
-        self._places = np.array([routes.index.get(one, -1) for one in prefixes], dtype=np.int64)
-        numbers = [known.setdefault(frozenset(one), len(known)) for one in routes.groups]
+        self._places = np.array([routes.index.get(prefix, -1) for prefix in prefixes], dtype=np.int64)
+        numbers = [known.setdefault(frozenset(group), len(known)) for group in routes.groups]
         self._numbers = np.array([*numbers, LOCAL, UNREACHABLE], dtype=np.int64)  # by ids: -2 and -1 are the last two
 
     def of(self, device: str) -> NDArray[np.int64]:
@@ -148,7 +148,7 @@ def _tenants(difference: FieldDifference, config: DeviceConfig) -> list[str]:
     top, *names = difference.place
     if top == "vrfs" and names:
         return names[:1]
-    return [one.name for one in config.vrfs] if top in {"overlay", "mac_vrf", "vrfs"} else []
+    return [vrf.name for vrf in config.vrfs] if top in {"overlay", "mac_vrf", "vrfs"} else []
 
 
 def _frozen(found: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
@@ -225,7 +225,7 @@ class Drift:
     @property
     def equal(self) -> bool:
         """True if nothing differs on any device that was compared."""
-        return not any(one.stands.findings for one in self.devices)
+        return not any(device.stands.findings for device in self.devices)
 
     @property
     def proven(self) -> bool:
@@ -246,7 +246,7 @@ class Drift:
         return {
             "equal": self.equal,
             "compared": self.compared,
-            "devices": [one.to_json() for one in self.devices],
+            "devices": [device.to_json() for device in self.devices],
             "only_on_devices": [
                 {"system": system, "statement": statement, "devices": list(devices)}
                 for (system, statement), devices in self.own.items()
@@ -254,7 +254,7 @@ class Drift:
             "missing": list(self.missing),
             "unknown": list(self.unknown),
             "effects": self.effects.to_json(),
-            "findings": [one.to_json() for one in self.findings],
+            "findings": [finding.to_json() for finding in self.findings],
         }
 
     def lines(self) -> list[str]:
@@ -275,7 +275,7 @@ class Drift:
         for (_, statement), devices in self.own.items():
             where = devices[0] if len(devices) == 1 else f"{devices[0]} and {len(devices) - 1} more"
             text.append(f"only on devices, kept: {statement} ({where})")
-        secrets = sum(len(one.stands.not_compared) for one in self.devices)
+        secrets = sum(len(device.stands.not_compared) for device in self.devices)
         text += (
             [f"not compared: {counted(secrets, 'secret')}, which devices show redacted or hashed"] if secrets else []
         )
@@ -312,11 +312,13 @@ def drift(
         if one.findings or one.not_compared
     ]
     what, said = Effects(), ()
-    if any(one.stands.causes for one in devices):
+    if any(device.stands.causes for device in devices):
         progress("working out what it does")
         stated = {name: one.config for name, one in found.items() if one.config}
         subject = Subject(network, designed.configs | stated)
-        fields = {one.device: [field for cause, _ in one.stands.causes for field in cause.fields] for one in devices}
+        fields = {
+            device.device: [field for cause, _ in device.stands.causes for field in cause.fields] for device in devices
+        }
         running_routes, unsettled = designed.routes, ""
         try:
             running_routes = subject.routes
@@ -324,7 +326,7 @@ def drift(
             unsettled = str(error)
         what = replace(effects(network, designed.routes, running_routes, fields, designed.configs), unsettled=unsettled)
         before = set(run_checks(designed, slow=False))
-        said = tuple(by_severity([one for one in run_checks(subject, slow=False) if one not in before]))
+        said = tuple(by_severity([finding for finding in run_checks(subject, slow=False) if finding not in before]))
     return Drift(
         tuple(devices),
         tuple(name for name in chosen if name not in captured and name not in network.absent),

@@ -57,20 +57,20 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
             device=config.name,
             because=("fabrics", fabric.name, "underlay"),
             group=group,
-            session=one,
-            received=received(config.name, one.link)[0],
-            accepted=accepted(one.link),
+            session=session,
+            received=received(config.name, session.link)[0],
+            accepted=accepted(session.link),
             sent=sent,
             echoed=echoed,
-            used=used[one.link],
-            shared=one.link in shared,
-            color="" if (color := network.cable(one.link).color) is None else fabric.color_name(color),
+            used=used[session.link],
+            shared=session.link in shared,
+            color="" if (color := network.cable(session.link).color) is None else fabric.color_name(color),
             bfd=bgp.bfd,
         )
         for group in bgp.groups
-        for one in group.sessions
-        if one.link and not routes.down & {one.link, one.peer}  # none: its cable has left the design
-        for sent, echoed in [received(one.peer, one.link)]
+        for session in group.sessions
+        if session.link and not routes.down & {session.link, session.peer}  # none: its cable has left the design
+        for sent, echoed in [received(session.peer, session.link)]
     ]
 
 
@@ -104,9 +104,9 @@ def overlay_sessions(network: Network, config: DeviceConfig, routes: Routes) -> 
     overlay = config.overlay
     because = ("fabrics", network.switch(config.name).fabric, "overlay")
     return [
-        OverlaySession(device=config.name, because=because, session=one, bfd=overlay.bfd)
-        for one in (overlay.neighbors if overlay else ())
-        if overlay and one.peer and one.peer not in routes.down
+        OverlaySession(device=config.name, because=because, session=neighbor, bfd=overlay.bfd)
+        for neighbor in (overlay.neighbors if overlay else ())
+        if overlay and neighbor.peer and neighbor.peer not in routes.down
     ]
 
 
@@ -118,14 +118,14 @@ def adjacencies(network: Network, config: DeviceConfig, routes: Routes) -> list[
         Adjacency(
             device=config.name,
             because=because,
-            interface=one.interface,
-            link=one.link,
-            peer=one.peer,
-            metric=one.metric,
+            interface=port.interface,
+            link=port.link,
+            peer=port.peer,
+            metric=port.metric,
             bfd=isis.bfd,
         )
-        for one in (isis.ports if isis else ())
-        if isis and not routes.down & {one.link, one.peer}
+        for port in (isis.ports if isis else ())
+        if isis and not routes.down & {port.link, port.peer}
     ]
 
 
@@ -134,15 +134,15 @@ def there(config: DeviceConfig, down: Collection[str]) -> list[Interface]:
 
     Ports of a cable that has left the design, which a switch may still have, are not among them.
     """
-    of_design = [one for one in config.interfaces if one.link or one.kind == "external"]
+    of_design = [interface for interface in config.interfaces if interface.link or interface.kind == "external"]
     return [one for one in of_design if one.link not in down and one.peer not in down]
 
 
 def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list[Port]:
     """Every port that must be up. A port to a router outside, or an edge port, has no cable in the design, and so no module."""
     fabric = network.switch(config.name).fabric
-    routed = {one.port: one.mtu for one in config.gateways if one.port}
-    edges = {one.link for one in network.fabric(fabric).edge_ports}
+    routed = {gateway.port: gateway.mtu for gateway in config.gateways if gateway.port}
+    edges = {edge_port.link for edge_port in network.fabric(fabric).edge_ports}
     found: list[Port] = []
     for one in there(config, down):
         optic = ""
@@ -236,7 +236,7 @@ class Expected:
     @property
     def cabled(self) -> list[Port]:
         """The ports whose cable is in the design, so that LLDP must show who is at its other end."""
-        return [one for one in self.ports if one.kind != "external"]
+        return [port for port in self.ports if port.kind != "external"]
 
 
 def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_routes: bool = False) -> Expected:

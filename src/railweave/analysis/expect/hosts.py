@@ -68,14 +68,14 @@ def expected_host(network: Network, name: str) -> ExpectedHost:
     config = host_config(network, name)
     links = {end.port: cable.name for cable in network.cables for end in (cable.a, cable.b) if end.device == name}
     because = ("servers",)
-    nics = [one for one in config.nics if not network.absent & {one.leaf, links.get(one.name, "")}]
-    there = {one.netdev for one in nics}
+    nics = [nic for nic in config.nics if not network.absent & {nic.leaf, links.get(nic.name, "")}]
+    there = {nic.netdev for nic in nics}
     return ExpectedHost(
         name,
         because,
-        tuple(_nic(name, because, one, links.get(one.name, "")) for one in nics),
-        tuple(one for one in config.rules if one.dev in there),
-        tuple(one for one in config.routes if one.dev in there),
+        tuple(_nic(name, because, nic, links.get(nic.name, "")) for nic in nics),
+        tuple(rule for rule in config.rules if rule.dev in there),
+        tuple(route for route in config.routes if route.dev in there),
     )
 
 
@@ -95,12 +95,12 @@ def _nic(device: str, because: tuple[str, ...], nic: HostNic, link: str) -> Nic:
         mtu=nic.mtu,
         addresses=tuple(
             PathAddress(
-                one.prefix,
-                None if one.origin == "slaac" else one.address,
-                one.path,
-                one.color_name,
-                one.table,
+                address.prefix,
+                None if address.origin == "slaac" else address.address,
+                address.path,
+                address.color_name,
+                address.table,
             )
-            for one in nic.addresses
+            for address in nic.addresses
         ),
     )

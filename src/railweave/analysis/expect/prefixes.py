@@ -23,11 +23,13 @@ def example_segments(network: Network, config: DeviceConfig) -> list[Segment]:
     Leaves of the same rails come first, each kind in its order. A tenant's are there where the switch has its VRF.
     """
     switch = network.switch(config.name)
-    vrfs = {"", *(one.name for one in config.vrfs)}
+    vrfs = {"", *(vrf.name for vrf in config.vrfs)}
     away = [
-        one
-        for one in network.segments
-        if one.fabric == switch.fabric and one.leaf not in {config.name, *network.absent} and one.tenant in vrfs
+        segment
+        for segment in network.segments
+        if segment.fabric == switch.fabric
+        and segment.leaf not in {config.name, *network.absent}
+        and segment.tenant in vrfs
     ]
     return sorted(away, key=lambda one: bool(switch.rails) and one.rail not in switch.rails)  # sorting is stable
 
@@ -53,31 +55,31 @@ def underlay_examples(network: Network, config: DeviceConfig, routes: Routes, ex
         return list(examples)
     fabric, ports = (
         network.fabric(network.switch(config.name).fabric),
-        {one.link: one.name for one in config.interfaces},
+        {interface.link: interface.name for interface in config.interfaces},
     )
     return [
         replace(
             examples[0],
             prefix=prefix,
-            color=fabric.color_name(one.color),
+            color=fabric.color_name(endpoint.color),
             ports=tuple(ports[link] for link in routes.next_hops(config.name, prefix)),
         )
-        for one in network.switch(examples[0].leaf).endpoints
-        for prefix in [Address(one.address).prefix]
+        for endpoint in network.switch(examples[0].leaf).endpoints
+        for prefix in [Address(endpoint.address).prefix]
     ]
 
 
 def every_route(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
     """The prefixes of all other leaves that a switch has a way to."""
     fabric = network.switch(config.name).fabric
-    away = [one for one in network.segments if one.fabric == fabric and one.leaf != config.name]
-    found = {one.prefix: one for one in _routes(network, config, routes, away) if one.ports}
+    away = [segment for segment in network.segments if segment.fabric == fabric and segment.leaf != config.name]
+    found = {route.prefix: route for route in _routes(network, config, routes, away) if route.ports}
     return list(found.values())
 
 
 def _routes(network: Network, config: DeviceConfig, routes: Routes, segments: list[Segment]) -> Iterator[Route]:
     fabric = network.fabric(network.switch(config.name).fabric)
-    ports = {one.link: one.name for one in config.interfaces}
+    ports = {interface.link: interface.name for interface in config.interfaces}
     because = ("fabrics", fabric.name, "colors" if fabric.colors else "addressing")
     for segment in segments:
         for subnet in segment.subnets:
@@ -98,14 +100,14 @@ def gateways(network: Network, config: DeviceConfig) -> list[Gateway]:
     return [
         Gateway(
             device=config.name,
-            because=(*because, "router_advertisements" if one.advertisements else "addressing"),
-            name=one.name,
-            addresses=one.addresses,
-            prefixes=one.prefixes,
-            advertisements=one.advertisements,
-            vrf=one.vrf,
+            because=(*because, "router_advertisements" if gateway.advertisements else "addressing"),
+            name=gateway.name,
+            addresses=gateway.addresses,
+            prefixes=gateway.prefixes,
+            advertisements=gateway.advertisements,
+            vrf=gateway.vrf,
         )
-        for one in config.gateways
+        for gateway in config.gateways
     ]
 
 
@@ -157,4 +159,4 @@ def shared_prefixes(network: Network, config: DeviceConfig, routes: Routes) -> l
 def bridged(config: DeviceConfig, routes: Routes) -> dict[int, tuple[str, ...]]:
     """Return the leaves of each layer-2 network of a switch, by VNI; the switch is among them."""
     vlans = config.mac_vrf.vlans if config.mac_vrf else ()
-    return {one.vni: routes.shared.bridged.get((config.name, one.vni), ()) for one in vlans}
+    return {vlan.vni: routes.shared.bridged.get((config.name, vlan.vni), ()) for vlan in vlans}

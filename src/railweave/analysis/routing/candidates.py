@@ -38,7 +38,12 @@ class Origins:
     def __init__(self, configs: Mapping[str, DeviceConfig], place: Mapping[str, int], count: int) -> None:
         self._place, self._count = place, count
         self.server_ports = {
-            name: {end for one in config.interfaces if one.kind == "server" for end in (one.link, one.peer)}
+            name: {
+                end
+                for interface in config.interfaces
+                if interface.kind == "server"
+                for end in (interface.link, interface.peer)
+            }
             for name, config in configs.items()
         }
         self._lives: dict[str, Mask] = {}
@@ -65,8 +70,8 @@ class Origins:
     def _find_live(self, config: DeviceConfig, down: frozenset[str]) -> Mask:
         mask = np.zeros(self._count, dtype=np.bool_)
         if config.gateways:
-            servers = [one for one in config.interfaces if one.kind == "server"]
-            running = [one for one in servers if one.link not in down and one.peer not in down]
+            servers = [interface for interface in config.interfaces if interface.kind == "server"]
+            running = [server for server in servers if server.link not in down and server.peer not in down]
             up = {one.vlan or one.name for one in running}
             tagged = {vlan for one in running for vlan in one.tagged}
             places = [
@@ -275,7 +280,7 @@ def candidates(
     received = tuple(map(advertised.__getitem__, inbound.senders))
     lost = tuple(sorted(down))
     bundles = memo(("bundles", id(inbound.ends), received, lost), lambda: _bundles(inbound.ends, received, lost))
-    refused = tuple(one.advertised.paths.loops.get(inbound.own[one.via.place], NOWHERE) for one in bundles)
+    refused = tuple(bundle.advertised.paths.loops.get(inbound.own[bundle.via.place], NOWHERE) for bundle in bundles)
     return memo(("candidates", id(bundles), refused), lambda: _together(bundles, refused))
 
 

@@ -70,7 +70,9 @@ def foreign_color(table: AttributeTable, ids: Ids, mine: str) -> Mask:
 def color_value(config: DeviceConfig, group: BgpGroup) -> str:
     """The community value of a group's color; one that nothing carries where the color is not defined."""
     communities = config.bgp.communities if config.bgp else ()
-    return next((one.value for one in communities if one.name == group.fabric_color), "color:undefined")
+    return next(
+        (community.value for community in communities if community.name == group.fabric_color), "color:undefined"
+    )
 
 
 _MANY = 4096

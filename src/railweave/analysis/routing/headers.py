@@ -197,7 +197,7 @@ class _Scene:
                     ttl -= not (bridged or flat)
                     marks = "inner" if tunnelled else "ip"
                     if receiver != target[0] and config.overlay is not None and target[1].tenant:
-                        ahead = [one[3] for one in links[place:]]
+                        ahead = [link[3] for link in links[place:]]
                         begun = self._tunnel(config, source, target, addresses, ahead)
                         if begun is None:
                             return ()
@@ -251,13 +251,13 @@ class _Scene:
 
     def _has_network(self, leaf: str, target: tuple[str, Nic]) -> bool:
         config = self.config(leaf)
-        return config.mac_vrf is not None and any(one.vni == self._vni(target) for one in config.mac_vrf.vlans)
+        return config.mac_vrf is not None and any(vlan.vni == self._vni(target) for vlan in config.mac_vrf.vlans)
 
     def _vni(self, nic: tuple[str, Nic]) -> int:
         """The VNI of the layer-2 network that a NIC is on."""
         tenants = self.network.fabric(nic[1].fabric).tenants
-        networks = next(one for one in tenants if one.name == nic[1].tenant).networks
-        return next(one.vni for one in networks if one.name == nic[1].network)
+        networks = next(tenant for tenant in tenants if tenant.name == nic[1].tenant).networks
+        return next(network.vni for network in networks if network.name == nic[1].network)
 
     def _tunnel(
         self,
@@ -288,7 +288,7 @@ class _Scene:
         end = self.config(far)
         # The VNI is the one that the far leaf advertises: with routes that leak, this leaf may not have that VRF. The VRF is the
         # one that has the prefix, for a leaf that was read may name it otherwise than the design does.
-        vni = next((one.vni for one in end.vrfs if subnet.prefix in one.own()), None)
+        vni = next((vrf.vni for vrf in end.vrfs if subnet.prefix in vrf.own()), None)
         to = _endpoint(end, None if target[1].network else subnet.prefix)
         if vni is None or to is None:
             return None
@@ -304,7 +304,12 @@ def _endpoint(config: DeviceConfig, prefix: str | None = None) -> str | None:
     number: int | None = 0
     if prefix is not None:
         number = next(
-            (one.prefixes.index(prefix) for one in config.gateways if one.vrf and prefix in one.prefixes), None
+            (
+                gateway.prefixes.index(prefix)
+                for gateway in config.gateways
+                if gateway.vrf and prefix in gateway.prefixes
+            ),
+            None,
         )
     return None if number is None or not ends else str(ends[number % len(ends)].address)
 

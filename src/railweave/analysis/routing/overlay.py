@@ -53,7 +53,9 @@ class OverlayPlane:
         self._endpoint = np.full(self._size, _NO_ENDPOINT, dtype=np.int64)
         self._origins: list[_Origin] = []
         for name, config in self._configs.items():
-            endpoints = [place[one.address.prefix] for one in config.overlay.endpoints] if config.overlay else []
+            endpoints = (
+                [place[endpoint.address.prefix] for endpoint in config.overlay.endpoints] if config.overlay else []
+            )
             for gateway in config.gateways if endpoints else ():
                 if gateway.vrf and not gateway.mac:
                     for number, prefix in enumerate(gateway.prefixes):
@@ -100,7 +102,7 @@ class OverlayPlane:
         return result, holds, shared(self._configs, received_from, down)
 
     def _reflecting(self, name: str, fibs: Mapping[str, Fib]) -> set[str]:
-        return {one for one in self._neighbors(name, fibs) if self._reflects(one)}
+        return {neighbor for neighbor in self._neighbors(name, fibs) if self._reflects(neighbor)}
 
     def _joined(self, reflecting: Mapping[str, set[str]]) -> dict[str, set[str]]:
         """By device, one of each set of reflecting switches that its routes get to: they pass them on to each other, over all tiers."""
@@ -122,7 +124,7 @@ class OverlayPlane:
             far = self._configs.get(session.peer)
             if far is None or far.overlay is None or session.peer not in fibs:
                 continue
-            back = next((one for one in far.overlay.neighbors if one.peer == name), None)
+            back = next((neighbor for neighbor in far.overlay.neighbors if neighbor.peer == name), None)
             if (
                 back is not None
                 and session.peer_address == far.overlay.loopback

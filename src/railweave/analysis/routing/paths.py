@@ -56,7 +56,7 @@ def find_ports(network: Network, name: str) -> tuple[str, tuple[Nic, ...]]:
     Raises ``InputError`` for a name that is not there, and for ports of different NICs.
     """
     server, _, rest = name.partition(":")
-    found = [find_nic(network, f"{server}:{one}")[1] for one in rest.split(PLUS)]
+    found = [find_nic(network, f"{server}:{word}")[1] for word in rest.split(PLUS)]
     first, number = found[0], nic_number(network, found[0])
     for other in found[1:]:
         if nic_number(network, other) != number:
@@ -192,19 +192,19 @@ def queue_pair_paths(
     if not both:
         what = f"no port of {src} is of a plane of {dst}: planes have no link between them"
         raise InputError([Problem(NetworkPart(dst), what, "name ports of one plane, or all ports of both NICs")])
-    for name, nic in [(src, one) for one in sources] + [(dst, one) for one in targets]:
+    for name, nic in [(src, source) for source in sources] + [(dst, target) for target in targets]:
         if not nic.addresses:
             raise InputError(
                 [Problem(NetworkPart(name), "the NIC has no address: it waits for a tenant", "make it a member of one")]
             )
-        if family is not None and all(one.family != family for one in nic.addresses):
+        if family is not None and all(address.family != family for address in nic.addresses):
             what = f"the NIC has no {WORDS[family]} address, only {_families(nic)}"
             raise InputError([Problem(NetworkPart(name), what, f"choose the other family, or {_second(network, nic)}")])
     fabric = network.fabric(source.fabric)
     result: list[QueuePairPath] = []
     wanted = family or network.job_family(source.fabric, source.tenant)
-    own: set[Family] = {one.family for one in sources[0].addresses}
-    shared = own.intersection(one.family for one in targets[0].addresses)
+    own: set[Family] = {address.family for address in sources[0].addresses}
+    shared = own.intersection(address.family for address in targets[0].addresses)
     if not shared:
         what = f"{src} has {_families(sources[0])} addresses, {dst} {_families(targets[0])}"
         fix = "queue pairs need one address family at both ends: choose other NICs, or give both NICs both families"
@@ -284,7 +284,9 @@ def _link(server: str, nic: Nic) -> str:
 
 def _families(nic: Nic) -> str:
     """The address families of a NIC, in words."""
-    return " and ".join(word for known, word in WORDS.items() if any(one.family == known for one in nic.addresses))
+    return " and ".join(
+        word for known, word in WORDS.items() if any(address.family == known for address in nic.addresses)
+    )
 
 
 def _second(network: Network, nic: Nic) -> str:
@@ -292,7 +294,7 @@ def _second(network: Network, nic: Nic) -> str:
     fabric = network.fabric(nic.fabric)
     if nic.network:
         return "make it a routed member of its tenant: a layer-2 network has one prefix"
-    if any(one.server_pools for one in fabric.tenants if one.name == nic.tenant):
+    if any(tenant.server_pools for tenant in fabric.tenants if tenant.name == nic.tenant):
         return "give its tenant a pool of it in `server_pools:`"
     if len(network.families_of(nic.fabric)) > 1:
         return "give its server's entry of `other_links:` a `dual_stack:`"
@@ -359,8 +361,8 @@ def _start(
         return {_arrived(routes, leaf, (subnet.prefix,)): 1.0} if here else {}
     bridged = (source[1].tenant, source[1].network) == (nic.tenant, nic.network)
     exits = (leaf,) if bridged else routes.shared.leaves(leaf, source[1].tenant, subnet.prefix)
-    tenant = next(one for one in network.fabric(nic.fabric).tenants if one.name == nic.tenant)
-    vni = next(one.vni for one in tenant.networks if one.name == nic.network)
+    tenant = next(tenant for tenant in network.fabric(nic.fabric).tenants if tenant.name == nic.tenant)
+    vni = next(network.vni for network in tenant.networks if network.name == nic.network)
     if any(nic.leaf not in routes.shared.bridged.get((one, vni), ()) for one in exits):
         return {}
     ways = [(routes.shared.endpoints[one], subnet.routed_by) for one in exits]

@@ -87,7 +87,7 @@ class PolicyEngine:
 
     def resolved(self, bgp: Bgp, name: str) -> Resolved:
         """A policy with what it names looked up. One that does not exist has no terms: the system's default decides."""
-        policy = next((one for one in bgp.policies if one.name == name), None)
+        policy = next((policy for policy in bgp.policies if policy.name == name), None)
         values = {community.name: community.value for community in bgp.communities}
         terms = tuple(_resolved(bgp, values, term) for term in (policy.terms if policy else ()))
         terms = (*self._refused(bgp), *terms)
@@ -157,7 +157,7 @@ def _kind(value: str) -> str:
 
 def _asked_for(prefixes: tuple[Prefix, ...], family: Family | None) -> tuple[Prefix, ...]:
     """The prefixes of a list that a term looks at."""
-    return prefixes if family is None else tuple(one for one in prefixes if one.family == family)
+    return prefixes if family is None else tuple(prefix for prefix in prefixes if prefix.family == family)
 
 
 def _resolved(bgp: Bgp, values: dict[str, str], term: Term) -> ResolvedTerm:

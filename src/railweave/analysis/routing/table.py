@@ -48,7 +48,7 @@ def shared(configs: Mapping[str, DeviceConfig], received_from: Mapping[str, Set[
     for config in leaves:
         assert config.overlay is not None  # noqa: S101 - leaves with tunnel endpoints have one
         found.endpoints[config.name] = config.overlay.endpoints[0].address.prefix
-        origins = [one for one in leaves if one is config or one.name in received_from[config.name]]
+        origins = [leaf for leaf in leaves if leaf is config or leaf.name in received_from[config.name]]
         for vrf in config.vrfs:
             table: dict[str, list[str]] = {}
             for origin in origins:
@@ -61,12 +61,12 @@ def shared(configs: Mapping[str, DeviceConfig], received_from: Mapping[str, Set[
                 found.exits[config.name, vrf.name] = {
                     prefix: tuple(dict.fromkeys(names)) for prefix, names in table.items()
                 }
-        for one in config.mac_vrf.vlans if config.mac_vrf else ():
-            found.bridged[config.name, one.vni] = tuple(
+        for vlan in config.mac_vrf.vlans if config.mac_vrf else ():
+            found.bridged[config.name, vlan.vni] = tuple(
                 origin.name
                 for origin in origins
                 if any(
-                    other.vni == one.vni and other.route_target == one.route_target
+                    other.vni == vlan.vni and other.route_target == vlan.route_target
                     for other in (origin.mac_vrf.vlans if origin.mac_vrf else ())
                 )
             )
@@ -75,7 +75,9 @@ def shared(configs: Mapping[str, DeviceConfig], received_from: Mapping[str, Set[
 
 def _own(config: DeviceConfig, vrf: Vrf, down: frozenset[str]) -> Iterable[str]:
     """Yield the prefixes that a leaf itself shares with others: subnets with a port up, and those of its live external sessions."""
-    running = [one for one in config.interfaces if one.link not in down and one.peer not in down]
+    running = [
+        interface for interface in config.interfaces if interface.link not in down and interface.peer not in down
+    ]
     up = {one.vlan for one in running}
     tagged = {vlan for one in running for vlan in one.tagged}
     for gateway in config.gateways:
@@ -195,7 +197,7 @@ class Routes:
         mask = self.holds.get((device, vrf))
         places = () if mask is None else np.flatnonzero(mask).tolist()
         several = [one for one in self.shared.exits.get((device, vrf), {}) if one not in self.index]
-        return (*(self.prefixes[one] for one in places), *several)
+        return (*(self.prefixes[place] for place in places), *several)
 
     def next_hops(self, device: str, prefix: str) -> tuple[str, ...]:
         """The links a device sends a prefix to; empty if it is local, unreachable, or on no device."""

@@ -48,9 +48,14 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
     spec, name = layout.spec, layout.name
     management = context.source.spec.management
     site = spec.site or next(iter(context.source.spec.sites))
-    entries = [_Entry("leaf", one.name, one.number, one.pod, one.plane, one.stripe, one.rails) for one in layout.leaves]
-    entries += [_Entry("spine", one.name, one.number, one.pod, one.plane) for one in layout.spines]
-    entries += [_Entry("super-spine", one.name, one.number, "", one.plane) for one in layout.super_spines]
+    entries = [
+        _Entry("leaf", leaf.name, leaf.number, leaf.pod, leaf.plane, leaf.stripe, leaf.rails) for leaf in layout.leaves
+    ]
+    entries += [_Entry("spine", spine.name, spine.number, spine.pod, spine.plane) for spine in layout.spines]
+    entries += [
+        _Entry("super-spine", super_spine.name, super_spine.number, "", super_spine.plane)
+        for super_spine in layout.super_spines
+    ]
     entries += [_Entry("dci", one.name, one.number, one.site, "") for one in layout.dci]
     names = [entry.name for entry in entries]
     router_ids = context.lock.allot("router-ids", names, shared=True)
@@ -60,8 +65,8 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
     _check_management(context, pool)
     lists, own_pool = spec.pools.router_ids, ipaddress.ip_network(spec.pools.router_id)
     by_list = {
-        one.name: listed(context, layout, ("pools", "router_ids"), lists, one.role, one.number, one.name)
-        for one in entries
+        entry.name: listed(context, layout, ("pools", "router_ids"), lists, entry.role, entry.number, entry.name)
+        for entry in entries
     }
     base = int(own_pool.network_address)
     owners = {int(ipaddress.ip_address(one)) - base: name for name, one in by_list.items() if one}
@@ -260,7 +265,10 @@ def check_management(context: Context, found: Sequence[Switch], servers: Sequenc
         *((one, "a name server", "dns") for one in wanted.dns),
         *((one, "an NTP server", "ntp") for one in wanted.ntp),
         *((one.host, "a syslog server", "syslog") for one in wanted.syslog),
-        *((one, "a target of SNMP traps", "snmp") for one in (wanted.snmp.trap_targets if wanted.snmp else ())),
+        *(
+            (trap_target, "a target of SNMP traps", "snmp")
+            for trap_target in (wanted.snmp.trap_targets if wanted.snmp else ())
+        ),
     ]
     for address, what, key in named:
         taken.setdefault(address, (what, ("management", key)))

@@ -103,7 +103,7 @@ def with_endpoints(
     overlay = layout.spec.evpn()
     if overlay is None:
         return list(switches)
-    slots = context.lock.allot("router-ids", [one.name for one in switches], shared=True)
+    slots = context.lock.allot("router-ids", [switch.name for switch in switches], shared=True)
     loopbacks, endpoints = ipaddress.ip_network(overlay.loopbacks), ipaddress.ip_network(overlay.endpoint_pool())
     at = ("fabrics", layout.name, "overlay")
     if endpoints.version != (4 if overlay.vtep == "ipv4" else 6):
@@ -145,12 +145,12 @@ def with_endpoints(
 
 def with_tunnels(segments: Sequence[Segment], switches: Sequence[Switch]) -> tuple[Segment, ...]:
     """The segments, those of layer-2 networks with the tunnel endpoint that leads to this leaf's servers."""
-    endpoint = {one.name: one.endpoints[0].address for one in switches if one.endpoints}
+    endpoint = {switch.name: switch.endpoints[0].address for switch in switches if switch.endpoints}
     return tuple(
-        replace(one, subnets=tuple(replace(subnet, tunnel=endpoint[one.leaf]) for subnet in one.subnets))
-        if one.network
-        else one
-        for one in segments
+        replace(segment, subnets=tuple(replace(subnet, tunnel=endpoint[segment.leaf]) for subnet in segment.subnets))
+        if segment.network
+        else segment
+        for segment in segments
     )
 
 
@@ -175,7 +175,11 @@ def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> l
     Addresses that ``overrides.cables`` fixes come first; the others are dealt as ``pools`` says. Notes problems where a pool is
     too small.
     """
-    fixed = {(*one.between, one.link): one.addresses for one in context.source.spec.overrides.cables if one.addresses}
+    fixed = {
+        (*cable.between, cable.link): cable.addresses
+        for cable in context.source.spec.overrides.cables
+        if cable.addresses
+    }
     links: Counter[tuple[str, str]] = Counter()
     found: list[_Numbered] = []
     for cable in cables:
@@ -225,7 +229,9 @@ def _by_port(context: Context, layout: Layout) -> Callable[[_Numbered], Pair]:
     above = bool(layout.super_spines or layout.dci)
     ends = {0: half if above else pool.num_addresses}
     ends |= {half: half + half // 2 if layout.dci else pool.num_addresses}
-    lower = [one for one in layout.kinds() if one.role_name in {"leaf", "dci"} or (one.role_name == "spine" and above)]
+    lower = [
+        kind for kind in layout.kinds() if kind.role_name in {"leaf", "dci"} or (kind.role_name == "spine" and above)
+    ]
     groups = [layout.roles["leaf"].model.ports[0], *(one.model.ports[0] for one in lower)]
     widest = max(mode.channels for group in groups for mode in group.modes())
     stride = 1 << (max(group.count for group in groups) * widest - 1).bit_length()

@@ -58,7 +58,11 @@ def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequ
             used[fabric] = max(used.get(fabric, 0), tables)
             if fabric not in names:
                 names[fabric] = _names(context, next(one for one in fabrics if one.name == fabric), server)
-    spans = {one.name: range(one.first_table, one.first_table + used[one.name]) for one in fabrics if one.name in used}
+    spans = {
+        fabric.name: range(fabric.first_table, fabric.first_table + used[fabric.name])
+        for fabric in fabrics
+        if fabric.name in used
+    }
     for fabric, tables in spans.items():
         at = ("fabrics", fabric, "host_routing", "first_table")
         if tables.stop > LAST_TABLE + 1:
@@ -249,8 +253,10 @@ def _addresses(
     override = context.source.spec.overrides.nics.get(nic)
     fixed = override.addresses if override else {}
     forms = addressing.server_mode == "slaac" and not segment.network
-    if forms and not fixed and all(":" in one.prefix for one in segment.subnets):
-        return tuple(NicAddress(eui64(one.prefix, mac), SLAAC_LENGTH, one.color, "slaac") for one in segment.subnets)
+    if forms and not fixed and all(":" in subnet.prefix for subnet in segment.subnets):
+        return tuple(
+            NicAddress(eui64(subnet.prefix, mac), SLAAC_LENGTH, subnet.color, "slaac") for subnet in segment.subnets
+        )
     names = {color.index: color.name for color in colors}
     unknown = sorted(set(fixed) - set(names.values()) - ({"default"} if not names else set()))
     for name in unknown:
@@ -320,7 +326,7 @@ def _length(addressing: Addressing, subnet: Subnet) -> int:
 def _length_at(layout: Layout, tenant: str, subnet: Subnet) -> Location:
     """Where the file says how long prefixes like this one are."""
     version = 6 if ":" in subnet.prefix else 4
-    pool = next(one for one in tenant_pools(layout, tenant) if one.network.version == version)
+    pool = next(tenant_pool for tenant_pool in tenant_pools(layout, tenant) if tenant_pool.network.version == version)
     return (*pool.at, "server_prefix" if pool.addressing.server_prefix else "prefix_length")
 
 

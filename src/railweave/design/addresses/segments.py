@@ -146,7 +146,9 @@ def _held(
     yield from _of_tenants(fabrics)
     for switch in switches:
         pools: Location = ("fabrics", switch.fabric, "pools", "router_id")
-        addresses = dict.fromkeys((switch.router_id, switch.loopback, *(one.address for one in switch.endpoints)))
+        addresses = dict.fromkeys(
+            (switch.router_id, switch.loopback, *(endpoint.address for endpoint in switch.endpoints))
+        )
         for address in addresses:
             if address:
                 yield ipaddress.ip_network(address), f"a loopback of {switch.name}", pools
@@ -230,7 +232,7 @@ def segments(
     server_prefixes.check_slaac(context, layout)
     server_prefixes.check_own_pools(context, layout)
     kind_of = _kinds(layout)
-    indexes = [one.index for one in colors] or [None]
+    indexes = [color.index for color in colors] or [None]
     overlay = layout.spec.evpn() is not None
     found: list[Segment] = []
 
@@ -305,7 +307,7 @@ def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) ->
     if others and layout.spec.evpn() is not None:
         what = "tenants have routed members and layer-2 networks on one leaf without other_links"
         context.problem(at, what, "leave it out: list NICs as members, or under a network")
-    there = [one.name for one in layout.servers]
+    there = [server.name for server in layout.servers]
     for name, one in others.items():
         for server in one.servers:
             if server not in there:

@@ -61,7 +61,7 @@ def other_pools(layout: Layout) -> dict[str, tuple[ServerPool, ...]]:
 
 def every_pool(layout: Layout) -> tuple[ServerPool, ...]:
     """The pools of a fabric, and those of its other links."""
-    return (*fabric_pools(layout), *(one for pools in other_pools(layout).values() for one in pools))
+    return (*fabric_pools(layout), *(pool for pools in other_pools(layout).values() for pool in pools))
 
 
 def tenant_pools(layout: Layout, tenant: str) -> tuple[ServerPool, ...]:
@@ -70,7 +70,7 @@ def tenant_pools(layout: Layout, tenant: str) -> tuple[ServerPool, ...]:
     if intent is None or not intent.server_pools:
         return fabric_pools(layout)
     at: Location = ("fabrics", layout.name, "tenants", tenant, "server_pools")
-    like = {one.network.version: one.addressing for one in fabric_pools(layout)}
+    like = {fabric_pool.network.version: fabric_pool.addressing for fabric_pool in fabric_pools(layout)}
     base = layout.spec.addressing
     found: list[ServerPool] = []
     for place, pool in enumerate(intent.server_pools):
@@ -94,8 +94,8 @@ def check_slaac(context: Context, layout: Layout) -> None:
     pools = fabric_pools(layout)
     if pools[0].addressing.server_mode != "slaac":
         return
-    wrong = [one for one in pools if one.slaac and one.addressing.length() != 64]
-    if not any(one.slaac for one in pools):
+    wrong = [pool for pool in pools if pool.slaac and pool.addressing.length() != 64]
+    if not any(pool.slaac for pool in pools):
         wrong = [pools[0]]
     wrong += [one for one in _own(layout) if one.slaac and one.addressing.length() != 64]
     for one in wrong:
@@ -109,7 +109,7 @@ def check_slaac(context: Context, layout: Layout) -> None:
 
 def check_own_pools(context: Context, layout: Layout) -> None:
     """Note pools of tenants that overlap the fabric's or each other: prefixes cut later could be the same."""
-    known = [(one, "the fabric's server pool") for one in fabric_pools(layout)]
+    known = [(fabric_pool, "the fabric's server pool") for fabric_pool in fabric_pools(layout)]
     for pool in _own(layout):
         for other, whose in known:
             if pool.network.version == other.network.version and pool.network.overlaps(other.network):
@@ -122,7 +122,7 @@ def check_own_pools(context: Context, layout: Layout) -> None:
 def _own(layout: Layout) -> Iterator[ServerPool]:
     """The pools that tenants have of their own."""
     for tenant in layout.spec.tenants:
-        yield from (one for one in tenant_pools(layout, tenant) if one.tenant)
+        yield from (tenant_pool for tenant_pool in tenant_pools(layout, tenant) if tenant_pool.tenant)
 
 
 if TYPE_CHECKING:

@@ -281,8 +281,8 @@ class _Cabler:
         if layout.super_spines:
             supers = _Tier("spine", "super-spine", topology.links_per_super_spine)
             planes: dict[str, list[_Place]] = {}
-            for one in layout.super_spines:
-                planes.setdefault(one.plane, []).append(_Place(one.name, one.position))
+            for super_spine in layout.super_spines:
+                planes.setdefault(super_spine.plane, []).append(_Place(super_spine.name, super_spine.position))
             for spine in layout.spines:
                 made += self._up(supers, _Place(spine.name, pod_number(spine.pod)), planes[spine.plane])
         if layout.borders and topology.interconnect:
@@ -297,11 +297,11 @@ class _Cabler:
         borders = self.layout.borders
         up = _Tier("spine", "dci", across.links_per_router)
         for spine in self.layout.spines:
-            here = [_Place(one.name, one.position) for one in borders if one.site == spine.pod]
+            here = [_Place(border.name, border.position) for border in borders if border.site == spine.pod]
             made += self._up(up, _Place(spine.name, spine.position), here)
         role: RoleName = self.layout.border_role or "leaf"
         between = _Tier(role, role, across.links, "interconnect")
-        places = {one.name: {far.name: place for far, place in peers(borders, one)} for one in borders}
+        places = {border.name: {far.name: place for far, place in peers(borders, border)} for border in borders}
         for one in borders:
             for far in borders:
                 if far.site_slot > one.site_slot:
@@ -387,18 +387,18 @@ class _Cabler:
     def _most_above(self, role: RoleName) -> int:
         """The highest place of a spine among those a leaf sees, or of a super-spine in its plane."""
         if role == "spine":
-            return max(one.position for one in self.layout.spines)
+            return max(spine.position for spine in self.layout.spines)
         if role == "super-spine":
-            return max(one.position for one in self.layout.super_spines)
-        return max(one.position for one in self.layout.borders)
+            return max(super_spine.position for super_spine in self.layout.super_spines)
+        return max(border.position for border in self.layout.borders)
 
     def _most_below(self, role: RoleName) -> int:
         """The highest place of a leaf on its spines, or of a pod on the super-spines."""
         if role == "leaf":
-            return max(one.place for one in self.layout.leaves)
+            return max(leaf.place for leaf in self.layout.leaves)
         if self.layout.borders:
-            return max(one.position for one in self.layout.spines)
-        return max(pod_number(one.pod) for one in self.layout.spines)
+            return max(spine.position for spine in self.layout.spines)
+        return max(pod_number(spine.pod) for spine in self.layout.spines)
 
     def _planned(self, intent: CableIntent, fixed: Fixed | None, one: str, other: str) -> float:
         """The length of this cable as fixed, else as its racks make it, else as planned for its kind."""

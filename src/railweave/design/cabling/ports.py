@@ -194,7 +194,7 @@ def panels_of(layout: Layout, cables: Sequence[Cable]) -> dict[str, Panel]:
             group = panel.model.group_of(end.physical) if panel and end.physical is not None else None
             if panel is None or group is None or end.physical is None:
                 continue
-            mode = next((one for one in group.modes() if one.speed_gbps == cable.speed_gbps), None)
+            mode = next((mode for mode in group.modes() if mode.speed_gbps == cable.speed_gbps), None)
             port = Port(end.physical, end.channel, mode.channels if mode and end.channel is not None else 1, group)
             panel.take(port, Owner(f"{far.device} {far.port}", None, "server_ports"))
     return panels

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 def check_port_qos(context: Context, layout: Layout, switches: Sequence[Switch], cables: Sequence[Cable]) -> None:
     """Note exceptions of ports that nothing is on, and of one end only of a link between switches."""
-    own = {(one.name, each.port): each for one in switches for each in one.port_qos}
+    own = {(switch.name, each.port): each for switch in switches for each in switch.port_qos}
     if not own:
         return
     ends = {(end.device, end.port) for cable in cables for end in (cable.a, cable.b)}
-    ends |= {(one.leaf, one.port) for one in layout.spec.edge_ports.values()}
+    ends |= {(edge_port.leaf, edge_port.port) for edge_port in layout.spec.edge_ports.values()}
     ends |= {
         (link.leaf, link.port)
         for tenant in layout.spec.tenants.values()

@@ -33,7 +33,7 @@ def size_of(catalog: Catalog, layout: Layout) -> Size | None:
     file, several rails on a leaf, and sites.
     """
     topology, kinds = layout.spec.topology, layout.kinds()
-    models, servers = {kind.role.device for kind in kinds}, {one.model for one in layout.servers}
+    models, servers = {kind.role.device for kind in kinds}, {server.model for server in layout.servers}
     if len(models) != 1 or len(servers) != 1 or not layout.spines or topology.interconnect or layout.spec.nics != "gpu":
         return None
     roles = [kind.role for kind in kinds]

@@ -38,7 +38,7 @@ def note_long_links(context: Context, layout: Layout, cables: Sequence[Cable]) -
     across = layout.spec.topology.interconnect
     if across is None or across.pfc or (layout.spec.qos.lossless_class() is None):
         return
-    borders = {one.name for one in layout.borders}
+    borders = {border.name for border in layout.borders}
     need: dict[str, list[int]] = {}
     longest = 0.0
     for cable in cables:
@@ -174,7 +174,7 @@ def _needs(
     need: dict[str, list[PortHeadroom]] = {}
     known: dict[tuple[float, int, str], PortHeadroom] = {}
     across = layout.spec.topology.interconnect
-    borders = {one.name for one in layout.borders}
+    borders = {border.name for border in layout.borders}
     for device, cable in ports:
         if across and not across.pfc and {cable.a.device, cable.b.device} <= borders:
             continue  # no pause frames between sites

@@ -135,7 +135,9 @@ def _terms(network: Network, fabric: Fabric, device: str, model: SwitchModel) ->
     unpaused = fabric.interconnect is not None and not fabric.interconnect.pfc
     pauses = fabric.intent(network.switch(device)).qos.pfc.pauses
     paused = [
-        one for one in network.cables_of(device) if not (unpaused and network.between_sites(one)) and pauses(one.kind)
+        cable
+        for cable in network.cables_of(device)
+        if not (unpaused and network.between_sites(cable)) and pauses(cable.kind)
     ]
     ports = Counter((cable.kind, cable.speed_gbps, cable.length_m) for cable in paused)
     result: list[Term] = []

@@ -75,7 +75,11 @@ def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
     """
     job = context.source.spec.hosts.job
     models = [context.catalog.servers[name] for name in {group.model for group in context.source.spec.servers}]
-    used = [one for one in fabrics if any(one.nics in model.nics and model.nics[one.nics].per_gpu for model in models)]
+    used = [
+        fabric
+        for fabric in fabrics
+        if any(fabric.nics in model.nics and model.nics[fabric.nics].per_gpu for model in models)
+    ]
     if not used:
         return
     _check_family(context, used)
@@ -154,9 +158,9 @@ def _check_family(context: Context, used: Sequence[Fabric]) -> None:
     """Note a problem where NICs have no address of the family that jobs are to use."""
     wanted = context.source.spec.hosts.job.address_family
     for fabric in used if wanted else ():
-        owners = [one.name for one in fabric.tenants] or [""]
+        owners = [tenant.name for tenant in fabric.tenants] or [""]
         own = {pool for tenant in owners for pool in fabric.pools_of(tenant)}
-        own |= {one.prefix for tenant in fabric.tenants for one in tenant.networks}
+        own |= {network.prefix for tenant in fabric.tenants for network in tenant.networks}
         if all((":" in pool) != (wanted == "ipv6") for pool in own):
             context.problem(
                 ("hosts", "job", "address_family"),
@@ -270,9 +274,9 @@ def check_balancing(context: Context, layout: Layout, cables: Sequence[Cable]) -
 def _check_speeds(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
     """Note next-hop groups that span speeds: the uplinks of a switch, of one path color where there are such."""
     found: dict[tuple[str, int | None], set[int]] = {}
-    for one in cables:
-        if one.kind == "fabric":
-            found.setdefault((one.a.device, one.color), set()).add(one.speed_gbps)
+    for cable in cables:
+        if cable.kind == "fabric":
+            found.setdefault((cable.a.device, cable.color), set()).add(cable.speed_gbps)
     mixed: dict[tuple[int, ...], list[str]] = {}
     for (device, _), speeds in found.items():
         if len(speeds) > 1 and "dlb" not in layout.equipment[device].model.platform.lacks:

@@ -123,7 +123,9 @@ def _fitting(
 ) -> list[str]:
     """The stripes that servers of a group may be in: those of its site, where a fabric spans several, with NICs as fast."""
     across = context.source.spec.fabrics[name].topology.interconnect
-    here = [one for one in members if across is None or group.site is None or across.site_of(one) == group.site]
+    here = [
+        member for member in members if across is None or group.site is None or across.site_of(member) == group.site
+    ]
     known, speed = context.catalog.nics, context.catalog.nics[nics.nic].speed_gbps
     alike = [one for one in here if not members[one] or known[members[one][0][2].nic].speed_gbps == speed]
     return alike or here

@@ -53,7 +53,7 @@ def check_names(context: Context, layouts: Sequence[Layout]) -> None:
         for role, names in (
             ("leaf", [leaf.name for leaf in layout.leaves]),
             ("spine", [spine.name for spine in layout.spines]),
-            ("super_spine", [one.name for one in layout.super_spines]),
+            ("super_spine", [super_spine.name for super_spine in layout.super_spines]),
             ("dci", [one.name for one in layout.dci]),
         ):
             _check_servers(context, servers, names)

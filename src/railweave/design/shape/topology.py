@@ -140,7 +140,7 @@ def _note_links(context: Context, name: str, fabric: Fabric, equipment: Iterable
     if ":" in links or not any(routed):
         return
     systems = dict.fromkeys(one.role.nos for one in equipment)
-    lacking = [one for one in systems if not context.catalog.systems[one].has("ipv6-over-ipv4")]
+    lacking = [system for system in systems if not context.catalog.systems[system].has("ipv6-over-ipv4")]
     if lacking:
         what = f"links have IPv4 addresses alone, and {' and '.join(lacking)} switches are to exchange IPv6 routes over them"
         context.finding(IPV6_OVER_IPV4, name, ("fabrics", name, "pools", "fabric_links"), what)
@@ -268,7 +268,7 @@ def check_oversubscription(context: Context, layout: Layout) -> None:
 def _bandwidth_up(layout: Layout, leaf: Leaf) -> int:
     """Return the bandwidth of all uplinks of a leaf together, Gb/s."""
     spines = (spine for spine in layout.spines if spine.block == leaf.block)
-    return layout.spec.topology.links_per_spine * sum(layout.link_speed(leaf.name, one.name) for one in spines)
+    return layout.spec.topology.links_per_spine * sum(layout.link_speed(leaf.name, spine.name) for spine in spines)
 
 
 def _bandwidth_of(layout: Layout, spine: Spine) -> tuple[int, int]:
@@ -278,7 +278,11 @@ def _bandwidth_of(layout: Layout, spine: Spine) -> tuple[int, int]:
     most = max(layout.link_speed(leaf.name, spine.name) for leaf in leaves)
     places = max(leaf.place for leaf in layout.leaves) - len(leaves)
     below = sum(layout.link_speed(leaf.name, spine.name) for leaf in leaves) + places * most
-    above = sum(layout.link_speed(spine.name, one.name) for one in layout.super_spines if one.plane == spine.plane)
+    above = sum(
+        layout.link_speed(spine.name, super_spine.name)
+        for super_spine in layout.super_spines
+        if super_spine.plane == spine.plane
+    )
     return below * topology.links_per_spine, above * topology.links_per_super_spine
 
 

@@ -102,4 +102,4 @@ def growth_lines(steps: list[Step], factor: float) -> list[str]:
         lines = [f"{head}not in this shape ({first.size.why})"]
     else:
         return [f"{head}not in this shape ({first.size.why}), nor in another with these switches"]
-    return lines + [f"as {TITLES[one.size.shape]}: {cost(one)}" for one in others]
+    return lines + [f"as {TITLES[other.size.shape]}: {cost(other)}" for other in others]

@@ -47,10 +47,12 @@ def with_external(
         return tuple(tenants)
     panels = panels_of(layout, cables)
     shared: Shared = {}
-    numbers = {one.asn: one.name for one in reversed(switches)}
+    numbers = {switch.asn: switch.name for switch in reversed(switches)}
     result: list[Tenant] = []
     for tenant in tenants:
-        prefixes = dict.fromkeys(s.prefix for one in segments if one.tenant == tenant.name for s in one.subnets)
+        prefixes = dict.fromkeys(
+            s.prefix for segment in segments if segment.tenant == tenant.name for s in segment.subnets
+        )
         routers: list[ExternalRouter] = []
         for name, intent in layout.spec.tenants[tenant.name].external.items():
             at: Location = ("fabrics", layout.name, "tenants", tenant.name, "external", name)
@@ -85,8 +87,8 @@ def with_external(
 def _summary(layout: Layout, tenant: str, prefixes: Sequence[str], version: int) -> tuple[str, ...]:
     """A tenant's prefixes: its networks', and the server pool for all that are cut from it."""
     networks = [one for one in map(ipaddress.ip_network, prefixes) if one.version == version]
-    pools = [one.network for one in tenant_pools(layout, tenant)]
-    own = [next((pool for pool in pools if inside(one, pool)), one) for one in networks]
+    pools = [tenant_pool.network for tenant_pool in tenant_pools(layout, tenant)]
+    own = [next((pool for pool in pools if inside(network, pool)), network) for network in networks]
     return tuple(dict.fromkeys(map(str, own)))
 
 
@@ -146,14 +148,14 @@ def _refused(
     others = on_port[:-1]
     if not others:
         return what, "choose another port, or end the server or uplink ports before it"
-    if any(one[0] != router for one in others):
+    if any(other[0] != router for other in others):
         return what, "choose another port: links to two routers are on two ports"
-    if link.vlan is not None and link.vlan in {one[2] for one in others}:
+    if link.vlan is not None and link.vlan in {other[2] for other in others}:
         return (
             f"{link.leaf} {link.port} has two links to external router {router} with VLAN {link.vlan}",
             "give each its own",
         )
-    if link.vlan is not None and all(one[2] for one in others):
+    if link.vlan is not None and all(other[2] for other in others):
         return f"{link.leaf} {link.port} has links to external router {router} of two speeds", "give them one speed"
     what = f"{link.leaf} {link.port} has several links to external router {router}, one of them without a VLAN"
     return what, "give each a `vlan:` of its own, or choose another port"
@@ -309,7 +311,7 @@ def with_leaves(
         own_rd, own_loopbacks = intent.route_distinguisher, intent.loopbacks
         formula = own_rd or overlay.route_distinguisher
         loopbacks = overlay.tenant_loopbacks if own_loopbacks is None else own_loopbacks
-        there = {one.leaf for one in segments if one.tenant == tenant.name}
+        there = {segment.leaf for segment in segments if segment.tenant == tenant.name}
         there |= {link.leaf for router in tenant.external for link in router.links}
         at: Location = ("fabrics", layout.name, "tenants", tenant.name)
         above: Location = ("fabrics", layout.name, "overlay")
@@ -342,11 +344,11 @@ def with_leaves(
                 context.problem(where, what, "use smaller numbers")
                 context.check()
             where = (*at, "loopbacks") if own_loopbacks is not None else (*above, "tenant_loopbacks")
-            addresses = tuple(_address(context, where, one, values, name) for one in loopbacks)
-            for one in addresses:
-                other = alike.setdefault(one, name)
+            addresses = tuple(_address(context, where, loopback, values, name) for loopback in loopbacks)
+            for address in addresses:
+                other = alike.setdefault(address, name)
                 if other != name:
-                    what = f"one loopback for two VRFs, {one}: {other} and {name}"
+                    what = f"one loopback for two VRFs, {address}: {other} and {name}"
                     context.problem(where, what, "let the formula use {tenant} and {leaf}")
                     context.check()
             made.append(TenantLeaf(switch.name, rd if formula else "", addresses))
@@ -385,8 +387,8 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
     networks = virtual_networks(context, layout, overlay)
     first, last = overlay.vni
     found: list[Tenant] = []
-    targets = {one.route_target: f"network {one.name}" for own in networks.values() for one in own}
-    owners: dict[int, str] = {one.vni: f"network {one.name}" for own in networks.values() for one in own}
+    targets = {one.route_target: f"network {one.name}" for network in networks.values() for one in network}
+    owners: dict[int, str] = {one.vni: f"network {one.name}" for network in networks.values() for one in network}
     for tenant, slot in sorted(slots.items(), key=lambda item: item[1]):
         intent = spec.tenants[tenant]
         at: Location = ("fabrics", name, "tenants", tenant)

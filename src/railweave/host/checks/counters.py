@@ -84,7 +84,7 @@ def _grown(server: Server, nic: WantedNic, group: _Group) -> dict[str, int]:
         raise CannotTellError("the earlier look has no counters of it")
     now = read(server, nic)
     names = group.names(nic)
-    there = [one for one in names if one in now and one in before]
+    there = [name for name in names if name in now and name in before]
     if not there:
         raise CannotTellError("its driver counts none of: " + ", ".join(names))
     grown: dict[str, int] = {}

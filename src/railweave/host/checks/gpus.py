@@ -41,7 +41,7 @@ def _nvidia(machine: Machine) -> list[dict[str, str]]:
         said = machine.run("nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader")
     if said.code:
         lines = (said.err + said.out).strip().splitlines() or [f"exit code {said.code}"]
-        lost = [one for one in lines if LOST.search(one)]
+        lost = [line for line in lines if LOST.search(line)]
         raise CannotTellError(f"nvidia-smi: {(lost or lines)[-1]}")
     rows = [[cell.strip() for cell in line.split(",")] for line in said.out.splitlines() if line.strip()]
     return [dict(zip(_FIELDS, row)) for row in rows if len(row) == len(_FIELDS)]
@@ -211,10 +211,10 @@ def _amd_clocks(server: Server) -> Iterator[Outcome]:
     for row in amd(server.machine, "metric", "--clock"):
         tables = objects(row.get("clock"))
         engines = [one for clock in tables for name in clock if name.startswith("gfx_") for one in objects(clock[name])]
-        if any(str(one.get("clk_locked")).upper() in {"ENABLED", "1", "TRUE"} for one in engines):
+        if any(str(engine.get("clk_locked")).upper() in {"ENABLED", "1", "TRUE"} for engine in engines):
             locked.append(str(row.get("gpu")))
-        tops = [most.get("value") for one in engines for most in objects(one.get("max_clk"))]
-        if numbers := [one for one in tops if isinstance(one, int)]:
+        tops = [most.get("value") for engine in engines for most in objects(engine.get("max_clk"))]
+        if numbers := [top for top in tops if isinstance(top, int)]:
             most[str(row.get("gpu"))] = max(numbers)
     capped = [f"GPU {gpu}: at most {mhz} MHz" for gpu, mhz in most.items() if mhz < max(most.values())]
     remedy = "sudo amd-smi reset --clocks --gpu GPU; who set it?"
@@ -242,8 +242,8 @@ def power_limit(server: Server) -> Iterator[Outcome]:
     seen = 0
     asked = "--query-gpu=index,power.limit,power.default_limit"
     for line in server.machine.output("nvidia-smi", asked, "--format=csv,noheader,nounits").splitlines():
-        cells = [one.strip() for one in line.split(",")]
-        if len(cells) == 3 and all(re.fullmatch(r"[\d.]+", one) for one in cells[1:]):
+        cells = [word.strip() for word in line.split(",")]
+        if len(cells) == 3 and all(re.fullmatch(r"[\d.]+", cell) for cell in cells[1:]):
             seen += 1
             if float(cells[1]) < float(cells[2]):
                 capped.append(f"GPU {cells[0]}: {cells[1]} of {cells[2]} W")
@@ -309,7 +309,7 @@ def links(server: Server) -> Iterator[Outcome]:
     if server.gpu_vendor != "NVIDIA":
         rows = amd(server.machine, "xgmi")
         states = re.findall(r"'(?:link_)?status': '(\w+)'", str(rows)) + re.findall(r"'([UDX])'", str(rows))
-        down = sum(one in {"D", "DOWN", "DISABLED"} for one in states)
+        down = sum(state in {"D", "DOWN", "DISABLED"} for state in states)
         if not states:
             raise CannotTellError("amd-smi xgmi shows no state of links")
         if down:
@@ -354,7 +354,7 @@ def fabric(server: Server) -> Iterator[Outcome]:
     joined = 0
     asked = "--query-gpu=index,fabric.state,fabric.status"
     for line in server.machine.output("nvidia-smi", asked, "--format=csv,noheader").splitlines():
-        index, state, status = ([one.strip() for one in line.split(",")] + ["", "", ""])[:3]
+        index, state, status = ([word.strip() for word in line.split(",")] + ["", "", ""])[:3]
         if state == "Completed" and status == "Success":
             joined += 1
         elif state.strip("[]") not in {"", "N/A", "Not Supported"}:

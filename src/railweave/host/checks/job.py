@@ -25,14 +25,14 @@ _USUAL = (
 
 def _folders(server: Server) -> list[str]:
     """Where the loader looks: what the job's environment adds, then the usual places."""
-    own = [one for one in server.environment.get("LD_LIBRARY_PATH", "").split(":") if one.startswith("/")]
+    own = [word for word in server.environment.get("LD_LIBRARY_PATH", "").split(":") if word.startswith("/")]
     return list(dict.fromkeys([*own, *_USUAL]))
 
 
 def _find(server: Server, pattern: str) -> list[str]:
     found: list[str] = []
     for folder in _folders(server):
-        found += [f"{folder}/{one}" for one in server.machine.names(folder) if re.fullmatch(pattern, one)]
+        found += [f"{folder}/{name}" for name in server.machine.names(folder) if re.fullmatch(pattern, name)]
     return found
 
 
@@ -95,7 +95,7 @@ def library(server: Server) -> Iterator[Outcome]:
             )
         else:
             yield not_applicable(f"{seen}: jobs may bring their own")
-    elif wanted and not any(one == wanted or one.startswith(wanted + ".") for one in versions):
+    elif wanted and not any(version == wanted or version.startswith(wanted + ".") for version in versions):
         yield failed(", ".join(versions), wanted, "host.json versions.collective_library", f"install {wanted}")
     elif len(versions) > 1:
         yield warning(", ".join(versions), "one", "the loader takes the first it finds", "remove the others")

@@ -20,7 +20,7 @@ _STACKS = {"mlx5_core": ("mlx5_core", "mlx5_ib", "ib_core", "ib_uverbs"), "bnxt_
 
 def _stacks(server: Server) -> list[tuple[str, ...]]:
     drivers = dict.fromkeys(nic.driver for nic in server.nics)
-    return [_STACKS[one] for one in drivers if one in _STACKS]
+    return [_STACKS[driver] for driver in drivers if driver in _STACKS]
 
 
 def _unknown(server: Server) -> str:

@@ -38,9 +38,9 @@ _LEGACY_DROP = re.compile(r"-A INPUT\b.*--dports? (?:\S+,)?4791\b.*-j (?:DROP|RE
 
 
 def _shown(server: Server, nic: WantedNic) -> list[dict[str, Any]]:
-    for one in server.machine.rows("ip", "-j", "addr", "show"):
-        if one.get("ifname") == nic.netdev:
-            return objects(one.get("addr_info"))
+    for row in server.machine.rows("ip", "-j", "addr", "show"):
+        if row.get("ifname") == nic.netdev:
+            return objects(row.get("addr_info"))
     raise CannotTellError("ip shows no such interface")
 
 
@@ -142,7 +142,7 @@ def _kernel(server: Server) -> Kernel:
 
     def shown(*words: str) -> list[tuple[int, dict[str, Any]]]:
         return [
-            (family, one) for family in (4, 6) for one in machine.rows("ip", "-j", f"-{family}", "-N", "-d", *words)
+            (family, row) for family in (4, 6) for row in machine.rows("ip", "-j", f"-{family}", "-N", "-d", *words)
         ]
 
     def read() -> Kernel:
@@ -289,13 +289,13 @@ def arp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def firewall(server: Server) -> Iterator[Outcome]:
     """Look for chains of the input hook that drop."""
     said = [
-        inner for one in server.machine.rows("nft", "-j", "list", "ruleset") for inner in objects(one.get("nftables"))
+        inner for row in server.machine.rows("nft", "-j", "list", "ruleset") for inner in objects(row.get("nftables"))
     ]
     chains = [inner for one in said for inner in objects(one.get("chain"))]
     dropping = [
-        f"{one.get('family')} {one.get('table')} {one.get('name')}"
-        for one in chains
-        if one.get("hook") == "input" and one.get("policy") == "drop"
+        f"{chain.get('family')} {chain.get('table')} {chain.get('name')}"
+        for chain in chains
+        if chain.get("hook") == "input" and chain.get("policy") == "drop"
     ]
     remedies = [
         f"sudo nft delete rule {rule.get('family')} {rule.get('table')} {rule.get('chain')} handle {rule.get('handle')}"
@@ -305,8 +305,8 @@ def firewall(server: Server) -> Iterator[Outcome]:
     ]
     for tool in ("iptables-legacy", "ip6tables-legacy"):  # tables of the old kind, which nft does not list
         lines = server.machine.run(tool, "-S").out.splitlines() if server.machine.has(tool) else []
-        dropping += [f"{tool} INPUT" for one in lines if one.split() == ["-P", "INPUT", "DROP"]]
-        remedies += [f"sudo {tool} -D {one[3:]}" for one in lines if _LEGACY_DROP.match(one)]
+        dropping += [f"{tool} INPUT" for line in lines if line.split() == ["-P", "INPUT", "DROP"]]
+        remedies += [f"sudo {tool} -D {line[3:]}" for line in lines if _LEGACY_DROP.match(line)]
     if remedies:
         seen = f"{len(remedies)} rules drop UDP port 4791"
         yield failed(seen, "none", "Thor2 guide, section 2.6, check 15", remedies[0])
@@ -335,9 +335,9 @@ def traffic_control(server: Server) -> Iterator[Outcome]:
     """Look for queueing disciplines that do more than queue."""
     names = {nic.netdev for nic in server.nics}
     wrong = [
-        f"{one.get('kind')} on {one.get('dev')}"
-        for one in server.machine.rows("tc", "-j", "qdisc", "show")
-        if one.get("dev") in names and one.get("kind") in {"netem", "tbf", "htb", "hfsc", "cake", "red", "sfb"}
+        f"{row.get('kind')} on {row.get('dev')}"
+        for row in server.machine.rows("tc", "-j", "qdisc", "show")
+        if row.get("dev") in names and row.get("kind") in {"netem", "tbf", "htb", "hfsc", "cake", "red", "sfb"}
     ]
     if wrong:
         remedy = "; ".join(f"sudo tc qdisc del dev {one.split()[-1]} root" for one in wrong)
@@ -422,8 +422,8 @@ def _network_manager_keeps(machine: Machine, netdev: str) -> bool:
 
 def _matches(devices: str, netdev: str) -> bool:
     """Return whether a list of devices names an interface, as far as it goes by names (NetworkManager.conf(5), Device List Format)."""
-    for one in filter(None, re.split(r"[;,\s]+", devices)):
-        name = one.removeprefix("interface-name:").removeprefix("~")
+    for word in filter(None, re.split(r"[;,\s]+", devices)):
+        name = word.removeprefix("interface-name:").removeprefix("~")
         if name in {"type:ethernet", f"={netdev}"} or fnmatchcase(netdev, name):
             return True
     return False

@@ -40,7 +40,7 @@ def gpu_addresses(machine: Machine, vendor: str) -> list[str]:
     folder = "/sys/bus/pci/devices"
 
     def addresses() -> list[str]:
-        of_vendor = [one for one in machine.names(folder) if machine.text(f"{folder}/{one}/vendor") == number]
+        of_vendor = [name for name in machine.names(folder) if machine.text(f"{folder}/{name}/vendor") == number]
         return [one for one in of_vendor if (machine.text(f"{folder}/{one}/class") or "").startswith(classes)]
 
     return machine.once(("GPUs", vendor), addresses)

@@ -163,17 +163,17 @@ def acs(server: Server) -> Iterator[Outcome]:
     machine = server.machine
     chains = [outcome.pci_chain(machine, f"/sys/class/net/{nic.netdev}/device") for nic in server.nics]
     chains += [
-        outcome.pci_chain(machine, f"/sys/bus/pci/devices/{one}")
-        for one in outcome.gpu_addresses(machine, server.gpu_vendor)
+        outcome.pci_chain(machine, f"/sys/bus/pci/devices/{gpu_address}")
+        for gpu_address in outcome.gpu_addresses(machine, server.gpu_vendor)
     ]
     bridges = sorted({one for chain in chains for one in chain[:-1]})
     if not bridges:
         yield not_applicable("no planned NIC or GPU stands behind a bridge here")
         return
     blocks = outcome.lspci(machine)
-    if any("<access denied>" in blocks.get(one, "") for one in bridges):
+    if any("<access denied>" in blocks.get(bridge, "") for bridge in bridges):
         raise CannotTellError("lspci shows capabilities to root only")
-    on = [one for one in bridges if _ACS_ON.search(outcome.capability(blocks.get(one, ""), "ACSCtl"))]
+    on = [bridge for bridge in bridges if _ACS_ON.search(outcome.capability(blocks.get(bridge, ""), "ACSCtl"))]
     if on:
         remedy = "sudo ./acs-off.sh, and install acs-off.service: the setting is lost at every boot"
         yield failed(f"on at {', '.join(on)}", "off on all", "Thor2 guide, appendix C", remedy)
@@ -191,7 +191,7 @@ def acs(server: Server) -> Iterator[Outcome]:
 def iommu(server: Server) -> Iterator[Outcome]:
     """Look at the groups' types."""
     groups = server.machine.names("/sys/kernel/iommu_groups")
-    types = [server.machine.text(f"/sys/kernel/iommu_groups/{one}/type") for one in groups]
+    types = [server.machine.text(f"/sys/kernel/iommu_groups/{group}/type") for group in groups]
     other = sorted({one for one in types if one and one != "identity"})
     if not groups:
         yield ok("off")
@@ -324,7 +324,7 @@ def numa(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     if node is None:
         raise CannotTellError("the kernel shows no NUMA node of it")
     if node < 0:
-        nodes = [one for one in server.machine.names("/sys/devices/system/node") if re.fullmatch(r"node\d+", one)]
+        nodes = [name for name in server.machine.names("/sys/devices/system/node") if re.fullmatch(r"node\d+", name)]
         if len(nodes) < 2:
             yield ok("one NUMA node")
         else:

@@ -106,8 +106,8 @@ def _niccli(text: str) -> Qos:
 def _dcb(server: Server, nic: WantedNic) -> Qos:
     parts: dict[str, Any] = {}
     for part in ("pfc", "app", "ets"):
-        for one in server.machine.rows("dcb", "-j", part, "show", "dev", nic.netdev):
-            parts.update({key.replace("-", "_"): value for key, value in one.items()})
+        for row in server.machine.rows("dcb", "-j", part, "show", "dev", nic.netdev):
+            parts.update({key.replace("-", "_"): value for key, value in row.items()})
     if not parts:
         raise CannotTellError("the driver tells dcb nothing")
     priorities = {a: b for a, b, *_ in _lists(parts.get("dscp_prio"))} or None
@@ -185,7 +185,7 @@ def dscp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     pairs = {wanted.cnp_dscp: wanted.cnp_priority}
     if wanted.lossless:
         pairs = dict.fromkeys((wanted.dscp, *wanted.other_dscp), wanted.priority) | pairs
-    pairs |= {dscp: one.priority for one in wanted.others.values() for dscp in one.dscp}
+    pairs |= {dscp: other.priority for other in wanted.others.values() for dscp in other.dscp}
     wrong = [
         f"DSCP {one} in priority {have.get(one, 'none')}"
         for one, priority in pairs.items()
@@ -333,11 +333,11 @@ def congestion_control(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     should: dict[str, bool] = {}
     if nic.mlx5:
         folder, sides = f"/sys/class/net/{nic.netdev}/ecn", ("roce_np", "roce_rp")
-        have = {one: machine.text(f"{folder}/{one}/enable/{wanted.priority}") for one in sides}
+        have = {side: machine.text(f"{folder}/{side}/enable/{wanted.priority}") for side in sides}
         for other in wanted.others.values():
             more = {
-                f"{one} of priority {other.priority}": machine.text(f"{folder}/{one}/enable/{other.priority}")
-                for one in sides
+                f"{side} of priority {other.priority}": machine.text(f"{folder}/{side}/enable/{other.priority}")
+                for side in sides
             }
             have |= more
             should |= dict.fromkeys(more, other.ecn)

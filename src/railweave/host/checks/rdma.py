@@ -87,8 +87,10 @@ def gids(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     of_paths = [
         one for one in of_port(server.machine, nic.rdma, nic.plan.rdma_port, nic.plan) if one.path and one.type == V2
     ]
-    found = {one.path.number for one in of_paths if one.path and one.netdev == nic.netdev}
-    elsewhere = [f"{one.address} on {one.netdev}" for one in of_paths if one.netdev not in {"", nic.netdev}]
+    found = {address.path.number for address in of_paths if address.path and address.netdev == nic.netdev}
+    elsewhere = [
+        f"{address.address} on {address.netdev}" for address in of_paths if address.netdev not in {"", nic.netdev}
+    ]
     missing = [path for path in nic.plan.paths if path.number not in found]
     if not missing:
         yield ok(f"{len(found)} of {len(nic.plan.paths)}")

@@ -47,13 +47,13 @@ class Traffic:
     def paused(self) -> frozenset[int]:
         """The priorities that switches pause."""
         return frozenset(
-            (*((self.priority,) if self.lossless else ()), *(one.priority for one in self.others.values()))
+            (*((self.priority,) if self.lossless else ()), *(other.priority for other in self.others.values()))
         )
 
     @property
     def slows_down(self) -> bool:
         """True if congestion control of the whole NIC is on: switches mark RDMA data, or another lossless class."""
-        return self.ecn or any(one.ecn for one in self.others.values())
+        return self.ecn or any(other.ecn for other in self.others.values())
 
 
 @dataclass(frozen=True)
@@ -299,12 +299,12 @@ def _one(server: Server, check: Check, nic: WantedNic | None) -> list[Result]:
 
 def exit_code(results: Iterable[Result]) -> int:
     """1 where anything failed, else 0: what could not be told is neither."""
-    return 1 if any(one.outcome.verdict == FAILED for one in results) else 0
+    return 1 if any(result.outcome.verdict == FAILED for result in results) else 0
 
 
 def counted(results: Iterable[Result]) -> dict[str, int]:
     """Return the number of verdicts of each kind."""
     found: dict[str, int] = {}
-    for one in results:
-        found[one.outcome.verdict] = found.get(one.outcome.verdict, 0) + 1
+    for result in results:
+        found[result.outcome.verdict] = found.get(result.outcome.verdict, 0) + 1
     return found

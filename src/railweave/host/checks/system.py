@@ -275,7 +275,7 @@ _IDLE = f"{_CPU}/cpu0/cpuidle"
 def governor(server: Server) -> Iterator[Outcome]:
     """Look at all CPUs."""
     machine = server.machine
-    cpus = [one for one in machine.names(_CPU) if re.fullmatch(r"cpu\d+", one)]
+    cpus = [name for name in machine.names(_CPU) if re.fullmatch(r"cpu\d+", name)]
     have: dict[str, int] = {}
     for one in cpus:
         value = machine.text(f"{_CPU}/{one}/cpufreq/scaling_governor")
@@ -303,10 +303,10 @@ def idle_states(server: Server) -> Iterator[Outcome]:
     machine, folder = server.machine, _IDLE
     states = machine.names(folder)
     deep: list[str] = []
-    for one in states:
-        latency, disabled = (machine.number(f"{folder}/{one}/{name}") for name in ("latency", "disable"))
+    for state in states:
+        latency, disabled = (machine.number(f"{folder}/{state}/{name}") for name in ("latency", "disable"))
         if latency is not None and latency >= 50 and not disabled:
-            deep.append(f"{machine.text(f'{folder}/{one}/name')} ({latency} us)")
+            deep.append(f"{machine.text(f'{folder}/{state}/name')} ({latency} us)")
     if deep:
         remedy = "sudo cpupower idle-set -D 49 while jobs run"
         yield warning(f"on: {', '.join(deep)}", "off for jobs", "AMD, MI300X system optimization", remedy)
@@ -339,10 +339,10 @@ def smt(server: Server) -> Iterator[Outcome]:
 def numa_nodes(server: Server) -> Iterator[Outcome]:
     """Count both."""
     machine = server.machine
-    nodes = [one for one in machine.names("/sys/devices/system/node") if re.fullmatch(r"node\d+", one)]
+    nodes = [name for name in machine.names("/sys/devices/system/node") if re.fullmatch(r"node\d+", name)]
     # A node of memory alone, as of an accelerator, has no CPU.
-    nodes = [one for one in nodes if machine.text(f"/sys/devices/system/node/{one}/cpulist")]
-    cpus = [one for one in machine.names(_CPU) if re.fullmatch(r"cpu\d+", one)]
+    nodes = [node for node in nodes if machine.text(f"/sys/devices/system/node/{node}/cpulist")]
+    cpus = [name for name in machine.names(_CPU) if re.fullmatch(r"cpu\d+", name)]
     sockets = {machine.text(f"{_CPU}/{one}/topology/physical_package_id") for one in cpus} - {None}
     if not nodes or not sockets:
         raise CannotTellError("the kernel shows no nodes or sockets")
@@ -369,8 +369,10 @@ def interrupts(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Look for interrupts that only CPUs of another node serve."""
     machine, folder = server.machine, f"/sys/class/net/{nic.netdev}/device"
     near = _cpus(machine.text(f"{folder}/local_cpulist") or "")
-    numbers = [one for one in machine.names(f"{folder}/msi_irqs") if one.isdigit()]
-    served = {one: _cpus(text) for one in numbers if (text := machine.text(f"/proc/irq/{one}/smp_affinity_list"))}
+    numbers = [name for name in machine.names(f"{folder}/msi_irqs") if name.isdigit()]
+    served = {
+        number: _cpus(text) for number in numbers if (text := machine.text(f"/proc/irq/{number}/smp_affinity_list"))
+    }
     if not near or not served:
         raise CannotTellError("the kernel shows no interrupts of it, or not which CPUs are near")
     far = [one for one, cpus in served.items() if not cpus & near]

@@ -80,11 +80,13 @@ def punch_list(network: Network, findings: Sequence[Finding]) -> list[Task]:
     ends = (end for cable in network.cables for end in (cable.a, cable.b))
     ports = {(end.device, end.port): place for place, end in enumerate(ends)}
     found: list[Task] = []
-    for one in findings:
-        if one.id in hands and one.severity != "info":
-            device, _, port = one.where.partition(" ")
+    for finding in findings:
+        if finding.id in hands and finding.severity != "info":
+            device, _, port = finding.where.partition(" ")
             place = network.positions.get(device)
-            found.append(Task(place.rack if place else "", place.unit if place else 0, device, port, one.fix, one.what))
+            found.append(
+                Task(place.rack if place else "", place.unit if place else 0, device, port, finding.fix, finding.what)
+            )
 
     def key(task: Task) -> tuple[str, int, int, int]:
         # By the first of two ports that one line names; what is about the whole device comes first.
@@ -122,7 +124,7 @@ class Checked:
     @property
     def good(self) -> bool:
         """True if no finding is an error."""
-        return all(one.severity != "error" for one in self.findings)
+        return all(finding.severity != "error" for finding in self.findings)
 
     @property
     def tasks(self) -> list[Task]:
@@ -135,11 +137,11 @@ class Checked:
             "good": self.good,
             "devices": len(self.devices),
             "answered": len(self.answered),
-            "silent": [one for one in self.devices if one not in self.answered],
+            "silent": [device for device in self.devices if device not in self.answered],
             "since": self.since,
             "rules": list(self.rules),
-            "findings": [one.to_json() for one in self.findings],
-            "punch_list": [one.to_json() for one in self.tasks],
+            "findings": [finding.to_json() for finding in self.findings],
+            "punch_list": [task.to_json() for task in self.tasks],
         }
 
 
@@ -165,7 +167,7 @@ def check(
     """
     rules = _rules(only, since=before is not None)
     progress("reading the capture")
-    configs = configs or {one.name: device_config(network, one.name) for one in network.switches}
+    configs = configs or {switch.name: device_config(network, switch.name) for switch in network.switches}
     systems = {name: one.nos for name, one in configs.items()}
     states = {name: seen(one) for name, one in read(network, capture, systems).items()}
     progress("working out what must hold")
@@ -204,7 +206,7 @@ def check(
 
 def _servers(network: Network) -> list[str]:
     """The servers that should be there."""
-    return [one.name for one in network.servers if one.name not in network.absent]
+    return [server.name for server in network.servers if server.name not in network.absent]
 
 
 def read(network: Network, capture: Capture, systems: Mapping[str, str] | None = None) -> dict[str, DeviceState]:
@@ -212,10 +214,10 @@ def read(network: Network, capture: Capture, systems: Mapping[str, str] | None =
 
     Raises ``InputError`` where none did, and no server either.
     """
-    states = read_states(capture, systems or {one.name: one.nos for one in network.switches})
+    states = read_states(capture, systems or {switch.name: switch.nos for switch in network.switches})
     states = {name: one for name, one in states.items() if _said_something(one)}
     known = [one.name for one in (*network.switches, *network.servers)]
-    answered = any(HOST.name in capture.answers.get(one.name, {}) for one in network.servers)
+    answered = any(HOST.name in capture.answers.get(server.name, {}) for server in network.servers)
     if not states and not answered and not any(name in capture.meta.devices for name in known):
         what = "it has no answer of any switch of this network about its state"
         fix = "collect them: `railweave collect FABRIC -o CAPTURE`; what to ask by hand: `railweave collect FABRIC --questions`"
@@ -230,7 +232,7 @@ def _said_something(state: DeviceState) -> bool:
     """
     about = {"device", "system", "answered", "notes"}
     return bool(state.notes) or any(
-        getattr(state, one.name) is not None for one in fields(state) if one.name not in about
+        getattr(state, field.name) is not None for field in fields(state) if field.name not in about
     )
 
 
@@ -268,8 +270,8 @@ def junit(checked: Checked) -> str:
     Skipped is what follows from a cause that is told elsewhere, and what a silent device was not compared with.
     """
     by_case: dict[tuple[str, str], list[Finding]] = {}
-    for one in checked.findings:
-        by_case.setdefault((one.where.partition(" ")[0], one.id), []).append(one)
+    for finding in checked.findings:
+        by_case.setdefault((finding.where.partition(" ")[0], finding.id), []).append(finding)
     devices = list(dict.fromkeys([*checked.devices, *(device for device, _ in by_case)]))
     return document(
         suites(

@@ -35,7 +35,7 @@ _LEVEL_1 = 1
 
 def adjacencies(living: Living) -> Iterator[Seen]:
     """Every adjacency of the design, and BFD on it."""
-    switches = {short(one.name): one.name for one in living.network.switches}
+    switches = {short(switch.name): switch.name for switch in living.network.switches}
     for one, state in living.pairs():
         watched = by_end(state.bfd or ())
         for wanted in one.adjacencies:
@@ -145,13 +145,13 @@ def _established(wanted: list[Session], said: dict[str, BgpSession]) -> Iterator
 def _counts(found: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
     """Yield each difference in the number of prefixes, and whether the prefixes are those received."""
     families = [one for name, one in found.families.items() if name in {"ipv4", "ipv6"}]
-    before_policy = all(one.received is not None for one in families)
-    received = [one.received if before_policy else one.accepted for one in families]
+    before_policy = all(family.received is not None for family in families)
+    received = [family.received if before_policy else family.accepted for family in families]
     right = expected.received if before_policy else expected.accepted
     color = f" of path color {expected.color}" if expected.color else ""
     if received and None not in received and (count := sum(one or 0 for one in received)) != right:
         yield f"{count} prefixes received{color}, the design has {right}", True
-    sent = [one.sent for one in families]
+    sent = [family.sent for family in families]
     wanted = {expected.sent, expected.sent + expected.echoed}  # FRR sends a neighbor's own prefixes back to it
     if sent and None not in sent and (count := sum(one or 0 for one in sent)) not in wanted:
         yield f"{count} prefixes sent{color}, the design has {expected.sent}", False
@@ -164,9 +164,9 @@ def _sources(living: Living, sender: str, peering: Peering) -> frozenset[Part]:
     """
     others = living.expected.get(sender)
     found: set[Part] = {("device", sender), ("gateways", sender), carried(peering)}
-    for one in others.sessions if others else ():
-        peer = one.session.peer
-        found |= {carried(one.session), ("device", peer), ("gateways", peer), ("link", one.session.link)}
+    for session in others.sessions if others else ():
+        peer = session.session.peer
+        found |= {carried(session.session), ("device", peer), ("gateways", peer), ("link", session.session.link)}
     return frozenset(found)
 
 

@@ -154,8 +154,8 @@ def forwarding(living: Living) -> Iterator[Seen]:
 
 def _said(routes: Sequence[Said], vrf: str | None) -> Said | None:
     """The route of a VRF to a prefix, among those of all VRFs; where the design does not tell the VRF, the one that was asked for."""
-    here = [one for one in routes if one.vrf == vrf]
-    return next(iter(here or [one for one in routes if one.protocol not in OVERRIDING]), None)
+    here = [route for route in routes if route.vrf == vrf]
+    return next(iter(here or [route for route in routes if route.protocol not in OVERRIDING]), None)
 
 
 def _vrfs(one: Expected) -> dict[Prefix, str]:
@@ -176,7 +176,13 @@ def _route(living: Living, device: Expected, wanted: Route, said: Said | None) -
         return  # it was not asked for
     needs = _way(living, device, wanted)
     which = f"{wanted.prefix}{f', path color {wanted.color},' if wanted.color else ''} of {wanted.leaf}"
-    have = sorted({without_unit(one.interface) for one in said.next_hops if one.interface and one.active is not False})
+    have = sorted(
+        {
+            without_unit(next_hop.interface)
+            for next_hop in said.next_hops
+            if next_hop.interface and next_hop.active is not False
+        }
+    )
     if said.drops:
         what = f"packets to {which} are dropped{_by(said)} ({said.drops})"
         yield Seen(ROUTE_DROPS, wanted.device, what, wanted.because)
@@ -225,7 +231,7 @@ OVERRIDING = {"static", "kernel", "aggregate"}
 
 def _strays(living: Living, device: Expected, state: DeviceState) -> Iterator[Seen]:
     """Routes besides those expected that lead a part of the design's prefixes elsewhere, or nowhere."""
-    wanted = {one.prefix for one in device.routes}
+    wanted = {route.prefix for route in device.routes}
     for said in state.routes or ():
         overrides = said.protocol is not None and _kind(said.protocol) in OVERRIDING
         if said.prefix in wanted or not (said.drops or overrides) or not living.has_prefix(said.prefix):
@@ -246,9 +252,11 @@ def _strays(living: Living, device: Expected, state: DeviceState) -> Iterator[Se
 def _forwarding(device: Expected, state: DeviceState) -> Iterator[Seen]:
     if state.not_forwarding is None:
         return
-    prefixes = [one.prefix for one in device.routes] + [one for gateway in device.gateways for one in gateway.prefixes]
-    families: set[Family] = {one.family for one in prefixes}
-    ports = [*(one.name for one in device.ports), *(one.name for one in device.gateways)]
+    prefixes = [route.prefix for route in device.routes] + [
+        prefix for gateway in device.gateways for prefix in gateway.prefixes
+    ]
+    families: set[Family] = {prefix.family for prefix in prefixes}
+    ports = [*(port.name for port in device.ports), *(gateway.name for gateway in device.gateways)]
     for family in sorted(families):
         off = {without_unit(one) for one in state.not_forwarding.get(family, ())}
         if "all" in off:
@@ -263,7 +271,7 @@ def _forwarding(device: Expected, state: DeviceState) -> Iterator[Seen]:
 def _way(living: Living, device: Expected, wanted: Route) -> frozenset[Part]:
     """Return the parts that a route depends on: the far leaf, and the sessions that bring its prefixes over the designed ports."""
     needs: set[Part] = {("device", wanted.leaf), ("gateways", wanted.leaf)}
-    near = {one.session.interface: one for one in device.sessions}
+    near = {session.session.interface: session for session in device.sessions}
     for port in wanted.ports:
         if port in near:
             session = near[port].session
@@ -281,7 +289,7 @@ def _gateway(wanted: Gateway, state: DeviceState, *, used: bool) -> Iterator[See
     if state.interfaces is not None and found is not None:
         if found.addresses is not None:
             have = {address.partition("/")[0] for address in found.addresses}
-            missing = [str(one) for one in wanted.addresses if str(one).partition("/")[0] not in have]
+            missing = [str(address) for address in wanted.addresses if str(address).partition("/")[0] not in have]
             if missing:
                 what = f"{wanted.name} lacks {', '.join(missing)}"
                 yield Seen(GATEWAY_ADDRESS, wanted.device, what, wanted.because, wanted.name, breaks=broken)
@@ -354,7 +362,7 @@ def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> lis
 def _foreign(wanted: Tenant, state: DeviceState, owners: Mapping[str, str]) -> Iterator[Seen]:
     """Prefixes of other tenants: among the routes that were asked for, and those of type 5 where they are listed by VRF."""
     overlay = (state.evpn.type5_prefixes if state.evpn else None) or {}
-    held = [one.prefix for one in state.routes or () if one.vrf == wanted.vrf and one.next_hops]
+    held = [route.prefix for route in state.routes or () if route.vrf == wanted.vrf and route.next_hops]
     allowed = {str(one) for one in (*wanted.own, *wanted.learned)}
     for prefix in dict.fromkeys((*held, *overlay.get(wanted.vrf, ()))):
         if prefix in owners and prefix not in allowed:

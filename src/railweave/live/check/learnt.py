@@ -50,7 +50,7 @@ def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> I
         notes.append(_elsewhere(f"{nic.leaf} {nic.leaf_port}", str(others[0].system), f"{server.name} {nic.name}"))
         return
     names = [_netdev(one) for one in own]
-    crossed = next((one for one in names if _of_another(server, nic, one)), None)
+    crossed = next((name for name in names if _of_another(server, nic, name)), None)
     if crossed is not None:
         notes.append(_elsewhere(f"{nic.leaf} {nic.leaf_port}", f"{server.name} {crossed}", f"{server.name} {nic.name}"))
         return
@@ -78,13 +78,13 @@ def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: lis
     if crossed is not None:
         notes.append(_elsewhere(f"{nic.leaf} {nic.leaf_port}", f"{server.name} {crossed}", f"{server.name} {nic.name}"))
         return
-    for name in heard or [one for one in interfaces if one == nic.netdev]:
+    for name in heard or [interface for interface in interfaces if interface == nic.netdev]:
         if name != nic.netdev and _NETDEV.fullmatch(name):
             yield "netdev", name, "the server"
         mac = _mac(interfaces[name].mac)
         if mac:
             yield "mac", mac, "the server"
-        for rdma in sorted({one.device for one in state.gids or () if one.interface == name}):
+        for rdma in sorted({gid.device for gid in state.gids or () if gid.interface == name}):
             if rdma != nic.rdma and _RDMA.fullmatch(rdma):
                 yield "rdma", rdma, "the server"
 
@@ -115,12 +115,16 @@ def _netdev(said: LldpNeighbor) -> str:
 
 def _by_neighbors(nic: Nic, state: DeviceState) -> Iterable[tuple[str, str, str]]:
     """MAC address from the leaf's neighbor cache: by a static address, or as the only one on a routed port."""
-    static = {one.address for one in nic.addresses if one.origin != "slaac"}
-    entries = [one for one in state.ipv6_neighbors or () if one.mac is not None]
+    static = {address.address for address in nic.addresses if address.origin != "slaac"}
+    entries = [ipv6_neighbor for ipv6_neighbor in state.ipv6_neighbors or () if ipv6_neighbor.mac is not None]
     alone = {
-        _mac(one.mac) for one in entries if one.interface is not None and without_unit(one.interface) == nic.leaf_port
+        _mac(entry.mac)
+        for entry in entries
+        if entry.interface is not None and without_unit(entry.interface) == nic.leaf_port
     }
-    found = {_mac(one.mac) for one in entries if one.address in static} or (alone if len(alone) == 1 else set[str]())
+    found = {_mac(entry.mac) for entry in entries if entry.address in static} or (
+        alone if len(alone) == 1 else set[str]()
+    )
     for mac in sorted(found - {""}):
         yield "mac", mac, "its neighbor cache entry"
 
@@ -216,7 +220,7 @@ def learnt(network: Network, states: Mapping[str, DeviceState], hosts: Mapping[s
             continue
         hear(switch.name, "", "serial", identity.serial, "its own answer")
     ends = ends_by_name(network)
-    for server, nic in ((one, nic) for one in network.servers for nic in one.nics):
+    for server, nic in ((host, nic) for host in network.servers for nic in host.nics):
         state, host = states.get(nic.leaf), (hosts or {}).get(server.name)
         told = [*by_leaf(server, nic, state, notes)] if state is not None else []
         told += by_server(server, nic, host, ends, notes) if host is not None else ()
@@ -246,7 +250,7 @@ def _once(cells: dict[Key, dict[str, str]], notes: list[str]) -> dict[Key, dict[
                 owners.setdefault((column, value if column == "mac" else f"{key[0]} {value}"), []).append(key)
     for (column, value), keys in owners.items():
         if len(keys) > 1:
-            named = [" ".join(one) for one in keys[:_MOST_NAMED]]
+            named = [" ".join(key) for key in keys[:_MOST_NAMED]]
             more = [f"{len(keys) - _MOST_NAMED} more"] if len(keys) > _MOST_NAMED else []
             where = " and ".join([*named, *more])
             notes.append(f"{column} {value} was heard of {where}: it was not taken")
@@ -261,7 +265,7 @@ def filled(text: str, cells: Mapping[Key, Mapping[str, str]]) -> str:
     Other cells, comments and the order of columns stay; columns that are missing are added.
     """
     rows = list(csv.reader(io.StringIO(text, newline="")))
-    head = [one.strip() for one in rows[0]] if rows else list(TO_FILL_IN)
+    head = [row.strip() for row in rows[0]] if rows else list(TO_FILL_IN)
     wanted = {column for row in cells.values() for column in row} | {"device", "interface"}
     head += [one for one in COLUMNS if one in wanted and one not in head]
     place = {column: number for number, column in enumerate(head)}
@@ -331,7 +335,7 @@ def fill(fabric: Path, network: Network, capture: Capture) -> Filled:
     file = companion(fabric, "inventory.csv")
     items = read_inventory(file).items
     states = read(network, capture)
-    found = learnt(network, states, read_hosts(capture, [one.name for one in network.servers]))
+    found = learnt(network, states, read_hosts(capture, [server.name for server in network.servers]))
     add_lengths(network, states, items, found)
     macs = {one.mac: key for key, one in items.items() if one.mac}
     cells: dict[Key, dict[str, str]] = {}

@@ -53,8 +53,8 @@ class Living:
         prefixes = {
             one for segment in self.network.segments for net in segment.subnets for one in (net.prefix, net.routed_by)
         }
-        prefixes |= {one.loopback for one in self.network.switches if one.loopback}
-        prefixes |= {end.address for one in self.network.switches for end in one.endpoints}
+        prefixes |= {switch.loopback for switch in self.network.switches if switch.loopback}
+        prefixes |= {end.address for switch in self.network.switches for end in switch.endpoints}
         for one in map(ip_network, prefixes):
             found.setdefault((one.version, one.prefixlen), set()).add(int(one.network_address))
         return found
@@ -116,4 +116,4 @@ class Seen:
 
 def link_and_ends(link: str, *devices: str) -> frozenset[Part]:
     """A link and the devices at its ends, as parts."""
-    return frozenset([("link", link), *(("device", one) for one in devices)])
+    return frozenset([("link", link), *(("device", device) for device in devices)])

@@ -243,18 +243,18 @@ def _fits(mtu: int, port: Port) -> bool:
 
 
 def _light(optic: Optic) -> Iterator[tuple[Rule, str]]:
-    dark = [one.number for one in optic.lanes if one.rx_dbm == float("-inf")]
+    dark = [lane.number for lane in optic.lanes if lane.rx_dbm == float("-inf")]
     if dark:
         yield DARK, f"receives no light on lane {', '.join(map(str, dark))}"
     low = [
-        f"lane {one.number} receives {one.rx_dbm:g} dBm"
-        for one in optic.lanes
-        if one.rx_dbm is not None and optic.rx_low_dbm is not None and float("-inf") < one.rx_dbm < optic.rx_low_dbm
+        f"lane {lane.number} receives {lane.rx_dbm:g} dBm"
+        for lane in optic.lanes
+        if lane.rx_dbm is not None and optic.rx_low_dbm is not None and float("-inf") < lane.rx_dbm < optic.rx_low_dbm
     ]
     low += [
-        f"lane {one.number} sends {one.tx_dbm:g} dBm"
-        for one in optic.lanes
-        if one.tx_dbm is not None and optic.tx_low_dbm is not None and one.tx_dbm < optic.tx_low_dbm
+        f"lane {lane.number} sends {lane.tx_dbm:g} dBm"
+        for lane in optic.lanes
+        if lane.tx_dbm is not None and optic.tx_low_dbm is not None and lane.tx_dbm < optic.tx_low_dbm
     ]
     if low or (optic.alarms and not dark):
         yield OPTIC, f"has a module outside its limits: {', '.join([*low, *optic.alarms])}"

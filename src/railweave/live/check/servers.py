@@ -61,51 +61,61 @@ def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
     found: list[tuple[Rule, Stray]] = []
     if state.rules is not None:
         planned = [
-            KernelRule(_family(one.from_, one.to), one.priority, str(one.from_ or ""), str(one.to or ""), one.table)
-            for one in wanted.rules
+            KernelRule(
+                _family(rule.from_, rule.to), rule.priority, str(rule.from_ or ""), str(rule.to or ""), rule.table
+            )
+            for rule in wanted.rules
         ]
         there = [
             KernelRule(
-                one.family, one.priority, one.from_, one.to, one.table or 0, plain=one.plain is not False, more=one.more
+                rule.family,
+                rule.priority,
+                rule.from_,
+                rule.to,
+                rule.table or 0,
+                plain=rule.plain is not False,
+                more=rule.more,
             )
-            for one in state.rules
-            if one.family in {4, 6} and _prefix(one.from_) and _prefix(one.to)
+            for rule in state.rules
+            if rule.family in {4, 6} and _prefix(rule.from_) and _prefix(rule.to)
         ]
         prefixes = {str(path.prefix): None for nic in wanted.nics for path in nic.addresses}
-        found += [(STRAY_RULE, one) for one in stray_rules(planned, there, prefixes)]
+        found += [(STRAY_RULE, stray_rule) for stray_rule in stray_rules(planned, there, prefixes)]
     if state.routes is not None:
         routes = [
             planned_route(
-                _family(one.via if one.to == "default" else one.to),
-                one.table,
-                _spelled(str(one.to)),
-                one.dev,
-                str(one.via or ""),
+                _family(route.via if route.to == "default" else route.to),
+                route.table,
+                _spelled(str(route.to)),
+                route.dev,
+                str(route.via or ""),
             )
-            for one in wanted.routes
+            for route in wanted.routes
         ]
         have = [
             Route(
-                _family(one.to),
-                one.table or 0,
-                one.to,
-                one.interface,
-                one.via,
-                one.metric or 0,
-                kind=one.kind or "unicast",
-                rest=one.rest,
-                opaque=one.opaque,
+                _family(route.to),
+                route.table or 0,
+                route.to,
+                route.interface,
+                route.via,
+                route.metric or 0,
+                kind=route.kind or "unicast",
+                rest=route.rest,
+                opaque=route.opaque,
             )
-            for one in state.routes
-            if _prefix(one.to)
+            for route in state.routes
+            if _prefix(route.to)
         ]
         sources: dict[int, list[str]] = {}
         for nic in wanted.nics:
             for path in nic.addresses:
                 sources.setdefault(path.table, []).append(str(path.prefix))
-        found += [(STRAY_ROUTE, one) for one in stray_routes(routes, have, sources)]
+        found += [(STRAY_ROUTE, stray_route) for stray_route in stray_routes(routes, have, sources)]
     rows = [(one.interface, one.address, one.mac) for one in state.permanent or ()]
-    return found + [(NEIGHBOR, one) for one in stray_neighbors(rows, {nic.netdev for nic in wanted.nics})]
+    return found + [
+        (NEIGHBOR, stray_neighbor) for stray_neighbor in stray_neighbors(rows, {nic.netdev for nic in wanted.nics})
+    ]
 
 
 def seen(wanted: ExpectedHost, found: list[tuple[Rule, Stray]]) -> Iterator[Seen]:
@@ -121,11 +131,11 @@ def seen(wanted: ExpectedHost, found: list[tuple[Rule, Stray]]) -> Iterator[Seen
 def duplicates(living: Living) -> Iterator[Seen]:
     """Addresses of the design's prefixes on NICs, that another server has or is to have."""
     owners: dict[str, tuple[str, str]] = {
-        _address(one.address): (server.name, nic.name)
+        _address(address.address): (server.name, nic.name)
         for server in living.network.servers
         for nic in server.nics
-        for one in nic.addresses
-        if not nic.mac_is_placeholder or one.origin != "slaac"
+        for address in nic.addresses
+        if not nic.mac_is_placeholder or address.origin != "slaac"
     }
     holders: dict[str, list[tuple[ExpectedHost, str]]] = {}
     for wanted, state in living.servers():
@@ -152,7 +162,7 @@ def duplicates(living: Living) -> Iterator[Seen]:
 
 
 def _family(*words: object) -> int:
-    return 6 if any(":" in str(one) for one in words if one) else 4
+    return 6 if any(":" in str(word) for word in words if word) else 4
 
 
 def _prefix(text: str) -> bool:
@@ -304,7 +314,7 @@ def losses(living: Living) -> Iterator[Seen]:
 
 
 def _port(nic: Nic, ports: tuple[RdmaPort, ...] | None) -> RdmaPort | None:
-    return next((one for one in ports or () if (one.device, one.port) == (nic.rdma, nic.rdma_port)), None)
+    return next((port for port in ports or () if (port.device, port.port) == (nic.rdma, nic.rdma_port)), None)
 
 
 def _nic(nic: Nic, state: HostState) -> Iterator[Seen]:
@@ -329,7 +339,7 @@ def _nic(nic: Nic, state: HostState) -> Iterator[Seen]:
             return
         yield from (seen(rule, what) for rule, what in _link(nic, found))
     if state.addresses is not None:
-        have = {one.address: one.doubts for one in state.addresses if one.interface == nic.netdev}
+        have = {address.address: address.doubts for address in state.addresses if address.interface == nic.netdev}
         missing = [
             _designed(path) for path in nic.addresses if not any(_is(path, one) and not have[one] for one in have)
         ]
@@ -343,11 +353,11 @@ def _nic(nic: Nic, state: HostState) -> Iterator[Seen]:
             yield seen(ADDRESS, f"lacks {', '.join(missing)}{more}")
     if state.gids is not None:
         gids = [
-            one.address
-            for one in state.gids
-            if (one.device, one.port) == (nic.rdma, nic.rdma_port) and (one.kind or "").lower() == _V2
+            gid.address
+            for gid in state.gids
+            if (gid.device, gid.port) == (nic.rdma, nic.rdma_port) and (gid.kind or "").lower() == _V2
         ]
-        missing = [_designed(path) for path in nic.addresses if not any(_is(path, one) for one in gids)]
+        missing = [_designed(path) for path in nic.addresses if not any(_is(path, gid) for gid in gids)]
         if missing:
             yield seen(GID, f"({nic.rdma}) has no GID of {', '.join(missing)}")
 
@@ -396,13 +406,13 @@ def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[objec
         return
     have = [
         (
-            _network(one.from_, one.family),
-            _network(one.to, one.family),
-            one.table,
-            one.priority or 0,
-            one.plain is not False,
+            _network(rule.from_, rule.family),
+            _network(rule.to, rule.family),
+            rule.table,
+            rule.priority or 0,
+            rule.plain is not False,
         )
-        for one in state.rules
+        for rule in state.rules
     ]
     names = {nic.netdev: nic.name for nic in wanted.nics}
     for rule in wanted.rules:
@@ -420,7 +430,7 @@ def _routes(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[obje
     """Planned routes that are missing, likewise."""
     if state.routes is None:
         return
-    have = {(one.table, one.to, one.interface, one.via.rpartition(" ")[2]) for one in state.routes}
+    have = {(route.table, route.to, route.interface, route.via.rpartition(" ")[2]) for route in state.routes}
     names = {nic.netdev: nic for nic in wanted.nics}
     for route in wanted.routes:
         family = 6 if ":" in (route.via or route.to) else 4

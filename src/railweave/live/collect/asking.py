@@ -117,7 +117,9 @@ async def _round(
     transports: dict[Protocol, Transport] = {}
     try:
         for question in list(questions):
-            protocol: Protocol | None = next((one for one in target.protocols if one in question.asked), None)
+            protocol: Protocol | None = next(
+                (protocol for protocol in target.protocols if protocol in question.asked), None
+            )
             if protocol is None:
                 outcome.failed[question.name] = f"it cannot be asked by {', '.join(target.protocols)}"
                 continue

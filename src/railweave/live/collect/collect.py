@@ -102,11 +102,11 @@ class Collected:
     @property
     def complete(self) -> bool:
         """True if every device answered all its questions."""
-        return all(one.status == "answered" for one in self.outcomes)
+        return all(outcome.status == "answered" for outcome in self.outcomes)
 
     def to_json(self) -> dict[str, object]:
         """The whole as the documented JSON object."""
-        return {"capture": str(self.folder), "devices": {one.device: row(one) for one in self.outcomes}}
+        return {"capture": str(self.folder), "devices": {outcome.device: row(outcome) for outcome in self.outcomes}}
 
 
 def row(one: Outcome) -> dict[str, Any]:
@@ -181,5 +181,5 @@ async def captured(
     """Ask devices into a new capture, whose ``meta.json`` says ``about``. Raises ``InputError`` and ``OutputError`` about the folder."""
     with CaptureFolder(folder, redact=redact) as capture:
         outcomes = await ask_all(devices, capture.keep, at_once=at_once, attempts=attempts, done=done, open_by=open_by)
-        capture.finish({"schema": 1, **about, "devices": {one.device: row(one) for one in outcomes}})
+        capture.finish({"schema": 1, **about, "devices": {outcome.device: row(outcome) for outcome in outcomes}})
     return outcomes

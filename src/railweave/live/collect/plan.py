@@ -31,11 +31,11 @@ class Asked:
 
     def of_state(self) -> Asked:
         """The device with the questions that are not about its configuration."""
-        return replace(self, questions=tuple(one for one in self.questions if not one.of_configuration))
+        return replace(self, questions=tuple(question for question in self.questions if not question.of_configuration))
 
     def of_configuration(self) -> Asked:
         """The device with the questions about its running configuration."""
-        return replace(self, questions=tuple(one for one in self.questions if one.of_configuration))
+        return replace(self, questions=tuple(question for question in self.questions if question.of_configuration))
 
 
 def plan(
@@ -53,9 +53,9 @@ def plan(
 
     Raises ``SpecError`` for names in access.yaml that the network has not, and for keys and passwords that are not there, ``InputError`` for such names in ``only``.
     """
-    switches = {one.name: one for one in network.switches}
-    hosts = {one.name: one for one in network.servers}
-    access.check([*switches, *hosts], {one.nos for one in network.switches})
+    switches = {switch.name: switch for switch in network.switches}
+    hosts = {server.name: server for server in network.servers}
+    access.check([*switches, *hosts], {switch.nos for switch in network.switches})
     unknown = [name for name in only if name not in switches and name not in hosts]
     if unknown:
         fix = "names are those of cabling.csv"
@@ -88,5 +88,5 @@ def example_prefixes(network: Network, config: DeviceConfig) -> list[tuple[str, 
     """
     for segment in example_segments(network, config):
         if segment.subnets:
-            return [(segment.tenant or DEFAULT_VRF, one.routed_by) for one in segment.subnets]
+            return [(segment.tenant or DEFAULT_VRF, subnet.routed_by) for subnet in segment.subnets]
     return []

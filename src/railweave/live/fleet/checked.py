@@ -81,7 +81,9 @@ def shared(
     if the check fails at most of what is on it that was looked at.
     """
     found: list[Shared] = []
-    for check in dict.fromkeys(one.check for answer in answers for one in answer.verdicts if one.verdict in BAD):
+    for check in dict.fromkeys(
+        verdict.check for answer in answers for verdict in answer.verdicts if verdict.verdict in BAD
+    ):
         bad = _members(answers, check, BAD)
         if len(bad) < 3:
             continue
@@ -99,10 +101,10 @@ def shared(
 
 def _members(answers: Iterable[Answer], check: str, verdicts: tuple[str, ...]) -> list[tuple[str, Verdict]]:
     return [
-        (answer.server, one)
+        (answer.server, verdict)
         for answer in answers
-        for one in answer.verdicts
-        if one.check == check and one.verdict in verdicts
+        for verdict in answer.verdicts
+        if verdict.check == check and verdict.verdict in verdicts
     ]
 
 
@@ -141,7 +143,13 @@ def odd(answers: Sequence[Answer], models: Mapping[str, str]) -> list[Odd]:
         by_model: dict[str, dict[str, str]] = {}
         for answer in answers:
             seen = " and ".join(
-                sorted({_plain(one) for one in answer.verdicts if one.check == check and one.verdict in {"ok", *BAD}})
+                sorted(
+                    {
+                        _plain(verdict)
+                        for verdict in answer.verdicts
+                        if verdict.check == check and verdict.verdict in {"ok", *BAD}
+                    }
+                )
             )
             if seen:
                 by_model.setdefault(models[answer.server], {})[answer.server] = seen
@@ -191,12 +199,12 @@ class Checked:
     @property
     def silent(self) -> list[Answer]:
         """Servers that gave no verdicts."""
-        return [one for one in self.answers if one.error]
+        return [answer for answer in self.answers if answer.error]
 
     @property
     def good(self) -> bool:
         """True if every server answered and nothing failed."""
-        return not self.silent and not any(v.verdict == "failed" for one in self.answers for v in one.verdicts)
+        return not self.silent and not any(v.verdict == "failed" for answer in self.answers for v in answer.verdicts)
 
     def to_json(self) -> dict[str, Any]:
         """The whole as the documented JSON object (docs/fleet.md)."""
@@ -204,14 +212,14 @@ class Checked:
             "network": self.network,
             "good": self.good,
             "servers": {
-                one.server: {
-                    "address": one.address,
-                    "seconds": one.seconds,
-                    **({"error": one.error, "fix": one.fix} if one.error else {}),
-                    "results": [asdict(each) for each in one.verdicts],
-                    "counters": one.counters,
+                answer.server: {
+                    "address": answer.address,
+                    "seconds": answer.seconds,
+                    **({"error": answer.error, "fix": answer.fix} if answer.error else {}),
+                    "results": [asdict(each) for each in answer.verdicts],
+                    "counters": answer.counters,
                 }
-                for one in self.answers
+                for answer in self.answers
             },
             "shared": [asdict(one) for one in self.shared],
             "odd": [asdict(one) for one in self.odd],
@@ -223,17 +231,19 @@ class Checked:
         A failure shows where it is, what these places share, and how to fix it.
         """
         lines = [*_matrix(self), ""]
-        for one in self.findings():
-            names = ", ".join(one.where[:6]) + (f" and {len(one.where) - 6} more" if len(one.where) > 6 else "")
-            lines += [f"{one.verdict}: {one.check}: {names}", f"  seen {one.seen}; wanted {one.wanted}"]
-            if one.common:
-                lines.append(f"  all of this check at {one.common}: look there first")
-            lines += [f"  do {one.remedy}", ""]
+        for finding in self.findings():
+            names = ", ".join(finding.where[:6]) + (
+                f" and {len(finding.where) - 6} more" if len(finding.where) > 6 else ""
+            )
+            lines += [f"{finding.verdict}: {finding.check}: {names}", f"  seen {finding.seen}; wanted {finding.wanted}"]
+            if finding.common:
+                lines.append(f"  all of this check at {finding.common}: look there first")
+            lines += [f"  do {finding.remedy}", ""]
         return "\n".join([*lines, *_odd(self), *_silent(self), self.summary()])
 
     def summary(self) -> str:
         """One sentence on the whole."""
-        bad = sum(any(v.verdict == "failed" for v in one.verdicts) for one in self.answers)
+        bad = sum(any(v.verdict == "failed" for v in answer.verdicts) for answer in self.answers)
         quiet = f", {len(self.silent)} did not answer" if self.silent else ""
         return f"{counted(len(self.answers), 'server')}: {bad} with failures{quiet}"
 
@@ -275,9 +285,9 @@ class Checked:
         """The number of times that each verdict was given, by server and subject."""
         found: dict[tuple[str, str], Counter[str]] = {}
         for answer in self.answers:
-            for one in answer.verdicts:
-                subject = self.subjects.get(one.check, "")
-                found.setdefault((answer.server, subject), Counter())[one.verdict] += 1
+            for verdict in answer.verdicts:
+                subject = self.subjects.get(verdict.check, "")
+                found.setdefault((answer.server, subject), Counter())[verdict.verdict] += 1
         return found
 
     def to_junit(self) -> str:
@@ -294,7 +304,7 @@ class Checked:
 
     @staticmethod
     def _of(answer: Answer, check: str) -> list[Verdict]:
-        return [one for one in answer.verdicts if one.check == check]
+        return [verdict for verdict in answer.verdicts if verdict.check == check]
 
 
 def checked(
@@ -316,9 +326,9 @@ def checked(
 
 def _matrix(found: Checked) -> list[str]:
     rows = [["", *found.columns]]
-    for one in found.answers:
-        cells = ["no answer"] if one.error else [found.cell(one.server, column)[0] for column in found.columns]
-        rows.append([one.server, *cells])
+    for answer in found.answers:
+        cells = ["no answer"] if answer.error else [found.cell(answer.server, column)[0] for column in found.columns]
+        rows.append([answer.server, *cells])
     return matrix(rows)
 
 
@@ -337,12 +347,12 @@ def _silent(found: Checked) -> list[str]:
 
 def _case(answer: Answer, check: str, verdicts: list[Verdict]) -> ET.Element:
     case = ET.Element("testcase", classname=answer.server, name=check)
-    bad = [one for one in verdicts if one.verdict in BAD]
+    bad = [verdict for verdict in verdicts if verdict.verdict in BAD]
     if answer.error:
         ET.SubElement(case, "error", message=answer.error)
     elif bad:
         failure = ET.SubElement(case, "failure", type=bad[0].verdict, message=bad[0].seen)
         failure.text = "\n".join(f"{one.of}: {one.seen}; wanted {one.wanted}; {one.remedy}" for one in bad)
-    elif not any(one.verdict == "ok" for one in verdicts):
-        ET.SubElement(case, "skipped", message="; ".join(one.seen for one in verdicts) or "not looked at")
+    elif not any(verdict.verdict == "ok" for verdict in verdicts):
+        ET.SubElement(case, "skipped", message="; ".join(verdict.seen for verdict in verdicts) or "not looked at")
     return case

@@ -130,12 +130,12 @@ class Meshed:
     @property
     def failed(self) -> list[Result]:
         """Probes that were sent and did not come back whole."""
-        return [one for one in self.results if one.outcome not in {OK, NOT_TRIED}]
+        return [result for result in self.results if result.outcome not in {OK, NOT_TRIED}]
 
     @property
     def untried(self) -> list[Result]:
         """Probes that could not be sent, for a reason that says nothing of the network."""
-        return [one for one in self.results if one.outcome == NOT_TRIED]
+        return [result for result in self.results if result.outcome == NOT_TRIED]
 
     @property
     def good(self) -> bool:
@@ -145,7 +145,7 @@ class Meshed:
     @property
     def columns(self) -> list[str]:
         """Path colors, with their fabric where there are several."""
-        return list(dict.fromkeys(map(self._column, (one.probe for one in self.results))))
+        return list(dict.fromkeys(map(self._column, (result.probe for result in self.results))))
 
     def cell(self, server: str, column: str) -> tuple[str, str]:
         """Return the result of a server's probes of a color: a text, and the verdict behind the text."""
@@ -161,20 +161,20 @@ class Meshed:
     def _counts(self) -> dict[tuple[str, str], Counter[str]]:
         """The number of probes with each outcome, by server and column."""
         found: dict[tuple[str, str], Counter[str]] = {}
-        for one in self.results:
-            found.setdefault((one.probe.server, self._column(one.probe)), Counter())[one.outcome] += 1
+        for result in self.results:
+            found.setdefault((result.probe.server, self._column(result.probe)), Counter())[result.outcome] += 1
         return found
 
     @cached_property
     def _fabrics(self) -> set[str]:
-        return {one.probe.fabric for one in self.results}
+        return {result.probe.fabric for result in self.results}
 
     def _column(self, probe: Probe) -> str:
         return (probe.color if len(self._fabrics) == 1 else f"{probe.fabric} {probe.color}".rstrip()) or probe.fabric
 
     @cached_property
     def _of_probe(self) -> dict[int, Result]:
-        return {id(one.probe): one for one in self.results}
+        return {id(result.probe): result for result in self.results}
 
     def to_json(self) -> dict[str, Any]:
         """The whole as the documented JSON object (docs/fleet.md)."""
@@ -183,7 +183,7 @@ class Meshed:
             "good": self.good,
             "counts": {
                 "probes": len(self.results),
-                "ok": sum(one.outcome == OK for one in self.results),
+                "ok": sum(result.outcome == OK for result in self.results),
                 "failed": len(self.failed),
                 "not_tried": len(self.untried),
             },
@@ -199,8 +199,14 @@ class Meshed:
                 for one in self.common
             ],
             "probes": [
-                {**asdict(one.probe), "outcome": one.outcome, "said": one.said, "by": one.by, "ms": one.ms}
-                for one in self.results
+                {
+                    **asdict(result.probe),
+                    "outcome": result.outcome,
+                    "said": result.said,
+                    "by": result.by,
+                    "ms": result.ms,
+                }
+                for result in self.results
             ],
         }
 
@@ -223,7 +229,7 @@ class Meshed:
     def summary(self) -> str:
         """One sentence on the whole."""
         quiet = f"; {counted(len(self.silent), 'server')} did not answer" if self.silent else ""
-        came = sum(one.outcome == OK for one in self.results)
+        came = sum(result.outcome == OK for result in self.results)
         return f"{counted(len(self.results), 'probe')} by {counted(len(self.servers), 'server')}: {came:,} came back whole, {len(self.failed):,} failed{quiet}"
 
     def told(self, one: Common) -> str:
@@ -263,9 +269,9 @@ class Meshed:
 def rdma_programs(replies: Sequence[Reply]) -> dict[str, str]:
     """``railweave-rdma-ping`` on each server that has it and RDMA devices."""
     found: dict[str, str] = {}
-    for one in replies:
+    for reply in replies:
         try:
-            found[one.server] = str(parse_json(one.text)["rdma_ping"])
+            found[reply.server] = str(parse_json(reply.text)["rdma_ping"])
         except (ValueError, KeyError, TypeError):
             continue
     return {server: program for server, program in found.items() if program}
@@ -295,9 +301,9 @@ def meshed(
             silent.append(reply)
         results += found
     results += [Result(probe, "rdma" if wrong else OK, wrong) for probe, wrong in by_rdma]
-    failed = [(one.probe, one.outcome) for one in results if one.outcome not in {OK, NOT_TRIED}]
-    shared = common(failed, [one.probe for one in results if one.outcome == OK])
-    return Meshed(network, tuple(results), tuple(silent), tuple(shared), tuple(one.server for one in replies), rdma)
+    failed = [(result.probe, result.outcome) for result in results if result.outcome not in {OK, NOT_TRIED}]
+    shared = common(failed, [result.probe for result in results if result.outcome == OK])
+    return Meshed(network, tuple(results), tuple(silent), tuple(shared), tuple(reply.server for reply in replies), rdma)
 
 
 def _read(text: str, given: Sequence[Probe]) -> list[Result]:

@@ -90,7 +90,7 @@ def page(found: Checked | Meshed) -> str:
 
 def _worst(found: Checked | Meshed) -> str:
     if isinstance(found, Checked):
-        bad = sum(any(v.verdict == "failed" for v in one.verdicts) for one in found.answers)
+        bad = sum(any(v.verdict == "failed" for v in answer.verdicts) for answer in found.answers)
         return f"{counted(bad, 'server')} with failures" if bad else f"{len(found.silent)} did not answer"
     return f"{len(found.failed):,} of {counted(len(found.results), 'probe')} failed" if found.failed else "not complete"
 
@@ -98,7 +98,7 @@ def _worst(found: Checked | Meshed) -> str:
 def _matrix(found: Checked | Meshed) -> str:
     quiet = {one.server for one in found.silent}
     columns = found.columns
-    servers = [one.server for one in found.answers] if isinstance(found, Checked) else found.servers
+    servers = [answer.server for answer in found.answers] if isinstance(found, Checked) else found.servers
     rows = [
         element(
             "tr",
@@ -111,7 +111,9 @@ def _matrix(found: Checked | Meshed) -> str:
         )
         for server in servers
     ]
-    head = element("thead", element("tr", element("th", "Server"), *(element("th", text(one)) for one in columns)))
+    head = element(
+        "thead", element("tr", element("th", "Server"), *(element("th", text(column)) for column in columns))
+    )
     table = element("table", head, element("tbody", *rows))
     return element("div", element("div", table, class_="scroll long"), class_="table matrix")
 
@@ -121,11 +123,17 @@ def _cell(cell: Cell) -> str:
 
 
 def _findings(found: Checked) -> Iterable[str]:
-    for one in found.findings():
-        names = ", ".join(one.where[:12]) + (f" and {len(one.where) - 12} more" if len(one.where) > 12 else "")
-        shared = f"All of this check at {one.common}: look there first." if one.common else ""
-        lines = [names, f"Seen {one.seen}; wanted {one.wanted}.", f"Do: {one.remedy}" if one.remedy else ""]
-        yield _card(one.verdict, one.check, lines, look=shared)
+    for finding in found.findings():
+        names = ", ".join(finding.where[:12]) + (
+            f" and {len(finding.where) - 12} more" if len(finding.where) > 12 else ""
+        )
+        shared = f"All of this check at {finding.common}: look there first." if finding.common else ""
+        lines = [
+            names,
+            f"Seen {finding.seen}; wanted {finding.wanted}.",
+            f"Do: {finding.remedy}" if finding.remedy else "",
+        ]
+        yield _card(finding.verdict, finding.check, lines, look=shared)
     for odd in found.odd:
         seen = f"{odd.check} is {odd.seen}, and {odd.usual} on {odd.agree} of {odd.of}."
         yield _card("warning", f"{odd.server} differs from its like", [seen])
@@ -144,7 +152,7 @@ def _card(verdict: str, title: str, lines: Sequence[str], look: str = "", items:
         element("h4", text(verdict)),
         element("p", text(title), class_="chosen"),
         *([element("p", text(look), class_="look")] if look else []),
-        *(element("p", text(one)) for one in lines if one),
-        *([element("ul", *(element("li", text(one)) for one in items))] if items else []),
+        *(element("p", text(line)) for line in lines if line),
+        *([element("ul", *(element("li", text(item)) for item in items))] if items else []),
         class_="card",
     )

@@ -88,7 +88,7 @@ def plan(network: Network, servers: Iterable[str] | None = None) -> list[Probe]:
 
 def probe_file(probes: Iterable[Probe]) -> str:
     """Probes as ``railweave.host.probing`` reads them."""
-    return json.dumps([{"source": one.source, "target": one.target, "bytes": one.bytes} for one in probes])
+    return json.dumps([{"source": probe.source, "target": probe.target, "bytes": probe.bytes} for probe in probes])
 
 
 def _parts(network: Network) -> list[dict[str, list[_Place]]]:
@@ -99,7 +99,9 @@ def _parts(network: Network) -> list[dict[str, list[_Place]]]:
         for nic in server.nics:
             if nic.addresses:
                 part = (nic.fabric, network.plane_of(nic), nic.tenant, nic.network)
-                addresses = {(one.color, Address(one.address).family): one.address for one in nic.addresses}
+                addresses = {
+                    (address.color, Address(address.address).family): address.address for address in nic.addresses
+                }
                 place = _Place(server, nic, count[*part, nic.leaf, nic.rail], addresses)
                 parts.setdefault(part, {}).setdefault(nic.leaf, []).append(place)
                 count[*part, nic.leaf, nic.rail] += 1
@@ -225,9 +227,9 @@ class Ways:
         key = (device, color)
         if key not in self._up:
             self._up[key] = frozenset(
-                one.b.device if one.a.device == device else one.a.device
-                for one in self.network.cables_of(device)
-                if one.kind == "fabric" and (color is None or one.color in {None, color})
+                cable.b.device if cable.a.device == device else cable.a.device
+                for cable in self.network.cables_of(device)
+                if cable.kind == "fabric" and (color is None or cable.color in {None, color})
             )
         return self._up[key]
 

@@ -57,9 +57,9 @@ class Said:
 def pairs(probes: Iterable[Probe], able: Mapping[str, str]) -> list[Pair]:
     """Whom each server asks, of those that have the program: the first peer on its own leaves, and the first one across."""
     chosen: dict[tuple[str, bool], str] = {}
-    for one in probes:
-        if one.server in able and one.peer in able:
-            chosen.setdefault((one.server, one.leaf == one.peer_leaf), one.peer)
+    for probe in probes:
+        if probe.server in able and probe.peer in able:
+            chosen.setdefault((probe.server, probe.leaf == probe.peer_leaf), probe.peer)
     listening: Counter[str] = Counter()
     found: list[Pair] = []
     for server, peer in dict.fromkeys((server, peer) for (server, _), peer in chosen.items()):
@@ -157,10 +157,10 @@ def read(network: Network, said: Said) -> list[tuple[Probe, str]]:
 def _ends(network: Network) -> dict[tuple[str, str], tuple[Nic, int | None]]:
     """The NIC and the color behind each address of each server."""
     return {
-        (server.name, str(ip_address(one.address))): (nic, one.color)
+        (server.name, str(ip_address(address.address))): (nic, address.color)
         for server in network.servers
         for nic in server.nics
-        for one in nic.addresses
+        for address in nic.addresses
     }
 
 

@@ -102,7 +102,7 @@ def check(
         done(one)
 
     run(tasks, PLAN, words, sudo=sudo, at_once=at_once, done=came)
-    return [answers[one.target.name] for one in tasks]
+    return [answers[task.target.name] for task in tasks]
 
 
 def probe(
@@ -213,7 +213,9 @@ def _take(answer: Answer, text: str) -> None:
     except (ValueError, KeyError, TypeError, AttributeError):
         answer.error = "it did not print what `railweave host check --json` prints"
         return
-    strange = next((one for one in answer.verdicts if one.verdict not in VERDICTS or not one.check), None)
+    strange = next(
+        (verdict for verdict in answer.verdicts if verdict.verdict not in VERDICTS or not verdict.check), None
+    )
     if not answer.verdicts:
         answer.error = "it checked nothing: its results are empty"
     elif strange is not None:

@@ -92,14 +92,15 @@ def _renumbered(config: DeviceConfig, kind: Image) -> DeviceConfig:
     bgp = config.bgp and replace(
         config.bgp,
         groups=tuple(
-            replace(one, sessions=tuple(replace(s, interface=new[s.interface]) for s in one.sessions)) for one in groups
+            replace(group, sessions=tuple(replace(s, interface=new[s.interface]) for s in group.sessions))
+            for group in groups
         ),
     )
     return replace(
         config,
         splits=(),
         interfaces=tuple(replace(port, name=new[port.name]) for port in config.interfaces),
-        gateways=tuple(replace(one, port=new.get(one.port, "")) for one in config.gateways),
+        gateways=tuple(replace(gateway, port=new.get(gateway.port, "")) for gateway in config.gateways),
         bgp=bgp,
         qos=None,
         extra="",

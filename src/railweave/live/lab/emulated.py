@@ -38,9 +38,9 @@ def emulated(network: Network, running: Mapping[str, DeviceConfig]) -> tuple[dic
             made[switch.name] = own
             continue
         designed, twin = device_config(network, switch.name), device_config(network, switch.name, target)
-        found = [one for one in differences(designed, own) if one.place[0] in _ROUTING]
-        names = {one.link: one.name for one in twin.interfaces}
-        ports = {one.name: names[one.link] for one in designed.interfaces if one.link in names}
+        found = [difference for difference in differences(designed, own) if difference.place[0] in _ROUTING]
+        names = {interface.link: interface.name for interface in twin.interfaces}
+        ports = {interface.name: names[interface.link] for interface in designed.interfaces if interface.link in names}
         document = to_document(twin)
         said += [
             f"{switch.name}: {' '.join(one.place)} is as designed in the lab, where it has another form"

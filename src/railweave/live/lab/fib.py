@@ -59,8 +59,8 @@ def _of_vrf(lab: Running, routes: Routes, config: DeviceConfig, vrf: Vrf, known:
         connected = route.protocol == KERNEL and bool(route.interfaces)
         if place is None:
             if route.prefix in known.exits.get((config.name, vrf.name), {}) and (connected or route.protocol == BGP):
-                ends = dict.fromkeys(Address(one) for one in route.gateways)
-                several[route.prefix] = (config.name,) if connected else tuple(leaves.get(one, one) for one in ends)
+                ends = dict.fromkeys(Address(gateway) for gateway in route.gateways)
+                several[route.prefix] = (config.name,) if connected else tuple(leaves.get(end, end) for end in ends)
             elif route.protocol == BGP and not _to_host(lab, vrf, route):
                 strange.append((f"{config.name} in {vrf.name}", route.prefix))
         elif connected:
@@ -81,15 +81,15 @@ def _to_host(lab: Running, vrf: Vrf, route: KernelRoute) -> bool:
     if nic is None or nic.tenant != vrf.name:
         return False
     end = tunnels.endpoint(lab.plan.configs[nic.leaf])
-    return {Address(one) for one in route.gateways} == {end}
+    return {Address(gateway) for gateway in route.gateways} == {end}
 
 
 def own_loopbacks(lab: Running, device: str, vrf: Vrf) -> list[str]:
     """The loopbacks that a VRF has: those of IPv4 are in no table but the kernel's own."""
     if not vrf.loopbacks:
         return []
-    there = {one.address for one in lab.kernel(vrf_space(device, vrf.name)).addresses()}
-    return [one for one in vrf.loopbacks if one.partition("/")[0] in there]
+    there = {address.address for address in lab.kernel(vrf_space(device, vrf.name)).addresses()}
+    return [loopback for loopback in vrf.loopbacks if loopback.partition("/")[0] in there]
 
 
 def vrf_routes(lab: Running, device: str, vrf: Vrf) -> list[KernelRoute]:
@@ -145,7 +145,7 @@ def read(lab: Running, expected: Routes) -> KernelTables:
     for device, fib in expected.fibs.items():
         table = np.full(len(expected.prefixes), UNREACHABLE, np.int32)
         order = {name: place for place, name in enumerate(_fabric_links(lab, device))}
-        table[[expected.index[one] for one in _loopbacks(lab, device) if one in expected.index]] = LOCAL
+        table[[expected.index[loopback] for loopback in _loopbacks(lab, device) if loopback in expected.index]] = LOCAL
         for route in _routes(lab, device):
             place = expected.index.get(route.prefix)
             if place is None:
@@ -179,7 +179,9 @@ def _loopbacks(lab: Running, device: str) -> list[str]:
     """The addresses of a router's loopback as prefixes: those of IPv4 are in no table but the kernel's own."""
     names = lab.interfaces(device)
     return [
-        f"{one.address}/{one.prefix_length}" for one in lab.kernel(device).addresses() if names[one.interface] == "lo"
+        f"{address.address}/{address.prefix_length}"
+        for address in lab.kernel(device).addresses()
+        if names[address.interface] == "lo"
     ]
 
 
@@ -194,7 +196,7 @@ def _fabric_links(lab: Running, device: str) -> list[str]:
 
 def _on(lab: Running, device: str, interfaces: tuple[int, ...]) -> list[str]:
     names = lab.interfaces(device)
-    return [lab.plan.link(device, names[one]) or names[one] for one in interfaces]
+    return [lab.plan.link(device, names[interface]) or names[interface] for interface in interfaces]
 
 
 def differences(expected: Routes, found: KernelTables) -> list[Difference]:

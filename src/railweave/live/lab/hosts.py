@@ -57,24 +57,26 @@ def _parameters(host: HostConfig) -> dict[str, str]:
 def _lines(host: HostConfig) -> Iterator[str]:
     yield "link set lo up"
     for nic in host.nics:
-        for one in nic.addresses:
-            if one.origin == "static":
-                yield f"addr add {one.address}/{one.prefix_length} dev {nic.netdev}"
+        for address in nic.addresses:
+            if address.origin == "static":
+                yield f"addr add {address.address}/{address.prefix_length} dev {nic.netdev}"
         yield f"link set {nic.netdev} up"
 
 
 def designed(host: HostConfig) -> set[tuple[str, str, int]]:
     """The addresses that a server should have: interface, address, length of the prefix."""
-    return {(nic.netdev, one.address, one.prefix_length) for nic in host.nics for one in nic.addresses}
+    return {(nic.netdev, address.address, address.prefix_length) for nic in host.nics for address in nic.addresses}
 
 
 def present(lab: Running, name: str) -> set[tuple[str, str, int]]:
     """The global addresses that a server can use now."""
     interfaces = lab.interfaces(name)
     return {
-        (interfaces[one.interface], one.address, one.prefix_length)
-        for one in lab.kernel(name).addresses()
-        if one.scope == _GLOBAL and not one.flags & (TENTATIVE | DEPRECATED) and interfaces[one.interface] != "lo"
+        (interfaces[address.interface], address.address, address.prefix_length)
+        for address in lab.kernel(name).addresses()
+        if address.scope == _GLOBAL
+        and not address.flags & (TENTATIVE | DEPRECATED)
+        and interfaces[address.interface] != "lo"
     }
 
 
@@ -124,9 +126,9 @@ def differences(lab: Running, name: str) -> tuple[list[str], list[str]]:
     planned = [entry for _, entry in plan.entries]
     missing = [kernel.command_line(("add", one)) for one in changes.undone(plan, there)]
     more = [
-        kernel.command_line(("add", one))
-        for one in there.entries
-        if one.table in plan.tables and not any(type(one) is type(other) and one.does(other) for other in planned)  # pyright: ignore[reportArgumentType]
+        kernel.command_line(("add", entry))
+        for entry in there.entries
+        if entry.table in plan.tables and not any(type(entry) is type(other) and entry.does(other) for other in planned)  # pyright: ignore[reportArgumentType]
     ]
     return missing, more
 

@@ -82,8 +82,10 @@ def size_of(network: Network) -> Size:
     - a switch above receives from a switch below the prefixes that are below the latter
     """
     routers, servers = len(network.switches), len(network.servers)
-    vrfs = sum(len({one.tenant for one in network.segments_of(leaf.name)} - {""}) for leaf in network.switches)
-    own = {one.name: sum(len(part.subnets) for part in network.segments_of(one.name)) for one in network.switches}
+    vrfs = sum(len({segment.tenant for segment in network.segments_of(leaf.name)} - {""}) for leaf in network.switches)
+    own = {
+        switch.name: sum(len(part.subnets) for part in network.segments_of(switch.name)) for switch in network.switches
+    }
     between = [cable for cable in network.cables if cable.kind == "fabric"]
     heard = {name: sum(own[one] for one in part) for part in _parts_joined(own, between) for name in part}
     # What a switch announces upwards: a leaf its own prefixes, a spine those of its leaves.
@@ -161,11 +163,11 @@ def _part(network: Network, has: Machine) -> str:
 
 def _parts(network: Network) -> Iterator[str]:
     """Slices of a network, ever smaller: fewer rails, then stripes, then spines, then servers."""
-    leaves = [one for one in network.switches if one.role == "leaf"]
+    leaves = [switch for switch in network.switches if switch.role == "leaf"]
     counts = {
-        "rails": (len({rail for one in leaves for rail in one.rails}), 1),
-        "stripes": (len({one.stripe for one in leaves}), 2),
-        "spines": (sum(one.role == "spine" for one in network.switches), 2),
+        "rails": (len({rail for leaf in leaves for rail in leaf.rails}), 1),
+        "stripes": (len({leaf.stripe for leaf in leaves}), 2),
+        "spines": (sum(switch.role == "spine" for switch in network.switches), 2),
         "servers": (len(network.servers), 2),
     }
     taken: dict[str, int] = {}
@@ -235,7 +237,7 @@ def up(
         overlay = overlay.fitting(2 * sum(cable.kind == "fabric" for cable in network.cables))
     plan = make_plan(network, overlay, configs)
     machines = plan if room_for is None else make_plan(room_for, overlay)
-    if more := [one.link for one in plan.wires if one not in machines.wires]:
+    if more := [wire.link for wire in plan.wires if wire not in machines.wires]:
         raise LabError(
             f"there is no room for {more[0]} in the larger network: every cable must be there, on the same ports"
         )

@@ -111,7 +111,7 @@ def _lines(plan: Plan, device: str) -> Iterator[str]:
     That is alias and description under SONiC; of others the design's names, which Linux cannot give interfaces (``et-0/0/0:0``).
     """
     network = plan.network
-    switches = {one.name for one in network.switches}
+    switches = {switch.name for switch in network.switches}
     yield f"configure system hostname {device}"
     yield "configure lldp portidsubtype ifname"
     yield f"configure lldp tx-interval {INTERVAL_S}"

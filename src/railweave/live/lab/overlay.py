@@ -66,7 +66,7 @@ class Overlay:
         if overlay is not None and overlay.bfd is not None:
             timers = {"minimum_interval": SLOWER * self.bfd_interval_ms, "multiplier": self.bfd_multiplier}
             overlay = replace(overlay, bfd=replace(overlay.bfd, **timers))
-        gateways = tuple(self._gateway(one) for one in config.gateways)
+        gateways = tuple(self._gateway(gateway) for gateway in config.gateways)
         return replace(config, bgp=bgp, isis=isis, overlay=overlay, gateways=gateways)
 
     def _gateway(self, gateway: Gateway) -> Gateway:

@@ -95,7 +95,7 @@ class Plan:
     def bridged_hosts(self) -> dict[str, Nic]:
         """The NICs of layer-2 networks by each of their addresses as a prefix: leaves may tell each other of these too (type 2)."""
         nics = [nic for server in self.network.servers for nic in server.nics if nic.network]
-        return {Address(one.address).prefix: nic for nic in nics for one in nic.addresses}
+        return {Address(address.address).prefix: nic for nic in nics for address in nic.addresses}
 
     @cached_property
     def _interfaces(self) -> dict[tuple[str, str], str]:
@@ -120,15 +120,15 @@ def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, Devi
     What is absent by ``status:`` is not made, and switches have neither ports nor sessions there, as in a slice. Raises ``LabError`` for names that Linux cannot have.
     """
     network = present(network)
-    colored = [one.name for one in network.switches if len(one.endpoints) > 1]
+    colored = [switch.name for switch in network.switches if len(switch.endpoints) > 1]
     if colored:
         raise LabError(
             f"{colored[0]} has a tunnel endpoint per path color, and FRR one per VNI: `railweave verify` proves such tenants"
         )
     found = (
-        {one.name: _cabled(configs[one.name], network) for one in network.switches}
+        {switch.name: _cabled(configs[switch.name], network) for switch in network.switches}
         if configs
-        else {one.name: device_config(network, one.name, emulation(one)) for one in network.switches}
+        else {switch.name: device_config(network, switch.name, emulation(switch)) for switch in network.switches}
     )
     outside = [one.name for one in found.values() if any(vrf.external for vrf in one.vrfs)]
     if outside:
@@ -146,7 +146,7 @@ def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, Devi
     # The kernel takes router advertisements itself here, whoever does so on the real servers; MAC addresses are those
     # that the lab gives, so nothing is a placeholder any more.
     by_kernel = replace(network, hosts=network.hosts.model_copy(update={"router_advertisements": "kernel"}))
-    hosts = {one.name: _known(host_config(by_kernel, one.name)) for one in network.servers}
+    hosts = {server.name: _known(host_config(by_kernel, server.name)) for server in network.servers}
     ports = {(config.name, port.link): port for config in found.values() for port in config.interfaces}
     wires = tuple(_wire(cable, ports, hosts) for cable in network.cables)
     return Plan(network, overlay, found, hosts, _checked(wires))
@@ -155,22 +155,24 @@ def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, Devi
 def _cabled(config: DeviceConfig, network: Network) -> DeviceConfig:
     """A configuration that was given, without ports and sessions on cables that the lab has not."""
     cables = {cable.name for cable in network.cables}
-    gone = {one.name for one in config.interfaces if not one.outside and one.link not in cables}
+    gone = {interface.name for interface in config.interfaces if not interface.outside and interface.link not in cables}
     if not gone:
         return config
-    switches = {one.name for one in network.switches}
+    switches = {switch.name for switch in network.switches}
     bgp, isis, overlay = config.bgp, config.isis, config.overlay
     if bgp is not None:
-        groups = (replace(one, sessions=tuple(s for s in one.sessions if s.link in cables)) for one in bgp.groups)
-        bgp = replace(bgp, groups=tuple(one for one in groups if one.sessions))
+        groups = (replace(group, sessions=tuple(s for s in group.sessions if s.link in cables)) for group in bgp.groups)
+        bgp = replace(bgp, groups=tuple(group for group in groups if group.sessions))
     if isis is not None:
-        isis = replace(isis, ports=tuple(one for one in isis.ports if one.link in cables))
+        isis = replace(isis, ports=tuple(port for port in isis.ports if port.link in cables))
     if overlay is not None:
-        overlay = replace(overlay, neighbors=tuple(one for one in overlay.neighbors if one.peer in switches))
+        overlay = replace(
+            overlay, neighbors=tuple(neighbor for neighbor in overlay.neighbors if neighbor.peer in switches)
+        )
     return replace(
         config,
-        interfaces=tuple(one for one in config.interfaces if one.name not in gone),
-        gateways=tuple(one for one in config.gateways if one.port not in gone),
+        interfaces=tuple(interface for interface in config.interfaces if interface.name not in gone),
+        gateways=tuple(gateway for gateway in config.gateways if gateway.port not in gone),
         bgp=bgp,
         isis=isis,
         overlay=overlay,
@@ -187,7 +189,7 @@ def _wire(cable: Cable, ports: dict[tuple[str, str], Interface], hosts: dict[str
 
 def _plug(cable: Cable, end: End, ports: dict[tuple[str, str], Interface], hosts: dict[str, HostConfig]) -> Plug:
     if end.device in hosts:
-        nic = next(one for one in hosts[end.device].nics if end.port in {one.name, one.netdev})
+        nic = next(nic for nic in hosts[end.device].nics if end.port in {nic.name, nic.netdev})
         return Plug(end.device, nic.netdev, nic.mtu, nic.mac)
     port = ports[end.device, cable.name]
     return Plug(end.device, port.name, port.mtu - ETHERNET_HEADER)

@@ -114,8 +114,8 @@ class Running:
 
     def close(self) -> None:
         """Close the sockets."""
-        for one in self._kernels.values():
-            one.close()
+        for kernel in self._kernels.values():
+            kernel.close()
         self._kernels.clear()
 
     @cached_property

@@ -51,7 +51,9 @@ def sliced(network: Network, part: Slice) -> Network:
 
     Addresses, numbers and names stay those of the whole. Raises ``InputError`` where nothing is left.
     """
-    stripes = set(_some(list(dict.fromkeys(one.stripe for one in network.switches if one.stripe)), part, "stripes"))
+    stripes = set(
+        _some(list(dict.fromkeys(switch.stripe for switch in network.switches if switch.stripe)), part, "stripes")
+    )
     spines: set[str] = set()
     groups: dict[tuple[str, str], list[str]] = {}
     for one in network.switches:
@@ -61,9 +63,9 @@ def sliced(network: Network, part: Slice) -> Network:
         spines.update(_some(names, part, "spines"))
     low, high = part.ranges.get("rails", (1, 1 << 30))
     leaves = {
-        one.name
-        for one in network.switches
-        if one.role == "leaf" and one.stripe in stripes and any(low <= rail <= high for rail in one.rails)
+        switch.name
+        for switch in network.switches
+        if switch.role == "leaf" and switch.stripe in stripes and any(low <= rail <= high for rail in switch.rails)
     }
     there = [
         replace(server, nics=nics)
@@ -74,22 +76,25 @@ def sliced(network: Network, part: Slice) -> Network:
     ports = {(server.name, nic.name) for server in servers for nic in server.nics}
     if not leaves or not servers:
         raise InputError([Problem(Option("--slice"), "no leaf with a server is in this slice", HOW)])
-    above = {one.b.device for one in network.cables if one.kind == "fabric" and one.a.device in spines}
+    above = {cable.b.device for cable in network.cables if cable.kind == "fabric" and cable.a.device in spines}
     switches = leaves | spines | above
     return replace(
         network,
-        switches=tuple(one for one in network.switches if one.name in switches),
+        switches=tuple(switch for switch in network.switches if switch.name in switches),
         segments=tuple(
-            one
-            for one in network.segments
-            if one.leaf in leaves
-            and (one.edge or (low <= one.rail <= high and (not one.nic or tuple(one.nic.split(":", 1)) in ports)))
+            segment
+            for segment in network.segments
+            if segment.leaf in leaves
+            and (
+                segment.edge
+                or (low <= segment.rail <= high and (not segment.nic or tuple(segment.nic.split(":", 1)) in ports))
+            )
         ),
         servers=tuple(servers),
         cables=tuple(
-            one
-            for one in network.cables
-            if one.b.device in switches and (one.a.device in switches or (one.a.device, one.a.port) in ports)
+            cable
+            for cable in network.cables
+            if cable.b.device in switches and (cable.a.device in switches or (cable.a.device, cable.a.port) in ports)
         ),
         findings=(),
     )

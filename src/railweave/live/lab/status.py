@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 def junit(name: str, outcomes: Sequence[Outcome]) -> str:
     """One test case for each assertion; the evidence is its output."""
-    top = suite(name, (_case(name, one) for one in outcomes))
-    top.set("time", f"{sum(one.seconds for one in outcomes):.2f}")
+    top = suite(name, (_case(name, outcome) for outcome in outcomes))
+    top.set("time", f"{sum(outcome.seconds for outcome in outcomes):.2f}")
     return document(top)
 
 

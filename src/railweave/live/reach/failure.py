@@ -95,12 +95,12 @@ async def limited(stream: _Readable) -> bytes:
 
 async def all_of(*streams: _Readable) -> list[bytes]:
     """Read the output of a program on each stream at once. Where one raises, none of them is read any more. Raises ``ReachError``."""
-    readers = [asyncio.ensure_future(limited(one)) for one in streams]
+    readers = [asyncio.ensure_future(limited(stream)) for stream in streams]
     try:
         return await asyncio.gather(*readers)
     finally:
-        for one in readers:
-            one.cancel()
+        for reader in readers:
+            reader.cancel()
         await asyncio.gather(*readers, return_exceptions=True)
 
 

@@ -98,8 +98,11 @@ class Gnmi:
         except DecodeError as error:
             raise ReachError("lost", f"what it sends is no gNMI: {told(str(error))}") from None
         by_number = {number: name for name, number in ENCODINGS.items()}
-        models = tuple(f"{one.name} {one.version}" for one in read.supported_models)
-        return models, tuple(by_number.get(one, str(one)) for one in read.supported_encodings)
+        models = tuple(f"{supported_model.name} {supported_model.version}" for supported_model in read.supported_models)
+        return models, tuple(
+            by_number.get(supported_encoding, str(supported_encoding))
+            for supported_encoding in read.supported_encodings
+        )
 
     async def subscribed(self, paths: Sequence[Subscription], encoding: str, every_s: float) -> AsyncGenerator[Any]:
         """Notifications (``RawNotification``), as they come; None where the device says that it has told everything once.
@@ -141,10 +144,10 @@ def request(paths: Sequence[Subscription], encoding: str, every_s: float) -> byt
     wanted.mode, wanted.encoding = STREAM, ENCODINGS[encoding]
     if paths[0].target or paths[0].origin:
         wanted.prefix.CopyFrom(path_message("", paths[0].origin, paths[0].target))
-    for one in paths:
-        added = wanted.subscription.add(path=path_message(one.path), mode=MODES[one.by])
-        if one.by == "sample":
-            added.sample_interval = int(max(every_s, one.least_s) * 1e9)
+    for path in paths:
+        added = wanted.subscription.add(path=path_message(path.path), mode=MODES[path.by])
+        if path.by == "sample":
+            added.sample_interval = int(max(every_s, path.least_s) * 1e9)
     return made.SerializeToString()
 
 

@@ -42,10 +42,10 @@ def _jumps(way: Way) -> list[Way]:
 
 async def closed(connections: list[asyncssh.SSHClientConnection]) -> None:
     """End connections, the innermost first."""
-    for one in reversed(connections):
-        one.close()
+    for connection in reversed(connections):
+        connection.close()
         with contextlib.suppress(Exception):
-            await asyncio.wait_for(one.wait_closed(), 2)
+            await asyncio.wait_for(connection.wait_closed(), 2)
 
 
 def _known_hosts(way: Way) -> tuple[str, asyncssh.SSHKnownHosts]:

@@ -114,7 +114,7 @@ class Commands:
         form = "json" if given == "json" else "text"
         with _refusals():
             answers = (await self._inside.ran(["enable", *words.splitlines()], form, _first(words)))[1:]
-        return json.dumps(answers if form == "json" else [shown(one) or "" for one in answers])
+        return json.dumps(answers if form == "json" else [shown(answer) or "" for answer in answers])
 
     async def close(self) -> None:
         """End it."""

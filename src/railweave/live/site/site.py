@@ -105,7 +105,9 @@ class Site(Asking):
             ask_all(chosen, keep, at_once=self.at_once, attempts=self.attempts, done=done, open_by=self.ask_by)
         )
         silent = {
-            one.device: one.error or "; ".join(one.failed.values()) for one in outcomes if one.status != "answered"
+            outcome.device: outcome.error or "; ".join(outcome.failed.values())
+            for outcome in outcomes
+            if outcome.status != "answered"
         }
         return {name: one for name, one in texts.items() if name not in silent}, silent
 
@@ -124,7 +126,7 @@ def asking(
         progress(f"working out what must hold on {counted(len(asked), 'device')}")
     return Asking(
         network=network,
-        configs={one.name: device_config(network, one.name) for one in network.switches},
+        configs={switch.name: device_config(network, switch.name) for switch in network.switches},
         asked=asked,
         ask_by=opened_to_ask,
         addresses={name: one.target.way.address for name, one in asked.items()},
@@ -135,7 +137,7 @@ def site(network: Network, access: AccessFile) -> Site:
     """The switches of a network as access.yaml says they are reached, drained switches too."""
     network = reachable(network)
     asked = {one.target.name: one for one in plan(network, access)}
-    here = [one.name for one in network.servers if one.name not in network.absent]
+    here = [server.name for server in network.servers if server.name not in network.absent]
     return Site(
         network=network,
         configs={name: device_config(network, name) for name in asked},

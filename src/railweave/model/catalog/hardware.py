@@ -351,7 +351,7 @@ class ServerModel(Model):
         """Return the ports of its cards that a set has, from 1; None if no other set has ports of these cards."""
         group = self.nics[kind]
         before = self.nics[group.further_ports_of].ports if group.further_ports_of else 0
-        if not before and all(one.further_ports_of != kind for one in self.nics.values()):
+        if not before and all(nic.further_ports_of != kind for nic in self.nics.values()):
             return None
         return range(before + 1, before + group.ports + 1)
 

@@ -40,7 +40,7 @@ def contradictions(own: Hardware, known: Catalog) -> Iterator[Contradiction]:
     for name, nic in own.nics.items():
         if nic.vendor.lower() not in vendor_files():
             vendors = ", ".join(
-                sorted({one.vendor for one in known.nics.values() if one.vendor.lower() in vendor_files()})
+                sorted({nic.vendor for nic in known.nics.values() if nic.vendor.lower() in vendor_files()})
             )
             fix = f"vendors are {vendors}; docs/howto/add-a-nic-vendor.md says how to add one"
             yield ("nics", name, "vendor"), f"nothing is known of the vendor {nic.vendor!r}", fix
@@ -109,7 +109,7 @@ def _of_further_ports(at: tuple[str | int, ...], server: ServerModel, kind: str)
     """A set whose NICs are ports of another set's cards."""
     own = server.nics[kind]
     first = server.nics.get(own.further_ports_of)
-    others = ", ".join(one for one in server.nics if one != kind)
+    others = ", ".join(nic for nic in server.nics if nic != kind)
     if first is None or first is own:
         yield at, f"the server has no other NICs {own.further_ports_of!r}", f"its other sets: {others or 'none'}"
     elif first.further_ports_of:
@@ -117,7 +117,7 @@ def _of_further_ports(at: tuple[str | int, ...], server: ServerModel, kind: str)
     elif (first.nic, first.adapters) != (own.nic, own.adapters):
         what = f"{own.adapters} {own.nic} are not the cards of {first.adapters} {first.nic}"
         yield at, what, "give both sets the same NIC model, and as many NICs"
-    elif [one.further_ports_of for one in server.nics.values()].count(own.further_ports_of) > 1:
+    elif [nic.further_ports_of for nic in server.nics.values()].count(own.further_ports_of) > 1:
         yield (
             at,
             f"two sets are the ports after those of {own.further_ports_of}",
@@ -319,7 +319,9 @@ def _model(section: str, entry: _Entry, whole: dict[str, Any], problems: list[Pr
     try:
         return kind.model_validate(whole)
     except ValidationError as error:
-        for one in mistakes(kind, whole, error.errors()):
-            inside = next((place for place in one.places if (*entry.at, *place) in entry.document.lines), one.at)
-            problems.append(entry.document.problem((*entry.at, *inside), one.what, one.fix))
+        for mistake in mistakes(kind, whole, error.errors()):
+            inside = next(
+                (place for place in mistake.places if (*entry.at, *place) in entry.document.lines), mistake.at
+            )
+            problems.append(entry.document.problem((*entry.at, *inside), mistake.what, mistake.fix))
         return None

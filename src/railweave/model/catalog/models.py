@@ -44,7 +44,7 @@ class Physics(Model):
     def response_bytes(self, speed_gbps: int) -> float:
         """Bytes that a peer sends until it stops; of a speed that is not listed, those of the next higher, or as long as the highest takes."""
         speeds = sorted(self.response_quanta)
-        speed = next((one for one in speeds if one >= speed_gbps), speeds[-1])
+        speed = next((speed for speed in speeds if speed >= speed_gbps), speeds[-1])
         return self.response_quanta[speed] * QUANTUM_BYTES * max(1.0, speed_gbps / speed)
 
 

@@ -88,14 +88,14 @@ def with_shape(name: str, model: ServerModel, gpus: int | None, nics: int | None
     """A model with so many GPUs and NICs of theirs, and its name: ``dgx-h200-8x4``. Raises ``KeyError`` without such NICs."""
     group = model.nics[GROUP]
     count = group.adapters if nics is None else nics
-    taken = [device for one in model.nics.values() for device in one.rdma]
+    taken = [device for nic in model.nics.values() for device in nic.rdma]
     names, rdma = list[str](), list[str]()
     for first in range(0, len(group.names), group.adapters):  # the first ports of all NICs, then the second ones
         last = first + min(count, group.adapters)
         names += group.names[first:last]
         rdma += group.rdma[first:last]
         for _ in range(count - group.adapters):
-            known = [name for one in model.nics.values() for name in one.names]
+            known = [name for nic in model.nics.values() for name in nic.names]
             names.append(_next(group.names[first], [*names, *known]))
             rdma.append(_next(group.rdma[first], [*rdma, *taken]))
     own = group.model_copy(update={"names": tuple(names), "rdma": tuple(rdma)})

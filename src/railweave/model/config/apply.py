@@ -55,15 +55,15 @@ def alone(node: Node, above: Sequence[Name], nodes: Sequence[Node]) -> Node:
     """
     if not above:
         return node
-    parent = next(one for one in nodes if one.name == above[0])
+    parent = next(node for node in nodes if node.name == above[0])
     return replace(parent, children=(alone(node, above[1:], parent.children or ()),))
 
 
 def merged(nodes: Iterable[Node]) -> list[Node]:
     """Statements below the same parents as one tree, as ``alone`` takes them out one by one."""
     found: dict[Name, Node] = {}
-    for one in nodes:
-        there = found.get(one.name)
-        both = None if there is None or there.children is None else [*there.children, *(one.children or ())]
-        found[one.name] = one if there is None or both is None else replace(there, children=tuple(merged(both)))
+    for node in nodes:
+        there = found.get(node.name)
+        both = None if there is None or there.children is None else [*there.children, *(node.children or ())]
+        found[node.name] = node if there is None or both is None else replace(there, children=tuple(merged(both)))
     return list(found.values())

@@ -144,7 +144,7 @@ def named(text: str) -> str:
 
 def _slug(place: Sequence[str]) -> str:
     words = [re.sub(r"[^A-Za-z0-9_.:@]+", "-", one).strip("-") for one in place]
-    return "-".join(one for one in words if one)[-100:].strip("-") or "secret"
+    return "-".join(word for word in words if word)[-100:].strip("-") or "secret"
 
 
 def _edited(text: str, edits: Iterable[Edit]) -> str:
@@ -292,22 +292,22 @@ def _braces(text: str, replace: Replace) -> Iterator[Edit]:
             yield from _words(*ended, replace, lines=False)
             ended = None
         if word == "{":
-            outside = [one for words in above for one in words]
+            outside = [word for words in above for word in words]
             yield from _words([*own, (word, token.start(), token.end())], outside, replace, lines=False)
             above.append(_cleaned([*outside, *(one for one, _, _ in own), word])[len(outside) : -1])
             own = []
         elif word == "}":
-            yield from _words(own, [one for words in above for one in words], replace, lines=False)
+            yield from _words(own, [word for words in above for word in words], replace, lines=False)
             own = []
             if above:
                 above.pop()
         elif word == ";":
             if own:
-                ended = (own, [one for words in above for one in words])
+                ended = (own, [word for words in above for word in words])
             own = []
         elif word not in {"[", "]"}:
             own.append((word, token.start(), token.end()))
-    for left in (ended, (own, [one for words in above for one in words])):
+    for left in (ended, (own, [word for words in above for word in words])):
         if left is not None:
             yield from _words(*left, replace, lines=False)
 
@@ -376,8 +376,8 @@ def _value_of_json(
 ) -> Iterator[Edit]:
     word, names = token[0], [one for one in (*path, key) if one]
     last = names[-1] if names else ""
-    under = any(one.startswith("NTP_KEY") for one in names) and last == "value"
-    community = last.casefold() == "community" and any("snmp" in one.casefold() for one in names[:-1])
+    under = any(name.startswith("NTP_KEY") for name in names) and last == "value"
+    community = last.casefold() == "community" and any("snmp" in name.casefold() for name in names[:-1])
     if _JSON_KEY.fullmatch(last) or under or community:
         if word[0] == '"':
             value = word[1:-1]

@@ -60,11 +60,11 @@ def _shape(own: Prefix, each: Lengths, *, said: bool) -> Lengths:
 def ranges(numbers: Iterable[int]) -> str:
     """The numbers in order, neighbors joined: ``10,20-29``."""
     found: list[list[int]] = []
-    for one in sorted(set(numbers)):
-        if found and found[-1][-1] == one - 1:
-            found[-1] = [found[-1][0], one]
+    for number in sorted(set(numbers)):
+        if found and found[-1][-1] == number - 1:
+            found[-1] = [found[-1][0], number]
         else:
-            found.append([one])
+            found.append([number])
     return ",".join("-".join(map(str, one)) for one in found)
 
 

@@ -168,7 +168,7 @@ def secret_words(words: Sequence[str], start: int = 0, *, lines: bool = False) -
     The words before ``start`` are those of the statements above. ``lines``: the words are of a command language in which a secret may
     have blanks and reaches to the end of its line.
     """
-    low = [one.strip('"').lower().removeprefix("--") for one in words]
+    low = [word.strip('"').lower().removeprefix("--") for word in words]
     opens = low[-1:] == ["{"]
     end = next((at for at in range(start, len(low)) if low[at] in _FREE), len(low) - opens)
     at = start if lines else max(0, start - _FAR)
@@ -253,7 +253,7 @@ def _of_key(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
         return second, True
     if word.isdigit() and second >= end:
         says = ("-server", "tacacs", "radius", "md5", "authentication", "ntp", "license")
-        return (first, True) if any(one in there for there in low[:at] for one in says) else None
+        return (first, True) if any(say in there for there in low[:at] for say in says) else None
     if word == "id" or word in _IN_A_CHAIN:
         return None
     return first, True

@@ -107,9 +107,9 @@ class SectionTree:
         the definitions, and the entry may let through what it should not.
         """
         rules = self.rules
-        removed = sorted((one for one in steps if one.kind == "remove"), key=lambda one: one.place, reverse=True)
+        removed = sorted((step for step in steps if step.kind == "remove"), key=lambda one: one.place, reverse=True)
         removed = self._ending(removed)
-        put = [one for one in steps if one.kind != "remove"]
+        put = [step for step in steps if step.kind != "remove"]
         put = sorted([*put, *self._taken(removed, put)], key=lambda one: one.place)
         touched = {rules.definition(one.above[0] if one.above else one.node.name) for one in put}
         late = [

@@ -85,8 +85,8 @@ def bgp_config(
     policies = by_family(policies, families) if system.policies == "route-maps" else policies
     communities = policy.communities
     if system.policies == "route-maps":  # where others have named values, these have lists that route-maps look into
-        named = {name for one in policies for term in one.terms for name in _communities(term)}
-        communities = tuple(one for one in communities if one.name in named)
+        named = {name for policy in policies for term in policy.terms for name in _communities(term)}
+        communities = tuple(community for community in communities if community.name in named)
     return Bgp(
         asn=switch.asn,
         router_id=Address(switch.router_id),
@@ -203,7 +203,7 @@ def routed_families(network: Network, switch: Switch) -> tuple[Family, ...]:
 def server_families(network: Network, switch: Switch) -> tuple[Family, ...]:
     """The address families of the server prefixes of a switch's fabric."""
     fabric = network.fabric(switch.fabric)
-    found = [one.prefix for tenant in fabric.tenants for one in tenant.networks]
+    found = [network.prefix for tenant in fabric.tenants for network in tenant.networks]
     there = {Prefix(one).family for one in found} | network.families_of(fabric.name)
     families: tuple[Family, ...] = tuple(one for one in ("ipv4", "ipv6") if one in there)
     return families or ("ipv6",)

@@ -153,11 +153,11 @@ class Bgp:
 
     def found_neighbors(self) -> bool:
         """True if a session has no address, because its neighbor is found on the link."""
-        return any(one.peer_address is None for group in self.groups for one in group.sessions)
+        return any(session.peer_address is None for group in self.groups for session in group.sessions)
 
     def values(self, names: Iterable[str]) -> dict[str, str]:
         """The values of communities by name. A name that a text uses and nothing defines has no value."""
-        found = {one.name: one.value for one in self.communities}
+        found = {community.name: community.value for community in self.communities}
         return {name: found[name] for name in names if name in found}
 
     def family_of(self, match: Match) -> Family:
@@ -180,7 +180,9 @@ def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tup
             return (one,)
         return tuple(Term(f"{one.name}-{f}", replace(one.match, family=f), one.action) for f in sorted(families))
 
-    return tuple(Policy(one.name, tuple(made for term in one.terms for made in terms(term))) for one in policies)
+    return tuple(
+        Policy(policy.name, tuple(made for term in policy.terms for made in terms(term))) for policy in policies
+    )
 
 
 def of_one_family(bgp: Bgp) -> Bgp:
@@ -188,15 +190,15 @@ def of_one_family(bgp: Bgp) -> Bgp:
     if len(bgp.families) > 1:
         return bgp
     policies = (
-        Policy(one.name, tuple(Term(t.name, replace(t.match, family=None), t.action) for t in one.terms))
-        for one in bgp.policies
+        Policy(policy.name, tuple(Term(t.name, replace(t.match, family=None), t.action) for t in policy.terms))
+        for policy in bgp.policies
     )
     return replace(bgp, policies=tuple(policies))
 
 
 def by_policy(bgp: Bgp) -> Bgp:
     """The same with sessions that have policies of their own in groups of their own, as routing looks at them."""
-    if not any(one.import_policy or one.export_policy for group in bgp.groups for one in group.sessions):
+    if not any(session.import_policy or session.export_policy for group in bgp.groups for session in group.sessions):
         return bgp
     groups: list[BgpGroup] = []
     for group in bgp.groups:

@@ -53,9 +53,11 @@ def isis_config(
         net=f"{wanted.area}.{system_id(switch.router_id)}.00",
         router_id=Address(switch.router_id),
         ports=tuple(
-            IsisPort(one.name, one.link, one.peer, wanted.metric) for one in interfaces if one.kind == "fabric"
+            IsisPort(interface.name, interface.link, interface.peer, wanted.metric)
+            for interface in interfaces
+            if interface.kind == "fabric"
         ),
-        passive=tuple(one.port or one.name for one in gateways if not one.vrf),
+        passive=tuple(gateway.port or gateway.name for gateway in gateways if not gateway.vrf),
         families=families,
         maximum_ecmp=maximum_ecmp,
         key=wanted.key,
@@ -168,21 +170,25 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
             for one, edge in zip(edges, (e for e in fabric.edge_ports if e.leaf == name), strict=True)
         )
         interfaces = _in_order(edges, fabric, interfaces, ends)
-    gateways = tuple(_gateway(system, fabric, one, interfaces) for one in network.segments_of(name) if one.subnets)
+    gateways = tuple(
+        _gateway(system, fabric, segment, interfaces) for segment in network.segments_of(name) if segment.subnets
+    )
     interfaces = _shut(interfaces, gateways)
     unbound = _unbound(switch, interfaces)
     own = network.systems_of(fabric.name)
     as_built = nos is None or any(catalog().systems[one].frr_conf for one, _ in own)
     form = path_color_form(fabric, own if as_built else [(target, release)])
     large = all_large(fabric) if as_built else system.large_communities
-    qos = qos_config(fabric, switch, [one for one in interfaces if one.name not in unbound], system, release)
+    qos = qos_config(
+        fabric, switch, [interface for interface in interfaces if interface.name not in unbound], system, release
+    )
     balancing = _balancing(network, fabric, switch, system, release)
     without: list[str] = []
     if qos is not None:
         qos, without = lowered_qos(qos, platform.lacks)
-    entering = [one.name for one in interfaces if one.kind == "server"]
+    entering = [interface.name for interface in interfaces if interface.kind == "server"]
     if switch.role == "dci":
-        entering = [one.name for one in interfaces if not one.between_sites]
+        entering = [interface.name for interface in interfaces if not interface.between_sites]
     balancing, more = lowered_balancing(balancing, platform, entering)
     config = DeviceConfig(
         name=name,
@@ -213,7 +219,7 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
             interfaces,
             gateways,
             routed_families(network, switch),
-            maximum_ecmp(fabric, system, sum(one.kind == "fabric" for one in interfaces)),
+            maximum_ecmp(fabric, system, sum(interface.kind == "fabric" for interface in interfaces)),
         ),
     )
     return _protected(network, drained(network, fabric, config, form, by_port=system.frr_conf, large=large), system)
@@ -222,7 +228,11 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
 def _unbound(switch: Switch, interfaces: Sequence[Interface]) -> set[str]:
     """The ports that no quality of service is bound to, by their names on the system."""
     ports = {f"{switch.name}:{one.port}" for one in switch.port_qos if not one.bound}
-    return {one.name for one in interfaces if not ports.isdisjoint(one.link.split("--"))} if ports else set()
+    return (
+        {interface.name for interface in interfaces if not ports.isdisjoint(interface.link.split("--"))}
+        if ports
+        else set()
+    )
 
 
 def _pauses(one: PortQos | None, *, usual: bool) -> bool:
@@ -240,11 +250,11 @@ def _in_order(
 ) -> tuple[Interface, ...]:
     """The ports with edge ports in their place among those to servers, by number."""
     places = {cable.name: (end.physical or 0, end.channel or 0) for end, _, cable in ends}
-    places |= {one.link: (one.physical, one.channel or 0) for one in fabric.edge_ports}
-    servers = [*edges, *(one for one in interfaces if one.kind == "server")]
+    places |= {edge_port.link: (edge_port.physical, edge_port.channel or 0) for edge_port in fabric.edge_ports}
+    servers = [*edges, *(interface for interface in interfaces if interface.kind == "server")]
     return (
         *sorted(servers, key=lambda one: places[one.link]),
-        *(one for one in interfaces if one.kind != "server"),
+        *(interface for interface in interfaces if interface.kind != "server"),
     )
 
 
@@ -321,15 +331,19 @@ def _interface(
 
 def _shut(interfaces: tuple[Interface, ...], gateways: Sequence[Gateway]) -> tuple[Interface, ...]:
     """The ports, those of servers that wait for a tenant shut."""
-    routed = {one.port for one in gateways}
+    routed = {gateway.port for gateway in gateways}
     return tuple(
-        replace(one, enabled=False) if one.kind == "server" and one.vlan is None and one.name not in routed else one
-        for one in interfaces
+        replace(interface, enabled=False)
+        if interface.kind == "server" and interface.vlan is None and interface.name not in routed
+        else interface
+        for interface in interfaces
     )
 
 
 def _gateway(system: System, fabric: Fabric, segment: Segment, interfaces: Sequence[Interface]) -> Gateway:
-    port = next((one.name for one in interfaces if segment.nic == f"{one.peer}:{one.peer_port}"), "")
+    port = next(
+        (interface.name for interface in interfaces if segment.nic == f"{interface.peer}:{interface.peer_port}"), ""
+    )
     subnets = sorted(segment.subnets, key=lambda one: one.family)  # as systems show them: IPv4 first
     return Gateway(
         name=system.vlan_interface.format(vlan=segment.vlan) if segment.vlan else port,
@@ -362,10 +376,14 @@ def _used_ports(
     fabric: Fabric, switch: Switch, ends: Sequence[tuple[End, End, Cable]]
 ) -> tuple[tuple[int, int | None, int], ...]:
     """The ports in use, by cables and links to external routers: physical port, channel, speed."""
-    links = [one for tenant in fabric.tenants for router in tenant.external for one in router.links]
+    links = [link for tenant in fabric.tenants for router in tenant.external for link in router.links]
     found = [(end.physical, end.channel, cable.speed_gbps) for end, _, cable in ends if end.physical is not None]
-    found += [(one.physical, one.channel, one.speed_gbps) for one in links if one.leaf == switch.name]
-    found += [(one.physical, one.channel, one.speed_gbps) for one in fabric.edge_ports if one.leaf == switch.name]
+    found += [(link.physical, link.channel, link.speed_gbps) for link in links if link.leaf == switch.name]
+    found += [
+        (edge_port.physical, edge_port.channel, edge_port.speed_gbps)
+        for edge_port in fabric.edge_ports
+        if edge_port.leaf == switch.name
+    ]
     return tuple(dict.fromkeys(found))
 
 
@@ -378,7 +396,7 @@ def _splits(
     for physical, channel, speed in used:
         if physical in found:
             continue
-        group = next((one for one in ports if one.first <= physical <= one.last), None)
+        group = next((port for port in ports if port.first <= physical <= port.last), None)
         if group is None or (channel is None and group.speed_gbps == speed):
             continue
         split = [w for w in group.breakouts if (w.channels > 1) == (channel is not None)]

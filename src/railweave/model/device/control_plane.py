@@ -77,7 +77,7 @@ class ControlPlane:
 
     def of(self, plane: Literal["network", "management"], family: Family) -> tuple[ControlRule, ...]:
         """The rules of one plane and address family."""
-        return tuple(one for one in self.rules if one.plane == plane and one.family == family)
+        return tuple(rule for rule in self.rules if rule.plane == plane and rule.family == family)
 
     def together(self, family: Family) -> tuple[ControlRule, ...]:
         """The rules of a family where one list is for both planes: of management, those that say where packets come from."""
@@ -87,4 +87,8 @@ class ControlPlane:
     def source(self, rule: ControlRule) -> Sources:
         """Where packets that a rule accepts may come from."""
         anywhere = Sources("", rule.family, ())
-        return next((one for one in self.sources if one.name == rule.sources), anywhere) if rule.sources else anywhere
+        return (
+            next((source for source in self.sources if source.name == rule.sources), anywhere)
+            if rule.sources
+            else anywhere
+        )

@@ -115,7 +115,10 @@ class _Without:
             name + selector
             for name in names
             for selector, wanted in self.conditions.get(name, ())
-            if any(_is_mapping(one) and all(_meets(one.get(key), value) for key, value in wanted) for one in records)
+            if any(
+                _is_mapping(record) and all(_meets(record.get(key), value) for key, value in wanted)
+                for record in records
+            )
         ]
         return (*names, *more) if more else names
 
@@ -125,7 +128,7 @@ def _selectors(fields: tuple[str, ...]) -> _Without:
     conditions: dict[str, dict[str, tuple[tuple[str, str], ...]]] = {}
     for field in fields:
         for found in _CONDITION.finditer(field):
-            pairs = tuple((key, value) for key, _, value in (one.partition("=") for one in found[1].split(",")))
+            pairs = tuple((key, value) for key, _, value in (word.partition("=") for word in found[1].split(",")))
             conditions.setdefault(field[: found.start()], {})[found[0]] = pairs
     return _Without(frozenset(fields), {name: tuple(found.items()) for name, found in conditions.items()})
 
@@ -227,7 +230,7 @@ def entries(value: object) -> dict[str, Any] | None:
 
 def by_name(*lists: list[Any]) -> tuple[dict[str, Any], ...] | None:
     """Lists of entries by the entries' names, or by their places where no field names them all; None where they are no such lists."""
-    if not any(lists) or not all(_is_mapping(one) for entries in lists for one in entries):
+    if not any(lists) or not all(_is_mapping(entry) for entries in lists for entry in entries):
         return None
     for name in _NAMES:
         if all(entry.get(name) for entries in lists for entry in entries):
@@ -269,7 +272,7 @@ def _amended(designed: Any, before: Any, after: Any) -> Any:  # noqa: ANN401 - v
         if named is not None:
             found = _mapping(*named)
             return [found[name] for name in _order(list(found), *map(list, named))]
-        if all(isinstance(one, str | int) for values in three for one in values):
+        if all(isinstance(value, str | int) for values in three for value in values):
             kept = [one for one in designed if one in after or one not in before]
             made = [*kept, *(one for one in after if one not in before and one not in kept)]
             return _order(made, designed, before, after)
@@ -298,10 +301,10 @@ def _order(names: list[Any], designed: list[Any], before: list[Any], after: list
     both = [one for one in before if one in after]
     if both != [one for one in after if one in before]:
         places = {one: at for at, one in enumerate(after)}
-        moved = iter(sorted((one for one in names if one in places), key=lambda one: places[one]))
-        return [next(moved) if one in places else one for one in names]
+        moved = iter(sorted((name for name in names if name in places), key=lambda one: places[one]))
+        return [next(moved) if name in places else name for name in names]
     known, there = set(designed), set(names)
-    ordered = [one for one in names if one in known]
+    ordered = [name for name in names if name in known]
     at = 0
     for one in after:
         if one in there:

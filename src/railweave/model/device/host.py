@@ -66,9 +66,9 @@ def sysctl(scope: HostScope, nics: Sequence[HostNic]) -> dict[str, str]:
             found |= _advertisements(nic) if nic.slaac else {}
     for nic in nics:
         # Addresses from router advertisements go when the interface is set down, whatever this says.
-        if any(one.address.family == "ipv6" and one.origin == "static" for one in nic.addresses):
+        if any(address.address.family == "ipv6" and address.origin == "static" for address in nic.addresses):
             found[parameter("net", "ipv6", "conf", nic.netdev, "keep_addr_on_down")] = "1"
-    with_ipv4 = [nic for nic in nics if any(one.address.family == "ipv4" for one in nic.addresses)]
+    with_ipv4 = [nic for nic in nics if any(address.address.family == "ipv4" for address in nic.addresses)]
     if with_ipv4:
         found |= {"net.ipv4.conf.all.arp_announce": "1", "net.ipv4.conf.all.arp_ignore": "2"}
     for nic in with_ipv4:
@@ -100,7 +100,7 @@ def _advertisements(nic: HostNic) -> dict[str, str]:
 
 
 def _of_ipv6(nic: HostNic) -> int:
-    return sum(one.address.family == "ipv6" for one in nic.addresses)
+    return sum(address.address.family == "ipv6" for address in nic.addresses)
 
 
 def _neighbors(family: int, count: int) -> Iterator[tuple[str, str]]:
@@ -120,7 +120,7 @@ def _neighbor_count(scope: HostScope, nics: Sequence[HostNic], family: int) -> i
     """
     total = 0
     for nic in nics:
-        paths = sum((one.address.family == "ipv6") == (family == 6) for one in nic.addresses)
+        paths = sum((address.address.family == "ipv6") == (family == 6) for address in nic.addresses)
         others = scope.sharing[nic.name]
         total += others * (paths + (family == 6)) if paths else 0
     return total
@@ -184,7 +184,9 @@ def config_of(scope: HostScope) -> HostConfig:
         sysctl=sysctl(scope, nics),
         kernel_command_line=model.kernel_command_line,
         kernel_command_line_source=model.kernel_command_line_source,
-        bios=tuple(BiosOption(one.area, one.setting, one.value, one.note, one.verify) for one in model.bios),
+        bios=tuple(
+            BiosOption(option.area, option.setting, option.value, option.note, option.verify) for option in model.bios
+        ),
         bios_source=model.bios_source,
         library=scope.library,
         job=() if shared or not model.gpus else job(scope, nics, qos),
@@ -251,7 +253,7 @@ def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
 
 
 def _has_ipv6(nic: Nic) -> bool:
-    return any(":" in one.address for one in nic.addresses)
+    return any(":" in address.address for address in nic.addresses)
 
 
 def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int, qos: HostQos) -> tuple[HostAddress, ...]:
@@ -292,11 +294,11 @@ def _routes(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRoute]:
     routing = fabric.host_routing
     found: list[HostRoute] = []
     reach = "global" if _routed(scope, fabric, nic) else None
-    for one in nic.addresses:
-        shared = (nic.slaac and one.address.family == "ipv6") or fabric.server_link == "proxy-arp"
+    for address in nic.addresses:
+        shared = (nic.slaac and address.address.family == "ipv6") or fabric.server_link == "proxy-arp"
         if routing.prefix_route if routing.prefix_route is not None else shared:
-            found.append(HostRoute(one.table, one.prefix, nic.netdev, None))
-        found.append(HostRoute(one.table, "default", nic.netdev, one.gateway, reach))
+            found.append(HostRoute(address.table, address.prefix, nic.netdev, None))
+        found.append(HostRoute(address.table, "default", nic.netdev, address.gateway, reach))
     return found
 
 
@@ -310,25 +312,27 @@ def _rules(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRule]:
     priority = fabric.host_routing.rule_priority
     found: list[HostRule] = []
     routed = _routed(scope, fabric, nic)
-    for one in nic.addresses:
+    for address in nic.addresses:
         if routed:
-            family = one.address.family
+            family = address.address.family
             pools = [pool for pool in map(Prefix, _pools(fabric, nic)) if pool.family == family]
-            pool = next((pool for pool in pools if ip_address(one.address) in ip_network(pool)), pools[0])
-            found.append(HostRule(nic.netdev, one.table, one.prefix, None, priority))
-            if one == next(first for first in nic.addresses if first.address.family == family):
+            pool = next((pool for pool in pools if ip_address(address.address) in ip_network(pool)), pools[0])
+            found.append(HostRule(nic.netdev, address.table, address.prefix, None, priority))
+            if address == next(first for first in nic.addresses if first.address.family == family):
                 last = None if priority is None else priority + 1
                 found.append(
-                    HostRule(nic.netdev, one.table, None, InterfaceAddress(f"{one.gateway}/{pool.length}"), last)
+                    HostRule(
+                        nic.netdev, address.table, None, InterfaceAddress(f"{address.gateway}/{pool.length}"), last
+                    )
                 )
                 found += [
-                    HostRule(nic.netdev, one.table, None, InterfaceAddress(str(other)), last)
+                    HostRule(nic.netdev, address.table, None, InterfaceAddress(str(other)), last)
                     for other in pools
                     if fabric.other_link and other != pool
                 ]
         else:
-            source = one.prefix if one.origin == "slaac" else one.address
-            found.append(HostRule(nic.netdev, one.table, source, None, priority))
+            source = address.prefix if address.origin == "slaac" else address.address
+            found.append(HostRule(nic.netdev, address.table, source, None, priority))
     return found
 
 
@@ -350,7 +354,7 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
         for name, one in qos.classes.items()
         if qos.pfc.pauses("server") and one is not data and one.pfc_priority is not None
     )
-    paused = tuple(one.priority for one in others)
+    paused = tuple(other.priority for other in others)
     if data is not None and data.pfc_priority is not None:
         paused = (data.pfc_priority, *paused)
     # Congestion notification must not wait behind the data that it is about.

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 def address_range(pools: Iterable[str], addresses: Iterable[HostAddress]) -> str:
     """The first of the pools that holds the addresses; else, as on layer-2 networks and other links, the longest prefix that does."""
-    prefixes = list(dict.fromkeys(str(one.prefix) for one in addresses))
-    own = [_network(one) for one in prefixes]
+    prefixes = list(dict.fromkeys(str(address.prefix) for address in addresses))
+    own = [_network(prefix) for prefix in prefixes]
     for pool in pools:
         whole = _network(pool)
         if all(_holds(whole, one) for one in own):
@@ -132,7 +132,7 @@ def rdma_nics(nics: Sequence[HostNic]) -> list[HostNic]:
 def used_addresses(nic: HostNic, family: Family | None) -> list[HostAddress]:
     """The addresses of a NIC that a job uses: of one family, by default that of the first."""
     wanted = family or nic.addresses[0].address.family
-    return [one for one in nic.addresses if one.address.family == wanted] or list(nic.addresses)
+    return [address for address in nic.addresses if address.address.family == wanted] or list(nic.addresses)
 
 
 def uses_own_plugin(scope: HostScope, nics: Sequence[HostNic]) -> bool:

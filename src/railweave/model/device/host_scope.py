@@ -61,7 +61,7 @@ def one_way_us(length_m: float, delay_us: int | None) -> float:
 
 def long_haul(network: Network, fabric: Fabric) -> LongHaul | None:
     """The arithmetic of a fabric that spans sites; None for others, and without NICs."""
-    far = [one_way_us(one.length_m, one.delay_us) for one in network.long_links(fabric.name)]
+    far = [one_way_us(long_link.length_m, long_link.delay_us) for long_link in network.long_links(fabric.name)]
     if fabric.interconnect is None or not far or fabric.name not in network.most_nics:
         return None
     nics, nic_gbps = network.most_nics[fabric.name]

@@ -243,7 +243,11 @@ class DeviceConfig:
     def edge_ports(self) -> tuple[Interface, ...]:
         """Layer-2 server ports, where they are to be protected."""
         wanted = self.management.security.edge_ports if self.management.security else None
-        return tuple(one for one in self.interfaces if one.kind == "server" and one.vlan) if wanted else ()
+        return (
+            tuple(interface for interface in self.interfaces if interface.kind == "server" and interface.vlan)
+            if wanted
+            else ()
+        )
 
     def bpdu_guard(self) -> bool:
         """True if a layer-2 server port is shut when it detects a bridge."""
@@ -262,15 +266,18 @@ class DeviceConfig:
 
     def carried(self, port: Interface) -> tuple[int, ...]:
         """The numbers of the VLANs that a server port carries: the one without a tag first, the others as they stand."""
-        named = next((one.vlan for one in self.gateways if one.vlan is not None and one.vlan_name == port.vlan), None)
+        named = next(
+            (gateway.vlan for gateway in self.gateways if gateway.vlan is not None and gateway.vlan_name == port.vlan),
+            None,
+        )
         first = port.native_vlan if named is None else named
         return tuple(dict.fromkeys((*(() if first is None or first in port.tagged else (first,)), *port.tagged)))
 
     def bare_vlans(self) -> tuple[int, ...]:
         """VLANs that ports carry with a tag, and that have no gateway here."""
-        routed = {one.vlan for one in self.gateways}
+        routed = {gateway.vlan for gateway in self.gateways}
         return tuple(sorted({one for port in self.interfaces for one in port.tagged} - routed))
 
     def fabric_interfaces(self) -> list[Interface]:
         """Ports towards other switches."""
-        return [one for one in self.interfaces if one.kind == "fabric"]
+        return [interface for interface in self.interfaces if interface.kind == "fabric"]

@@ -48,7 +48,8 @@ def in_form(communities: Iterable[Community], *, large: bool) -> tuple[Community
     if large:
         return tuple(communities)
     return tuple(
-        replace(one, kind="standard", value=standard(one.value)) if one.kind == "large" else one for one in communities
+        replace(community, kind="standard", value=standard(community.value)) if community.kind == "large" else community
+        for community in communities
     )
 
 
@@ -92,8 +93,10 @@ def overlay_config(network: Network, fabric: Fabric, switch: Switch, *, large: b
             for name in near
         ),
         endpoints=tuple(
-            TunnelEndpoint(Address(one.address), None if one.color is None else fabric.color_name(one.color))
-            for one in switch.endpoints
+            TunnelEndpoint(
+                Address(endpoint.address), None if endpoint.color is None else fabric.color_name(endpoint.color)
+            )
+            for endpoint in switch.endpoints
         ),
         reflects=switch.role != "leaf",
         from_spine=from_spine if large else standard(from_spine),
@@ -107,7 +110,7 @@ def vrfs(
 ) -> tuple[Vrf, ...]:
     """A VRF for every tenant that has a gateway, or an external router, on the switch."""
     found: list[Vrf] = []
-    targets = {one.name: one.route_target for one in fabric.tenants}
+    targets = {tenant.name: tenant.route_target for tenant in fabric.tenants}
     for tenant in fabric.tenants:
         own = [gateway for gateway in gateways if gateway.vrf == tenant.name]
         external = _peers(tenant, switch, interfaces)
@@ -118,11 +121,11 @@ def vrfs(
                     name=tenant.name,
                     vni=tenant.vni,
                     route_distinguisher=part.route_distinguisher or f"{switch.router_id}:{tenant.slot}",
-                    import_targets=(tenant.route_target, *(targets[one] for one in tenant.leaks)),
+                    import_targets=(tenant.route_target, *(targets[leak] for leak in tenant.leaks)),
                     export_targets=(tenant.route_target,),
                     prefixes=tuple(prefix for gateway in own for prefix in gateway.prefixes),
                     external=external,
-                    loopbacks=tuple(Address(one).prefix for one in part.loopbacks),
+                    loopbacks=tuple(Address(loopback).prefix for loopback in part.loopbacks),
                     unit=tenant.slot if part.loopbacks else None,
                 )
             )
@@ -134,7 +137,7 @@ def _peers(tenant: Tenant, switch: Switch, interfaces: Sequence[Interface]) -> t
     for router in tenant.external:
         for link in router.links:
             if link.leaf == switch.name:
-                port = next(one for one in interfaces if one.link == _link_name(switch, router, link))
+                port = next(interface for interface in interfaces if interface.link == _link_name(switch, router, link))
                 unit = f"{port.name}.{link.vlan or 0}"
                 addresses = Address(link.address), Address(link.peer_address)
                 session = NumberedSession(unit, port.link, router.name, router.asn, *addresses)
@@ -188,10 +191,10 @@ def external_ports(fabric: Fabric, switch: Switch, system: System, model: Switch
         if link.leaf == switch.name
     )
     return tuple(
-        replace(one, description=f"{one.peer}, tenants {', '.join(part.vrf for part in one.parts())}")
-        if one.more
-        else one
-        for one in ports
+        replace(port, description=f"{port.peer}, tenants {', '.join(part.vrf for part in port.parts())}")
+        if port.more
+        else port
+        for port in ports
     )
 
 
@@ -201,20 +204,20 @@ def edge_interfaces(
     """The edge ports of a leaf: as ports to servers, to what is no server of the file."""
     return tuple(
         Interface(
-            name=_external_name(system, model, one),
-            link=one.link,
+            name=_external_name(system, model, edge_port),
+            link=edge_port.link,
             kind="server",
-            description=f"{one.name} {EDGE}",
-            peer=one.name,
+            description=f"{edge_port.name} {EDGE}",
+            peer=edge_port.name,
             peer_port=EDGE,
-            speed_gbps=one.speed_gbps,
-            lanes=_width(model, one),
+            speed_gbps=edge_port.speed_gbps,
+            lanes=_width(model, edge_port),
             mtu=fabric.mtu.server_port,
-            length_m=one.length_m,
+            length_m=edge_port.length_m,
             pauses=pauses,
         )
-        for one in fabric.edge_ports
-        if one.leaf == switch.name
+        for edge_port in fabric.edge_ports
+        if edge_port.leaf == switch.name
     )
 
 
@@ -223,9 +226,11 @@ def mac_vrf(fabric: Fabric, switch: Switch, system: System, interfaces: Sequence
 
     One instance for all, told apart by VNI and route target, as Juniper's validated configurations have it.
     """
-    here = {one.vlan for one in interfaces if one.kind == "server"}
-    networks = [one for tenant in fabric.tenants for one in tenant.networks]
-    own = {name: one for one in networks if (name := system.vlan_called(one.vlan_name, one.vlan)) in here}
+    here = {interface.vlan for interface in interfaces if interface.kind == "server"}
+    networks = [network for tenant in fabric.tenants for network in tenant.networks]
+    own = {
+        name: network for network in networks if (name := system.vlan_called(network.vlan_name, network.vlan)) in here
+    }
     if not own:
         return None
     return MacVrf(
@@ -233,7 +238,7 @@ def mac_vrf(fabric: Fabric, switch: Switch, system: System, interfaces: Sequence
         route_distinguisher=f"{switch.router_id}:{MAC_VRF_NUMBER}",
         route_target="target:100:100",
         vlans=tuple(BridgedVlan(one.vlan, name, one.vni, one.route_target) for name, one in own.items()),
-        ports=tuple(one.name for one in interfaces if one.vlan in own),
+        ports=tuple(interface.name for interface in interfaces if interface.vlan in own),
     )
 
 
@@ -250,6 +255,6 @@ def underlay_prefixes(fabric: Fabric, switch: Switch) -> dict[int | None, tuple[
     if fabric.overlay is None:
         return {}
     loopback = Address(switch.loopback)
-    ends = [(one.color, Address(one.address)) for one in switch.endpoints if one.color is not None]
+    ends = [(endpoint.color, Address(endpoint.address)) for endpoint in switch.endpoints if endpoint.color is not None]
     own = {color: (one.prefix,) for color, one in ends if one.family == loopback.family}
     return {None: (loopback.prefix,), **own}

@@ -290,8 +290,8 @@ def drained_links(network: Network, device: str) -> frozenset[str]:
     """The links over which a device tells its neighbors that it is drained: all of a drained device, those drained of any other."""
     if not network.drained:
         return frozenset()
-    links = [one.name for one in network.cables_of(device) if one.kind == "fabric"]
-    return frozenset(links if device in network.drained else (one for one in links if one in network.drained))
+    links = [cable.name for cable in network.cables_of(device) if cable.kind == "fabric"]
+    return frozenset(links if device in network.drained else (link for link in links if link in network.drained))
 
 
 def drained(
@@ -309,17 +309,17 @@ def drained(
 
     def named(links: frozenset[str]) -> frozenset[str]:
         return frozenset(
-            one.link
+            session.link
             for group in groups
-            for one in group.sessions
-            if one.link in links
-            and (by_port or one.peer_address or all(every.link in links for every in group.sessions))
+            for session in group.sessions
+            if session.link in links
+            and (by_port or session.peer_address or all(every.link in links for every in group.sessions))
         )
 
     if told:
-        tags = {tag(one) for one in fabric.colors}
+        tags = {tag(color) for color in fabric.colors}
         bgp = _changed(bgp, named(told), "export_policy", lambda one: _told(one, asn, tags, strip=form in _TAGGED))
-        if any(MARK in term.action.add_communities for one in bgp.policies for term in one.terms):
+        if any(MARK in term.action.add_communities for policy in bgp.policies for term in policy.terms):
             mark = BgpCommunity(MARK, "large", f"{fabric.spine_asns[0]}:0:2")
             bgp = replace(bgp, communities=(*bgp.communities, *in_form((mark,), large=large)))
     if config.name in network.drained:
@@ -366,19 +366,21 @@ def _changed(
     bgp: Bgp, links: Collection[str], which: Literal["import_policy", "export_policy"], how: Callable[[Policy], Policy]
 ) -> Bgp:
     """BGP with other policies for the sessions on some links: in place where no other session has them, else beside them."""
-    sessions = [(group, one) for group in bgp.groups for one in group.sessions]
+    sessions = [(group, session) for group in bgp.groups for session in group.sessions]
     there = {getattr(group, which) for group, one in sessions if one.link in links}
     stay = {getattr(group, which) for group, one in sessions if one.link not in links}
     stay |= {bgp.redistribute_connected}
     policies: list[Policy] = []
     beside: dict[str, str] = {}
-    for one in bgp.policies:
-        if one.name in there and one.name in stay:
-            beside[one.name] = f"{one.name}{BESIDE}"
-            policies += [one, replace(how(one), name=beside[one.name])]
+    for policy in bgp.policies:
+        if policy.name in there and policy.name in stay:
+            beside[policy.name] = f"{policy.name}{BESIDE}"
+            policies += [policy, replace(how(policy), name=beside[policy.name])]
         else:
-            policies.append(how(one) if one.name in there else one)
-    return replace(bgp, policies=tuple(policies), groups=tuple(_group(one, links, which, beside) for one in bgp.groups))
+            policies.append(how(policy) if policy.name in there else policy)
+    return replace(
+        bgp, policies=tuple(policies), groups=tuple(_group(group, links, which, beside) for group in bgp.groups)
+    )
 
 
 def _group(
@@ -386,19 +388,21 @@ def _group(
 ) -> BgpGroup:
     """Return a group in which its sessions on some links have the policy that ``beside`` names for the group's own policy."""
     name = beside.get(getattr(group, which))
-    if name is None or not any(one.link in links for one in group.sessions):
+    if name is None or not any(session.link in links for session in group.sessions):
         return group
-    if all(one.link in links for one in group.sessions):
+    if all(session.link in links for session in group.sessions):
         return replace(group, **{which: name})
     return replace(
         group,
-        sessions=tuple(replace(one, **{which: name}) if one.link in links else one for one in group.sessions),
+        sessions=tuple(
+            replace(session, **{which: name}) if session.link in links else session for session in group.sessions
+        ),
     )
 
 
 def _told(policy: Policy, asn: int, tags: Collection[str], *, strip: bool) -> Policy:
     """A policy as it is where what it lets out is not to be preferred."""
-    return replace(policy, terms=tuple(_term(one, asn, tags, strip=strip) for one in policy.terms))
+    return replace(policy, terms=tuple(_term(term, asn, tags, strip=strip) for term in policy.terms))
 
 
 def _term(term: Term, asn: int, tags: Collection[str], *, strip: bool) -> Term:
@@ -406,7 +410,7 @@ def _term(term: Term, asn: int, tags: Collection[str], *, strip: bool) -> Term:
     action = term.action
     if not action.accept:
         return term
-    kept = tuple(one for one in action.add_communities if one not in tags)
+    kept = tuple(community for community in action.add_communities if community not in tags)
     passes_on = strip and term.name.startswith(PASSES_ON)
     marks = kept or ((MARK,) if passes_on else ())
     return replace(
@@ -416,7 +420,7 @@ def _term(term: Term, asn: int, tags: Collection[str], *, strip: bool) -> Term:
 
 def _taken_last(policy: Policy) -> Policy:
     """A policy as it is where what it lets in is the last to be used."""
-    terms = (replace(one, action=replace(one.action, local_preference=0)) for one in policy.terms)
+    terms = (replace(term, action=replace(term.action, local_preference=0)) for term in policy.terms)
     return replace(
         policy, terms=tuple(one if one.action.accept else was for one, was in zip(terms, policy.terms, strict=True))
     )

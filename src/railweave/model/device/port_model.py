@@ -123,13 +123,13 @@ class Interface:
 def with_parts(ports: Iterable[Interface]) -> tuple[Interface, ...]:
     """Ports to routers outside that have several tags as one each, in the order in which they come first."""
     found: dict[str, Interface] = {}
-    for one in ports:
-        first = found.get(one.name)
-        if first is None or one.unit_vlan is None:
-            found[one.name] = one
+    for port in ports:
+        first = found.get(port.name)
+        if first is None or port.unit_vlan is None:
+            found[port.name] = port
         else:
-            unit = TaggedUnit(one.unit_vlan, one.vrf, one.addresses)
-            found[one.name] = replace(first, more=(*first.more, unit))
+            unit = TaggedUnit(port.unit_vlan, port.vrf, port.addresses)
+            found[port.name] = replace(first, more=(*first.more, unit))
     return tuple(found.values())
 
 
@@ -158,10 +158,10 @@ class Gateway:
     @property
     def families(self) -> tuple[Family, ...]:
         """The address families of its addresses, in their order: two with dual stack."""
-        found: list[Family] = [one.family for one in self.addresses]
+        found: list[Family] = [address.family for address in self.addresses]
         return tuple(dict.fromkeys(found))
 
     @property
     def advertised(self) -> tuple[Prefix, ...]:
         """The prefixes that router advertisements announce to servers: the IPv6 prefixes."""
-        return tuple(one for one in self.prefixes if one.family == "ipv6")
+        return tuple(prefix for prefix in self.prefixes if prefix.family == "ipv6")

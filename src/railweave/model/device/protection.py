@@ -75,17 +75,17 @@ def control_plane(
     peers = list(_peers(config))
     managers = list(_sources("management", management, ()))
     tunnels = list(_tunnels(config)) if in_kernel else []
-    rules = [rule for one in peers for rule in _sessions(one)]
+    rules = [rule for peer in peers for rule in _sessions(peer)]
     rules += [*_discovery(peers), *_diagnosis("network", "icmp-limit", "traceroute-limit")]
-    for one in tunnels:
-        name = f"vxlan-{_NUMBER[one.family]}"
-        rules.append(ControlRule(name, "network", one.family, "udp", one.name, destination_ports=(VXLAN,)))
-    rules += [rule for one in managers for rule in _services(config, one)]
+    for tunnel in tunnels:
+        name = f"vxlan-{_NUMBER[tunnel.family]}"
+        rules.append(ControlRule(name, "network", tunnel.family, "udp", tunnel.name, destination_ports=(VXLAN,)))
+    rules += [rule for manager in managers for rule in _services(config, manager)]
     # The management port has no policers: what is behind it is the operator's own.
     rules += [replace(one, name=f"management-{one.name}", plane="management") for one in _discovery(())]
     rules += [replace(one, name=f"management-{one.name}", policer="") for one in _diagnosis("management", "", "")]
     drops = () if sees_interfaces else tuple(_server_ports(config, peers, sessions=not holds_sessions))
-    return ControlPlane(tuple(rules), (*(one.sources for one in peers), *tunnels, *managers), POLICERS, drops)
+    return ControlPlane(tuple(rules), (*(peer.sources for peer in peers), *tunnels, *managers), POLICERS, drops)
 
 
 def _sources(name: str, prefixes: Iterable[Prefix], interfaces: tuple[str, ...]) -> Iterator[Sources]:
@@ -98,9 +98,9 @@ def _sources(name: str, prefixes: Iterable[Prefix], interfaces: tuple[str, ...])
 
 def _tunnels(config: DeviceConfig) -> Iterator[Sources]:
     """Where packets of VXLAN tunnels come from: any address, by a link of the fabric."""
-    fabric = tuple(one.name for one in config.fabric_interfaces())
+    fabric = tuple(fabric_interface.name for fabric_interface in config.fabric_interfaces())
     ends = config.overlay.endpoints if config.overlay else ()
-    families: dict[Family, None] = dict.fromkeys(one.address.family for one in ends)
+    families: dict[Family, None] = dict.fromkeys(end.address.family for end in ends)
     for family in families:
         yield Sources(f"fabric-{_NUMBER[family]}", family, (), fabric)
 
@@ -110,16 +110,16 @@ def _peers(config: DeviceConfig) -> Iterator[_Peers]:
     if config.bgp is not None:
         yield from _neighbors(config.bgp)
     if config.isis is not None and config.isis.bfd is not None:
-        ports = {one.interface for one in config.isis.ports}
-        links = [one for one in config.interfaces if one.name in ports]
-        sources = [address.prefix for one in links for address in one.addresses]
+        ports = {port.interface for port in config.isis.ports}
+        links = [interface for interface in config.interfaces if interface.name in ports]
+        sources = [address.prefix for link in links for address in link.addresses]
         # Over IPv6, neighbors of IS-IS are known by their link-local addresses (RFC 5308, section 2).
-        sources += [LINK_LOCAL] if any(one.family == "ipv6" for one in sources) else []
-        for one in _sources("isis", sources, tuple(one.name for one in links)):
+        sources += [LINK_LOCAL] if any(source.family == "ipv6" for source in sources) else []
+        for one in _sources("isis", sources, tuple(link.name for link in links)):
             yield _Peers(one, bgp=False, bfd="one-hop")
     if config.overlay is not None:
-        fabric = tuple(one.name for one in config.fabric_interfaces())
-        for one in _sources("overlay", (one.peer_address.prefix for one in config.overlay.neighbors), fabric):
+        fabric = tuple(fabric_interface.name for fabric_interface in config.fabric_interfaces())
+        for one in _sources("overlay", (neighbor.peer_address.prefix for neighbor in config.overlay.neighbors), fabric):
             yield _Peers(one, bfd="multihop" if config.overlay.bfd else "")
     # Without their interface: in a VRF, Linux may name that of the VRF in its place.
     outside = (one.session.peer_address.prefix for vrf in config.vrfs for one in vrf.external)
@@ -131,13 +131,15 @@ def _neighbors(bgp: Bgp) -> Iterator[_Peers]:
     """Peers at the other end of a link: discovered ones by their link-local address."""
     sessions = [session for group in bgp.groups for session in group.sessions]
     bfd: Literal["", "one-hop"] = "one-hop" if bgp.bfd else ""
-    found = tuple(one.interface for one in sessions if one.peer_address is None)
+    found = tuple(session.interface for session in sessions if session.peer_address is None)
     if found:
         yield _Peers(Sources(DISCOVERED, "ipv6", (LINK_LOCAL,), found), bfd=bfd)
-    numbered = [(one.peer_address.prefix, one.interface) for one in sessions if one.peer_address is not None]
+    numbered = [
+        (session.peer_address.prefix, session.interface) for session in sessions if session.peer_address is not None
+    ]
     ports = tuple(dict.fromkeys(port for _, port in numbered))
-    for one in _sources("links", (prefix for prefix, _ in numbered), ports):
-        yield _Peers(one, bfd=bfd)
+    for source in _sources("links", (prefix for prefix, _ in numbered), ports):
+        yield _Peers(source, bfd=bfd)
 
 
 def _sessions(peers: _Peers) -> Iterator[ControlRule]:
@@ -158,8 +160,8 @@ def _discovery(peers: Sequence[_Peers]) -> Iterator[ControlRule]:
     """Neighbor discovery with everybody; router advertisements from neighbors that are found by them alone."""
     here = ControlRule("discovery-v6", "network", "ipv6", "icmp", icmp_types=DISCOVERY, hop_limit=ONE_HOP)
     yield here
-    for one in peers:
-        if one.sources.name == DISCOVERED:
+    for peer in peers:
+        if peer.sources.name == DISCOVERED:
             types = (ROUTER_ADVERTISEMENT,)
             yield replace(here, name="advertisements-v6", sources=DISCOVERED, icmp_types=types)
 
@@ -201,12 +203,12 @@ def _server_ports(config: DeviceConfig, peers: Sequence[_Peers], *, sessions: bo
         return
     own: list[Prefix] = []
     six = any(address.family == "ipv6" for gateway in config.gateways for address in gateway.addresses)
-    if (sessions and six) or any(LINK_LOCAL in one.sources.prefixes for one in peers):
+    if (sessions and six) or any(LINK_LOCAL in peer.sources.prefixes for peer in peers):
         own.append(LINK_LOCAL)
     if sessions:
         own += [address.address.prefix for gateway in config.gateways for address in gateway.addresses]
         own += config.loopbacks()
-    for one in _sources("", own, ()):
-        number = _NUMBER[one.family]
-        yield ServerPortRule(f"bgp-{number}", one.family, "tcp", one.prefixes, (BGP,))
-        yield ServerPortRule(f"bfd-{number}", one.family, "udp", one.prefixes, ((BFD[0], BFD_ECHO[1]),))
+    for source in _sources("", own, ()):
+        number = _NUMBER[source.family]
+        yield ServerPortRule(f"bgp-{number}", source.family, "tcp", source.prefixes, (BGP,))
+        yield ServerPortRule(f"bfd-{number}", source.family, "udp", source.prefixes, ((BFD[0], BFD_ECHO[1]),))

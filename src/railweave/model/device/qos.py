@@ -28,7 +28,7 @@ def qos_config(
         return None
     qos = fabric.intent(switch).qos
     classes = {name: own_type(TrafficClass, one) for name, one in qos.classes.items()}
-    if not any(qos.pfc.pauses(one.kind) for one in interfaces if one.kind != "external"):
+    if not any(qos.pfc.pauses(interface.kind) for interface in interfaces if interface.kind != "external"):
         classes = {name: replace(one, lossless=False, pfc_priority=None) for name, one in classes.items()}
     lossless = any(one.lossless for one in classes.values())
     by_need: dict[tuple[int, int, int], list[str]] = {}
@@ -59,7 +59,7 @@ def qos_config(
         if qos.pfc.watchdog and system.has("pfc-watchdog", release)
         else None,
         buffer_monitor=qos.buffer_monitor,
-        ports=tuple(one.name for one in interfaces),
+        ports=tuple(interface.name for interface in interfaces),
         moved=tuple(
             (name, one.queue, placed[name].queue)
             for name, one in classes.items()

@@ -93,14 +93,14 @@ class Reading:
     @property
     def not_understood(self) -> tuple[Said, ...]:
         """Statements that are neither understood nor known not to matter."""
-        return tuple(one for one in self.statements if one.kind == "unknown")
+        return tuple(statement for statement in self.statements if statement.kind == "unknown")
 
     def shares(self) -> dict[str, Share]:
         """Of each part of the configuration, how much was understood."""
         counts: dict[str, dict[Kind, int]] = {}
-        for one in self.statements:
-            kinds = counts.setdefault(one.hierarchy, {"understood": 0, "irrelevant": 0, "unknown": 0})
-            kinds[one.kind] += 1
+        for statement in self.statements:
+            kinds = counts.setdefault(statement.hierarchy, {"understood": 0, "irrelevant": 0, "unknown": 0})
+            kinds[statement.kind] += 1
         return {name: Share(**kinds) for name, kinds in counts.items()}
 
 
@@ -114,4 +114,4 @@ def said(file: str, lines: Iterable[tuple[int, str, str, bool]], irrelevant: Map
 
 @lru_cache(maxsize=32)
 def _any(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{one})" for one in patterns) or r"(?!)")
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns) or r"(?!)")

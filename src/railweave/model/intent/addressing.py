@@ -232,7 +232,7 @@ class Addressing(Model):
 
     def of_server(self, server: str) -> Addressing:
         """Return the addressing that assigns a server's prefixes: this one, or that of the server's other link."""
-        own = next((one for one in self.other_links.values() if server in one.servers), None)
+        own = next((other_link for other_link in self.other_links.values() if server in other_link.servers), None)
         return self if own is None else own.beside(self)
 
     def length(self) -> int:

@@ -201,9 +201,9 @@ class FabricFile(base.Model):
     def _not_endless(cls, value: object) -> object:
         """Groups are counted before any of them is written out: there may be thousands."""
         groups = cast("list[Any]", value) if isinstance(value, list) else []
-        lists = [cast("dict[str, Any]", one).get("names") for one in groups if isinstance(one, dict)]
+        lists = [cast("dict[str, Any]", group).get("names") for group in groups if isinstance(group, dict)]
         names = [name for one in lists for name in (cast("list[Any]", one) if isinstance(one, list) else [one])]
-        base.check_most("all groups together: the list", sum(_count(one) for one in names if isinstance(one, str)))
+        base.check_most("all groups together: the list", sum(_count(name) for name in names if isinstance(name, str)))
         return cast("object", value)
 
     @field_validator("fabrics")

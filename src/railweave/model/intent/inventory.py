@@ -63,7 +63,7 @@ _NOTHING = Item()
 def template(ports: Iterable[tuple[str, str]]) -> str:
     """An inventory to fill in: a row for each (device, interface), with nothing known of it."""
     empty = "," * (len(TO_FILL_IN) - 2)
-    return "".join(f"{line}\n" for line in (",".join(TO_FILL_IN), *(f"{','.join(one)}{empty}" for one in ports)))
+    return "".join(f"{line}\n" for line in (",".join(TO_FILL_IN), *(f"{','.join(port)}{empty}" for port in ports)))
 
 
 def read_inventory(path: Path) -> Inventory:

@@ -26,7 +26,7 @@ class LoginServer(Model):
 
 def _each_once(value: tuple[LoginServer, ...]) -> tuple[LoginServer, ...]:
     hosts = [one.host for one in value]
-    twice = next((one for one in hosts if hosts.count(one) > 1), None)
+    twice = next((host for host in hosts if hosts.count(host) > 1), None)
     if twice is not None:
         raise WrongValueError(f"server {twice} is there twice", "name each server once")
     return value

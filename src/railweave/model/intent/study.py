@@ -82,7 +82,7 @@ class Goal(Model):
                 "give a job file with several jobs",
                 ["objectives"],
             )
-        counted = [one for one in self.objectives if one in {"pauses", "marks"}]
+        counted = [objective for objective in self.objectives if objective in {"pauses", "marks"}]
         if self.job is not None and counted:
             raise WrongValueError(
                 f"{counted[0]} of jobs are not counted: their steps are put together from flows",

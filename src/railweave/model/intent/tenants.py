@@ -141,7 +141,7 @@ class EdgePort(base.Model):
 
 def _unicast_mac(value: str) -> str:
     octets = value.lower().split(":")
-    if len(octets) != 6 or any(len(one) != 2 or set(one) - set("0123456789abcdef") for one in octets):
+    if len(octets) != 6 or any(len(octet) != 2 or set(octet) - set("0123456789abcdef") for octet in octets):
         raise base.WrongValueError(f"{value!r} is not a MAC address", "for example 00:1c:73:00:00:01")
     if int(octets[0], 16) & 1:
         raise base.WrongValueError(f"{value} is a multicast address", "a gateway needs one whose first octet is even")
@@ -301,7 +301,7 @@ class TenantSlices(base.Model):
 
     @model_validator(mode="after")
     def _whole_servers(self) -> TenantSlices:
-        nic = next((one for one in self.servers if ":" in one), None)
+        nic = next((server for server in self.servers if ":" in server), None)
         if nic is not None:
             raise base.WrongValueError(f"{nic} is a NIC", "list servers: slices say which NICs", ["servers"])
         return self

@@ -290,8 +290,8 @@ class Segment:
     def subnet_of(self, address: NicAddress) -> Subnet:
         """The subnet that an address of a NIC on it belongs to: that of its path color and family."""
         return next(
-            (one for one in self.subnets if (one.color, one.family) == (address.color, address.family)),
-            next(one for one in self.subnets if one.color == address.color),
+            (subnet for subnet in self.subnets if (subnet.color, subnet.family) == (address.color, address.family)),
+            next(subnet for subnet in self.subnets if subnet.color == address.color),
         )
 
 
@@ -335,7 +335,7 @@ class Nic:
         if not self.addresses:
             return ()
         wanted = family or self.addresses[0].family
-        return tuple([one for one in self.addresses if one.family == wanted]) or self.addresses
+        return tuple([address for address in self.addresses if address.family == wanted]) or self.addresses
 
 
 @dataclass(frozen=True, slots=True)

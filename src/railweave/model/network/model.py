@@ -85,9 +85,9 @@ class Network:
     @cached_property
     def _systems(self) -> dict[str, frozenset[tuple[str, str]]]:
         found: dict[str, set[tuple[str, str]]] = {}
-        for one in self.switches:
-            if one.role != "super-spine":
-                found.setdefault(one.fabric, set()).add((one.nos, one.release))
+        for switch in self.switches:
+            if switch.role != "super-spine":
+                found.setdefault(switch.fabric, set()).add((switch.nos, switch.release))
         return {fabric: frozenset(systems) for fabric, systems in found.items()}
 
     @cached_property
@@ -107,7 +107,7 @@ class Network:
 
     @cached_property
     def _segment_by(self) -> dict[tuple[str, str, int, str, str], Segment]:
-        return {one.key: one for one in self.segments}
+        return {segment.key: segment for segment in self.segments}
 
     @cached_property
     def _families(self) -> dict[str, set[Family]]:
@@ -115,7 +115,7 @@ class Network:
         for segment in self.segments:
             if segment.subnets and not segment.network:  # those of the first family come before those of the second
                 ends = (segment.subnets[0].prefix, segment.subnets[-1].prefix)
-                found.setdefault(segment.fabric, set()).update("ipv6" if ":" in one else "ipv4" for one in ends)
+                found.setdefault(segment.fabric, set()).update("ipv6" if ":" in end else "ipv4" for end in ends)
         return found
 
     @cached_property
@@ -124,7 +124,7 @@ class Network:
         for server in self.servers:
             for nic in server.nics:
                 if nic.tenant and nic.addresses:
-                    found.setdefault((nic.fabric, nic.tenant), []).append({one.family for one in nic.addresses})
+                    found.setdefault((nic.fabric, nic.tenant), []).append({address.family for address in nic.addresses})
         return found
 
     @cached_property
@@ -155,7 +155,7 @@ class Network:
     def absent(self) -> frozenset[str]:
         """Names of switches, servers and cables that are not there: those not active, and every cable of such a device."""
         named = {one.name for one in self.not_active if one.status != "draining"}
-        cables = (one.name for one in self.cables if one.a.device in named or one.b.device in named)
+        cables = (cable.name for cable in self.cables if cable.a.device in named or cable.b.device in named)
         return frozenset(named.union(cables)) if named else frozenset()
 
     @cached_property

@@ -111,7 +111,7 @@ class Tenant:
 
     def on(self, leaf: str) -> TenantLeaf:
         """Return the settings of the tenant's VRF on a leaf."""
-        return next((one for one in self.on_leaves if one.leaf == leaf), TenantLeaf(leaf))
+        return next((port for port in self.on_leaves if port.leaf == leaf), TenantLeaf(leaf))
 
 
 @dataclass(frozen=True, slots=True)

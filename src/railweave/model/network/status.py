@@ -25,22 +25,23 @@ def present(network: Network) -> Network:
     gone = network.absent
     if not gone:
         return network
-    cables = tuple(one for one in network.cables if one.name not in gone)
-    cabled = {(one.a.device, one.a.port) for one in cables if one.kind == "server"}
+    cables = tuple(cable for cable in network.cables if cable.name not in gone)
+    cabled = {(cable.a.device, cable.a.port) for cable in cables if cable.kind == "server"}
     servers = tuple(
-        replace(one, nics=tuple(nic for nic in one.nics if (one.name, nic.name) in cabled))
-        for one in network.servers
-        if one.name not in gone
+        replace(server, nics=tuple(nic for nic in server.nics if (server.name, nic.name) in cabled))
+        for server in network.servers
+        if server.name not in gone
     )
     return replace(
         network,
-        switches=tuple(one for one in network.switches if one.name not in gone),
+        switches=tuple(switch for switch in network.switches if switch.name not in gone),
         segments=tuple(
-            one
-            for one in network.segments
-            if one.leaf not in gone and (not one.nic or one.edge or tuple(one.nic.split(":", 1)) in cabled)
+            segment
+            for segment in network.segments
+            if segment.leaf not in gone
+            and (not segment.nic or segment.edge or tuple(segment.nic.split(":", 1)) in cabled)
         ),
-        servers=tuple(one for one in servers if one.nics),
+        servers=tuple(server for server in servers if server.nics),
         cables=cables,
         not_active=tuple(one for one in network.not_active if one.status == "draining" and one.name not in gone),
     )
@@ -63,18 +64,18 @@ def reachable(network: Network) -> Network:
 
 def lost_nics(network: Network) -> dict[str, list[str]]:
     """The NICs that are absent, of servers that are there, by server: their cable or their leaf is."""
-    there = {one.name: {nic.name for nic in one.nics} for one in present(network).servers}
+    there = {server.name: {nic.name for nic in server.nics} for server in present(network).servers}
     return {
-        one.name: lost
-        for one in network.servers
-        if one.name in there and (lost := [nic.name for nic in one.nics if nic.name not in there[one.name]])
+        server.name: lost
+        for server in network.servers
+        if server.name in there and (lost := [nic.name for nic in server.nics if nic.name not in there[server.name]])
     }
 
 
 def absent_words(network: Network) -> str:
     """Return the devices treated as absent, such as ``16 servers planned (H100-17, …), 1 switch failed (spine4)``; empty if none."""
-    switches = {one.name for one in network.switches}
-    servers = {one.name for one in network.servers}
+    switches = {switch.name for switch in network.switches}
+    servers = {server.name for server in network.servers}
     kinds: dict[tuple[str, str], list[str]] = {}
     for one in network.not_active:
         kind = "switch" if one.name in switches else "server" if one.name in servers else "link"

@@ -146,7 +146,7 @@ class Value:
         while here is not None:
             keys.append(here._key)  # noqa: SLF001 - its own kind
             here = here._above  # noqa: SLF001
-        return ".".join(one for one in reversed(keys) if one)
+        return ".".join(key for key in reversed(keys) if key)
 
     @property
     def there(self) -> bool:
@@ -250,7 +250,7 @@ class Value:
         if text is None or text in {"none", "incomplete", "unknown"}:
             return None
         digits = re.sub(r"[:.-]", "", text)
-        if len(digits) == 12 and all(one in "0123456789abcdef" for one in digits):
+        if len(digits) == 12 and all(digit in "0123456789abcdef" for digit in digits):
             return ":".join(digits[at : at + 2] for at in range(0, 12, 2))
         self.note(f"a MAC address was expected, and it is {text[:60]!r}")
         return None

@@ -56,17 +56,17 @@ def _rows(log: NcclLog, job: Job, nccl: Parameters) -> Iterator[Row]:
     if log.library:
         yield Row("library", log.library, job.library)
     if log.ranks:
-        yield Row("ranks", str(max(one.ranks for one in log.ranks)), str(job.ranks))
+        yield Row("ranks", str(max(rank.ranks for rank in log.ranks)), str(job.ranks))
     if log.nodes is not None:
         yield Row("servers", str(log.nodes), str(len(names)))
     if len(log.hosts) > 1:
         yield Row("order of servers", " ".join(log.hosts), " ".join(names))
     if log.networks:
-        through = {one.text for one in log.networks}
+        through = {network.text for network in log.networks}
         yield Row("network", "sockets" if "Socket" in through else "RDMA", "RDMA")
     if log.counts:
-        yield Row("channels", str(max(one.collective for one in log.counts)), str(channels))
-    net = [one for one in log.channels if one.transport == "NET"]
+        yield Row("channels", str(max(count.collective for count in log.counts)), str(channels))
+    net = [channel for channel in log.channels if channel.transport == "NET"]
     if net:
         direct = sum(one.gdr for one in net)
         yield Row("GPUDirect RDMA", "all" if direct == len(net) else "some" if direct else "none", "all")
@@ -92,14 +92,14 @@ def _ring(log: NcclLog, job: Job) -> Iterator[Row]:
 def _choices(log: NcclLog, job: Job, nccl: Parameters, channels: int) -> Iterator[Row]:
     by_name: dict[str, Collective] = {one.replace("-", ""): one for one in COLLECTIVES}
     seen: set[tuple[str, int]] = set()
-    for one in log.choices:
-        collective = by_name.get(one.collective.lower())
-        if collective is None or (collective, one.size_bytes) in seen or one.size_bytes < 1:
+    for choice in log.choices:
+        collective = by_name.get(choice.collective.lower())
+        if collective is None or (collective, choice.size_bytes) in seen or choice.size_bytes < 1:
             continue
-        seen.add((collective, one.size_bytes))
-        assumed = choose(job, nccl, collective, one.size_bytes, channels)
+        seen.add((collective, choice.size_bytes))
+        assumed = choose(job, nccl, collective, choice.size_bytes, channels)
         yield Row(
-            f"{collective} of {one.size_bytes} bytes",
-            f"{one.algorithm} {one.protocol}",
+            f"{collective} of {choice.size_bytes} bytes",
+            f"{choice.algorithm} {choice.protocol}",
             f"{assumed.algorithm} {assumed.protocol}",
         )

@@ -45,7 +45,8 @@ _LINUX = """
 """``errno.h`` of Linux (x86 and Arm are the same) with the words of glibc's ``strerror``, which musl and other systems differ from."""
 
 NUMBERS = {
-    words: int(number) for number, _, words in (one.strip().partition(" ") for one in re.split("[;\n]", _LINUX.strip()))
+    words: int(number)
+    for number, _, words in (word.strip().partition(" ") for word in re.split("[;\n]", _LINUX.strip()))
 }
 """Numbers by words."""
 WORDS = {number: words for words, number in NUMBERS.items()}

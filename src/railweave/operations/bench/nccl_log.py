@@ -290,13 +290,13 @@ class NcclLog:
     @property
     def hosts(self) -> tuple[str, ...]:
         """Hosts in the order of their first ranks; of a log without ranks, as they appear."""
-        by_rank = [one.host for one in sorted(self.ranks, key=lambda one: one.rank)]
+        by_rank = [rank.host for rank in sorted(self.ranks, key=lambda one: one.rank)]
         return tuple(dict.fromkeys(host for host in (by_rank or [one.host for one in self.bootstrap]) if host))
 
     @property
     def nodes(self) -> int | None:
         """Servers of the largest communicator, as NCCL counted them."""
-        return max((one.nodes for one in self.ranks if one.nodes is not None), default=None)
+        return max((rank.nodes for rank in self.ranks if rank.nodes is not None), default=None)
 
     def ring_of(self, channel: int) -> tuple[int, ...]:
         """The ranks of a channel's ring in order, from 0; pieced together from neighbours where no line has it whole.

@@ -154,7 +154,7 @@ class NcclTests:
     @property
     def hosts(self) -> tuple[str, ...]:
         """The servers, each once, in the order of their ranks."""
-        return tuple(dict.fromkeys(one.host for one in self.ranks))
+        return tuple(dict.fromkeys(rank.host for rank in self.ranks))
 
 
 def version_of(code: int) -> str:
@@ -200,7 +200,7 @@ def _run(found: dict[str, Any], notes: Notes) -> NcclTests:
         settings=tuple((key, str(one)) for key, one in config.items() if isinstance(one, str | int | float)),
         ranks=ranks,
         rank_count=len(ranks) or None,
-        node_count=len({one.host for one in ranks}) or None,
+        node_count=len({rank.host for rank in ranks}) or None,
         rows=rows,
         out_of_bounds=counted(bounds.get("count"), "out of bounds values", 0, notes),
         average_busbw_gbytes_per_s=_number(average.get("bandwidth"), "average bus bandwidth", notes),

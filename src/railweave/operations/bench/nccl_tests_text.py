@@ -203,7 +203,7 @@ class _Run:
             settings=tuple(self.settings.items()),
             ranks=tuple(self.ranks),
             rank_count=len(self.ranks) or None,
-            node_count=len({one.host for one in self.ranks}) or None,
+            node_count=len({rank.host for rank in self.ranks}) or None,
             rows=tuple(self.rows),
             out_of_bounds=self.out_of_bounds,
             average_busbw_gbytes_per_s=self.average,
@@ -219,7 +219,7 @@ def _library(ranks: Sequence[nccl_tests.Rank]) -> Literal["NCCL", "RCCL", ""]:
     """The library that such GPUs take, for versions that do not say it."""
     if not ranks:
         return ""
-    return "RCCL" if any("AMD" in one.gpu for one in ranks) else "NCCL"
+    return "RCCL" if any("AMD" in rank.gpu for rank in ranks) else "NCCL"
 
 
 def read_nccl_tests(lines: Sequence[Line], notes: Notes) -> list[nccl_tests.NcclTests]:

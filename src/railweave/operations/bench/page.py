@@ -41,7 +41,7 @@ def pair_map(pairs: Sequence[Pair], usual: float = 1.0, noise: float = 0.0) -> t
 
     ``usual``, ``noise``: the level of pairs where nothing is wrong, and its standard deviation as a part.
     """
-    told = [one for one in pairs if one.relative is not None]
+    told = [pair for pair in pairs if pair.relative is not None]
     for kind, of in KINDS.items():
         ends = [(one, of(one)) for one in told]
         named = sorted({name for _, pair in ends if pair for name in pair})
@@ -49,7 +49,7 @@ def pair_map(pairs: Sequence[Pair], usual: float = 1.0, noise: float = 0.0) -> t
             left_out = len(named) - MOST_CELLS
             if left_out > 0:
                 named = _worst(ends, named)
-            return _svg([one for one in ends if one[1]], named, usual, noise), _about_map(kind, max(left_out, 0))
+            return _svg([end for end in ends if end[1]], named, usual, noise), _about_map(kind, max(left_out, 0))
     return "", ""
 
 
@@ -128,7 +128,7 @@ def size_chart(curve: Curve) -> str:
     least, most = log2(curve.sizes[0]), log2(curve.sizes[-1])
     bands = [one for one in curve.predicted if one is not None]
     several = [curve.now, *(values for _, values in curve.earlier)]
-    top = max([high for _, _, high in bands] + [one for values in several for one in values if one is not None])
+    top = max([high for _, _, high in bands] + [value for values in several for value in values if value is not None])
     scale = ticks(top)
 
     def across(size: int) -> float:
@@ -137,7 +137,7 @@ def size_chart(curve: Curve) -> str:
     def up(value: float) -> float:
         return HEIGHT - BOTTOM - value / scale[-1] * (HEIGHT - TOP - BOTTOM)
 
-    xs = [across(one) for one in curve.sizes]
+    xs = [across(size) for size in curve.sizes]
     parts = [_grid(curve.sizes, xs, scale, up)]
     parts += [_band(places) for places in _pieces(xs, curve.predicted, up)]
     for place, (_, values) in enumerate(curve.earlier):
@@ -237,7 +237,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], left_out: int = 0
 
     Columns of words are those whose title begins with ``<``: they are set to the left, as their cells are.
     """
-    titles = [element("th", text(one.lstrip("<")), class_="said" if one[0] == "<" else None) for one in heads]
+    titles = [element("th", text(head.lstrip("<")), class_="said" if head[0] == "<" else None) for head in heads]
     head = element("thead", element("tr", *titles))
     found = element("table", head, element("tbody", *(element("tr", *cells) for cells in rows)), class_="plain")
     more = element("p", text(f"{left_out:,} more rows are left out."), class_="about") if left_out else ""
@@ -496,13 +496,13 @@ def _curves(found: Reported) -> str:
     cards = [
         element(
             "div",
-            element("h4", text(one.title)),
-            element("p", text(one.unit)),
-            size_chart(one),
+            element("h4", text(curve.title)),
+            element("p", text(curve.unit)),
+            size_chart(curve),
             class_="chart-card",
             data_chart="size",
         )
-        for one in found.curves[:MOST_CURVES]
+        for curve in found.curves[:MOST_CURVES]
     ]
     rest = len(found.curves) - len(cards)
     said = _about(f"{rest} more are left out: railweave bench report STORE#RUN shows one run.") if rest else ""

@@ -209,10 +209,10 @@ def read_perftest_json(lines: Sequence[Line], notes: Notes, *, gbits: bool | Non
     ``gbits``: whether the test ran with ``--report_gbits``; where it is None the message rate decides, and where there is none the
     bandwidth is left out with a note.
     """
-    documents = [one for one in _documents(lines, notes) if one.results]
+    documents = [document for document in _documents(lines, notes) if document.results]
     if not documents and lines:
         notes.add(lines[0].number, "no results of perftest")
-    found = (_test(one, notes, gbits) for one in documents)
+    found = (_test(document, notes, gbits) for document in documents)
     return [one for one in found if one.rows]
 
 

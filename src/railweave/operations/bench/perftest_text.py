@@ -172,11 +172,11 @@ def _table(tests: list[_Test], line: Line, notes: Notes) -> None:
 def _others(tests: Sequence[_Test]) -> list[_Test]:
     """Tests before the last that have not ended: they print into the same text."""
     found: list[_Test] = []
-    for one in reversed(tests[:-1]):
-        if one.titled and one.ended:
+    for test in reversed(tests[:-1]):
+        if test.titled and test.ended:
             break
-        if one.titled:
-            found.insert(0, one)
+        if test.titled:
+            found.insert(0, test)
     return found
 
 

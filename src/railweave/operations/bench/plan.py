@@ -119,9 +119,9 @@ class Plan:
     def estimate_s(self) -> float:
         """Return the expected duration of all runs in seconds; runs of a round go at the same time."""
         longest: dict[tuple[str, int], float] = {}
-        for one in self.runs:
-            key = one.part, one.round
-            longest[key] = max(longest.get(key, 0), one.estimate_s)
+        for run in self.runs:
+            key = run.part, run.round
+            longest[key] = max(longest.get(key, 0), run.estimate_s)
         return sum(longest.values())
 
     @property
@@ -180,7 +180,7 @@ def _run(given: Mapping[str, Any]) -> PlannedRun:
         test["hosts"] = tuple(test["hosts"])
         test["variables"] = tuple((name, text) for name, text in test["variables"])
         made = NcclTests(**test)
-    plain: dict[str, Any] = {one.name: given[one.name] for one in fields(PlannedRun)}
+    plain: dict[str, Any] = {field.name: given[field.name] for field in fields(PlannedRun)}
     plain["test"], plain["links"] = made, tuple(given["links"])
     plain["predictions"] = tuple(Prediction(**one) for one in given["predictions"])
     return PlannedRun(**plain)

@@ -32,20 +32,20 @@ def versions_of(log: NcclLog) -> dict[str, str]:
 
 def facts_of(log: NcclLog) -> tuple[tuple[str, str], ...]:
     """Return what NCCL did, as pairs of a name and a text; facts that the log does not state are left out."""
-    net = [one for one in log.channels if one.transport == "NET"]
+    net = [channel for channel in log.channels if channel.transport == "NET"]
     transports = Counter(
-        f"{one.transport}/{one.through}{'/GDRDMA' if one.gdr else ''}"
-        for one in log.channels
-        if one.direction != "receive"
+        f"{channel.transport}/{channel.through}{'/GDRDMA' if channel.gdr else ''}"
+        for channel in log.channels
+        if channel.direction != "receive"
     )
-    choices = Counter(f"{one.collective} {one.algorithm}/{one.protocol}".strip() for one in log.choices)
+    choices = Counter(f"{choice.collective} {choice.algorithm}/{choice.protocol}".strip() for choice in log.choices)
     counts = max(log.counts, key=lambda one: one.collective, default=None)
     found = {
-        "network": ", ".join(sorted({one.text for one in log.networks})),
+        "network": ", ".join(sorted({network.text for network in log.networks})),
         "bootstrap": ", ".join(sorted({one.name for one in log.bootstrap})),
         "servers": "" if log.nodes is None else str(log.nodes),
         "order of servers": " ".join(log.hosts),
-        "RDMA devices": " ".join(dict.fromkeys(one.name for one in log.devices)),
+        "RDMA devices": " ".join(dict.fromkeys(device.name for device in log.devices)),
         "channels": "" if counts is None else str(counts.collective),
         "point-to-point channels": ""
         if counts is None
@@ -61,8 +61,8 @@ def facts_of(log: NcclLog) -> tuple[tuple[str, str], ...]:
         "over another GPU's NIC (PXN)": str(sum(one.proxy is not None for one in net) or ""),
         "ring 0": " ".join(map(str, log.ring_of(0))),
         "algorithms": ", ".join(f"{name} x{number}" for name, number in sorted(choices.items())),
-        "GIDs": " ".join(dict.fromkeys(one.gid for one in log.queue_pairs if one.gid)),
-        "colors": " ".join(map(str, sorted({one.color for one in log.plugin_paths}))),
+        "GIDs": " ".join(dict.fromkeys(queue_pair.gid for queue_pair in log.queue_pairs if queue_pair.gid)),
+        "colors": " ".join(map(str, sorted({plugin_path.color for plugin_path in log.plugin_paths}))),
     }
     return tuple((name, text) for name, text in found.items() if text)
 
@@ -73,9 +73,9 @@ def runs_of(read: Read, digest: str, kept: str, environment: Environment | None 
     ``digest`` is the SHA-256 of the text, ``kept`` the time (ISO 8601). ``environment`` is what is known besides: the design.
     """
     given = environment or Environment()
-    found = [_perftest(one, read, digest, kept, given) for one in read.perftests]
-    found += [_nccl_tests(one, read, digest, kept, given) for one in read.nccl_tests]
-    found += [_training(one, read, digest, kept, given) for one in read.trainings]
+    found = [_perftest(perftest, read, digest, kept, given) for perftest in read.perftests]
+    found += [_nccl_tests(nccl_test, read, digest, kept, given) for nccl_test in read.nccl_tests]
+    found += [_training(training, read, digest, kept, given) for training in read.trainings]
     if read.table is not None:
         found.append(_table(read.table, read, digest, kept, given))
     if read.log is not None and not read.nccl_tests:
@@ -89,7 +89,7 @@ def runs_of(read: Read, digest: str, kept: str, environment: Environment | None 
             began="",
             kept=kept,
             hosts=read.log.hosts,
-            ranks=max((one.ranks for one in read.log.ranks), default=None),
+            ranks=max((rank.ranks for rank in read.log.ranks), default=None),
             facts=facts_of(read.log),
             failures=tuple(_failures(read.log)),
             notes=tuple(map(str, read.notes)),
@@ -111,7 +111,14 @@ def _with_log(given: Environment, read: Read, more: tuple[tuple[str, str], ...] 
     variables = dict(given.variables) | dict(more) | (variables_of(log) if log else {})
     versions = dict(given.versions) | (versions_of(log) if log else {})
     loaded = (
-        next((f"{one.name} {one.version}".strip() for one in log.plugins if one.loaded and one.kind == "NET"), "")
+        next(
+            (
+                f"{plugin.name} {plugin.version}".strip()
+                for plugin in log.plugins
+                if plugin.loaded and plugin.kind == "NET"
+            ),
+            "",
+        )
         if log
         else ""
     )
@@ -132,7 +139,7 @@ def _perftest(test: Perftest, read: Read, digest: str, kept: str, given: Environ
         began="",
         kept=kept,
         settings=tuple((name, text) for name, text in settings.items() if text),
-        failures=tuple(f"line {one.line}: {one.what}" for one in test.failures),
+        failures=tuple(f"line {failure.line}: {failure.what}" for failure in test.failures),
         notes=tuple(map(str, read.notes)),
         environment=given,
         samples=tuple(sample for row in test.rows for sample in _perftest_row(operation, row)),
@@ -213,11 +220,12 @@ def _nccl_samples(test: NcclTests) -> Iterator[Sample]:
 
 def _training(run: Training, read: Read, digest: str, kept: str, given: Environment) -> Run:
     samples = [
-        Sample("training step", None, "", "step_time_s", one.seconds, one.line, _at("at", one.at)) for one in run.steps
+        Sample("training step", None, "", "step_time_s", step.seconds, step.line, _at("at", step.at))
+        for step in run.steps
     ]
     samples += [
-        Sample("training block", None, "", "block_time_s", one.seconds, one.line, _at("samples", one.samples))
-        for one in run.blocks
+        Sample("training block", None, "", "block_time_s", block.seconds, block.line, _at("samples", block.samples))
+        for block in run.blocks
     ]
     for quantity, number in (("time_to_train_s", run.seconds_to_train), ("throughput_per_s", run.throughput)):
         if number is not None:
@@ -255,8 +263,16 @@ def _iso(time_ms: int | None) -> str:
 
 def _table(table: Table, read: Read, digest: str, kept: str, given: Environment) -> Run:
     samples = tuple(
-        Sample(one.operation, one.size_bytes, one.place, one.quantity, one.value, one.line, one.labels)
-        for one in table.measurements
+        Sample(
+            measurement.operation,
+            measurement.size_bytes,
+            measurement.place,
+            measurement.quantity,
+            measurement.value,
+            measurement.line,
+            measurement.labels,
+        )
+        for measurement in table.measurements
     )
     return Run(
         tool="table",

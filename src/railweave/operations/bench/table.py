@@ -75,7 +75,7 @@ class Table:
 
 def is_table(heads: Sequence[str]) -> bool:
     """Return whether at least one of these columns holds numbers of a known quantity."""
-    names = {one.strip().lower() for one in heads}
+    names = {head.strip().lower() for head in heads}
     return bool(names & QUANTITIES.keys()) or (
         "unit" in names and bool(names & {"value", *(key for key, _ in IN_UNITS)})
     )
@@ -88,7 +88,7 @@ def read_table(lines: Sequence[Line], notes: Notes) -> Table:
     for line in lines:
         if not line.text.strip():
             continue
-        given = [one.strip() for one in fields(line.text)]
+        given = [field.strip() for field in fields(line.text)]
         if not heads:
             heads = _told_apart([one.lower() for one in given])
         elif len(given) != len(heads):
@@ -107,7 +107,7 @@ def _row(line: int, row: dict[str, str], notes: Notes) -> list[Measurement]:
     used: set[str] = set()
 
     def first(names: Sequence[str]) -> str:
-        name = next((one for one in names if row.get(one)), "")
+        name = next((name for name in names if row.get(name)), "")
         used.add(name)
         return row.get(name, "")
 

@@ -96,7 +96,7 @@ def given(change: DeviceChange, label: str, secrets: Mapping[str, str], before: 
 
     return Given(
         label,
-        {file: [command(file, one) for one in lines] for file, lines in change.commands.items()},
+        {file: [command(file, line) for line in lines] for file, lines in change.commands.items()},
         {file: filled(file, text) for file, text in change.target.items()},
         before,
     )
@@ -296,7 +296,7 @@ async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: How, *, aga
 def _put_back(rollout: Rollout, rows: Journal, *, back: bool) -> None:
     """Restore the file that a plan changes, if every device is as it was, too."""
     change = change_of(rollout.plan)
-    kept = any(one.verb == "confirm" for one in rows.steps(rollout.revision))
+    kept = any(step.verb == "confirm" for step in rows.steps(rollout.revision))
     if change is not None and back and not kept:
         put_back(change)
 

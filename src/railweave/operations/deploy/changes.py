@@ -103,7 +103,7 @@ class DeviceChange:
             "as_designed": self.as_designed,
             "shown": list(self.shown),
             "kept": list(self.kept),
-            "disrupts": [vars(one) for one in self.disrupts],
+            "disrupts": [vars(disruption) for disruption in self.disrupts],
             "refused": list(self.refused),
         }
 
@@ -207,16 +207,20 @@ def _without_own(
     The operator added them, or the system writes them by itself; they have no effect on the design.
     """
     reader, by_itself = system(nos).reader, catalog().systems[nos].reads.by_itself
-    gone = [one for one in change.steps if one.kind == "remove"]
+    gone = [step for step in change.steps if step.kind == "remove"]
     extra = {cause.found for cause, finding in own().causes if finding.id == EXTRA.id} if own and gone else set[str]()
     candidates = [one for one in gone if own and (statement(one, one.node) in extra or is_by_itself(one, by_itself))]
     if not candidates or reader is None:
         return change, []
     base = reader.read(running).config
-    by_themselves = [one for one in candidates if is_by_itself(one, by_itself)]
+    by_themselves = [candidate for candidate in candidates if is_by_itself(candidate, by_itself)]
     together = by_themselves if _means_nothing(reader, running, file, old, by_themselves, base) else []
-    stay = [one for one in candidates if one in together or _means_nothing(reader, running, file, old, [one], base)]
-    steps = tuple(one for one in change.steps if one not in stay)
+    stay = [
+        candidate
+        for candidate in candidates
+        if candidate in together or _means_nothing(reader, running, file, old, [candidate], base)
+    ]
+    steps = tuple(step for step in change.steps if step not in stay)
     return Change(change.tree, steps, (), change.not_compared, change.before), [
         statement(one, one.node) for one in stay
     ]
@@ -241,7 +245,8 @@ def loses_only(change: DeviceChange) -> bool:
 def digest(nodes: Sequence[Node]) -> str:
     """Return a digest of the statements of a tree; the order of statements counts only if the tree is ordered there."""
     rows = [
-        (one.ordered, one.name, one.values, None if one.children is None else digest(one.children)) for one in nodes
+        (node.ordered, node.name, node.values, None if node.children is None else digest(node.children))
+        for node in nodes
     ]
     said = [repr(row) for row in rows]
     free = sorted(text for text, row in zip(said, rows, strict=True) if not row[0])
@@ -251,8 +256,8 @@ def digest(nodes: Sequence[Node]) -> str:
 
 def statements(change: Change) -> list[str]:
     """Return a change as lines: statements that go (``-``), come (``+``) or change (``~``), without the values of secrets."""
-    gone = {(one.above, one.node.name): one for one in change.steps if one.kind == "remove"}
-    come = {(one.above, one.node.name) for one in change.steps if one.kind == "add"}
+    gone = {(step.above, step.node.name): step for step in change.steps if step.kind == "remove"}
+    come = {(step.above, step.node.name) for step in change.steps if step.kind == "add"}
     lines: list[str] = []
     for one in change.steps:
         at = (one.above, one.node.name)

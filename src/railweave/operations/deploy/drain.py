@@ -119,10 +119,10 @@ def named(network: Network, word: str) -> Named:
     """Return the targets that a switch, a server, a path color, SERVER:NIC, or a link names. Raises ``InputError`` for an unknown name."""
     devices = {one.name for one in (*network.switches, *network.servers)}
     if word in devices:
-        return Named((word,), frozenset(one.name for one in network.cables_of(word)))
-    if links := [one.name for one in network.cables if _is_link(one, word)]:
+        return Named((word,), frozenset(cable.name for cable in network.cables_of(word)))
+    if links := [cable.name for cable in network.cables if _is_link(cable, word)]:
         return Named((word,), frozenset(links))
-    if colored := [one for one in network.cables if one.kind == "fabric" and _is_color(network, one, word)]:
+    if colored := [cable for cable in network.cables if cable.kind == "fabric" and _is_color(network, cable, word)]:
         return _of_color(network, colored)
     colors = sorted({color.name for fabric in network.fabrics for color in fabric.colors})
     what = f"there is no switch, server, link or path color {word!r}"
@@ -150,20 +150,24 @@ def _is_link(cable: Cable, word: str) -> bool:
 
 def _of_color(network: Network, cables: Sequence[Cable]) -> Named:
     """Return the spines that carry only one color, and the links of that color on other spines."""
-    links = {one.name for one in cables}
-    spines = dict.fromkeys(one.b.device for one in cables)
+    links = {cable.name for cable in cables}
+    spines = dict.fromkeys(cable.b.device for cable in cables)
     whole = [
         name
         for name in spines
-        if all(one.name in links for one in network.cables_of(name) if one.kind == "fabric" and one.b.device == name)
+        if all(
+            cable.name in links
+            for cable in network.cables_of(name)
+            if cable.kind == "fabric" and cable.b.device == name
+        )
     ]
-    rest = [one.name for one in cables if one.b.device not in whole]
-    return Named((*whole, *rest), frozenset(one.name for name in whole for one in network.cables_of(name)) | links)
+    rest = [cable.name for cable in cables if cable.b.device not in whole]
+    return Named((*whole, *rest), frozenset(cable.name for name in whole for cable in network.cables_of(name)) | links)
 
 
 def ports(network: Network, configs: Mapping[str, DeviceConfig], links: frozenset[str]) -> dict[str, tuple[str, ...]]:
     """Return, by switch, the ports at which traffic on some links is measured: each link at the end that most links share."""
-    cables = [one for one in network.cables if one.name in links]
+    cables = [cable for cable in network.cables if cable.name in links]
     count: dict[str, int] = {}
     for cable in cables:
         for end in {cable.a.device, cable.b.device} & configs.keys():
@@ -174,7 +178,7 @@ def ports(network: Network, configs: Mapping[str, DeviceConfig], links: frozense
         if there:
             switch = max(there, key=lambda name: count[name])
             found.setdefault(switch, []).extend(
-                one.name for one in configs[switch].interfaces if one.link == cable.name
+                interface.name for interface in configs[switch].interfaces if interface.link == cable.name
             )
     return {name: tuple(ports) for name, ports in sorted(found.items())}
 

@@ -89,7 +89,9 @@ class Check:
             site = self.site
             questions = [site.asked[name].of_state() for name in names]
             outcomes = await captured(questions, folder, {}, at_once=site.at_once, attempts=1, open_by=site.ask_by)
-            silent = {one.device: f"{one.device}: {one.error}" for one in outcomes if not one.answered}
+            silent = {
+                outcome.device: f"{outcome.device}: {outcome.error}" for outcome in outcomes if not outcome.answered
+            }
             answered = [name for name in names if name not in silent]
             found = self._wrong(read_capture(folder), configs, answered) if answered else ()
         self._last |= {name: [silent[name]] if name in silent else [] for name in names}
@@ -117,20 +119,26 @@ class Check:
 def two_sided(configs: Mapping[str, DeviceConfig]) -> dict[str, DeviceConfig]:
     """Return configurations without half-configured sessions: such a session cannot come up before its other end is changed, too."""
     ends = Counter(
-        one.link for config in configs.values() if config.bgp for group in config.bgp.groups for one in group.sessions
+        session.link
+        for config in configs.values()
+        if config.bgp
+        for group in config.bgp.groups
+        for session in group.sessions
     )
     peers = {
-        name: {one.peer for one in config.overlay.neighbors} if config.overlay else set[str]()
+        name: {neighbor.peer for neighbor in config.overlay.neighbors} if config.overlay else set[str]()
         for name, config in configs.items()
     }
     found: dict[str, DeviceConfig] = {}
     for name, config in configs.items():
         bgp, overlay = config.bgp, config.overlay
         if bgp is not None:
-            groups = [replace(one, sessions=tuple(s for s in one.sessions if ends[s.link] > 1)) for one in bgp.groups]
-            bgp = replace(bgp, groups=tuple(one for one in groups if one.sessions))
+            groups = [
+                replace(group, sessions=tuple(s for s in group.sessions if ends[s.link] > 1)) for group in bgp.groups
+            ]
+            bgp = replace(bgp, groups=tuple(group for group in groups if group.sessions))
         if overlay is not None:
-            both = tuple(one for one in overlay.neighbors if name in peers.get(one.peer, ()))
+            both = tuple(neighbor for neighbor in overlay.neighbors if name in peers.get(neighbor.peer, ()))
             overlay = replace(overlay, neighbors=both)
         found[name] = replace(config, bgp=bgp, overlay=overlay)
     return found

@@ -146,15 +146,15 @@ class Journal:
 
     def revision(self, number: int) -> Revision:
         """Return one revision. Raises ``SpecError`` if the number does not exist."""
-        for one in self.revisions():
-            if one.number == number:
-                return one
+        for revision in self.revisions():
+            if revision.number == number:
+                return revision
         what = f"there is no revision {number}"
         raise SpecError([Problem(FileLine(str(self.folder)), what, "railweave deploy history FABRIC lists them")])
 
     def under_way(self) -> list[Revision]:
         """Return the revisions that are at work or were interrupted, the newest first: two, if a part of an upgrade is one of them."""
-        return [one for one in self.revisions() if one.state == "running"]
+        return [revision for revision in self.revisions() if revision.state == "running"]
 
     def plan(self, number: int) -> Plan:
         """Return the plan of a revision."""
@@ -276,17 +276,17 @@ def _copied(path: Path, folder: Path) -> Path:
     files = [path, path.with_name(f"{path.name}-wal")]
     while True:
         before = _stamps(files)
-        for one in files:
-            if _there(one):
-                shutil.copyfile(one, folder / one.name)
+        for file in files:
+            if _there(file):
+                shutil.copyfile(file, folder / file.name)
             else:
-                (folder / one.name).unlink(missing_ok=True)
+                (folder / file.name).unlink(missing_ok=True)
         if _stamps(files) == before:
             return folder / path.name
 
 
 def _stamps(files: Iterable[Path]) -> list[tuple[int, int] | None]:
-    found = [one.stat() if _there(one) else None for one in files]
+    found = [file.stat() if _there(file) else None for file in files]
     return [None if one is None else (one.st_size, one.st_mtime_ns) for one in found]
 
 

@@ -48,7 +48,7 @@ def capacity(before: Network, after: Network) -> Iterator[str]:
                 )
                 if now < was:
                     yield f"path color {color.name} keeps {now / was:.0%} of {was:,} Gb/s"
-    nics = [sum(len(one.nics) for one in present(network).servers) for network in (before, after)]
+    nics = [sum(len(server.nics) for server in present(network).servers) for network in (before, after)]
     if nics[1] < nics[0]:
         yield f"{counted(nics[1], 'NIC')} of {nics[0]} can be reached"
 
@@ -132,7 +132,7 @@ def _crossing(network: Network, routes: Routes, links: frozenset[str]) -> dict[s
 
 def _uplinks(network: Network, role: str) -> dict[str, dict[int | None, int]]:
     """Return, by switch of a role and path color, the capacity in Gb/s of its links to switches above it."""
-    names = {one.name for one in network.switches if one.role == role}
+    names = {switch.name for switch in network.switches if switch.role == role}
     found: dict[str, dict[int | None, int]] = {}
     for cable in network.cables:
         if cable.kind == "fabric" and cable.a.device in names:
@@ -144,7 +144,11 @@ def _uplinks(network: Network, role: str) -> dict[str, dict[int | None, int]]:
 def _planes(before: Network, after: Network) -> Iterator[str]:
     for role in ("spine", "super-spine"):
         old, new = (
-            {(one.fabric, one.plane) for one in present(network).switches if one.role == role and one.plane}
+            {
+                (switch.fabric, switch.plane)
+                for switch in present(network).switches
+                if switch.role == role and switch.plane
+            }
             for network in (before, after)
         )
         for fabric, plane in sorted(old - new):

@@ -111,13 +111,15 @@ class Moments:
             wrong += [
                 f"{server} moves, and it is not known what {leaf} runs, to which it is cabled too: take that into the plan"
                 for server in here
-                for leaf in sorted(self.unknown.intersection(one.b.device for one in self.network.cables_of(server)))
+                for leaf in sorted(
+                    self.unknown.intersection(cable.b.device for cable in self.network.cables_of(server))
+                )
             ]
-            wrong += [one for one in leaks(configs.values()) if one not in known]
+            wrong += [leak for leak in leaks(configs.values()) if leak not in known]
             if here and not wrong:
                 lines.append("by the texts before and after this wave no tenant takes routes of another")
             servers = tuple(dict.fromkeys((*wave.servers, *here)))
-            risks = (one for one in wave.risks if not here or one != UNDISTURBED)
+            risks = (risk for risk in wave.risks if not here or risk != UNDISTURBED)
             found.append(replace(wave, risks=(*risks, *lines), refused=(*wave.refused, *wrong), servers=servers))
         return tuple(found)
 
@@ -139,12 +141,13 @@ def tenants(network: Network, configs: Mapping[str, DeviceConfig]) -> Tenants:
 
 def _vrfs_of_ports(config: DeviceConfig) -> dict[str, str]:
     """Return, by cable, the VRF of a leaf's port to a server."""
-    by_vlan = {one.vlan_name: one.vrf for one in config.gateways if one.vlan is not None}
-    by_port = {one.port: one.vrf for one in config.gateways if one.port}
+    by_vlan = {gateway.vlan_name: gateway.vrf for gateway in config.gateways if gateway.vlan is not None}
+    by_port = {gateway.port: gateway.vrf for gateway in config.gateways if gateway.port}
     return {
-        one.link: vrf
-        for one in config.interfaces
-        if one.enabled and (vrf := by_port.get(one.name) or by_vlan.get(one.vlan or "") or one.vrf)
+        interface.link: vrf
+        for interface in config.interfaces
+        if interface.enabled
+        and (vrf := by_port.get(interface.name) or by_vlan.get(interface.vlan or "") or interface.vrf)
     }
 
 
@@ -196,7 +199,7 @@ def make_plan(
     put at risk. ``configs`` are what the switches should run if that differs from the network's own, for example in a lab. ``servers`` are
     the present and the wanted texts of the servers that take part. Raises ``InputError`` for unknown names in ``only``.
     """
-    names = [one.name for one in network.switches]
+    names = [switch.name for switch in network.switches]
     if unknown := [name for name in only if name not in names and name not in (servers or silent)]:
         raise unknown_switches(unknown, "names are those of cabling.csv; servers take part with --servers")
     designed = Subject.of(network) if configs is None else Subject(network, configs)
@@ -252,7 +255,7 @@ def _ordered(
 ) -> tuple[Wave, ...]:
     """Return the waves of changes; if the network has tenants, with the effect on their isolation."""
     network, control = designed.network, designed.control_plane
-    if not changed or not any(one.overlay for one in network.fabrics):
+    if not changed or not any(fabric.overlay for fabric in network.fabrics):
         return waves(network, control, changed, most=most, canary=canary)
     moments = Moments(network, running, changed, designed.configs)
     return moments.told(waves(network, control, changed, most=most, canary=canary, together=moments.together))

@@ -157,12 +157,12 @@ class Plan:
     @property
     def changed(self) -> dict[str, DeviceChange]:
         """The devices that change."""
-        return {one.device: one for one in self.devices if one}
+        return {device.device: device for device in self.devices if device}
 
     @property
     def refused(self) -> list[str]:
         """The reasons why the plan cannot be applied; empty if it can."""
-        found = [f"{one.device}: {why}" for one in self.devices for why in one.refused]
+        found = [f"{device.device}: {why}" for device in self.devices for why in device.refused]
         found += [f"wave {number}: {why}" for number, wave in enumerate(self.waves, 1) for why in wave.refused]
         found += self.drain.refused if self.drain else ()
         found += self.upgrade.refused if self.upgrade else ()
@@ -178,7 +178,7 @@ class Plan:
     @property
     def secrets(self) -> list[str]:
         """The names of secrets whose values are needed to apply the plan."""
-        texts = [str(line) for one in self.devices for lines in one.commands.values() for line in lines]
+        texts = [str(line) for device in self.devices for lines in device.commands.values() for line in lines]
         return sorted({name for text in texts for name in REFERENCE.findall(text)})
 
     def _body(self) -> dict[str, Any]:
@@ -188,8 +188,8 @@ class Plan:
             "design": self.design,
             "made": self.made,
             "live": self.live,
-            "devices": {one.device: one.to_json() for one in self.devices},
-            "waves": [one.to_json() for one in self.waves],
+            "devices": {device.device: device.to_json() for device in self.devices},
+            "waves": [wave.to_json() for wave in self.waves],
             "silent": self.silent,
             "back_to": self.back_to,
             **({} if self.drain is None else {"drain": self.drain.to_json()}),

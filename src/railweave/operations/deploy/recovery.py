@@ -72,7 +72,7 @@ async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[Tr
 async def taken_back(rollout: Rollout, steps: Sequence[Step], why: str) -> None:
     """Bring back every wave that was begun, the last first. Raises ``StoppedError`` after all were tried, if one failed."""
     failed: list[StoppedError] = []
-    for number in sorted({one.wave for one in steps if one.verb == "commit"}, reverse=True):
+    for number in sorted({step.wave for step in steps if step.verb == "commit"}, reverse=True):
         try:
             await rollout.back(number, rollout.plan.waves[number - 1], why)
         except StoppedError as error:
@@ -90,14 +90,14 @@ async def unfinished(rollout: Rollout, steps: Sequence[Step], *, again: bool) ->
     if rollout.plan.trial:
         await taken_back(rollout, steps, "a trial was interrupted")
         return
-    number = max((one.wave for one in steps), default=0)
+    number = max((step.wave for step in steps), default=0)
     if number:
         wave = rollout.plan.waves[number - 1]
         own = {name: rollout.devices[name] for name in wave.devices}
         found = {one.device: one for one in await truths(own)}
         if unknown := [one.line() for one in found.values() if one.state == "unknown"]:
             raise StoppedError(f"it cannot go on: {'; '.join(unknown)}", number, back=False)
-        checked = any(one.wave == number and one.verb == "confirm" for one in steps)
+        checked = any(step.wave == number and step.verb == "confirm" for step in steps)
         if checked and all(one.state in {"waiting", "after"} for one in found.values()):
             await rollout.confirm(number, wave)
             number += 1

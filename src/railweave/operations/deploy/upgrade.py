@@ -114,12 +114,18 @@ def digests(path: Path) -> tuple[str, str]:
 def restarts(network: Network, names: Collection[str], release: str) -> dict[str, DeviceChange]:
     """Return the effect of an upgrade on switches, for the order of waves: each is out while it restarts."""
     out = Disruptive(f"install {release}", "all of it", "it restarts", "")
-    return {one.name: DeviceChange(one.name, one.nos, disrupts=(out,)) for one in network.switches if one.name in names}
+    return {
+        switch.name: DeviceChange(switch.name, switch.nos, disrupts=(out,))
+        for switch in network.switches
+        if switch.name in names
+    }
 
 
 def rendered_otherwise(network: Network, names: Collection[str], release: str) -> Iterator[str]:
     """Yield how configurations would differ if some switches were designed for a release; switches with equal differences share a line."""
-    switches = tuple(replace(one, release=release) if one.name in names else one for one in network.switches)
+    switches = tuple(
+        replace(switch, release=release) if switch.name in names else switch for switch in network.switches
+    )
     then = replace(network, switches=switches)
     found: dict[tuple[str, ...], list[str]] = {}
     for one in network.switches:

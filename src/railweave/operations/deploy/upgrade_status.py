@@ -30,7 +30,7 @@ async def states(
     with TemporaryDirectory() as place:
         folder = Path(place) / "capture"
         outcomes = await captured(questions, folder, {}, at_once=site.at_once, attempts=attempts, open_by=site.ask_by)
-        silent = {one.device: one.error or "no answer" for one in outcomes if not one.answered}
+        silent = {outcome.device: outcome.error or "no answer" for outcome in outcomes if not outcome.answered}
         systems = {name: one.system for name, one in asked.items() if name not in silent}
         return read_states(read_capture(folder), systems) if systems else {}, silent
 

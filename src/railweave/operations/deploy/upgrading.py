@@ -147,7 +147,7 @@ def stood(state: DeviceState, boot: str) -> Stood:
         sessions,
         tuple(sorted({f"{one.interface or ''} {one.peer}" for one in state.bfd or () if one.state == "up"})),
         {port: found[0].system for port, found in (state.neighbors or {}).items() if found and found[0].system},
-        {f"{one.vrf} {one.prefix}": len(one.next_hops) for one in state.routes or ()},
+        {f"{route.vrf} {route.prefix}": len(route.next_hops) for route in state.routes or ()},
     )
 
 
@@ -237,7 +237,7 @@ class Upgrading:
         for number, wave in enumerate(self.plan.waves, 1):
             if self._done(number, "undrain") >= set(wave.devices):
                 continue
-            begun = {one.verb for one in self.journal.steps(self.revision) if one.wave == number}
+            begun = {step.verb for step in self.journal.steps(self.revision) if step.wave == number}
             if finish and not begun:
                 return
             self._batch(number, wave, only_back=finish and not begun & {"install", "restart", "return"})
@@ -394,12 +394,14 @@ class Upgrading:
         """Return the devices on which a stage ended without failure."""
         steps = self.journal.steps(self.revision)
         return {
-            one.device for one in steps if one.wave == number and one.verb == verb and one.ended and one.failed is None
+            step.device
+            for step in steps
+            if step.wave == number and step.verb == verb and step.ended and step.failed is None
         }
 
     def _began(self, number: int, name: str, verb: Verb) -> bool:
         steps = self.journal.steps(self.revision)
-        return any(one.wave == number and one.verb == verb and one.device == name for one in steps)
+        return any(step.wave == number and step.verb == verb and step.device == name for step in steps)
 
 
 _FAILED: dict[Verb, str] = {

@@ -62,7 +62,7 @@ class Wave:
 
 def forced(wave: Wave) -> Wave:
     """Return a wave of a forced drain, with the line ``UNDISTURBED`` limited to effects beyond what is forced."""
-    risks = tuple("beyond what is forced, " + one if one == UNDISTURBED else one for one in wave.risks)
+    risks = tuple("beyond what is forced, " + risk if risk == UNDISTURBED else risk for risk in wave.risks)
     return replace(wave, risks=risks)
 
 
@@ -122,7 +122,7 @@ def waves(
         left: list[tuple[str, ...]] = []
         for name in names:
             if name not in taken:
-                left.append(tuple(one for one in changes if one in bound.get(name, {name})))
+                left.append(tuple(change for change in changes if change in bound.get(name, {name})))
                 taken.update(left[-1])
         if canary and not found and len(changes) > 1 and left:
             first = left.pop(0)
@@ -142,8 +142,8 @@ def waves(
 
 def _out(change: DeviceChange) -> frozenset[str]:
     """Return the ports of a device that are out while it is changed; empty: the whole device."""
-    every = all(one.ports for one in change.disrupts)
-    return frozenset(port for one in change.disrupts for port in one.ports) if every else frozenset()
+    every = all(disruption.ports for disruption in change.disrupts)
+    return frozenset(port for disruption in change.disrupts for port in disruption.ports) if every else frozenset()
 
 
 def _of(disrupted: Mapping[str, frozenset[str]], names: Collection[str]) -> dict[str, frozenset[str]]:
@@ -211,9 +211,9 @@ def _wave(
         else ()
     )
     drained = [
-        one.name
-        for one in network.servers
-        if one.name in names or any(_is_out(cable.b, out) for cable in network.cables_of(one.name))
+        server.name
+        for server in network.servers
+        if server.name in names or any(_is_out(cable.b, out) for cable in network.cables_of(server.name))
     ]
     risks = (*risk.lines(),) or (UNUSED,) if out else (UNDISTURBED,)
     return Wave(names, why, risks, refused, tuple(drained))

@@ -167,8 +167,10 @@ def rules(configs: Mapping[str, DeviceConfig]) -> dict[str, Any]:
 
 def _detection_ms(configs: Mapping[str, DeviceConfig]) -> int | None:
     """The longest time that a queue may be paused by the design; None: it has no watchdog."""
-    dogs = [one.qos.watchdog for one in configs.values() if one.qos is not None and one.qos.watchdog is not None]
-    return max((one.poll_interval * one.detection for one in dogs), default=None)
+    dogs = [
+        config.qos.watchdog for config in configs.values() if config.qos is not None and config.qos.watchdog is not None
+    ]
+    return max((watchdog.poll_interval * watchdog.detection for watchdog in dogs), default=None)
 
 
 NODE_EXPORTER = 9100
@@ -183,7 +185,7 @@ def scrape(network: Network, watch: str, alertmanager: str | None, rules: str) -
             {"job_name": "railweave", "honor_timestamps": False, "static_configs": [{"targets": [watch]}]}
         ],
     }
-    servers = [one.name for one in network.servers if one.name not in network.absent]
+    servers = [server.name for server in network.servers if server.name not in network.absent]
     if servers:
         targets = [f"{name}:{NODE_EXPORTER}" for name in servers]
         labels = {"network": network.name, "role": "server"}
@@ -199,13 +201,13 @@ def gnmic(network: Network, *, ca: str = "ca.pem") -> dict[str, Any]:
     """``gnmic.yaml`` as a value; ``ca`` is the file of the authority that signed the switches' certificates."""
     targets: dict[str, Any] = {}
     subscriptions: dict[str, Any] = {}
-    for one in network.switches:
-        telemetry = system(one.nos).telemetry
-        if one.name in network.absent or telemetry is None or not telemetry.SUBSCRIPTIONS:
+    for switch in network.switches:
+        telemetry = system(switch.nos).telemetry
+        if switch.name in network.absent or telemetry is None or not telemetry.SUBSCRIPTIONS:
             continue
         names: list[str] = []
         for number, path in enumerate(telemetry.SUBSCRIPTIONS):
-            name = f"{one.nos}-{number}"
+            name = f"{switch.nos}-{number}"
             names.append(name)
             own: dict[str, Any] = {"paths": [path.path], "mode": "stream", "stream-mode": path.by.replace("_", "-")}
             if path.by == "sample":
@@ -215,13 +217,13 @@ def gnmic(network: Network, *, ca: str = "ca.pem") -> dict[str, Any]:
                 own["set-target"] = False
                 own["target"] = path.target
             subscriptions[name] = {**own, "encoding": telemetry.ENCODING}
-        address = one.management_address.partition("/")[0]
+        address = switch.management_address.partition("/")[0]
         host = f"[{address}]" if ":" in address else address
         targets[f"{host}:{telemetry.PORT}"] = {
-            "name": one.name,
+            "name": switch.name,
             "subscriptions": names,
             "tls-ca": ca,
-            "event-tags": {"device": one.name, "role": one.role},
+            "event-tags": {"device": switch.name, "role": switch.role},
         }
     return {
         "targets": targets,
@@ -264,11 +266,11 @@ def _dashboard(uid: str, title: str, panels: list[dict[str, Any]], variables: tu
     listed: list[dict[str, Any]] = [
         {"name": "source", "type": "datasource", "query": "prometheus", "label": "Prometheus"}
     ]
-    for one in variables:
-        query = f"label_values(railweave_design_port_speed_bits_per_second, {one})"
+    for variable in variables:
+        query = f"label_values(railweave_design_port_speed_bits_per_second, {variable})"
         listed.append(
             {
-                "name": one,
+                "name": variable,
                 "type": "query",
                 "datasource": _SOURCE,
                 "query": query,
@@ -342,7 +344,11 @@ def prometheus(network: Network, *, watch: str = "127.0.0.1:8484", alertmanager:
 
     ``watch`` is where ``railweave watch`` listens, ``alertmanager`` where alerts go to.
     """
-    configs = {one.name: device_config(network, one.name) for one in network.switches if one.name not in network.absent}
+    configs = {
+        switch.name: device_config(network, switch.name)
+        for switch in network.switches
+        if switch.name not in network.absent
+    }
     files = {
         "prometheus.yml": _yaml(scrape(network, watch, alertmanager, RULES)),
         RULES: _yaml(rules(configs)),

@@ -48,15 +48,26 @@ def to_csv(runs: Iterable[Run]) -> str:
 
 
 def _lines(run: Run) -> Iterator[tuple[object, ...]]:
-    predicted = {_key(one): one for one in run.predictions}
+    predicted = {_key(prediction): prediction for prediction in run.predictions}
     head = (run.id, run.tool, run.title, run.file)
     about = (run.began, run.kept, run.ranks, " ".join(run.hosts), run.environment.design_digest)
-    for one in run.samples:
-        found = predicted.get(_key(one))
+    for sample in run.samples:
+        found = predicted.get(_key(sample))
         band = ("", "", "") if found is None else (found.value, found.low, found.high)
-        labels = ";".join(f"{name}={text}" for name, text in one.labels)
-        size = "" if one.size_bytes is None else one.size_bytes
-        yield (*head, one.line, *about, one.operation, size, one.place, one.quantity, one.value, *band, labels)
+        labels = ";".join(f"{name}={text}" for name, text in sample.labels)
+        size = "" if sample.size_bytes is None else sample.size_bytes
+        yield (
+            *head,
+            sample.line,
+            *about,
+            sample.operation,
+            size,
+            sample.place,
+            sample.quantity,
+            sample.value,
+            *band,
+            labels,
+        )
 
 
 def _key(one: Sample | Prediction) -> tuple[str, int | None, str, str]:

@@ -111,7 +111,7 @@ class Run:
         found["environment"] |= {
             name: dict(getattr(self.environment, name)) for name in ("versions", "firmware", "variables")
         }
-        found["samples"] = [asdict(one) | {"labels": dict(one.labels)} for one in self.samples]
+        found["samples"] = [asdict(sample) | {"labels": dict(sample.labels)} for sample in self.samples]
         return {"id": self.id, **found, "settings": dict(self.settings), "facts": dict(self.facts)}
 
 

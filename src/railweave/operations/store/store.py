@@ -78,7 +78,7 @@ class Store:
 
         Raises ``OutputError``.
         """
-        given = {one.id: one for one in runs}
+        given = {run.id: run for run in runs}
         there = self._known(list(given))
         new = [one for id_, one in given.items() if id_ not in there]
         if new:
@@ -141,8 +141,8 @@ class Store:
             tuple(json.loads(failures)),
             tuple(json.loads(notes)),
             Environment(_pairs(versions), _pairs(firmware), _pairs(variables), *others),
-            tuple(Sample(*one[:6], labels=_pairs(one[6])) for one in samples),
-            tuple(Prediction(*one) for one in predictions),
+            tuple(Sample(*sample[:6], labels=_pairs(sample[6])) for sample in samples),
+            tuple(Prediction(*prediction) for prediction in predictions),
         )
 
 

@@ -127,8 +127,8 @@ def _shared(worst: Headroom) -> tuple[float, str]:
 
 def _shares(at: tuple[Fabric, RoleName], qos: Qos, worst: Headroom, shared: float, source: str) -> list[Derived]:
     steps = [
-        f"{one.ports} {one.kind} ports of {one.port.speed_gbps}G, {one.port.length_m:g} m, MTU {one.port.mtu_bytes}: {one.port.words}"
-        for one in worst.terms
+        f"{term.ports} {term.kind} ports of {term.port.speed_gbps}G, {term.port.length_m:g} m, MTU {term.port.mtu_bytes}: {term.port.words}"
+        for term in worst.terms
     ]
     percent = math.ceil(100 * worst.need_bytes / shared)
     steps.append(
@@ -144,8 +144,8 @@ def _shares(at: tuple[Fabric, RoleName], qos: Qos, worst: Headroom, shared: floa
 
 def _thresholds(at: tuple[Fabric, RoleName], qos: Qos, worst: Headroom, shared: float) -> Iterator[Derived]:
     pool = shared * qos.buffers.lossless / 100
-    ports = worst.priorities * sum(one.ports for one in worst.terms)
-    largest = max((one.port for one in worst.terms), key=lambda port: port.need_bytes)
+    ports = worst.priorities * sum(term.ports for term in worst.terms)
+    largest = max((term.port for term in worst.terms), key=lambda port: port.need_bytes)
     idle = largest.need_bytes
     loop = idle - 2 * largest.mtu_bytes
     steps = [
@@ -219,7 +219,7 @@ def _longest_pause_ms(rows: Sequence[tuple[RoleName, Qos, Headroom]]) -> tuple[f
     for role, qos, worst in rows:
         shared, _ = _shared(worst)
         pool = shared * qos.buffers.lossless / 100
-        slowest = min(one.port.speed_gbps for one in worst.terms)
+        slowest = min(term.port.speed_gbps for term in worst.terms)
         each = pool * 8 / (slowest * 1e9) * 1e3
         times = 2 if role == "leaf" and len(rows) > 1 else 1
         total += times * each
@@ -300,13 +300,13 @@ class Ruled:
     def to_text(self) -> str:
         """Return each value with its range and arithmetic, as text."""
         lines: list[str] = []
-        for one in self.values:
-            have = "the system's default" if one.have is None else _with_unit(one.have, one.unit)
-            said = f"{one.name}: {have}, by rule {_range(one)}"
+        for value in self.values:
+            have = "the system's default" if value.have is None else _with_unit(value.have, value.unit)
+            said = f"{value.name}: {have}, by rule {_range(value)}"
             lines.append(
-                said if one.wanted == one.have else f"{said}: proposed {_with_unit(one.wanted or 0, one.unit)}"
+                said if value.wanted == value.have else f"{said}: proposed {_with_unit(value.wanted or 0, value.unit)}"
             )
-            lines += [f"    {step}" for step in one.steps]
+            lines += [f"    {step}" for step in value.steps]
         if not self.values:
             lines.append("nothing: no switch of this design pauses anything")
         elif not self.patch:
@@ -315,7 +315,7 @@ class Ruled:
 
     def to_json(self) -> dict[str, object]:
         """Return the documented JSON object."""
-        return {"values": [one.to_json() for one in self.values], "patch": self.patch}
+        return {"values": [value.to_json() for value in self.values], "patch": self.patch}
 
 
 def _with_unit(number: int, unit: str) -> str:

@@ -52,7 +52,7 @@ def rehearsal(network: Network, fabric: str, tenant: str | None = None, servers:
     A collective needs servers that are alike, and tenants do not reach each other. So the group with the most NICs is taken, of ``tenant``
     or of any, among groups of two servers or more. Raises ``InputError`` for an unknown tenant, and if there is no such group.
     """
-    known = [one.name for one in network.fabric(fabric).tenants]
+    known = [tenant.name for tenant in network.fabric(fabric).tenants]
     if tenant is not None and tenant not in known:
         fix = f"tenants are {', '.join(known)}" if known else f"leave it out: {fabric} has no tenants"
         raise InputError([Problem(Option("--tenant"), f"there is no tenant {tenant!r}", fix)])
@@ -120,7 +120,7 @@ class Symptom:
 
     def to_json(self) -> dict[str, object]:
         """Return the documented JSON object."""
-        moves = [one.to_json() for one in self.moves]
+        moves = [move.to_json() for move in self.moves]
         return {
             "rule": self.rule,
             "row": self.row,
@@ -163,7 +163,7 @@ class Diagnosis:
     def to_json(self) -> dict[str, object]:
         """Return the documented JSON object."""
         return {
-            "symptoms": [one.to_json() for one in self.symptoms],
+            "symptoms": [symptom.to_json() for symptom in self.symptoms],
             "step": None if self.step is None else self.step.to_json(),
             "rehearsed": self.rehearsed,
             "before": [one.to_json() for one in self.before],
@@ -176,15 +176,15 @@ class Diagnosis:
     def to_text(self) -> str:
         """Return the diagnosis as text."""
         lines: list[str] = []
-        for one in self.symptoms:
-            row = f" (EVPN test report, Table 9: {one.row})" if one.row else ""
-            lines += [f"{one.rule}{row}", *(f"    {each}" for each in one.evidence)]
-            lines += [f"    -> {one.advice}"] if one.advice else []
+        for symptom in self.symptoms:
+            row = f" (EVPN test report, Table 9: {symptom.row})" if symptom.row else ""
+            lines += [f"{symptom.rule}{row}", *(f"    {each}" for each in symptom.evidence)]
+            lines += [f"    -> {symptom.advice}"] if symptom.advice else []
         if not self.symptoms:
             return "no symptom: no counter of the lossless classes rose"
         if self.step is None:
             return "\n".join([*lines, "no value of the fabric file is to be changed"])
-        moves = ", ".join(f"{'.'.join(one.path)} from {one.have} to {one.wanted}" for one in self.step.moves)
+        moves = ", ".join(f"{'.'.join(move.path)} from {move.have} to {move.wanted}" for move in self.step.moves)
         lines.append(f"next step, for {self.step.rule}: {moves}")
         if self.refused:
             return "\n".join([*lines, f"the design refuses it: {self.refused}"])
@@ -201,9 +201,9 @@ class Diagnosis:
 
 def _said(runs: Sequence[Sample]) -> str:
     def total(of: Literal["drops", "pauses", "marks"]) -> int:
-        return sum(getattr(one, of) or 0 for one in runs)
+        return sum(getattr(run, of) or 0 for run in runs)
 
-    speed = sum(one.speed for one in runs) / len(runs)
+    speed = sum(run.speed for run in runs) / len(runs)
     return f"{speed:.2f} GB/s, {total('drops'):,} packets dropped, {total('pauses'):,} pauses, {total('marks'):,} marks"
 
 
@@ -214,7 +214,7 @@ def symptoms(network: Network, document: Any, findings: Sequence[Finding], *, sl
     """
     found: list[Symptom] = []
     for rule in ORDER:
-        mine = [one for one in findings if one.id == rule.id]
+        mine = [finding for finding in findings if finding.id == rule.id]
         if not mine or (rule is ECN and not slow_jobs):
             continue
         evidence = tuple(f"{one.where.partition(' ')[0]} {one.what}" for one in mine)
@@ -227,10 +227,10 @@ def symptoms(network: Network, document: Any, findings: Sequence[Finding], *, sl
 
 def _moves(network: Network, document: Any, rule: str, findings: Sequence[Finding]) -> tuple[Move, ...]:  # noqa: ANN401 - plain YAML
     moves: dict[tuple[str, ...], Move] = {}
-    for one in findings:
-        switch = network.switch(one.where.partition(" ")[0])
+    for finding in findings:
+        switch = network.switch(finding.where.partition(" ")[0])
         qos = network.fabric(switch.fabric).intent(switch).qos
-        for path, have, wanted in _next(rule, qos, one.what):
+        for path, have, wanted in _next(rule, qos, finding.what):
             full = place_in_file(document, switch.fabric, switch.role, path)
             moves.setdefault(full, Move(full, have, wanted))
     return tuple(moves.values())
@@ -279,7 +279,7 @@ def diagnosed(
     step = step_of(found)
     if step is None:
         return Diagnosis(fabric, tuple(found), None)
-    values: dict[tuple[str, ...], Setting] = {one.path: one.wanted for one in step.moves}
+    values: dict[tuple[str, ...], Setting] = {move.path: move.wanted for move in step.moves}
     new = amended(text, str(fabric), values)
     patch = unified(text, new, str(fabric))
     if rehearse is None:

@@ -73,8 +73,8 @@ class OnRay:
 
     def close(self) -> None:
         """End the workers, and leave the cluster."""
-        for one in self._workers:
-            self._ray.kill(one)
+        for worker in self._workers:
+            self._ray.kill(worker)
         self._ray.shutdown()
 
 

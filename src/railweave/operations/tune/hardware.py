@@ -106,7 +106,7 @@ class Counters:
             outcomes = await captured(
                 chosen, folder, {}, at_once=site.at_once, attempts=site.attempts, open_by=site.ask_by
             )
-            silent = {one.device: one.error or "no answer" for one in outcomes if not one.answered}
+            silent = {outcome.device: outcome.error or "no answer" for outcome in outcomes if not outcome.answered}
             systems = {one.target.name: one.system for one in chosen if one.target.name not in silent}
             states = read_states(read_capture(folder), systems) if systems else {}
         missing = {name: "no answer that is understood" for name in systems if name not in states}
@@ -203,7 +203,9 @@ def _test(file: StudyFile, number: int, asked: TunedCollective, own: Network, ne
     try:
         job = _job(file, asked, job_network(network, file.study.on))
     except InputError as error:
-        raise InputError([file.document.problem(place, one.what, one.fix) for one in error.problems]) from None
+        raise InputError(
+            [file.document.problem(place, problem.what, problem.fix) for problem in error.problems]
+        ) from None
     if job is None:
         what = "its servers are not alike, or have no GPUs: nccl-tests cannot run on all of them"
         raise InputError([file.document.problem(place, what, "name servers of one kind: `hosts:`")])
@@ -233,11 +235,11 @@ def _job(file: StudyFile, asked: TunedCollective, network: Network) -> Job | Non
         raise InputError(
             [file.document.problem(("goal",), f"there is no tenant {asked.tenant!r}", "leave `tenant:` out")]
         )
-    here = [one.name for one in network.servers if one.name not in network.absent]
-    of_tenant = [one for one in jobs(network, here) if one.tenant == (asked.tenant or "")]
+    here = [server.name for server in network.servers if server.name not in network.absent]
+    of_tenant = [job for job in jobs(network, here) if job.tenant == (asked.tenant or "")]
     if asked.hosts is not None:
         known = {host: stripe for one in of_tenant for host, stripe in one.stripe_of.items() if host in one.hosts}
-        of_tenant = [one for one in jobs(network, ordered(known, asked.hosts)) if one.tenant == (asked.tenant or "")]
+        of_tenant = [job for job in jobs(network, ordered(known, asked.hosts)) if job.tenant == (asked.tenant or "")]
     return of_tenant[0] if len(of_tenant) == 1 else None
 
 
@@ -250,7 +252,7 @@ def _changed(own: Network, network: Network, server: str, tenant: str) -> dict[s
 def _environment(network: Network, server: str, tenant: str) -> dict[str, str]:
     config = host_config(network, server)
     variables = dict(config.tenant_jobs).get(tenant, config.job)
-    return {one.name: one.value for one in variables if not one.resolve}
+    return {variable.name: variable.value for variable in variables if not variable.resolve}
 
 
 def _text(value: object) -> str:
@@ -260,18 +262,18 @@ def _text(value: object) -> str:
 def bandwidths(plan: BenchPlan, runs: Sequence[Run]) -> tuple[dict[str, float], str]:
     """Return the bus bandwidth of each run by its name, GB/s, and why a run failed, or nothing."""
     found: dict[str, float] = {}
-    kept = {dict(one.settings).get(PLANNED, ""): one for one in runs}
+    kept = {dict(run.settings).get(PLANNED, ""): run for run in runs}
     for planned in plan.runs:
         run = kept.get(planned.name)
         if run is None:
             return found, f"{planned.name} was not run"
         if run.failures:
             return found, f"{planned.name}: {run.failures[0]}"
-        rows = [one for one in run.samples if one.quantity == BUSBW]
-        rows = [one for one in rows if one.place == OUT_OF_PLACE] or rows
+        rows = [sample for sample in run.samples if sample.quantity == BUSBW]
+        rows = [row for row in rows if row.place == OUT_OF_PLACE] or rows
         if not rows:
             return found, f"{planned.name} printed no bus bandwidth"
-        found[planned.name] = fmean(one.value for one in rows)
+        found[planned.name] = fmean(row.value for row in rows)
     return found, ""
 
 
@@ -346,7 +348,7 @@ class Measured:
             try:
                 self._at_own("the study has ended, and")
             except InputError as error:
-                raise OutputError("; ".join(one.what for one in error.problems)) from None
+                raise OutputError("; ".join(problem.what for problem in error.problems)) from None
 
     def _combination(self, wanted: Sequence[Wanted]) -> list[Sample | Refused | Failed]:
         """Return the answers to the runs of one combination."""
@@ -358,7 +360,7 @@ class Measured:
             return [network] * len(wanted)
         own = {one.name: value for one, value in zip(space.knobs, space.own, strict=True)}
         changed = {name: value for name, value in values.items() if own.get(name) != value}
-        words = shown(changed, [one.name for one in space.knobs]) or "the file's own values"
+        words = shown(changed, [knob.name for knob in space.knobs]) or "the file's own values"
         seeds = [one.seed for one in wanted]
         fabric = str(self._fabric)
         plan = plan_of(self._task.study, fabric, self._own, network, label_of(words if changed else "own"), seeds)
@@ -432,10 +434,10 @@ class Measured:
         self, plan: BenchPlan, speeds: Mapping[str, float], seeds: Sequence[int], before: Reading, after: Reading
     ) -> list[Sample]:
         """Return a sample for each seed; counters are the total of all seeds, the same in each sample."""
-        weights = [one.weight for one in self._study.goal.collectives]
+        weights = [collective.weight for collective in self._study.goal.collectives]
         rises = self._counters.rises(before, after)
         drops, pauses, marks = (total(rises, kind) for kind in COUNTED)
-        rows = [speeds[one.name] for one in plan.runs]
+        rows = [speeds[run.name] for run in plan.runs]
         count = len(weights)
         found: list[Sample] = []
         for place, seed in enumerate(seeds):

@@ -97,7 +97,7 @@ class Evaluator(Protocol):
 
 def jain(shares: Sequence[float]) -> float:
     """Return Jain's index of fairness: 1 if all shares are equal, 1/n if one has everything (R. Jain, D. Chiu, W. Hawe, 1984)."""
-    squares = sum(one * one for one in shares)
+    squares = sum(share * share for share in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares else 1.0
 
 
@@ -124,4 +124,4 @@ def designed(
     except ValidationError as error:
         return Refused("; ".join(str(one.get("ctx", {}).get("error", one["msg"])) for one in error.errors()))
     except (DesignError, SpecError) as error:
-        return Refused("; ".join(one.what for one in error.problems))
+        return Refused("; ".join(problem.what for problem in error.problems))

@@ -30,14 +30,14 @@ MOST_LABELS = 9
 def parallel(found: Outcome) -> str:
     """Draw a line for each trial measured with every seed, through the values of its knobs to its result; the best trial is bold."""
     knobs, aim = found.space.knobs, aims_of(found.study.goal)[0]
-    measured = [one for one in found.trials if one.number in found.scores]
+    measured = [trial for trial in found.trials if trial.number in found.scores]
     values = [found.scores[one.number].values[0] for one in measured]
     least, most = min(values, default=0.0), max(values, default=1.0)
     wide = 2 * SIDE + COLUMN * len(knobs)
     parts: list[str] = []
-    short = short_names([one.name for one in knobs])
+    short = short_names([knob.name for knob in knobs])
     for place, knob in enumerate(knobs):
-        labels = [str(one) for one in knob.values]
+        labels = [str(value) for value in knob.values]
         parts.append(_axis(SIDE + COLUMN * place, short[knob.name], knob.name, labels))
     span = most - least or 1.0
     marks = [shown(least + span * part / 4) for part in range(5)]
@@ -257,7 +257,7 @@ def _tiles(found: Result) -> list[str]:
 
 def _proposed(found: Result) -> str:
     outcome, check = found.outcome, found.outcome.confirmed
-    short = short_names([one.name for one in outcome.space.knobs])
+    short = short_names([knob.name for knob in outcome.space.knobs])
     rows: list[str] = []
     for knob, own in zip(outcome.space.knobs, outcome.space.own, strict=True):
         new = None if check is None else check.values.get(knob.name, own)
@@ -296,7 +296,7 @@ def _parts(found: Result) -> str:
 
 def _importance(found: Result) -> str:
     knobs = found.outcome.importance
-    short = short_names([one.name for one in found.outcome.space.knobs])
+    short = short_names([knob.name for knob in found.outcome.space.knobs])
     ranked = sorted(knobs.items(), key=lambda one: -one[1].share)
     rows = [(short[name], one.share, f"{one.to_text()} of the differences between trials") for name, one in ranked]
     return _card(bars(rows, left=220.0, width=720.0))
@@ -305,23 +305,27 @@ def _importance(found: Result) -> str:
 def _table(found: Result) -> str:
     outcome = found.outcome
     aims = aims_of(outcome.study.goal)
-    short = short_names([one.name for one in outcome.space.knobs])
+    short = short_names([knob.name for knob in outcome.space.knobs])
     rows: list[str] = []
-    for one in outcome.trials[:MOST_ROWS]:
-        score = outcome.scores.get(one.number)
+    for trial in outcome.trials[:MOST_ROWS]:
+        score = outcome.scores.get(trial.number)
         got = ["–"] * len(aims) if score is None else [shown(value) for value in score.values]
-        why = one.why or (
-            "given up early" if one.state == "pruned" else ", ".join(what for what, _ in score.broken) if score else ""
+        why = trial.why or (
+            "given up early"
+            if trial.state == "pruned"
+            else ", ".join(what for what, _ in score.broken)
+            if score
+            else ""
         )
-        cells = [str(one.number), *(str(value) for value in outcome.values(one.number).values()), *got, why]
+        cells = [str(trial.number), *(str(value) for value in outcome.values(trial.number).values()), *got, why]
         tags = [
             element("td", text(cell), class_="said" if place == len(cells) - 1 else None)
             for place, cell in enumerate(cells)
         ]
-        rows.append(element("tr", *tags, class_="best" if one.number == outcome.best else None))
+        rows.append(element("tr", *tags, class_="best" if trial.number == outcome.best else None))
     head = (
         "trial",
-        *(short[one.name] for one in outcome.space.knobs),
+        *(short[knob.name] for knob in outcome.space.knobs),
         *(f"{aim.title} {aim.unit}".strip() for aim in aims),
         "",
     )

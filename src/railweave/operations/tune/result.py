@@ -70,21 +70,21 @@ class Result:
         if check is None or not check.own or not check.best:
             return []
         goal = self.outcome.study.goal
-        names = [f"{one.collective} {written(one.size)}" for one in goal.collectives]
+        names = [f"{collective.collective} {written(collective.size)}" for collective in goal.collectives]
         names = names or [f"job {number}" for number in range(1, len(check.own[0].parts) + 1)]
         more = goal.job is None
 
         def tail(rows: Sequence[Sample], place: int) -> float:
-            return _tail(goal.tail, [one.parts[place] for one in rows], more=more)
+            return _tail(goal.tail, [row.parts[place] for row in rows], more=more)
 
         return [(name, tail(check.own, place), tail(check.best, place)) for place, name in enumerate(names)]
 
     def to_text(self) -> str:
         """Return a few lines of text."""
         found, check = self.outcome, self.outcome.confirmed
-        pruned = sum(one.state == "pruned" for one in found.trials)
-        refused = sum(one.state == "refused" for one in found.trials)
-        failed = [one for one in found.trials if one.state == "failed"]
+        pruned = sum(trial.state == "pruned" for trial in found.trials)
+        refused = sum(trial.state == "refused" for trial in found.trials)
+        failed = [trial for trial in found.trials if trial.state == "failed"]
         states = [f"{pruned} given up early", f"{refused} that no network can have"]
         states += [f"{len(failed)} taken back from hardware"] if failed else []
         head = f"study {found.study.name}: {len(found.trials)} trials ({', '.join(states)}), "
@@ -93,7 +93,7 @@ class Result:
             f"  trial {one.number} ({self._words(found.values(one.number))}): {one.why}" for one in failed[:MOST_FAILED]
         ]
         if check is not None:
-            short = short_names([one.name for one in found.space.knobs])
+            short = short_names([knob.name for knob in found.space.knobs])
             lines += _table(
                 ("knob", "now", "proposed", "share of the difference"),
                 [
@@ -107,7 +107,7 @@ class Result:
                     for one, own in zip(found.space.knobs, found.space.own, strict=True)
                 ],
             )
-            untold = [short[one.name] for one in found.space.knobs if one.name not in found.importance]
+            untold = [short[knob.name] for knob in found.space.knobs if knob.name not in found.importance]
             lines += [f"  the trials cannot tell the share of {', '.join(untold)}"] if untold else []
             for aim in aims_of(found.study.goal):
                 lines.append("  " + self._before_and_after(aim, check.own, check.best))
@@ -166,8 +166,8 @@ class Result:
             "evaluator": found.study.evaluator,
             "meaning": self.meaning,
             "objectives": [
-                {"objective": one.objective, "title": one.title, "unit": one.unit, "more_is_better": one.more}
-                for one in aims_of(found.study.goal)
+                {"objective": aim.objective, "title": aim.title, "unit": aim.unit, "more_is_better": aim.more}
+                for aim in aims_of(found.study.goal)
             ],
             "combinations": found.space.size,
             "runs": found.runs,
@@ -194,7 +194,7 @@ class Result:
         """Return every trial in order, a JSON object on each line, between the study and the result."""
         found = self.to_json()
         rows = [{"study": self.outcome.study.model_dump(mode="json", by_alias=True)}, *found.pop("trials"), found]
-        return "".join(json.dumps(one) + "\n" for one in rows)
+        return "".join(json.dumps(row) + "\n" for row in rows)
 
 
 def _importance_json(found: Importance | None) -> dict[str, Any]:
@@ -207,14 +207,14 @@ def trials_json(found: Outcome) -> list[dict[str, Any]]:
     """Return the trials as plain values."""
     return [
         {
-            "trial": one.number,
-            "values": found.values(one.number),
-            "state": one.state,
-            "why": one.why,
-            "samples": [sample.to_json() for sample in one.samples],
-            **(found.scores[one.number].to_json() if one.number in found.scores else {}),
+            "trial": trial.number,
+            "values": found.values(trial.number),
+            "state": trial.state,
+            "why": trial.why,
+            "samples": [sample.to_json() for sample in trial.samples],
+            **(found.scores[trial.number].to_json() if trial.number in found.scores else {}),
         }
-        for one in found.trials
+        for trial in found.trials
     ]
 
 

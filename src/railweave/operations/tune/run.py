@@ -60,7 +60,7 @@ class Seen:
             "simulated": self.candidate.simulated.to_json(),
             "measured": None if self.score is None else self.score.to_json(),
             "why": self.why,
-            "samples": [one.to_json() for one in self.samples],
+            "samples": [sample.to_json() for sample in self.samples],
         }
 
 
@@ -148,9 +148,9 @@ def on_hardware(
     """
     before = _samples(study, own, evaluator)[0]
     seen: list[Seen] = []
-    for one in candidates:
-        samples, why = _samples(study, one.values, evaluator)
-        seen.append(Seen(one, samples, None if why else scoring.scored(study.goal, study.limits, samples), why))
+    for candidate in candidates:
+        samples, why = _samples(study, candidate.values, evaluator)
+        seen.append(Seen(candidate, samples, None if why else scoring.scored(study.goal, study.limits, samples), why))
     aims = scoring.aims_of(study.goal)
     there = [(one, one.score) for one in seen if one.score is not None]
     if not there:
@@ -180,7 +180,7 @@ def _samples(study: Study, values: Mapping[str, Setting], evaluator: Evaluator) 
 
 def _broken(study: Study, winner: Mapping[str, Setting], before: tuple[Sample, ...], why: str) -> Confirmed:
     """Return the result for values that failed on hardware, or that no network can have."""
-    score = scoring.Score(tuple(one.hopeless for one in scoring.aims_of(study.goal)), ((why, 1.0),))
+    score = scoring.Score(tuple(aim.hopeless for aim in scoring.aims_of(study.goal)), ((why, 1.0),))
     own = scoring.scored(study.goal, study.limits, before)
     return Confirmed(winner, (), before, (), own, score, 1.0, "breaks a limit")
 
@@ -199,7 +199,7 @@ def _as_good(study: Study, before: Sequence[Sample], after: Sequence[Sample]) ->
 def _chance(study: Study, before: Sequence[Sample], after: Sequence[Sample]) -> float:
     """Return the probability that chance makes the later values of the first objective so much better than the earlier ones."""
     aim = scoring.aims_of(study.goal)[0]
-    rows = [[scoring.value_of(aim, one) for one in samples] for samples in (before, after)]
+    rows = [[scoring.value_of(aim, sample) for sample in samples] for samples in (before, after)]
     if not aim.more:
         rows = [[1 / (one + 1e-9 if aim.objective == "speed" else one + 1) for one in row] for row in rows]
     if not all(rows) or min(min(row) for row in rows) <= 0:
@@ -268,7 +268,7 @@ def digest_of(study: StudyFile) -> str:
     del whole["search"]["trials"]
     files = [study.fabric, *(companion(study.fabric, end) for end in ("inventory.csv", "lock"))]
     files += [study.job] if study.job is not None else []
-    texts = [one.read_text(encoding="utf-8") if one.is_file() else "" for one in files]
+    texts = [file.read_text(encoding="utf-8") if file.is_file() else "" for file in files]
     return hashlib.sha256(json.dumps([whole, texts], sort_keys=True).encode()).hexdigest()
 
 
@@ -295,7 +295,7 @@ def run_study(
         _search(study, space, evaluator, searcher, own, progress)
         return _outcome(study, space, evaluator, searcher, own, own_values, progress, hardware)
     except KeyboardInterrupt:
-        raise StoppedError(sum(one.state != "open" for one in searcher.trials())) from None
+        raise StoppedError(sum(trial.state != "open" for trial in searcher.trials())) from None
 
 
 def _search(
@@ -321,7 +321,7 @@ def _search(
             batch = searcher.ask()
         if not batch:
             return
-        told = [one for one in searcher.trials() if one.number < batch[0].number and one.state != "open"]
+        told = [trial for trial in searcher.trials() if trial.number < batch[0].number and trial.state != "open"]
         found = _batch(study, space, evaluator, batch, told, measured)
         with uninterrupted():  # a batch is told whole
             for trial in found:
@@ -345,13 +345,15 @@ def _outcome(
     aims = scoring.aims_of(study.goal)
     trials = tuple(searcher.trials())
     scores = {
-        one.number: scoring.scored(study.goal, study.limits, one.samples) for one in trials if one.state == "complete"
+        trial.number: scoring.scored(study.goal, study.limits, trial.samples)
+        for trial in trials
+        if trial.state == "complete"
     }
     good = [number for number, one in scores.items() if one.feasible]
     best = min(good, key=lambda number: (scoring.best_first(aims, scores[number]), number), default=None)
     frontier = _frontier(study, scores, good, trials)
     own_score = scoring.scored(study.goal, study.limits, own)
-    runs = len({(one.chosen, sample.seed) for one in trials for sample in one.samples})
+    runs = len({(trial.chosen, sample.seed) for trial in trials for sample in trial.samples})
     shares = importance(space, aims[0], trials)
     check: Confirmed | None = None
     if best is not None:
@@ -467,8 +469,8 @@ def _line(study: Study, trials: Sequence[Trial]) -> str:
     aim = scoring.aims_of(study.goal)[0]
     good = [
         score.values[0]
-        for one in trials
-        if one.state == "complete" and (score := scoring.scored(study.goal, study.limits, one.samples)).feasible
+        for trial in trials
+        if trial.state == "complete" and (score := scoring.scored(study.goal, study.limits, trial.samples)).feasible
     ]
     best = (max if aim.more else min)(good, default=None)
     shown = "none keeps to the limits yet" if best is None else f"best {aim.title} {best:,.2f} {aim.unit}".rstrip()

@@ -58,7 +58,7 @@ def aims_of(goal: Goal) -> tuple[Aim, ...]:
         "marks": Aim("marks", "ECN marks", "", more=False),
         "fairness": Aim("fairness", "fairness", "", more=True),
     }
-    return tuple(known[one] for one in goal.objectives)
+    return tuple(known[objective] for objective in goal.objectives)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def value_of(aim: Aim, sample: Sample) -> float:
 
 def over_seeds(aim: Aim, tail: str, samples: Sequence[Sample]) -> float:
     """Return one value of several seeds: the worst, the median or the mean."""
-    values = [value_of(aim, one) for one in samples]
+    values = [value_of(aim, sample) for sample in samples]
     if tail == "worst":
         return min(values) if aim.more else max(values)
     return median(values) if tail == "median" else fmean(values)
@@ -95,18 +95,18 @@ def over_seeds(aim: Aim, tail: str, samples: Sequence[Sample]) -> float:
 def scored(goal: Goal, limits: Limits, samples: Sequence[Sample]) -> Score:
     """Return the score of a combination over its seeds; limits hold for every seed."""
     broken: list[tuple[str, float]] = []
-    if not all(one.complete for one in samples):
+    if not all(sample.complete for sample in samples):
         broken.append(("messages never arrived", 1.0))
-    drops = max((one.drops or 0 for one in samples), default=0)
+    drops = max((sample.drops or 0 for sample in samples), default=0)
     if drops > limits.drops:
         broken.append((f"{drops:,} packets dropped, at most {limits.drops:,}", float(drops - limits.drops)))
-    pauses = max((one.pauses or 0 for one in samples), default=0)
+    pauses = max((sample.pauses or 0 for sample in samples), default=0)
     if limits.pauses is not None and pauses > limits.pauses:
         broken.append((f"{pauses:,} PFC pauses, at most {limits.pauses:,}", float(pauses - limits.pauses)))
-    fairness = min((one.fairness for one in samples if one.fairness is not None), default=1.0)
+    fairness = min((sample.fairness for sample in samples if sample.fairness is not None), default=1.0)
     if limits.fairness is not None and fairness < limits.fairness:
         broken.append((f"fairness {fairness:.3f}, at least {limits.fairness:g}", limits.fairness - fairness))
-    return Score(tuple(over_seeds(one, goal.tail, samples) for one in aims_of(goal)), tuple(broken))
+    return Score(tuple(over_seeds(aim, goal.tail, samples) for aim in aims_of(goal)), tuple(broken))
 
 
 def best_first(aims: Sequence[Aim], score: Score) -> tuple[float, ...]:

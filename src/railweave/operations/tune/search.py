@@ -75,7 +75,7 @@ class Searcher:
             self._own: OptunaStudy = self._optuna.create_study(
                 study_name=study.name,
                 storage=storage,
-                directions=["maximize" if one.more else "minimize" for one in self._aims],
+                directions=["maximize" if aim.more else "minimize" for aim in self._aims],
                 load_if_exists=True,
             )
         except (OSError, sqlite3.Error, self._storage_error()) as error:
@@ -99,7 +99,7 @@ class Searcher:
 
     def _known(self) -> list[FrozenTrial]:
         """Return the trials of Optuna, except incomplete ones: a kill came between two of their values."""
-        return [one for one in self._own.get_trials(deepcopy=False) if len(one.params) == len(self._space.knobs)]
+        return [trial for trial in self._own.get_trials(deepcopy=False) if len(trial.params) == len(self._space.knobs)]
 
     def _trial(self, number: int, one: FrozenTrial) -> Trial:
         chosen = tuple(int(one.params[knob.name]) for knob in self._space.knobs)
@@ -136,10 +136,10 @@ class Searcher:
         return everything or different >= budget or len(known) >= MOST_REPEATS * budget
 
     def _asked(self, number: int) -> Trial:
-        names = [one.name for one in self._space.knobs]
+        names = [knob.name for knob in self._space.knobs]
         fixed: Chosen | None = None
         if self._study.search.sampler == "grid":
-            every = product(*(range(len(one.values)) for one in self._space.knobs))
+            every = product(*(range(len(knob.values)) for knob in self._space.knobs))
             fixed = next(islice(every, number, None))
         elif number == 0:
             fixed = self._space.own_choice
@@ -153,10 +153,10 @@ class Searcher:
     def _distributions(self) -> dict[str, BaseDistribution]:
         made = self._optuna.distributions
         return {
-            one.name: made.IntDistribution(0, len(one.values) - 1)
-            if one.ordered
-            else made.CategoricalDistribution(tuple(range(len(one.values))))
-            for one in self._space.knobs
+            knob.name: made.IntDistribution(0, len(knob.values) - 1)
+            if knob.ordered
+            else made.CategoricalDistribution(tuple(range(len(knob.values))))
+            for knob in self._space.knobs
         }
 
     def _sampler(self, number: int) -> BaseSampler:
@@ -171,12 +171,12 @@ class Searcher:
     def tell(self, trial: Trial, score: Score | None) -> None:
         """Keep the result of a trial. ``score`` is None if no network can have its values, or it failed on hardware."""
         asked = self._open.pop(trial.number)
-        asked.set_user_attr("samples", [one.to_json() for one in trial.samples])
+        asked.set_user_attr("samples", [sample.to_json() for sample in trial.samples])
         asked.set_user_attr("state", trial.state)
         asked.set_user_attr("why", trial.why)
         if self._study.search.sampler == "tpe":
             asked.set_constraint("limits", sum(by for _, by in score.broken) if score else 1e9)
-        values = [one.hopeless for one in self._aims] if score is None else list(score.values)
+        values = [aim.hopeless for aim in self._aims] if score is None else list(score.values)
         if self._study.search.sampler == "cma-es" and score is not None and score.broken:
             values = [one * PENALTY if aim.more else one / PENALTY for one, aim in zip(values, self._aims, strict=True)]
         if trial.state == "pruned":
@@ -238,7 +238,9 @@ class Importance:
 def importance(space: Space, aim: Aim, trials: Iterable[Trial]) -> dict[str, Importance]:
     """Return the importance of knobs by name; knobs whose share the trials cannot tell are left out."""
     measured = {
-        one.chosen: [value_of(aim, sample) for sample in one.samples] for one in trials if one.state == "complete"
+        trial.chosen: [value_of(aim, sample) for sample in trial.samples]
+        for trial in trials
+        if trial.state == "complete"
     }
     many = min(map(len, measured.values()), default=0)
     if len(measured) < 2 or not many:
@@ -248,7 +250,7 @@ def importance(space: Space, aim: Aim, trials: Iterable[Trial]) -> dict[str, Imp
     varied = [place for place in range(chosen.shape[1]) if len(np.unique(chosen[:, place])) > 1]
     levels = [np.unique(chosen[:, place], return_inverse=True)[1].reshape(-1) for place in varied]
     names = [space.knobs[place].name for place in varied]
-    shape = tuple(int(one.max()) + 1 for one in levels)
+    shape = tuple(int(level.max()) + 1 for level in levels)
     rng = np.random.default_rng(1)
     if len(values) == int(np.prod(shape)):
         if many > 1:
@@ -317,7 +319,7 @@ def _fitted(
 ) -> dict[str, Importance]:
     """Return the importance by a fit of a sum of effects, one for each knob."""
     whole = float(((values - values.mean()) ** 2).sum())
-    columns = [np.eye(int(one.max()) + 1)[one] for one in levels]
+    columns = [np.eye(int(level.max()) + 1)[level] for level in levels]
     rest, rank, fit = _left(columns, values)
     freedom = len(values) - rank
     if freedom < LEAST_FREEDOM:

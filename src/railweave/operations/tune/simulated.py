@@ -63,7 +63,7 @@ class Simulated:
             tasks = [self._pool.submit(_measure, one) for one in wanted]
             for _ in finished(tasks):
                 pass
-            return [one.result() for one in tasks]
+            return [task.result() for task in tasks]
         except InputError as error:
             raise InputError(placed(self._task.study, error)) from None
 
@@ -76,16 +76,16 @@ class Simulated:
 def placed(study: StudyFile, error: InputError) -> list[Any]:
     """Return the problems of a run at the lines of the study file that they come from."""
     found: list[Any] = []
-    for one in error.problems:
-        place = one.place
+    for problem in error.problems:
+        place = problem.place
         if isinstance(place, Option):
             at: tuple[str, ...] = ("goal",)
             if place.name == "--set" and place.part:
                 name = str(place.part[0])
                 at = ("engine", name) if name in study.study.engine else ("set", name)
-            found.append(study.document.problem(at, one.what, one.fix))
+            found.append(study.document.problem(at, problem.what, problem.fix))
         else:
-            found.append(one)
+            found.append(problem)
     return found
 
 
@@ -110,17 +110,17 @@ class InProcess:
         with in_force(network.catalog):
             if self._task.study.job is not None:
                 return _of_jobs(network, self._task.study.job, settings, wanted.seed)
-            parts = [of_collective(network, one, settings) for one in study.goal.collectives]
-        weights = [one.weight for one in study.goal.collectives]
-        speeds = tuple(one.speed for one in parts)
+            parts = [of_collective(network, collective, settings) for collective in study.goal.collectives]
+        weights = [collective.weight for collective in study.goal.collectives]
+        speeds = tuple(part.speed for part in parts)
         return Sample(
             seed=wanted.seed,
             parts=speeds,
             speed=mean(speeds, weights),
-            drops=sum(one.drops or 0 for one in parts),
-            pauses=sum(one.pauses or 0 for one in parts),
-            marks=sum(one.marks or 0 for one in parts),
-            complete=all(one.complete for one in parts),
+            drops=sum(part.drops or 0 for part in parts),
+            pauses=sum(part.pauses or 0 for part in parts),
+            marks=sum(part.marks or 0 for part in parts),
+            complete=all(part.complete for part in parts),
         )
 
 
@@ -146,8 +146,8 @@ def of_collective(network: Network, asked: TunedCollective, settings: Mapping[st
 
 def _of_jobs(network: Network, file: Path, settings: Mapping[str, Setting], seed: int) -> Sample:
     found = predict_training(network, file, settings=texts(settings))
-    times = tuple(one.step_ps / 1e9 for one in found.jobs)
-    kept = [one.alone_ps / one.step_ps for one in found.jobs]
+    times = tuple(job.step_ps / 1e9 for job in found.jobs)
+    kept = [job.alone_ps / job.step_ps for job in found.jobs]
     return Sample(
         seed=seed,
         parts=times,

@@ -70,7 +70,7 @@ class Space:
     @property
     def size(self) -> int:
         """The number of combinations."""
-        return prod(len(one.values) for one in self.knobs)
+        return prod(len(knob.values) for knob in self.knobs)
 
     def values(self, chosen: Chosen) -> dict[str, Setting]:
         """Return the values of a combination by the names of the knobs."""
@@ -78,11 +78,11 @@ class Space:
 
     def in_file(self, values: Mapping[str, Setting]) -> dict[tuple[str, ...], Setting]:
         """Return, by path, the values that belong in a fabric file."""
-        return {one.path: values[one.name] for one in self.knobs if one.path and one.name in values}
+        return {knob.path: values[knob.name] for knob in self.knobs if knob.path and knob.name in values}
 
     def in_engine(self, values: Mapping[str, Setting]) -> dict[str, Setting]:
         """Return, by name, the values that only the simulator has."""
-        return {one.name: values[one.name] for one in self.knobs if not one.path and one.name in values}
+        return {knob.name: values[knob.name] for knob in self.knobs if not knob.path and knob.name in values}
 
     @property
     def own_choice(self) -> Chosen | None:
@@ -144,7 +144,7 @@ def _values(given: Values) -> tuple[tuple[Setting, ...], bool]:
     if len(given) < 2 or len(set(given)) < len(given):
         raise _WrongError("a knob needs two values or more, each once", "write [1, 2, 4, 8], or leave the knob out")
     numbers = [_number(one) for one in given]
-    ordered = all(one is not None for one in numbers) and numbers == sorted(cast("list[float]", numbers))
+    ordered = all(number is not None for number in numbers) and numbers == sorted(cast("list[float]", numbers))
     return tuple(given), ordered
 
 
@@ -228,19 +228,19 @@ def _kinds(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - typing objects
     if origin is typing.Annotated:
         yield from _kinds(typing.get_args(annotation)[0])
     elif origin in {typing.Union, types.UnionType}:
-        for one in typing.get_args(annotation):
-            yield from _kinds(one)
+        for argument in typing.get_args(annotation):
+            yield from _kinds(argument)
     else:
         yield annotation
 
 
 def _model(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - typing objects
-    return next((one for one in _kinds(annotation) if isinstance(one, type) and issubclass(one, BaseModel)), None)
+    return next((kind for kind in _kinds(annotation) if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
 
 
 def _mapped(annotation: Any) -> Any:  # noqa: ANN401 - typing objects
     """Return the value type of a map; None if the type is not a map."""
-    return next((typing.get_args(one)[1] for one in _kinds(annotation) if typing.get_origin(one) is dict), None)
+    return next((typing.get_args(kind)[1] for kind in _kinds(annotation) if typing.get_origin(kind) is dict), None)
 
 
 def _known_to_engine(name: str, knob: Knob) -> None:
@@ -263,7 +263,7 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
         parts = name.split(".")
         for count in range(1, len(parts) + 1):
             end = ".".join(parts[-count:])
-            if sum(one == end or one.endswith(f".{end}") for one in names) == 1:
+            if sum(name == end or name.endswith(f".{end}") for name in names) == 1:
                 found[name] = end
                 break
         else:

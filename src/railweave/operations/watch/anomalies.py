@@ -117,11 +117,11 @@ class Anomalies:
 def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[_Key, Finding]]:
     """Findings with what makes each the same as an earlier one: its rule and place, and its words without the last numbers."""
     seen: set[_Key] = set()
-    for one in findings:
-        key = one.id, one.where, _words(one.what)
+    for finding in findings:
+        key = finding.id, finding.where, _words(finding.what)
         if key not in seen:
             seen.add(key)
-            yield key, one
+            yield key, finding
 
 
 def _words(what: str) -> str:

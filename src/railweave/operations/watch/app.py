@@ -141,7 +141,7 @@ def shown(console: Console, where: str, query: Mapping[str, str], *, markup: boo
         return None
     if name in console.expected and name in console.devices:
         return device.switch(console, name, values)
-    own = next((one for one in console.network.servers if one.name == name), None)
+    own = next((server for server in console.network.servers if server.name == name), None)
     return None if own is None else device.server(console, own, values)
 
 
@@ -179,8 +179,8 @@ def routes(console: Console) -> list[Route]:
         async def stream() -> AsyncGenerator[bytes]:
             streams.add(own := object())
             try:
-                async for one in events(console, live):
-                    yield one
+                async for event in events(console, live):
+                    yield event
             finally:
                 streams.discard(own)
 
@@ -289,7 +289,7 @@ def _samples(watching: Watching, request: Request) -> Response:
     if device not in watching.collector.devices:
         return _wrong(404, "there is no such device: give ?device=NAME")
     metrics = asked.getlist("metric")
-    if unknown := [one for one in metrics if one not in METRICS]:
+    if unknown := [metric for metric in metrics if metric not in METRICS]:
         return _wrong(400, f"there is no metric {unknown[0]}; there are {', '.join(METRICS)}")
     try:
         until = float(asked.get("until", time()))
@@ -299,7 +299,7 @@ def _samples(watching: Watching, request: Request) -> Response:
     rows = watching.store.samples(device, since=since, until=until, metrics=metrics, port=asked.get("port"))
     if len(rows) > MOST_SAMPLES:
         return _wrong(400, f"these are {len(rows):,} samples: ask for a metric, a port or a shorter time")
-    table = [[one.time, one.series.metric, one.series.port, one.series.index, one.number] for one in rows]
+    table = [[row.time, row.series.metric, row.series.port, row.series.index, row.number] for row in rows]
     return JSONResponse({"device": device, "columns": ["time", "metric", "port", "index", "number"], "samples": table})
 
 

@@ -61,7 +61,7 @@ class Watched:
     @property
     def answers(self) -> bool:
         """Return whether all that the design is compared with comes: what is streamed, and what is asked."""
-        return all(one.reached.up for one in self.sources)
+        return all(source.reached.up for source in self.sources)
 
 
 @dataclass
@@ -86,7 +86,7 @@ class Collector:
     """``every_s`` is the interval of samples. What came is written twice in it, so that a kill loses less than one."""
 
     def __init__(self, devices: Sequence[Watched], store: Store | None, *, every_s: float) -> None:
-        self.devices = {one.name: one for one in devices}
+        self.devices = {device.name: device for device in devices}
         self.figures = Figures()
         self.rates: dict[str, Round] = {}
         """The last whole round of each device."""

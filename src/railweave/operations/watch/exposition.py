@@ -35,7 +35,7 @@ def exposed(devices: Iterable[Watched], anomalies: Mapping[tuple[str, str], int]
     devices = list(devices)
     lines = _own(devices)
     for name, metric in METRICS.items():
-        found = [line for one in devices for line in _of(one, name, metric)]
+        found = [line for device in devices for line in _of(device, name, metric)]
         if found:
             kind = "counter" if metric.kind == "counter" else "gauge"
             lines += [f"# HELP {metric.exported} {metric.help}", f"# TYPE {metric.exported} {kind}", *found]
@@ -79,10 +79,10 @@ def _own(devices: list[Watched]) -> list[str]:
     for name, (kind, help_) in _OWN.items():
         exported = f"railweave_target_{name}"
         lines += [f"# HELP {exported} {help_}", f"# TYPE {exported} {kind}"]
-        for one in devices:
-            number = _about(one, name)
+        for device in devices:
+            number = _about(device, name)
             if number is not None:
-                lines.append(f"{exported}{{{_device(one)}}} {number}")
+                lines.append(f"{exported}{{{_device(device)}}} {number}")
     return lines
 
 

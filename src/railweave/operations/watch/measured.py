@@ -59,7 +59,7 @@ def _of_sessions(state: DeviceState) -> Iterator[tuple[Series, float]]:
         if number is not None:
             yield Series("bgp_state", "", peer), number
         yield from _fields(session, {"bgp_flaps": "flaps"}, "", peer)
-        received = [one.received for one in session.families.values() if one.received is not None]
+        received = [family.received for family in session.families.values() if family.received is not None]
         if received:
             yield Series("bgp_received", "", peer), sum(received)
     for bfd in state.bfd or ():

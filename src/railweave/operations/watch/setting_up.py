@@ -92,7 +92,7 @@ class Subscriber:
         self._begin_after_s = begin_after_s
         self._paths: Sequence[Subscription] = tuple(telemetry.SUBSCRIPTIONS)
         self._one_by_one = False
-        sampled = [one.least_s for one in self._paths if one.by == "sample"]
+        sampled = [path.least_s for path in self._paths if path.by == "sample"]
         self._silent_s = silent_after(every_s, min(sampled, default=every_s))
 
     async def run(self) -> None:
@@ -112,13 +112,13 @@ class Subscriber:
 
     def _calls(self) -> list[tuple[Subscription, ...]]:
         """The paths of each call: all that share origin and target together, or each by itself where one of them was refused."""
-        left = [one for one in self._paths if one.path not in self.reached.refused]
+        left = [path for path in self._paths if path.path not in self.reached.refused]
         if self._one_by_one:
             return [(one,) for one in left]
         groups: dict[tuple[str, str], list[Subscription]] = {}
         for one in left:
             groups.setdefault((one.origin, one.target), []).append(one)
-        return [tuple(one) for one in groups.values()]
+        return [tuple(group) for group in groups.values()]
 
     async def _connected(self) -> None:
         """Be connected until that ends. Raises ``ReachError``."""
@@ -129,7 +129,7 @@ class Subscriber:
                     group.create_task(self._told(connection, paths))
                 group.create_task(self._listening())
         except* ReachError as errors:
-            raise next(one for one in _leaves(errors)) from None
+            raise next(leaf for leaf in _leaves(errors)) from None
         finally:
             await connection.close()
 
@@ -138,11 +138,11 @@ class Subscriber:
         notifications: AsyncGenerator[Any] = connection.subscribed(paths, self._encoding, self._every_s)
         try:
             async with aclosing(notifications):
-                async for one in notifications:
-                    if one is not None:
+                async for notification in notifications:
+                    if notification is not None:
                         heard = True
                         self.reached.heard = monotonic()
-                        self.stream.take(one, time())
+                        self.stream.take(notification, time())
                         if not self.reached.up:
                             self.reached.turn(up=True)
         except ReachError as error:
@@ -166,8 +166,8 @@ class Subscriber:
 
 def _leaves(errors: BaseExceptionGroup[ReachError]) -> list[ReachError]:
     found: list[ReachError] = []
-    for one in errors.exceptions:
-        found += _leaves(one) if isinstance(one, BaseExceptionGroup) else [one]
+    for exception in errors.exceptions:
+        found += _leaves(exception) if isinstance(exception, BaseExceptionGroup) else [exception]
     return found
 
 
@@ -203,7 +203,7 @@ class Poller:
         self._gate = gate or asyncio.Semaphore(1)
         self._measure = measure
         self._texts: dict[str, str] = {}
-        self._questions = tuple(one for one in asked.questions if not one.name.startswith(CONFIGURATION))
+        self._questions = tuple(question for question in asked.questions if not question.name.startswith(CONFIGURATION))
 
     async def run(self) -> None:
         """Go on until cancelled."""
@@ -214,7 +214,7 @@ class Poller:
             every = due >= whole
             if every:
                 whole = due + self._rarely_s
-            await self._once(tuple(one for one in self._questions if every or one.name in self._quick))
+            await self._once(tuple(question for question in self._questions if every or question.name in self._quick))
             due = max(due + self._every_s, monotonic())
             await asyncio.sleep(due - monotonic())
 

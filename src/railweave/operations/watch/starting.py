@@ -65,7 +65,9 @@ def watching_of(
     asked = [
         one if one.system else replace(one, questions=(*one.questions, HOST_METRICS)) for one in site.asked.values()
     ]
-    roles = {one.name: one.role for one in network.switches} | {one.name: "server" for one in network.servers}
+    roles = {switch.name: switch.role for switch in network.switches} | {
+        server.name: "server" for server in network.servers
+    }
     devices = watched(
         asked, roles, every_s=wanted.every_s, rarely_s=max(site.rarely_s, wanted.every_s), open_by=site.ask_by
     )

@@ -67,7 +67,7 @@ def folded(
 
     A series that is left out where it is zero is counted as zero in the blocks that do not have it.
     """
-    read = [unpacked(one) for one in blocks]
+    read = [unpacked(block) for block in blocks]
     series, place = np.unique(np.concatenate([one for one, _ in read]), return_inverse=True)
     values = np.concatenate([one for _, one in read]).astype(np.float64)
     times = np.bincount(place)

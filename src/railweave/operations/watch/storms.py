@@ -119,5 +119,5 @@ def seen(expected: Mapping[str, Expected], pauses: Mapping[tuple[str, str], floa
             f"{counted(len(storm.hops) - 1, 'more port')} of {counted(len({one for one, _, _ in storm.hops}), 'switch', 'switches')} stand"
         )
         way = ", ".join(f"{one} {name}" for one, name, _ in storm.hops[:6])
-        because = next((one.because for one in expected[device].queues if one.port == without_unit(port)), ())
+        because = next((queue.because for queue in expected[device].queues if queue.port == without_unit(port)), ())
         yield Seen(HEAD, storm.head, f"{what}: {way}", because)

@@ -48,7 +48,7 @@ def numbers(
     """Values as integers of 64 bits, and as floats (NaN: no number), each of the metric at its place."""
     counts = np.zeros(len(values), np.uint64)
     floats = np.full(len(values), np.nan)
-    wide = [one if isinstance(one, bytes) and len(one) <= _WIDTH else b"" for one in values]
+    wide = [value if isinstance(value, bytes) and len(value) <= _WIDTH else b"" for value in values]
     data = np.frombuffer(b"".join([one.ljust(_WIDTH, b"\0") for one in wide]), np.uint8).reshape(-1, _WIDTH)
     kinds = data[:, 0]
     varints = (kinds == _UINT) | (kinds == _INT) | (kinds == _BOOL)

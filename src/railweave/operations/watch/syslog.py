@@ -138,10 +138,10 @@ class Syslog:
         for device, address in addresses.items():
             with contextlib.suppress(ValueError):
                 self._by_address[ipaddress.ip_address(address).compressed] = device
-        self._by_name = {one.lower(): one for one in addresses} | {
-            one.partition(".")[0].lower(): one for one in addresses
+        self._by_name = {address.lower(): address for address in addresses} | {
+            address.partition(".")[0].lower(): address for address in addresses
         }
-        self._last: dict[str, deque[Event]] = {one: deque(maxlen=MOST_OF_DEVICE) for one in addresses}
+        self._last: dict[str, deque[Event]] = {address: deque(maxlen=MOST_OF_DEVICE) for address in addresses}
         self._writers: dict[asyncio.StreamWriter, bool] = {}
         """Connections, the one that was silent for longest first, and whether a device of the network has each."""
 
@@ -163,8 +163,8 @@ class Syslog:
                 try:
                     await server.serve_forever()
                 finally:
-                    for one in list(self._writers):
-                        one.close()
+                    for writer in list(self._writers):
+                        writer.close()
         finally:
             transport.close()
 

@@ -82,29 +82,29 @@ def look(devices: Iterable[Watched], rates: Mapping[str, Round], now: float) -> 
     behind: dict[str, float] = {}
     pauses: dict[tuple[str, str], float] = {}
     hosts: dict[str, HostState] = {}
-    for one in devices:
-        if not one.reached.up:
-            if one.reached.tries:
-                silent[one.name] = one.reached.why
+    for device in devices:
+        if not device.reached.up:
+            if device.reached.tries:
+                silent[device.name] = device.reached.why
             continue
-        if one.system:
-            base = one.asked or DeviceState(one.name, one.system)
+        if device.system:
+            base = device.asked or DeviceState(device.name, device.system)
             try:
-                states[one.name] = state_of(base, one.stream.last()) if one.streams else base
+                states[device.name] = state_of(base, device.stream.last()) if device.streams else base
             except Exception as error:  # noqa: BLE001 - whatever one device says, the others are looked at
-                silent[one.name] = f"what it says cannot be read: {cause(error)}"
+                silent[device.name] = f"what it says cannot be read: {cause(error)}"
                 continue
-        elif one.host is not None:
-            hosts[one.name] = one.host
-        if (one.asked or one.host) is not None and one.sources[-1].reached.refused:
-            unanswered[one.name] = dict(one.sources[-1].reached.refused)
-        if mute := [each.reached for each in one.others if each.reached.tries and not each.reached.up]:
-            unanswered[one.name] = {**unanswered.get(one.name, {}), "snmp": mute[0].why}
-        if one.streams and one.stream.behind_s is not None:
-            behind[one.name] = one.stream.behind_s
-        if one.name in rates:
-            for port, rate in _paused(one, rates[one.name]):
-                at = one.name, port
+        elif device.host is not None:
+            hosts[device.name] = device.host
+        if (device.asked or device.host) is not None and device.sources[-1].reached.refused:
+            unanswered[device.name] = dict(device.sources[-1].reached.refused)
+        if mute := [each.reached for each in device.others if each.reached.tries and not each.reached.up]:
+            unanswered[device.name] = {**unanswered.get(device.name, {}), "snmp": mute[0].why}
+        if device.streams and device.stream.behind_s is not None:
+            behind[device.name] = device.stream.behind_s
+        if device.name in rates:
+            for port, rate in _paused(device, rates[device.name]):
+                at = device.name, port
                 pauses[at] = max(pauses.get(at, 0.0), rate)
     return Look(now, states, silent, unanswered, pauses, behind, hosts)
 

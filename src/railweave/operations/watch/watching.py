@@ -52,7 +52,7 @@ class Standing:
 
 def standing(expected: Collection[str], compared: Collection[str], anomalies: Iterable[Anomaly]) -> Standing:
     """The standing of a network. ``expected`` are all devices that have to be compared, ``compared`` those that were."""
-    severities = [one.finding.severity for one in anomalies]
+    severities = [anomaly.finding.severity for anomaly in anomalies]
     errors, warnings = severities.count("error"), severities.count("warning")
     not_known = tuple(one for one in expected if one not in compared)
     state: Word = "not as designed" if errors or warnings else "not known" if not_known else "as designed"
@@ -114,7 +114,7 @@ class Watching:
 
         def compared() -> list[tuple[Change, Anomaly]]:
             devices = list(self.collector.devices.values())
-            answering = frozenset(one.name for one in devices if one.answers)
+            answering = frozenset(device.name for device in devices if device.answers)
             seen = look(devices, dict(self.collector.rates), at)
             self.compared = answering & {*seen.states, *seen.hosts}
             return self.anomalies.see(self.validator.findings(seen, deployed=deployed), at, deployed=deployed)
@@ -137,4 +137,4 @@ def deploying(fabric: Path | None, now: float) -> frozenset[str]:
             steps = [] if last is None or (last.ended or now) < now - DEPLOYED_S else read.steps(last.number)
     except OutputError:  # it cannot be read
         return frozenset()
-    return frozenset(one.device for one in steps if (one.ended or now) >= now - DEPLOYED_S)
+    return frozenset(step.device for step in steps if (step.ended or now) >= now - DEPLOYED_S)

@@ -75,7 +75,7 @@ class BillChange(NamedTuple):
 
 def attributes(network: Network) -> dict[str, Attributes]:
     """All that is known of each cable, by its name; cables to routers of the operator's too."""
-    found = {one.name: _attributes(network, one) for one in network.cables}
+    found = {cable.name: _attributes(network, cable) for cable in network.cables}
     for fabric, _, router, link in network.external_links():
         at = {**_place(network, link.leaf, "a_"), **_place(network, router.name, "b_")}
         found[f"{link.leaf}:{link.port}--{router.name}"] = {
@@ -138,9 +138,10 @@ def device_changes(old: Network, new: Network) -> dict[str, Changes]:
 
 def _devices(network: Network) -> dict[str, Attributes]:
     found: dict[str, Attributes] = {
-        one.name: {"model": one.model, "release": one.release, "serial": one.serial} for one in network.switches
+        switch.name: {"model": switch.model, "release": switch.release, "serial": switch.serial}
+        for switch in network.switches
     }
-    found |= {one.name: {"serial": one.serial} for one in network.servers}
+    found |= {server.name: {"serial": server.serial} for server in network.servers}
     return {name: {**own, **_place(network, name)} for name, own in found.items()}
 
 
@@ -156,14 +157,14 @@ def bill_changes(old: Network, new: Network) -> tuple[BillChange, ...]:
 
 def cable_work(old: Network, new: Network) -> Iterator[CableWork]:
     """The list for the technician: cables that there are in their order, then new ones."""
-    before, after = ({one.name: one for one in network.cables} for network in (old, new))
+    before, after = ({cable.name: cable for cable in network.cables} for network in (old, new))
     added = {(end.device, end.port): one for one in after.values() if one.name not in before for end in (one.a, one.b)}
     moved: set[str] = set()
     for name, cable in before.items():
         other = after.get(name)
         if other is None:
             ends = (added.get((end.device, end.port)) for end in (cable.a, cable.b))
-            other = next((one for one in ends if one is not None and one.name not in moved), None)
+            other = next((end for end in ends if end is not None and end.name not in moved), None)
             moved |= {other.name} if other else set()
         action = _action(old, new, cable, other)
         if action:
@@ -286,7 +287,9 @@ class NetworkDiff:
 
     def lines(self) -> list[str]:
         """The diff as text: a summary, then a block a device."""
-        counts = {kind: sum(1 for one in self.devices if one.change == kind) for kind in ("changed", "new", "gone")}
+        counts = {
+            kind: sum(1 for device in self.devices if device.change == kind) for kind in ("changed", "new", "gone")
+        }
         parts = [f"{counted(number, 'switch', 'switches')} {kind}" for kind, number in counts.items() if number]
         parts += [f"{counted(len(self.servers), 'server', 'servers')} changed"] if self.servers else []
         places = len(self.devices_changed)
@@ -337,7 +340,9 @@ class NetworkDiff:
         """
         found: list[str] = []
         for device in self.devices:
-            wanted = [one for one in device.changes if system in {one.system, one.file.removesuffix(".conf")}]
+            wanted = [
+                change for change in device.changes if system in {change.system, change.file.removesuffix(".conf")}
+            ]
             commands = [str(line) for one in wanted for line in one.commands]
             found += [f"! {device.device}", *commands] if commands else []
             if not commands and device.what and (system in device.systems or system == EMULATION):
@@ -347,17 +352,17 @@ class NetworkDiff:
     def patches(self, system: str, file: str) -> dict[str, list[Command]]:
         """By device, what a file of an operating system is patched with."""
         return {
-            device.device: list(one.commands)
+            device.device: list(change.commands)
             for device in self.devices
-            for one in device.changes
-            if (one.system, one.file) == (system, file)
+            for change in device.changes
+            if (change.system, change.file) == (system, file)
         }
 
     def not_as_patches(self, system: str, file: str) -> list[str]:
         """Return the work that patches of a file leave: statements that the system refuses, its other files, switches without a patch."""
         found: list[str] = []
         for device in self.devices:
-            own = [one for one in device.changes if one.system == system]
+            own = [change for change in device.changes if change.system == system]
             for one in own:
                 if one.file != file:
                     found.append(
@@ -432,7 +437,9 @@ def _device(old: Network | None, new: Network | None, name: str) -> DeviceDiff |
         gone, come = _minus(lines[0], lines[1]), _minus(lines[1], lines[0])
         removed |= {target: gone} if gone else {}
         added |= {target: come} if come else {}
-    commands += tuple(str(line) for one in changes if catalog().systems[one.system].set_form for line in one.commands)
+    commands += tuple(
+        str(line) for change in changes if catalog().systems[change.system].set_form for line in change.commands
+    )
     change = "new" if old is None else "gone" if new is None else "changed"
     if new is None:  # what it held is of no use to anyone
         removed = {}
@@ -532,6 +539,7 @@ def _server_lines(network: Network, name: str) -> list[str]:
         lines.append(f"{nic.name} on {nic.leaf} {nic.leaf_port}" + (f" vlan {nic.vlan}" if nic.vlan else ""))
         fabric = network.fabric(nic.fabric)
         lines += [
-            f"{nic.name} {fabric.color_name(one.color)} {one.address}/{one.prefix_length}" for one in nic.addresses
+            f"{nic.name} {fabric.color_name(address.color)} {address.address}/{address.prefix_length}"
+            for address in nic.addresses
         ]
     return lines

@@ -134,7 +134,7 @@ def rendering_servers(
             return _Folder(key, None)
         return _Folder(key, {path: text.encode() for path, text in server_files(config_of(scope)).items()})
 
-    folders = [*tables, "hosts", *(f"hosts/{one.name}" for one in network.servers)]
+    folders = [*tables, "hosts", *(f"hosts/{server.name}" for server in network.servers)]
     with spreading(server, folders) as results:
         yield lambda: _together(folders, results(), earlier)
 
@@ -155,16 +155,16 @@ def rendering_switches(
         if earlier.has(folder, key) and not (secrets and earlier.whole[folder]):
             return _Folder(key, None, gaps, earlier.whole[folder], used_names=used)
         files = {
-            path: with_secrets(path, text, secrets, one.nos).encode()
-            for one in configs
-            for path, text in switch_files(one).items()
+            path: with_secrets(path, text, secrets, config.nos).encode()
+            for config in configs
+            for path, text in switch_files(config).items()
         }
         unset = sum(OPEN in content for content in files.values())
         as_value = {path: text.encode() for path, text in config_file(configs[0]).items()}
         names = {name.decode() for content in files.values() if OPEN in content for name in _OPEN.findall(content)}
         return _Folder(key, files | as_value, gaps, unset, frozenset(names - set(secrets)), used)
 
-    folders = [f"devices/{one.name}" for one in network.switches]
+    folders = [f"devices/{switch.name}" for switch in network.switches]
     with spreading(switch, folders) as results:
         yield lambda: _together(folders, results(), earlier)
 

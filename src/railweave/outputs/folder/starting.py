@@ -87,7 +87,7 @@ def _written(folder: Path, fabric: str, text: str, inventory: str, rows: str) ->
 def _template(fabric: str) -> str:
     """The inventory to fill in of a fabric file's text: a row for each MAC address that a cable leads to."""
     network = designed(fabric)
-    return template((one.a.device, one.a.port) for one in network.cables if one.kind == "server")
+    return template((cable.a.device, cable.a.port) for cable in network.cables if cable.kind == "server")
 
 
 def designed(fabric: str, hardware: Path | None = None, name: str = "fabric") -> Network:

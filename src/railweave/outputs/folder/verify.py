@@ -80,7 +80,7 @@ def others(folder: Path, network: Network, manifest: Manifest, wrong: Sequence[s
 
 
 def _runbooks(network: Network) -> list[str]:
-    return [f"{RUNBOOKS}/{one.name}.md" for one in network.switches if system(one.nos).runbook is not None]
+    return [f"{RUNBOOKS}/{switch.name}.md" for switch in network.switches if system(switch.nos).runbook is not None]
 
 
 def foreign(folder: Path, network: Network, rendered: Collection[str]) -> Iterator[Finding]:
@@ -314,7 +314,7 @@ def verify(
     validators = validate_all(
         by_device,
         {"yang": yang, "frr_root": frr_root, "netplan_root": netplan_root, "sonic_yang": sonic_yang},
-        releases={one.name: one.release for one in network.switches},
+        releases={switch.name: switch.release for switch in network.switches},
         every=every,
     )
     found += [finding for validator in validators for finding in validator.findings]

@@ -258,7 +258,7 @@ def reading_earlier(out: Path) -> Generator[Callable[[], Earlier]]:
             count += OPEN in content and not name.endswith(f"/{CONFIG_FILE}")  # which never holds a secret
         return count
 
-    folders = [one for one in files if one in manifest.rendered]
+    folders = [file for file in files if file in manifest.rendered]
     with spreading(open_secrets, folders) as counts:
         yield lambda: Earlier(
             files,

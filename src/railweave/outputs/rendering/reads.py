@@ -44,7 +44,9 @@ swaps fields of configurations and lines of texts, and prints every exception th
 def reading_page() -> str:
     """The page."""
     return (
-        "\n".join([_HEAD, *_faults(), *(line for one in catalog().systems.values() for line in _of(one))]).rstrip("\n")
+        "\n".join([_HEAD, *_faults(), *(line for system in catalog().systems.values() for line in _of(system))]).rstrip(
+            "\n"
+        )
         + "\n"
     )
 
@@ -55,7 +57,7 @@ def _faults() -> Iterator[str]:
     yield "end of a link or at both. A fault is found if there is any finding, and named if a finding of the right id has its line. To repeat it for a system, run"
     yield "`python -m tests.mutants.score junos 500 1` in a checkout: the system, the number of faults and the seed."
     yield ""
-    measured = ((one.description, one.reads.faults) for one in catalog().systems.values())
+    measured = ((system.description, system.reads.faults) for system in catalog().systems.values())
     yield from _table(
         ("system", "faults", "found", "named by the right id and line"),
         ((name, one.number, f"{one.found:g} %", f"{one.named:g} %") for name, one in measured if one is not None),

@@ -88,10 +88,10 @@ def _routes_advertised(config: DeviceConfig) -> DeviceConfig:
     return replace(
         config,
         gateways=tuple(
-            replace(one, advertisements=replace(one.advertisements, routes=(Prefix("2001:db8::/32"),)))
-            if one.advertisements
-            else one
-            for one in config.gateways
+            replace(gateway, advertisements=replace(gateway.advertisements, routes=(Prefix("2001:db8::/32"),)))
+            if gateway.advertisements
+            else gateway
+            for gateway in config.gateways
         ),
     )
 
@@ -104,12 +104,14 @@ def _over_isis(config: DeviceConfig) -> DeviceConfig:
 def _proxied(config: DeviceConfig) -> DeviceConfig:
     """Routed ports of servers that answer ARP for one another."""
     port = config.interfaces[0].name
-    return replace(config, gateways=tuple(replace(one, port=port, proxy_arp=True) for one in config.gateways[:1]))
+    return replace(
+        config, gateways=tuple(replace(gateway, port=port, proxy_arp=True) for gateway in config.gateways[:1])
+    )
 
 
 def _encrypted(config: DeviceConfig) -> DeviceConfig:
     wanted = model.Macsec(key_name="50", key="secret:cak")
-    return replace(config, interfaces=tuple(replace(one, macsec=wanted) for one in config.interfaces))
+    return replace(config, interfaces=tuple(replace(interface, macsec=wanted) for interface in config.interfaces))
 
 
 def _stretched(config: DeviceConfig) -> DeviceConfig:
@@ -136,7 +138,7 @@ def _outside(config: DeviceConfig) -> DeviceConfig:
     ends = Address("192.0.2.0"), Address("192.0.2.1")
     session = model.NumberedSession(config.interfaces[0].name, "", "wan", 65000, *ends)
     peer = model.ExternalPeer("wan", session, (Prefix("0.0.0.0/0"),), (Prefix("10.0.0.0/8"),))
-    return replace(config, vrfs=tuple(replace(one, external=(peer,)) for one in config.vrfs[:1]))
+    return replace(config, vrfs=tuple(replace(vrf, external=(peer,)) for vrf in config.vrfs[:1]))
 
 
 UNSAID = "no source names it"
@@ -214,7 +216,7 @@ def cell(nos: str, feature: Feature, configs: Iterable[DeviceConfig]) -> Cell:
     """Return a system's support of a feature; ``configs``, lowered for the system, are changed to ask for the feature."""
     wanted = {f"{nos}-no-{key}" for key in feature.gaps}
     for config in configs:
-        missing = next((one for one in system(nos).gaps(feature.asked(config)) if one.id in wanted), None)
+        missing = next((gap for gap in system(nos).gaps(feature.asked(config)) if gap.id in wanted), None)
         if missing is not None:
             return Cell("not expressible", missing.why)
     entry = catalog().systems[nos].capabilities.get(feature.id)

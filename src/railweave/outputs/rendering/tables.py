@@ -108,9 +108,9 @@ def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
         address, _, length = switch.management_address.partition("/")
         yield ("management", switch.name, "", address, f"/{length}", "", "", "", "pool")
         yield from _loopbacks(network, switch)
-    interfaces = {one.name: catalog().systems[one.nos].vlan_interface for one in network.switches}
+    interfaces = {switch.name: catalog().systems[switch.nos].vlan_interface for switch in network.switches}
     ports = {f"{server.name}:{nic.name}": nic.leaf_port for server in network.servers for nic in server.nics}
-    ports |= {one.nic: one.port for fabric in network.fabrics for one in fabric.edge_ports}
+    ports |= {edge_port.nic: edge_port.port for fabric in network.fabrics for edge_port in fabric.edge_ports}
     for segment in network.segments:
         fabric = network.fabric(segment.fabric)
         for subnet in segment.subnets:
@@ -163,11 +163,11 @@ def _loopbacks(network: Network, switch: Switch) -> Iterator[tuple[object, ...]]
     yield ("router-id", switch.name, system.loopback, switch.router_id, "/32", "", "", "", "pool")
     if switch.loopback not in {"", switch.router_id}:
         yield ("loopback", switch.name, system.loopback, switch.loopback, _alone(switch.loopback), "", "", "", "pool")
-    for one in switch.endpoints:
-        if one.address not in {switch.router_id, switch.loopback}:
+    for endpoint in switch.endpoints:
+        if endpoint.address not in {switch.router_id, switch.loopback}:
             at = system.tunnel_loopback or system.loopback
-            color = fabric.color_name(one.color)
-            yield ("tunnel", switch.name, at, one.address, _alone(one.address), color, "", "", "pool")
+            color = fabric.color_name(endpoint.color)
+            yield ("tunnel", switch.name, at, endpoint.address, _alone(endpoint.address), color, "", "", "pool")
     for tenant in fabric.tenants:
         for address in tenant.on(switch.name).loopbacks:
             at = named(system.vrf_loopback, unit=tenant.slot)

@@ -82,7 +82,7 @@ def placeholders(network: Network) -> str:
 def _statement(network: Network, model: str, members: Sequence[Server]) -> Decision:
     config = host_config(network, members[0].name)
     gpus = f"{counted(config.gpus, f'{config.gpu} GPU'.strip())}, " if config.gpus else ""
-    facts: list[tuple[str, str]] = [("Servers", span([one.name for one in members]))]
+    facts: list[tuple[str, str]] = [("Servers", span([member.name for member in members]))]
     for qos in config.qos:
         more = f", {qos.fabric}" if len(config.qos) > 1 else ""
         nics = config.nics_of(qos.fabric)
@@ -110,7 +110,7 @@ def _statement(network: Network, model: str, members: Sequence[Server]) -> Decis
 def _cards(network: Network, server: Server) -> str:
     """Return the number of NICs that a server has on the network, and the number of their ports if that is different."""
     model = catalog().servers.get(server.model)
-    fabrics = {one.name: one for one in network.fabrics}
+    fabrics = {fabric.name: fabric for fabric in network.fabrics}
     found: set[tuple[str, int]] = set()
     for nic in server.nics:
         fabric = fabrics[nic.fabric]
@@ -167,15 +167,15 @@ def _environment(job: Sequence[Variable]) -> Grid:
 
 def _firmware(nics: Sequence[HostNic]) -> Grid:
     options = dict.fromkeys(option for nic in nics for option in nic.firmware)
-    rows = tuple((one.name, one.value or "reported only", one.why) for one in options)
+    rows = tuple((option.name, option.value or "reported only", option.why) for option in options)
     return Grid(("NIC firmware option", "Value", "Why"), rows)
 
 
 def _files(config: HostConfig) -> Grid:
     there = [path.removeprefix(f"hosts/{config.name}/") for path in server_files(config)]
     order = [(step, (*files, *vendors_files()) if "nic-qos.sh" in files else files) for step, files in ORDER]
-    rows = [(step, ", ".join(one for one in files if one in there)) for step, files in order]
-    named = {one for _, files in order for one in files}
+    rows = [(step, ", ".join(file for file in files if file in there)) for step, files in order]
+    named = {file for _, files in order for file in files}
     rows.append(("Environment of jobs", ", ".join(one for one in there if one not in named)))
     kept = [row for row in rows if row[1]]
     return Grid(
@@ -206,7 +206,7 @@ def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
     absent = [place for place, one in enumerate(network.cables) if one.kind == "server" and one.name in network.absent]
     return {
         "fabrics": [fabric.name for fabric in network.fabrics],
-        "groups": [[places[link] for link in routes.groups[one]] for one in groups],
+        "groups": [[places[link] for link in routes.groups[group]] for group in groups],
         "rows": [row[0] if len(set(row)) == 1 else list(row) for row in rows],
         "devices": devices,
         **({"absent": absent} if absent else {}),
@@ -219,7 +219,7 @@ KINDS_DRAWN = {"switch": "switches", "server": "servers", "pluggable": "pluggabl
 def bill_table(network: Network, prices: Prices | None = None) -> dict[str, Any]:
     """The bill of materials, with what it draws, where that is known, and what it costs, where prices are given."""
     items = bill(network)
-    shown = [(*_bill_row(one), _watts(one), *_priced(one, prices)) for one in items]
+    shown = [(*_bill_row(item), _watts(item), *_priced(item, prices)) for item in items]
     drawn = power(items)
     if drawn.watts:
         kinds = ", ".join(f"{KINDS_DRAWN[kind]} {watts / 1000:,.1f} kW" for kind, watts in drawn.watts.items())
@@ -287,7 +287,11 @@ def body_of(network: Network, routes: Routes, prices: Prices | None = None) -> B
         _paths(network),
         _capacity(present(network), routes),
         _decisions(network),
-        element("div", *(_decision(one) for one in servers_decisions(network)), class_="cards wide-cards"),
+        element(
+            "div",
+            *(_decision(decision) for decision in servers_decisions(network)),
+            class_="cards wide-cards",
+        ),
         {"cables": _lengths(network), "addresses": placeholders(network)},
         tuple(map(json_for_script, tables)),
         json_for_script(forwarding(network, routes)),
@@ -325,7 +329,7 @@ def _paths(network: Network) -> str:
     server, source = nics[0]
     # The far end of the same rail shows what spines are for; where a rail has one NIC, any other does.
     there, target = next(
-        (one for one in reversed(nics) if one[1].rail == source.rail and one[0] is not server), nics[-1]
+        (nic for nic in reversed(nics) if nic[1].rail == source.rail and nic[0] is not server), nics[-1]
     )
     used = network.job_family(fabric, source.tenant) or (source.addresses[0].family if source.addresses else None)
     count = max(len(source.addresses_of(used)), 1)
@@ -341,7 +345,9 @@ def _paths(network: Network) -> str:
 
 def _families(network: Network, used: str | None) -> list[str]:
     """The choice of an address family, where NICs have both; the one that jobs use is chosen."""
-    if not any(len({one.family for one in nic.addresses}) > 1 for server in network.servers for nic in server.nics):
+    if not any(
+        len({address.family for address in nic.addresses}) > 1 for server in network.servers for nic in server.nics
+    ):
         return []
     options = [
         element("option", name, value=name.lower(), selected="selected" if name.lower() == used else None)

@@ -71,7 +71,7 @@ def _capacity(
     on_a_color = [one for one in (_color_without_a_spine(fabric, found) for found in per_leaf) if one is not None]
     others = leaves
     if len(leaves) == 1:
-        others = [one for one in network.switches if one.fabric == fabric.name and one.role == "leaf"]
+        others = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "leaf"]
     used, spines, width = _uplinks_used(network, routes, leaves, others)
     return RailCapacity(
         rails=rails,
@@ -165,13 +165,16 @@ def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacit
     """The rails of a fabric as a table, and what its columns mean."""
     sites = fabric.interconnect is not None and not fabric.dci
     noun = "NIC port" if fabric.adapters else "NIC"
-    rows = [_row(one, "site" if sites else "spine", noun) for one in capacities]
-    uplinks = sum(one.up_gbps for one in capacities)
+    rows = [_row(capacity, "site" if sites else "spine", noun) for capacity in capacities]
+    uplinks = sum(capacity.up_gbps for capacity in capacities)
     between = [c for c in network.cables if c.fabric == fabric.name and c.kind == "fabric"]
-    leaves = {one.name for one in network.switches if one.role == "leaf"}
+    leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
     upper = sum(c.speed_gbps for c in between if not {c.a.device, c.b.device} & leaves and not network.between_sites(c))
     long = sum(c.speed_gbps for c in between if network.between_sites(c))
-    several = len({one.stripe for one in network.switches if one.fabric == fabric.name and one.role == "leaf"}) > 1
+    several = (
+        len({switch.stripe for switch in network.switches if switch.fabric == fabric.name and switch.role == "leaf"})
+        > 1
+    )
     there = "of the same rail in another stripe" if several else "of another rail"
     about = (
         "Oversubscription is server bandwidth over uplink bandwidth of the fullest leaf: 1:1 carries every NIC at full "
@@ -323,19 +326,21 @@ def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switc
 
 def _elsewhere(network: Network, leaf: Switch) -> Segment | None:
     """A segment of another leaf: of the same rails, or where there is none of others."""
-    away = [one for one in network.segments if one.fabric == leaf.fabric and one.leaf != leaf.name]
+    away = [segment for segment in network.segments if segment.fabric == leaf.fabric and segment.leaf != leaf.name]
     return min(away, key=lambda one: one.rail not in leaf.rails, default=None)
 
 
 def _spine(capacities: list[RailCapacity], planes: int) -> list[tuple[str, str]]:
-    with_uplinks = [one for one in capacities if one.oversubscription is not None]
+    with_uplinks = [capacity for capacity in capacities if capacity.oversubscription is not None]
     if not with_uplinks:
         return []
-    left = [one.one_spine_down for one in with_uplinks if one.one_spine_down is not None]
+    left = [scenario.one_spine_down for scenario in with_uplinks if scenario.one_spine_down is not None]
     if len(left) < len(with_uplinks):
         where = " in its plane" if planes else ""
         return [("A spine", f"some leaves lose every uplink: their stripes are cut off from the others{where}")]
-    on_a_color = (one.color_one_spine_down for one in with_uplinks if one.color_one_spine_down is not None)
+    on_a_color = (
+        scenario.color_one_spine_down for scenario in with_uplinks if scenario.color_one_spine_down is not None
+    )
     words = spine_down_words(max(left), max(on_a_color, default=None))
     whose = "every leaf of its plane" if planes else "every leaf"
     return [("A spine", f"{whose} loses its uplinks to it; oversubscription is then {words} at most")]

@@ -60,7 +60,7 @@ class Figures:
 def figures(network: Network, fabric: Fabric | None = None) -> Figures:
     """The totals of a network, or of one of its fabrics. Colors are those of the fabric that has most."""
     fabrics = network.fabrics if fabric is None else (fabric,)
-    names = {one.name for one in fabrics}
+    names = {fabric.name for fabric in fabrics}
     servers = [server for server in network.servers if any(nic.fabric in names for nic in server.nics)]
     switches = [switch for switch in network.switches if switch.fabric in names]
     cables = [cable for cable in network.cables if cable.fabric in names]
@@ -78,7 +78,7 @@ def figures(network: Network, fabric: Fabric | None = None) -> Figures:
         server_links=sum(cable.kind == "server" for cable in cables),
         fabric_links=lower[True],
         upper_links=lower[False],
-        colors=max((len(one.colors) for one in fabrics), default=0),
+        colors=max((len(fabric.colors) for fabric in fabrics), default=0),
         oversubscription=oversubscription(cables),
         dci=count["dci"],
         long_links=len(long),

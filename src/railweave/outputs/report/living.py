@@ -26,7 +26,7 @@ def living_html(
     network: Network, findings: Sequence[Finding], tasks: Sequence[Row], devices: int, answered: int
 ) -> str:
     """The page as one HTML document that loads nothing and needs no script."""
-    counts = Counter(one.severity for one in findings)
+    counts = Counter(finding.severity for finding in findings)
     verdict = [element("span", text(counted(counts[one], one)), class_=one) for one in MARKED if counts[one]]
     if answered < devices:
         left = f"not known: {devices - answered:,} of {counted(devices, 'device')}"
@@ -65,7 +65,7 @@ def marks(network: Network, findings: Sequence[Finding]) -> Iterator[str]:
             for port in ports.split(" and "):
                 if (device, port) in links:
                     cables[links[device, port]] = one.severity
-    switches = {one.name: one for one in network.switches}
+    switches = {switch.name: switch for switch in network.switches}
     blocks: dict[str, str] = {}
     for device, severity in devices.items():
         if device in switches:
@@ -101,15 +101,25 @@ def _findings(findings: Sequence[Finding]) -> str:
     rows = [
         element(
             "tr",
-            element("td", element("b", text(one.severity)), class_=one.severity, style=f"color:var(--{one.severity})"),
-            element("td", text(one.id), class_="mono"),
-            element("td", text(one.where), class_="mono"),
-            element("td", text(f"{one.file}:{one.line}" if one.line else one.file), class_="mono", data_title="Input"),
-            element("td", text(one.what), class_="text"),
-            element("td", text(one.why), class_="text", data_title="Why"),
-            element("td", text(one.fix), class_="text", data_title="Fix"),
+            element(
+                "td",
+                element("b", text(finding.severity)),
+                class_=finding.severity,
+                style=f"color:var(--{finding.severity})",
+            ),
+            element("td", text(finding.id), class_="mono"),
+            element("td", text(finding.where), class_="mono"),
+            element(
+                "td",
+                text(f"{finding.file}:{finding.line}" if finding.line else finding.file),
+                class_="mono",
+                data_title="Input",
+            ),
+            element("td", text(finding.what), class_="text"),
+            element("td", text(finding.why), class_="text", data_title="Why"),
+            element("td", text(finding.fix), class_="text", data_title="Fix"),
         )
-        for one in findings
+        for finding in findings
     ]
     return _table(("Severity", "Id", "Where", "Input", "What", "Why", "Fix"), rows, name="findings")
 
@@ -139,6 +149,6 @@ def _tasks(tasks: Sequence[Row]) -> str:
 
 def _table(heads: Sequence[str], rows: Sequence[str], name: str | None = None) -> str:
     """A table; page.css stacks the cells of the one whose ``name`` is ``findings`` in a narrow window."""
-    head = element("thead", element("tr", *(element("th", text(one)) for one in heads)))
+    head = element("thead", element("tr", *(element("th", text(head)) for head in heads)))
     inner = element("table", head, element("tbody", *rows))
     return element("div", element("div", inner, class_="scroll"), class_="table", data_table=name)

@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 
 def _tenants(network: Network) -> bool:
-    return any(one.tenants for one in network.fabrics)
+    return any(fabric.tenants for fabric in network.fabrics)
 
 
 ABOUT: dict[str, Callable[[Network], bool]] = {
-    "path-color": lambda network: any(one.colors for one in network.fabrics),
-    "leaf-transit": lambda network: any(one.underlay.protocol == "bgp" for one in network.fabrics),
+    "path-color": lambda network: any(fabric.colors for fabric in network.fabrics),
+    "leaf-transit": lambda network: any(fabric.underlay.protocol == "bgp" for fabric in network.fabrics),
     "tenant-isolation": _tenants,
     "tenant-missing": _tenants,
     "network-reach": _tenants,
-    "no-vtep": lambda network: any(one.overlay for one in network.fabrics),
-    "no-login": lambda network: any(catalog().systems[one.nos].login for one in network.switches),
+    "no-vtep": lambda network: any(fabric.overlay for fabric in network.fabrics),
+    "no-login": lambda network: any(catalog().systems[switch.nos].login for switch in network.switches),
 }
 """The condition for a check to say anything about a network; a check that is not listed looks at every network."""
 
@@ -47,7 +47,7 @@ def applies(check: str, network: Network) -> bool:
     """Return whether a check has anything to look at; a lint does if its system runs on a switch."""
     lints = {one.lint.id: nos for nos, one in catalog().systems.items() if one.lint is not None}
     if check in lints:
-        return any(one.nos == lints[check] for one in network.switches)
+        return any(switch.nos == lints[check] for switch in network.switches)
     return check not in ABOUT or ABOUT[check](network)
 
 
@@ -64,13 +64,13 @@ LAB_NOTES = Rule(
 
 def lab_notes_joined(network: Network, findings: Sequence[Finding]) -> list[Finding]:
     """The findings, with the notes about ``frr.conf`` as one where no switch runs FRR."""
-    notes = [one for one in findings if one.severity == "info" and one.id.startswith(f"{EMULATION}-")]
+    notes = [finding for finding in findings if finding.severity == "info" and finding.id.startswith(f"{EMULATION}-")]
     if len(notes) < 2 or any(switch.nos == EMULATION for switch in network.switches):
         return list(findings)
-    what = "; ".join(dict.fromkeys(one.what.removeprefix(CANNOT) for one in notes))
-    places = ", ".join(dict.fromkeys(one.where for one in notes))
+    what = "; ".join(dict.fromkeys(note.what.removeprefix(CANNOT) for note in notes))
+    places = ", ".join(dict.fromkeys(note.where for note in notes))
     joined = LAB_NOTES.finding(places, f"lab file only: {CANNOT}{what}")
-    rest = [one for one in findings if one not in notes]
+    rest = [finding for finding in findings if finding not in notes]
     return [*rest, joined]
 
 
@@ -190,7 +190,7 @@ def _header(network: Network, findings: Sequence[Finding]) -> list[str]:
             subscription_word(sums.oversubscription),
         ),
     ]
-    counts = Counter(one.severity for one in findings)
+    counts = Counter(finding.severity for finding in findings)
     verdict = [
         element("span", text(counted(counts[one], one)), class_=one) for one in ("error", "warning") if counts[one]
     ] or [element("span", "no errors, no warnings", class_="good")]
@@ -229,13 +229,13 @@ def _next(counts: Counter[str]) -> str:
 
 def _tally(network: Network, findings: Sequence[Finding], joined: Sequence[Finding], checks: Sequence[str]) -> str:
     """Return the counts by severity as the command line gives them, and the checks that look at what this network has."""
-    counts = Counter(one.severity for one in findings)
+    counts = Counter(finding.severity for finding in findings)
     words = {"error": "error", "warning": "warning", "info": "note"}
     found = ", ".join(counted(counts[one], words[one]) for one in SEVERITIES if counts[one]) or "Nothing was found"
     together = len(findings) - len(joined)
     if together:
         found += f" ({together + 1} about the lab's frr.conf in one row)"
-    applying = [one for one in checks if applies(one, network)]
+    applying = [check for check in checks if applies(check, network)]
     return f"{found}." + (f" Checked: {', '.join(applying)}." if applying else "")
 
 

@@ -40,7 +40,7 @@ def bar_card(title: str, values: Mapping[str, float], note: str = "") -> str:
 
 def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table of texts."""
-    head = element("thead", element("tr", *(element("th", text(one)) for one in heads)))
+    head = element("thead", element("tr", *(element("th", text(head)) for head in heads)))
     cells = (element("tr", *(element("td", text(cell)) for cell in row)) for row in rows)
     return element("div", element("table", head, element("tbody", *cells), class_="plain"), class_="scroll")
 
@@ -102,7 +102,7 @@ def _power(items: Sequence[Item]) -> str:
 
 def _unknown(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> list[str]:
     """Return lines on prices and power that are not given, each with the file that can give them."""
-    items = [item for found in bills.values() for item in found]
+    items = [item for bill in bills.values() for item in bill]
     lines: list[str] = []
     if prices is None:
         lines.append("railweave knows no prices: --prices FILE gives them, by the names in the bill of materials.")
@@ -144,7 +144,7 @@ def sized_html(
     ``bills`` the bill of materials of each shape.
     """
     shapes = [one for one in sized["shapes"] if one["fits"]]
-    chosen = next(one for one in shapes if one["shape"] == sized["chosen"])
+    chosen = next(shape for shape in shapes if shape["shape"] == sized["chosen"])
     light, dark = HUES["blue"]
     colors = f":root{{--k0:{light};--k1:{light}}}@media(prefers-color-scheme:dark){{:root{{--k0:{dark};--k1:{dark}}}}}"
     picture, hint = still_picture(topology_svg(network, MOST_ROWS))
@@ -213,7 +213,8 @@ def _ratio(shape: Mapping[str, Any]) -> float | None:
 def _charts(shapes: Sequence[Mapping[str, Any]]) -> str:
     """A chart for each measure, a bar for each shape with its count."""
     counts = (
-        (title, {str(one["shape"]): float(sum(one[key] for key in keys)) for one in shapes}) for title, keys in MEASURES
+        (title, {str(shape["shape"]): float(sum(shape[key] for key in keys)) for shape in shapes})
+        for title, keys in MEASURES
     )
     return element("div", *(bar_card(title, values) for title, values in counts), class_="charts")
 
@@ -230,8 +231,8 @@ def _table(shapes: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> st
         ("Server cables", "server_cables"), ("Cables between switches", "fabric_cables"), ("Optics", "optics"),
         ("Uplinks of a leaf", "uplinks"), ("Path colors", "path_colors"), ("Free server ports", "free_server_ports"),
     )  # fmt: skip
-    heads = ["", *(f"{one['shape']} (chosen)" if one is chosen else str(one["shape"]) for one in shapes)]
-    rows = [[name, *(f"{one[key]:,}" for one in shapes)] for name, key in counts]
+    heads = ["", *(f"{shape['shape']} (chosen)" if shape is chosen else str(shape["shape"]) for shape in shapes)]
+    rows = [[name, *(f"{shape[key]:,}" for shape in shapes)] for name, key in counts]
     rows.append(["Oversubscription", *map(_said, map(_ratio, shapes))])
     return plain_table(heads, rows)
 

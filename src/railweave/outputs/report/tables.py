@@ -88,25 +88,27 @@ def cables_table(network: Network, strokes: Strokes) -> dict[str, Any]:
         columns,
         [
             (
-                *((one.fabric,) if several else ()),
+                *((cable.fabric,) if several else ()),
                 *(
                     value
-                    for end in (one.a, one.b)
+                    for end in (cable.a, cable.b)
                     for value in (end.device, end.port, end.lanes, end.optic, end.address)
                 ),
-                f"{one.speed_gbps}G",
-                f"{one.length_m:g} m",
-                "yes" if one.measured else "",
-                color(one.fabric, one.color),
+                f"{cable.speed_gbps}G",
+                f"{cable.length_m:g} m",
+                "yes" if cable.measured else "",
+                color(cable.fabric, cable.color),
             )
-            for one in network.cables
+            for cable in network.cables
         ],
     )
 
 
 def switches_table(network: Network) -> dict[str, Any]:
     """Every switch with its identity and numbers, its page in the build's folder, and when it is brought up."""
-    order = list(dict.fromkeys(one.role for one in reversed(network.switches)))  # from the top down, as in the runbook
+    order = list(
+        dict.fromkeys(switch.role for switch in reversed(network.switches))
+    )  # from the top down, as in the runbook
     several, sites = len(network.fabrics) > 1, len({switch.site for switch in network.switches}) > 1
     columns = (
         ("Name", "mono"), ("Role", "word"), ("Fabric", "word"), ("Site", "word"), ("Stripe", "word"),
@@ -118,23 +120,23 @@ def switches_table(network: Network) -> dict[str, Any]:
         columns,
         [
             (
-                one.name,
-                one.role,
-                one.fabric if several else "",
-                one.site if sites else "",
-                one.stripe,
-                ", ".join(map(str, one.rails)),
-                one.model,
-                f"{one.nos} {one.release}",
-                one.asn,
-                one.router_id,
-                one.management_address,
-                one.management_gateway,
-                one.serial,
-                order.index(one.role) + 1,
-                f"runbook/{one.name}.md",
+                switch.name,
+                switch.role,
+                switch.fabric if several else "",
+                switch.site if sites else "",
+                switch.stripe,
+                ", ".join(map(str, switch.rails)),
+                switch.model,
+                f"{switch.nos} {switch.release}",
+                switch.asn,
+                switch.router_id,
+                switch.management_address,
+                switch.management_gateway,
+                switch.serial,
+                order.index(switch.role) + 1,
+                f"runbook/{switch.name}.md",
             )
-            for one in sorted(network.switches, key=lambda one: order.index(one.role))
+            for switch in sorted(network.switches, key=lambda one: order.index(one.role))
         ],
     )
 
@@ -150,26 +152,31 @@ def buffers_table(network: Network) -> dict[str, Any]:
     rows: list[tuple[object, ...]] = []
     for fabric in network.fabrics:
         for role in roles(network, fabric):
-            for one in headrooms(network, fabric, role):
+            for headroom in headrooms(network, fabric, role):
                 terms = ", ".join(
                     f"{term.ports} {term.kind} {term.port.speed_gbps}G {term.port.length_m:g} m: {term.port.need_bytes:,} B"
-                    for term in one.terms
+                    for term in headroom.terms
                 )
-                used = f"{100 * one.need_bytes / one.partition_bytes:.1f} %" if one.partition_bytes else "–"
-                pools = [f"{one.shared_mb * share / 100:.1f} MB" for share in (one.buffers.lossless, one.buffers.lossy)]
+                used = (
+                    f"{100 * headroom.need_bytes / headroom.partition_bytes:.1f} %" if headroom.partition_bytes else "–"
+                )
+                pools = [
+                    f"{headroom.shared_mb * share / 100:.1f} MB"
+                    for share in (headroom.buffers.lossless, headroom.buffers.lossy)
+                ]
                 rows.append(
                     (
-                        one.device,
+                        headroom.device,
                         fabric.name if several else "",
                         role,
                         terms,
-                        one.priorities,
-                        f"{one.need_bytes:,} B",
-                        f"{one.partition_bytes:,} B",
+                        headroom.priorities,
+                        f"{headroom.need_bytes:,} B",
+                        f"{headroom.partition_bytes:,} B",
                         used,
-                        "" if one.published_bytes is None else f"{one.published_bytes:,} B",
+                        "" if headroom.published_bytes is None else f"{headroom.published_bytes:,} B",
                         *pools,
-                        _fits(one),
+                        _fits(headroom),
                     )
                 )
     return table("buffers", columns, rows)
@@ -240,14 +247,17 @@ def _host(
 ) -> str | list[list[object]]:
     """The identifier that gives every address of a NIC behind its stem, or the addresses themselves."""
     stems = [stem for _, stem, _ in nets]
-    texts = [one.address for one in nic.addresses]
-    regular = len(stems) == len(texts) and all(stems) and all(one.origin == "slaac" for one in nic.addresses)
+    texts = [address.address for address in nic.addresses]
+    regular = len(stems) == len(texts) and all(stems) and all(address.origin == "slaac" for address in nic.addresses)
     if regular and all(text.startswith(stem) for text, stem in zip(texts, stems, strict=True)):
         hosts = {text.removeprefix(stem) for text, stem in zip(texts, stems, strict=True)}
-        ordered = [color(nic.fabric, one.color) for one in nic.addresses] == [name for name, _, _ in nets]
+        ordered = [color(nic.fabric, address.color) for address in nic.addresses] == [name for name, _, _ in nets]
         if len(hosts) == 1 and ordered:
             return hosts.pop()
-    return [[color(nic.fabric, one.color), one.address, one.prefix_length, one.origin] for one in nic.addresses]
+    return [
+        [color(nic.fabric, address.color), address.address, address.prefix_length, address.origin]
+        for address in nic.addresses
+    ]
 
 
 def _color_cell(network: Network, strokes: Strokes) -> Callable[[str, int | None], str]:

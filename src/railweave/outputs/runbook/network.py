@@ -99,7 +99,7 @@ def first_switch(network: Network, config: DeviceConfig) -> list[Check]:
         "load this switch before the others of its role and model: a line that it refuses is shown while the file is loaded",
         "each statement works as its row says; if not, stop, and put what the switch takes into `extra:`",
     )
-    table = tuple((f"`{one.text}`", one.look_for, one.cited(), one.known or "–") for one in rows)
+    table = tuple((f"`{row.text}`", row.look_for, row.cited(), row.known or "–") for row in rows)
     return [Check(TITLE, (), points, HEADER, table)]
 
 
@@ -107,7 +107,9 @@ def _is_first(network: Network, name: str) -> bool:
     own = network.switch(name)
     kind, outside = _kind(own), _neighbors(network, name)
     return name == next(
-        one.name for one in network.switches if _kind(one) == kind and _neighbors(network, one.name) == outside
+        switch.name
+        for switch in network.switches
+        if _kind(switch) == kind and _neighbors(network, switch.name) == outside
     )
 
 
@@ -118,7 +120,7 @@ def _kind(switch: Switch) -> tuple[str, ...]:
 def _neighbors(network: Network, name: str) -> frozenset[str]:
     """The kinds of what a switch is cabled to: servers, switches; routers outside, whose cables have no row."""
     outside = {"external"} if any(link.leaf == name for *_, link in network.external_links()) else set[str]()
-    return frozenset({one.kind for one in network.cables_of(name)} | outside)
+    return frozenset({cable.kind for cable in network.cables_of(name)} | outside)
 
 
 def document(network: Network, config: DeviceConfig, routes: Routes, system: Runbook) -> str:
@@ -185,7 +187,7 @@ def _identity(switch: Switch, config: DeviceConfig, system: Runbook) -> list[tup
 
 def _order(network: Network, switch: Switch, fabric: Fabric) -> list[str]:
     """Return the switch's position in bringing up the fabric, top down: each switch is checked in full when it comes up."""
-    mine = [one for one in network.switches if one.fabric == fabric.name]
+    mine = [switch for switch in network.switches if switch.fabric == fabric.name]
     roles = list(dict.fromkeys(one.role for one in reversed(mine)))  # switches are listed from the leaves up
     lines = [f"1. {_management(network, switch)}"]
     for number, role in enumerate(roles, 2):
@@ -268,7 +270,7 @@ def _ports(network: Network, config: DeviceConfig, fabric: Fabric) -> list[tuple
         )
         for port, cable, here, there in _ends(network, config)
     ]
-    outside = [one for one in config.interfaces if one.outside]
+    outside = [interface for interface in config.interfaces if interface.outside]
     return [*rows, *((one.name, one.peer, "–", f"{one.speed_gbps}G", "–", "–", "–", "–") for one in outside)]
 
 

@@ -94,7 +94,7 @@ def _connections(job: Job, channels: int, ways: NDArray[np.int64], *, gathers: b
     receiver = (sender + (ways if gathers else -ways)) % servers
     shape = (channels, servers, len(ways))
     rows = [sender * nics + nic, receiver * nics + nic, np.arange(channels)[:, None, None]]
-    return np.stack([np.broadcast_to(one, shape).ravel() for one in rows], axis=1)
+    return np.stack([np.broadcast_to(row, shape).ravel() for row in rows], axis=1)
 
 
 def latency_us(servers: int, hop_us: float) -> float:

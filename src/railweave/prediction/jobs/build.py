@@ -151,7 +151,7 @@ class Stage:
     def communication(self, kind: str, collective: Collective, size_bytes: int) -> Communication:
         """A communication of the stage's groups."""
         if kind not in self._groups:
-            self._groups[kind] = tuple(tuple(one) for one in self.plan.layout.groups(kind, self.number))
+            self._groups[kind] = tuple(tuple(group) for group in self.plan.layout.groups(kind, self.number))
         return Communication(kind, self.number, collective, max(size_bytes, 1), self._groups[kind])
 
     def in_layer(self, sent: Sent) -> tuple[Communication, int | None]:
@@ -211,21 +211,21 @@ class Chunk:
 
     def add(self, pieces: Sequence[Piece]) -> None:
         """Add computing, and what is sent."""
-        for one in pieces:
-            if not isinstance(one, Sent):
-                self._time += one
+        for piece in pieces:
+            if not isinstance(piece, Sent):
+                self._time += piece
                 continue
-            communication, time = self.stage.in_layer(one)
-            hides = self.stage.hides(one.kind)
+            communication, time = self.stage.in_layer(piece)
+            hides = self.stage.hides(piece.kind)
             if time is None:
                 self.cut()
-                sent = self.stage.send(communication, self.name, [*self.ended[-1:], *self.waits], one.kind)
+                sent = self.stage.send(communication, self.name, [*self.ended[-1:], *self.waits], piece.kind)
                 (self._hidden if hides else self.waits).append(sent)
                 continue
             self._bytes += self.stage.bytes_of(communication)
             if not hides:
                 self._time += time
-                self._inside[one.kind] = self._inside.get(one.kind, 0) + time
+                self._inside[piece.kind] = self._inside.get(piece.kind, 0) + time
 
     def cut(self) -> None:
         """End the computing so far with an operation."""
@@ -388,7 +388,7 @@ def build(plan: Planned, inside_ps: Callable[[Communication], int | None]) -> Gr
     stages = [_Turning(Stage(plan, layers, graph, number, inside_ps)) for number in range(plan.layout.pipeline)]
     arrived: dict[tuple[int, Turn], int] = {}
     # stages go in turn as far as what they need is there: operations of a stream are then in their order
-    while any(one.waiting for one in stages):
+    while any(stage.waiting for stage in stages):
         for number, one in enumerate(stages):
             while one.waiting and (one.begins() or (number, one.waiting[-1]) in arrived):
                 turn = one.waiting.pop()

@@ -38,8 +38,8 @@ class Communication:
         pairs = self.collective == "send-recv"
         return round(
             sum(
-                self.size_bytes * (1 if pairs else len(one) * bus_factor(self.collective, len(one)))
-                for one in self.groups
+                self.size_bytes * (1 if pairs else len(group) * bus_factor(self.collective, len(group)))
+                for group in self.groups
             )
         )
 

@@ -199,7 +199,7 @@ def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> Plann
     known = gpus().get(gpu_name)
     if known is None:
         return [problem("gpu", f"nothing is known of the GPU {gpu_name!r}", f"known are {', '.join(gpus())}")]
-    given = {one.name: getattr(job.gpu, one.name, None) for one in fields(known)}
+    given = {field.name: getattr(job.gpu, field.name, None) for field in fields(known)}
     gpu = replace(known, **{name: value for name, value in given.items() if value is not None})
     layout = Layout(wanted.tensor, wanted.context, data, wanted.pipeline, wanted.expert, wanted.virtual)
     tokens = job.batch.micro * model.sequence / wanted.context

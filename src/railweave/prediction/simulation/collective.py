@@ -69,7 +69,7 @@ def job_links(
     """
     used = np.zeros(len(fabric.wiring.port_cable), np.bool_)
     traffic = at_once(pairs, 1)
-    later = [Timeline(tables=(replace(one, at_ps=0),)) for one in timeline.tables if one.at_ps <= until_ps]
+    later = [Timeline(tables=(replace(table, at_ps=0),)) for table in timeline.tables if table.at_ps <= until_ps]
     for tables in (Timeline(), *later):
         used |= run_flows(set_parameters(fabric.flow_arguments(pairs, tables)), traffic).sent_bytes > 0
     return used

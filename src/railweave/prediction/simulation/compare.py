@@ -44,7 +44,7 @@ class Comparison:
     @property
     def complete(self) -> bool:
         """Return whether all variants completed."""
-        return all(one.answer.complete for one in self.outcomes)
+        return all(outcome.answer.complete for outcome in self.outcomes)
 
     @property
     def ranked(self) -> list[Outcome]:
@@ -128,21 +128,21 @@ class Comparison:
             "tied": [one.value for one in self.tied],
             "verdict": self.verdict(),
             "variants": [
-                {"value": one.value, "time_us": one.answer.time_ps / 1e6, "result": one.answer.to_json()}
-                for one in self.outcomes
+                {"value": outcome.value, "time_us": outcome.answer.time_ps / 1e6, "result": outcome.answer.to_json()}
+                for outcome in self.outcomes
             ],
         }
 
 
 def longest_run(found: JobPrediction) -> Prediction:
     """The collective of a job that took longest: the one that never completes, where there is one."""
-    return max((one.prediction for one in found.steps), key=lambda one: (not one.complete, one.time_ps))
+    return max((step.prediction for step in found.steps), key=lambda one: (not one.complete, one.time_ps))
 
 
 def crosses_spine(found: JobPrediction) -> bool:
     """Return whether a packet went from one switch to another; True if nothing was counted."""
-    for one in found.own_runs():
-        measured = one.prediction.measured
+    for run in found.own_runs():
+        measured = run.prediction.measured
         if measured is None:
             return True
         links, switches = measured.links, set(measured.wiring.switches)
@@ -207,8 +207,8 @@ def _run(asked: Question, watch: bool) -> JobPrediction:
     network = _here[0]
     with in_force(network.catalog):  # it runs in a process of its own, which has the package's catalog
         found = answer(network, asked, watch=watch, name_costs=False)
-    light = {id(one.prediction): _light(one.prediction) for one in found.steps}
-    return replace(found, steps=tuple(replace(one, prediction=light[id(one.prediction)]) for one in found.steps))
+    light = {id(step.prediction): _light(step.prediction) for step in found.steps}
+    return replace(found, steps=tuple(replace(step, prediction=light[id(step.prediction)]) for step in found.steps))
 
 
 def _light(prediction: Prediction) -> Prediction:

@@ -65,7 +65,7 @@ def bed_of(
     """
     running = configs or {}
     with uncollected():
-        here = [running.get(one.name) or device_config(network, one.name) for one in network.switches]
+        here = [running.get(switch.name) or device_config(network, switch.name) for switch in network.switches]
         plane = ControlPlane(here, network.absent)
         routes = plane.routes() if fibs is None else read_fibs(fibs, network, plane.prefixes)
         there = present(network)

@@ -108,17 +108,17 @@ def groups() -> tuple[Group, ...]:
     found: list[dict[str, Any]] = json.loads(TABLE.read_text())
     pairs = ("servers", "bytes")
     rows: list[dict[str, Any]] = [{key: tuple(one[key]) if key in pairs else one[key] for key in one} for one in found]
-    return tuple(Group(**one) for one in rows)
+    return tuple(Group(**row) for row in rows)
 
 
 def band(
     time_ps: int, *, library: str, collective: str, engine: str, servers: int, size_bytes: int, others: str = ""
 ) -> Band:
     """The band of a prediction. ``others``: what else goes on there that no published row has, as ``a fault``."""
-    alike = [one for one in groups() if (one.library, one.collective) == (library, collective)]
+    alike = [group for group in groups() if (group.library, group.collective) == (library, collective)]
     mine = [one for one in alike if one.engine == engine]
     if not mine:
-        known = sorted({f"{one.library}'s {one.collective}" for one in groups() if one.engine == engine})
+        known = sorted({f"{group.library}'s {group.collective}" for group in groups() if group.engine == engine})
         compared = "no published row is of this kind"
         if alike:
             outside = (

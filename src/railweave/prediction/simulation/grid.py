@@ -39,7 +39,7 @@ class Dimension:
     def numbers(self) -> tuple[float, ...] | None:
         """The values as numbers; None where one is none."""
         try:
-            return tuple(float(sizes(one)[0]) if self.name == "size" else float(one) for one in self.values)
+            return tuple(float(sizes(value)[0]) if self.name == "size" else float(value) for value in self.values)
         except (ValueError, InputError):
             return None
 
@@ -85,24 +85,24 @@ class Grid:
     @property
     def complete(self) -> bool:
         """Return whether all cells completed."""
-        return all(one.answer.complete for one in self.cells)
+        return all(cell.answer.complete for cell in self.cells)
 
     @property
     def across(self) -> Dimension:
         """The horizontal axis: sizes, or else the numbers with the most values, or else the first."""
-        numeric = [one for one in self.dimensions if one.numbers is not None]
+        numeric = [dimension for dimension in self.dimensions if dimension.numbers is not None]
         by_size = [one for one in numeric if one.name == "size" and len(one.values) > 1]
         return (by_size or sorted(numeric, key=lambda one: -len(one.values)) or list(self.dimensions))[0]
 
     @property
     def by(self) -> Dimension | None:
         """Return the dimension that distinguishes lines: the first one other than ``across``."""
-        return next((one for one in self.dimensions if one is not self.across), None)
+        return next((dimension for dimension in self.dimensions if dimension is not self.across), None)
 
     @property
     def apart(self) -> list[dict[str, str]]:
         """The values of all others, for which there is a chart each."""
-        rest = [one for one in self.dimensions if one is not self.across and one is not self.by]
+        rest = [dimension for dimension in self.dimensions if dimension is not self.across and dimension is not self.by]
         return [
             dict(zip([one.name for one in rest], values, strict=True))
             for values in product(*(one.values for one in rest))
@@ -111,7 +111,7 @@ class Grid:
     def line(self, fixed: Mapping[str, str]) -> list[Cell]:
         """The cells with these values, in the order of the axis."""
         order = self.across.values
-        found = [one for one in self.cells if all(one.values[name] == value for name, value in fixed.items())]
+        found = [cell for cell in self.cells if all(cell.values[name] == value for name, value in fixed.items())]
         return sorted(found, key=lambda one: order.index(one.values[self.across.name]))
 
     def points(self, fixed: Mapping[str, str]) -> list[Point]:
@@ -130,15 +130,15 @@ class Grid:
         cells = self.line(fixed)
         if self.across.name != "size" or len(cells) < 2:
             return None
-        bytes_ = np.array([float(one.values["size"]) for one in cells])
-        slope, start = np.polyfit(bytes_, [one.time_us for one in cells], 1)
+        bytes_ = np.array([float(cell.values["size"]) for cell in cells])
+        slope, start = np.polyfit(bytes_, [cell.time_us for cell in cells], 1)
         factor = longest_run(cells[0].answer).program.bus_factor
         return Fit(factor / slope / 1e3, float(start)) if slope > 0 else None
 
     def to_text(self) -> str:
         """A row for each line, a column for each place on the axis, times in us, and the rate of the slope."""
         across = self.across
-        fits = [self.fit(one) for one in self.lines()]
+        fits = [self.fit(line) for line in self.lines()]
         head = ["time us", *(f"{across.name}={shown(across.name, value)}" for value in across.values)]
         head += ["slope GB/s"] if any(fits) else []
         rows = [head]
@@ -162,12 +162,12 @@ class Grid:
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object (docs/predict.md)."""
-        fits = [(one, self.fit(one)) for one in self.lines()]
+        fits = [(line, self.fit(line)) for line in self.lines()]
         return {
-            "compare": {one.name: list(one.values) for one in self.dimensions},
+            "compare": {dimension.name: list(dimension.values) for dimension in self.dimensions},
             "cells": [
-                {"values": dict(one.values), "time_us": one.time_us, "result": one.answer.to_json()}
-                for one in self.cells
+                {"values": dict(cell.values), "time_us": cell.time_us, "result": cell.answer.to_json()}
+                for cell in self.cells
             ],
             "fits": [
                 {"values": one, "bus_bandwidth_GBps": fit.bus_gbytes, "start_us": fit.start_us}
@@ -202,7 +202,9 @@ def dimensions(text: str) -> list[Dimension]:
 def dimensions_of(wanted: Iterable[tuple[str, Iterable[str]]]) -> list[Dimension]:
     """Names and their values as dimensions. Raises ``InputError`` for a name that is there twice, and where there is too much or nothing."""
     found = [
-        Dimension(name, tuple(str(one) for each in values for one in sizes(each)) if name == "size" else tuple(values))
+        Dimension(
+            name, tuple(str(size) for each in values for size in sizes(each)) if name == "size" else tuple(values)
+        )
         for name, values in wanted
     ]
     names = [one.name for one in found]
@@ -238,7 +240,7 @@ def grid(
     points = () if measured is None else read_points(measured, bare)
     found = comparison(network, variants, " ".join(names), progress=progress)
     cells = tuple(Cell(row, one.answer) for row, one in zip(rows, found.outcomes, strict=True))
-    return replace(bare, cells=cells, measured=tuple(_timed(one, cells) for one in points))
+    return replace(bare, cells=cells, measured=tuple(_timed(point, cells) for point in points))
 
 
 def read_points(path: Path, bare: Grid) -> list[Point]:
@@ -246,7 +248,7 @@ def read_points(path: Path, bare: Grid) -> list[Point]:
 
     Times of bandwidths are 0 until predictions say how many bytes count. Raises ``InputError``.
     """
-    names = {one.name for one in bare.dimensions}
+    names = {dimension.name for dimension in bare.dimensions}
     found: list[Point] = []
     with path.open(newline="") as lines:
         rows = csv.DictReader(lines)
@@ -269,7 +271,8 @@ def _timed(point: Point, cells: Sequence[Cell]) -> Point:
     if point.bus_gbytes is None:
         return point
     like = next(
-        (one for one in cells if all(one.values.get(name) == value for name, value in point.values.items())), cells[0]
+        (cell for cell in cells if all(cell.values.get(name) == value for name, value in point.values.items())),
+        cells[0],
     )
     longest = longest_run(like.answer)
     size = float(point.values.get("size", longest.size_bytes))

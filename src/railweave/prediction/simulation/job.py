@@ -100,7 +100,7 @@ def job_network(network: Network, fabric: str | None = None) -> Network:
     Raises ``InputError`` where there is no such fabric, or several connect GPUs and none is named: GPUs of one do not
     reach those of another.
     """
-    known = [one.name for one in network.fabrics]
+    known = [fabric.name for fabric in network.fabrics]
     beside_gpus = fabrics(network)
     if fabric is not None and fabric not in known:
         raise InputError(
@@ -112,13 +112,13 @@ def job_network(network: Network, fabric: str | None = None) -> Network:
     taken = fabric or next(iter(beside_gpus), known[0])
     if known == [taken]:
         return network
-    own = [replace(one, nics=tuple(nic for nic in one.nics if nic.fabric == taken)) for one in network.servers]
+    own = [replace(server, nics=tuple(nic for nic in server.nics if nic.fabric == taken)) for server in network.servers]
     return replace(
         network,
-        fabrics=tuple(one for one in network.fabrics if one.name == taken),
-        switches=tuple(one for one in network.switches if one.fabric == taken),
-        segments=tuple(one for one in network.segments if one.fabric == taken),
-        cables=tuple(one for one in network.cables if one.fabric == taken),
+        fabrics=tuple(fabric for fabric in network.fabrics if fabric.name == taken),
+        switches=tuple(switch for switch in network.switches if switch.fabric == taken),
+        segments=tuple(segment for segment in network.segments if segment.fabric == taken),
+        cables=tuple(cable for cable in network.cables if cable.fabric == taken),
         servers=tuple(one for one in own if one.nics),
     )
 

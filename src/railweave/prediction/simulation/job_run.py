@@ -55,7 +55,7 @@ class JobPrediction:
     @property
     def complete(self) -> bool:
         """Return whether every collective completed."""
-        return all(one.prediction.complete for one in self.steps)
+        return all(step.prediction.complete for step in self.steps)
 
     @property
     def time_ps(self) -> int:
@@ -66,7 +66,7 @@ class JobPrediction:
     @property
     def between_ps(self) -> tuple[int, int]:
         """Return the range of the time in ps: the range of each collective (``Band``), with computing unchanged."""
-        bands = [one.prediction.band for one in self.steps]
+        bands = [step.prediction.band for step in self.steps]
         time = self.time_ps
         low = time - sum(one.prediction.time_ps - b.low_ps for one, b in zip(self.steps, bands, strict=True) if b)
         high = time + sum(b.high_ps - one.prediction.time_ps for one, b in zip(self.steps, bands, strict=True) if b)
@@ -119,18 +119,18 @@ class JobPrediction:
     def own_runs(self) -> list[JobStep]:
         """The steps that were run: of those that share a prediction, the first."""
         seen: dict[int, JobStep] = {}
-        for one in self.steps:
-            seen.setdefault(id(one.prediction), one)
+        for step in self.steps:
+            seen.setdefault(id(step.prediction), step)
         return list(seen.values())
 
     def _table(self, name: str) -> Columns:
         parts: list[Columns] = []
-        for one in self.own_runs():
-            columns: Columns = {} if one.prediction.measured is None else getattr(one.prediction.measured, name)
+        for run in self.own_runs():
+            columns: Columns = {} if run.prediction.measured is None else getattr(run.prediction.measured, name)
             if columns:
                 rows = len(next(iter(columns.values())))
-                moved = {"time_us": columns["time_us"] + one.at_ps / 1e6} if "time_us" in columns else {}
-                parts.append({"step": np.full(rows, one.number), **columns, **moved})
+                moved = {"time_us": columns["time_us"] + run.at_ps / 1e6} if "time_us" in columns else {}
+                parts.append({"step": np.full(rows, run.number), **columns, **moved})
         return {} if not parts else {key: _joined([part[key] for part in parts]) for key in parts[0]}
 
     def to_text(self) -> str:
@@ -161,11 +161,11 @@ class JobPrediction:
         if high > low:
             lines.append(f"between {low / 1e6:.1f} and {high / 1e6:.1f} us, as far as published rows tell{chance}")
         lines += dict.fromkeys(
-            f"not compared: {one.prediction.band.outside}"
-            for one in self.steps
-            if one.prediction.band is not None and one.prediction.band.outside
+            f"not compared: {step.prediction.band.outside}"
+            for step in self.steps
+            if step.prediction.band is not None and step.prediction.band.outside
         )
-        lines += dict.fromkeys(f"note: {remark}" for one in self.steps for remark in one.prediction.remarks)
+        lines += dict.fromkeys(f"note: {remark}" for step in self.steps for remark in step.prediction.remarks)
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -179,7 +179,7 @@ class JobPrediction:
             "between_us": [one / 1e6 for one in self.between_ps],
             "seeds_us": [one / 1e6 for one in self.seeds_ps],
             "compute_us": self.compute_ps / 1e6,
-            "steps": [{"at_us": one.at_ps / 1e6, **one.prediction.to_json()} for one in self.steps],
+            "steps": [{"at_us": step.at_ps / 1e6, **step.prediction.to_json()} for step in self.steps],
         }
 
 

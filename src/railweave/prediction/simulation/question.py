@@ -45,14 +45,14 @@ def with_split_costs(
     Such a collective is predicted again without, in a small case if it is large. Raises ``InputError`` as ``predict``.
     """
     told: dict[int, Prediction] = {}
-    for one in found.own_runs():
-        remark = _remark(network, bed, scenario, conditions, one)
+    for run in found.own_runs():
+        remark = _remark(network, bed, scenario, conditions, run)
         if remark:
-            own = one.prediction
+            own = run.prediction
             told[id(own)] = replace(own, remarks=(*own.remarks, remark), notes=(*own.notes, remark))
     if not told:
         return found
-    steps = (replace(one, prediction=told.get(id(one.prediction), one.prediction)) for one in found.steps)
+    steps = (replace(step, prediction=told.get(id(step.prediction), step.prediction)) for step in found.steps)
     return replace(found, steps=tuple(steps))
 
 

@@ -59,7 +59,7 @@ def _chosen(network: Network) -> QueuePairs:
     lines = [
         f"queue pairs: {best} a connection, by prediction on {servers} of {len(bed.job.servers)} servers ({asked})"
     ]
-    lines += [f"  {count}: {', '.join(f'{one:,.0f} us' for one in times[count])}" for count in counts]
+    lines += [f"  {count}: {', '.join(f'{time:,.0f} us' for time in times[count])}" for count in counts]
     lines.append(
         "  what a post costs decides small sizes: a constant that was fitted on two published rows, and compared up to "
         f"{FITTED_QPS} queue pairs (docs/validation.md)"

@@ -43,7 +43,7 @@ def over_seeds(
     name = f"seed={','.join(str(first + more) for more in range(seeds))}"
     found = comparison(network, variants(network, name, given), "seed", watch=watch, progress=progress)
     ranked = [one.answer for one in found.ranked]
-    times = tuple(one.answer.time_ps for one in found.outcomes)
+    times = tuple(outcome.answer.time_ps for outcome in found.outcomes)
     median = ranked[(len(ranked) - 1) // 2]
     if len(median.steps) != 1:
         return replace(median, seeds_ps=times)

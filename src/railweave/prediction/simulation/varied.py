@@ -56,7 +56,7 @@ def values_of(name: str, text: str) -> list[str]:
     `first..last` doubles: sizes, and whole numbers. Commas in the brackets of a host list separate nothing.
     """
     if name == "size" and ".." in text:
-        return [str(one) for one in sizes(text)]
+        return [str(size) for size in sizes(text)]
     if ";" in text:
         return [item.strip() for item in text.split(";") if item.strip()]
     found: list[str] = []

@@ -269,11 +269,11 @@ def _host(document: Located) -> Iterator[entries.Entry]:
     for nic in named["nics"].items():
         yield from _nic(nic)
     for kind, key in ((HOST_ROUTE, "routes"), (RULE_OF, "rules")):
-        for one in named[key].items() if isinstance(named[key].data, list) else ():
-            dev = one.named().get("dev")
+        for item in named[key].items() if isinstance(named[key].data, list) else ():
+            dev = item.named().get("dev")
             whose = dev.text if dev else ""
             yield entries.Entry(
-                kind, one.fields(["dev"]) or {"value": one.text}, one.line, whose=whose, lines=one.lines()
+                kind, item.fields(["dev"]) or {"value": item.text}, item.line, whose=whose, lines=item.lines()
             )
     yield from _values(PARAMETER, named["sysctl"])
     yield from _job(named["job"], "")
@@ -286,9 +286,9 @@ def _nic(nic: Located) -> Iterator[entries.Entry]:
     inner = nic.named()
     if "firmware" in inner:
         yield from _values(HOST_FIRMWARE, inner["firmware"], name)
-    for one in inner["addresses"].items() if "addresses" in inner else ():
-        own = one.fields()
-        yield entries.Entry(HOST_ADDRESS, own, one.line, f"of path {own.get('path', '')}", name, one.lines())
+    for item in inner["addresses"].items() if "addresses" in inner else ():
+        own = item.fields()
+        yield entries.Entry(HOST_ADDRESS, own, item.line, f"of path {own.get('path', '')}", name, item.lines())
 
 
 def _job(job: Located, tenant: str) -> Iterator[entries.Entry]:

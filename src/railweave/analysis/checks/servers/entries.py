@@ -243,7 +243,7 @@ def _paired(designed: Sequence[Entry], found: Sequence[Entry]) -> dict[int, Entr
     """Of entries of one kind, the one found for each designed one, by its identity."""
     pairs: dict[int, Entry] = {}
     for same in (_whole, _by_key):
-        taken = {id(one) for one in pairs.values()}
+        taken = {id(pair) for pair in pairs.values()}
         waiting: dict[object, list[Entry]] = {}
         for one in reversed(found):
             if id(one) not in taken and (word := same(one)) is not None:
@@ -251,7 +251,7 @@ def _paired(designed: Sequence[Entry], found: Sequence[Entry]) -> dict[int, Entr
         for one in designed:
             if id(one) not in pairs and (word := same(one)) is not None and waiting.get(word):
                 pairs[id(one)] = waiting[word].pop()
-    taken = {id(one) for one in pairs.values()}
+    taken = {id(pair) for pair in pairs.values()}
     left = [one for one in designed if id(one) not in pairs and len(one.fields) > 1]
     right = [one for one in found if id(one) not in taken and len(one.fields) > 1]
     if len(left) <= MOST_PAIRED and len(right) <= MOST_PAIRED:

@@ -58,7 +58,7 @@ def isis_adjacencies(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001
 def fib(lab: Running, routes: Routes) -> Seen:
     """Next-hop groups by the kernels, backups by BGP's tables."""
     found = tables.read(lab, routes)
-    failures = [str(one) for one in tables.differences(routes, found)]
+    failures = [str(difference) for difference in tables.differences(routes, found)]
     backups, wrong = _backups(lab, routes)
     entries = len(routes.fibs) * len(routes.prefixes)
     return Seen(
@@ -119,7 +119,7 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
     network = lab.plan.network
     owner = {s.prefix: (one.leaf, one.fabric, s.color) for one in _with_servers(network) for s in one.subnets}
     above = _above(network)
-    leaves = {one.name for one in network.switches if one.role == "leaf"}
+    leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
     found = tables.read(lab, routes).routes
     colors = {fabric.name: fabric for fabric in network.fabrics}
     checked, failures = 0, list[str]()
@@ -128,9 +128,9 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
         role = lab.plan.configs[device].role
         for prefix, group in zip(found.prefixes, cast("list[int]", fib.group.tolist()), strict=True):
             leaf, fabric, color = owner.get(prefix, ("", "", None))
-            towards = [one for one in cables if role == "leaf" or leaf in {one.a.device, one.b.device}]
+            towards = [cable for cable in cables if role == "leaf" or leaf in {cable.a.device, cable.b.device}]
             off = routes.down | network.drained_cables
-            mine = [one for one in towards if one.color == color and one.name not in off]
+            mine = [uplink for uplink in towards if uplink.color == color and uplink.name not in off]
             if color is not None and role == "leaf" and leaf in leaves and _alike(network, device, leaf):
                 # Where a link of the color at the other leaf is not in the lab, its spine leads nowhere.
                 there = above.get((leaf, color), set())
@@ -158,7 +158,7 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
 def _with_servers(network: Network) -> list[Segment]:
     """The segments that a server is on: the gateway of any other is down, and no leaf advertises it."""
     live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
-    return [one for one in network.segments if one.key in live or one.edge]
+    return [segment for segment in network.segments if segment.key in live or segment.edge]
 
 
 def _above(network: Network) -> dict[tuple[str, int], set[str]]:

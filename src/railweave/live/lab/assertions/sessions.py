@@ -28,7 +28,7 @@ def addresses(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every 
     for name, host in lab.plan.hosts.items():
         want, have = hosts.designed(host), hosts.present(lab, name)
         checked += len(want)
-        formed += sum(one.origin == "slaac" for nic in host.nics for one in nic.addresses)
+        formed += sum(address.origin == "slaac" for nic in host.nics for address in nic.addresses)
         failures += [f"{name} {dev}: lacks {address}/{length}" for dev, address, length in sorted(want - have)]
         failures += [f"{name} {dev}: has {address}/{length} too" for dev, address, length in sorted(have - want)]
     return Seen(checked, f"{counted(checked, 'address', 'addresses')}, {formed} formed by SLAAC", failures)
@@ -94,7 +94,7 @@ def _failures(
         with lab.vty(name, daemon) as vty:
             texts = {question: vty.run(command) for question, command in asked.items()}
         living.states[name] = read_state(name, "frr", texts)
-    seen = [f"{one.where} {_to(one.what)}" for one in rules.sessions(living) if one.rule in which]
+    seen = [f"{session.where} {_to(session.what)}" for session in rules.sessions(living) if session.rule in which]
     return [*absent.values(), *seen]
 
 

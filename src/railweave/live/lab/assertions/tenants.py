@@ -42,11 +42,11 @@ def connected(lab: Running, routes: Routes) -> Seen:
     for config, vrf in _vrfs(lab):
         have = {route.prefix: route for route in vrf_routes(lab, config.name, vrf) if route.protocol == BGP}
         for prefix, owner in owners.items():
-            leaves = [one for one in owner.leaves if one not in routes.down]
+            leaves = [leaf for leaf in owner.leaves if leaf not in routes.down]
             if owner.tenant != vrf.name or config.name in owner.leaves or not leaves:
                 continue
             checked += 1
-            ends = sorted(lab.plan.network.switch(one).endpoints[0].address for one in leaves)
+            ends = sorted(lab.plan.network.switch(leaf).endpoints[0].address for leaf in leaves)
             by = sorted(set(have[prefix].gateways)) if prefix in have else []
             where = " and ".join(leaves)
             if not by:
@@ -85,7 +85,7 @@ def isolated(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every a
                     f"{config.name}: {vrf.name} has {prefix}, which is {owner.tenant}'s on {' and '.join(owner.leaves)}"
                 )
     pairs = forbidden_pairs(lab)
-    tenants = {f"{one.name}:{nic.name}": nic.tenant for one in lab.plan.network.servers for nic in one.nics}
+    tenants = {f"{server.name}:{nic.name}": nic.tenant for server in lab.plan.network.servers for nic in server.nics}
     with Traffic(lab) as traffic:
         silent = set(reached(traffic, pairs, tries=2))
     failures += [
@@ -112,11 +112,11 @@ def _owners(lab: Running) -> dict[str, _Owner]:
         for subnet in segment.subnets
     ]
     found += [
-        (Address(one).prefix, _Owner(tenant.name, (part.leaf,)))
+        (Address(loopback).prefix, _Owner(tenant.name, (part.leaf,)))
         for fabric in lab.plan.network.fabrics
         for tenant in fabric.tenants
         for part in tenant.on_leaves
-        for one in part.loopbacks
+        for loopback in part.loopbacks
     ]
     owners: dict[str, _Owner] = {}
     for prefix, one in found:
@@ -193,7 +193,7 @@ def _tunneled(lab: Running) -> dict[tuple[str, str], int]:
     """Packets that each VRF's VXLAN devices have sent, those of its layer-2 networks among them."""
     found: dict[tuple[str, str], int] = {}
     for config in lab.plan.configs.values():
-        names = {(one.vrf, one.device) for one in tunnels.tunnels(config)}
+        names = {(tunnel.vrf, tunnel.device) for tunnel in tunnels.tunnels(config)}
         for vrf in config.vrfs:
             for name, counters in lab.kernel(vrf_space(config.name, vrf.name)).interfaces().values():
                 if (vrf.name, name) in names:

@@ -68,7 +68,7 @@ def planes_apart(lab: Running, routes: Routes) -> Seen:
     if not pairs:
         return Seen(0, "no planes")
     chosen = spread(pairs, MOST_APART)
-    owner = {one.prefix: network.switch(segment.leaf) for segment in network.segments for one in segment.subnets}
+    owner = {subnet.prefix: network.switch(segment.leaf) for segment in network.segments for subnet in segment.subnets}
     found = tables.read(lab, routes).routes
     checked, failures = 0, list[str]()
     for name, fib in found.fibs.items():

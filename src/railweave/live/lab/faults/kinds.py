@@ -68,7 +68,7 @@ def effect(lab: Running, target: FaultTarget) -> Effect:
         links = tuple(links_of(lab, device))
         return _links_down(lab, target, links, (device,) if device in lab.plan.configs else links)
     if fault.kind == "plane-down":
-        links = tuple(dict.fromkeys(link for one in target.devices for link in links_of(lab, one)))
+        links = tuple(dict.fromkeys(link for device in target.devices for link in links_of(lab, device)))
         return _links_down(lab, target, links, target.devices)
     if fault.kind == "link-slow":
         rate = (fault.rate or 0) * 1_000_000
@@ -123,12 +123,12 @@ def _blackhole(lab: Running, target: FaultTarget, device: str) -> Effect:
     for name in entries:
         by_space.setdefault(lab.plan.space(device, name), []).append(name)
     bridged = [(lab.plan.space(device, port.name), port.name) for port in config.interfaces if port.vlan is not None]
-    for one in tunnels.tunnels(config):
-        space = vrf_space(device, one.vrf)
-        if one.layer_2:
-            bridged.append((space, one.device))
+    for tunnel in tunnels.tunnels(config):
+        space = vrf_space(device, tunnel.vrf)
+        if tunnel.layer_2:
+            bridged.append((space, tunnel.device))
         else:
-            by_space.setdefault(space, []).append(one.bridge)
+            by_space.setdefault(space, []).append(tunnel.bridge)
 
     def change(verb: str, isolated: str) -> None:
         for space, names in by_space.items():

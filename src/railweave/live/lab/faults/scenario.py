@@ -41,7 +41,7 @@ def of_file(lab: Running, file: Path, *, announce: Callable[[str], None]) -> lis
 
 def play(lab: Running, targets: Sequence[FaultTarget], progress: Callable[[str], None]) -> list[Measured]:
     """Make faults happen, each at its time, and measure them."""
-    spans = sorted((_span(lab, one) for one in targets), key=lambda span: span.begin_s)
+    spans = sorted((_span(lab, target) for target in targets), key=lambda span: span.begin_s)
     start = time.monotonic()
     found: list[Measured] = []
     for group in _overlapping(spans):

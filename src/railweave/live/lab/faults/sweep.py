@@ -46,7 +46,7 @@ def targets(lab: Running, faults: Iterable[Words]) -> list[FaultTarget]:
     try:
         return fault_targets(lab.plan.network, ScenarioFile(validate(Scenario, document), document))
     except SpecError as error:  # an option has no lines
-        raise SpecError([replace(one, place=Option("--fault")) for one in error.problems]) from None
+        raise SpecError([replace(problem, place=Option("--fault")) for problem in error.problems]) from None
 
 
 def of_words(lab: Running, texts: Iterable[str], *, every: bool) -> list[FaultTarget]:
@@ -69,7 +69,7 @@ def _all(lab: Running) -> Iterator[Words]:
             yield {"kind": "nic-down", "nic": f"{cable.a.device}:{cable.a.port}"}
     for name in configs:
         yield {"kind": "device-down", "device": name}
-    for plane in dict.fromkeys(f"{one.fabric}/{one.plane}" for one in network.switches if one.plane):
+    for plane in dict.fromkeys(f"{switch.fabric}/{switch.plane}" for switch in network.switches if switch.plane):
         yield {"kind": "plane-down", "plane": plane}
     one_each = [next((name for name, one in configs.items() if one.role == role), "") for role in ("leaf", "spine")]
     for name in filter(None, one_each):

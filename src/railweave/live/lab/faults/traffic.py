@@ -143,8 +143,8 @@ def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> t
 
 def _families(nic: Nic, far: Nic) -> list[tuple[Family | None, int]]:
     """The address families that both NICs have, with how many addresses the first has; none where they have none in common."""
-    here: set[Family] = {one.family for one in nic.addresses}
-    shared = here.intersection(one.family for one in far.addresses)
+    here: set[Family] = {address.family for address in nic.addresses}
+    shared = here.intersection(address.family for address in far.addresses)
     return [(one, len(nic.addresses_of(one))) for one in sorted(shared)]
 
 
@@ -192,9 +192,9 @@ class Traffic:
             for name, host in lab.plan.hosts.items():
                 with entered(namespace(lab.place.lab, name)):
                     for nic in host.nics:
-                        for one in nic.addresses:
-                            self._open(name, one.address)
-                            self._mtu[one.address] = nic.mtu
+                        for address in nic.addresses:
+                            self._open(name, address.address)
+                            self._mtu[address.address] = nic.mtu
         except BaseException:
             self.close()
             raise

@@ -163,7 +163,7 @@ def _start(place: Place, frr: Frr, config: DeviceConfig) -> None:
 def daemons_of(frr: Frr, config: DeviceConfig) -> tuple[str, ...]:
     """Return the daemons of a router: those that its system would start on the switch, of those that the lab's routers need."""
     started = system(config.nos).daemons(config)
-    return tuple(one for one in frr.daemons if started is None or one in started)
+    return tuple(daemon for daemon in frr.daemons if started is None or daemon in started)
 
 
 def not_started(frr: Frr, config: DeviceConfig, daemon: str) -> str:

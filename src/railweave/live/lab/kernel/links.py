@@ -122,7 +122,7 @@ def make(lab: str, plan: Plan) -> None:
             set_parameters(SERVER if space in plan.hosts else ROUTER)
     ip_batch(f"link add {_end(lab, plan, wire.a)} type veth peer {_end(lab, plan, wire.b)}" for wire in plan.wires)
     for config in plan.configs.values():
-        for vrf in ("", *(one.name for one in config.vrfs)):
+        for vrf in ("", *(vrf.name for vrf in config.vrfs)):
             ip_batch(router_lines(config, vrf), inside=namespace(lab, vrf_space(config.name, vrf)))
         answering = [gateway.port for gateway in config.gateways if gateway.proxy_arp and not gateway.vrf]
         with entered(namespace(lab, config.name)):

@@ -63,8 +63,10 @@ def gateway_interface(gateway: Gateway) -> str:
 
 def vrf_by_interface(config: DeviceConfig) -> dict[str, str]:
     """The VRF of each interface of a switch that is in one: gateways, and the ports of their VLANs."""
-    found = {gateway_interface(one): one.vrf for one in config.gateways if one.vrf}
-    by_vlan = {one.vlan_name: one.vrf for one in config.gateways if one.vlan is not None and one.vrf}
+    found = {gateway_interface(gateway): gateway.vrf for gateway in config.gateways if gateway.vrf}
+    by_vlan = {
+        gateway.vlan_name: gateway.vrf for gateway in config.gateways if gateway.vlan is not None and gateway.vrf
+    }
     found.update({port.name: by_vlan[port.vlan] for port in config.interfaces if port.vlan in by_vlan})
     return found
 

@@ -52,9 +52,9 @@ def tunnels(config: DeviceConfig) -> list[Tunnel]:
     """The tunnels of a switch: one for each VRF, then one for each layer-2 network that has a port here."""
     found = [Tunnel(vrf.vni, vrf.name, f"br{vrf.vni}", _mtu(config, vrf), layer_2=False) for vrf in config.vrfs]
     vlans = {gateway.vlan_name: gateway for gateway in config.gateways}
-    for one in config.mac_vrf.vlans if config.mac_vrf else ():
-        gateway = vlans[one.name]
-        found.append(Tunnel(one.vni, gateway.vrf, gateway.name, gateway.mtu, layer_2=True))
+    for vlan in config.mac_vrf.vlans if config.mac_vrf else ():
+        gateway = vlans[vlan.name]
+        found.append(Tunnel(vlan.vni, gateway.vrf, gateway.name, gateway.mtu, layer_2=True))
     return found
 
 
@@ -73,14 +73,15 @@ def make(lab: Running) -> None:
     """Make the tunnels of all switches, and wait until FRR has found them. Raises ``LabError``."""
     routers = [config for config in lab.plan.configs.values() if config.vrfs]
     for config in routers:
-        for one in tunnels(config):
-            if not one.layer_2:
-                space = _space(lab, config, one)
+        for tunnel in tunnels(config):
+            if not tunnel.layer_2:
+                space = _space(lab, config, tunnel)
                 ip_batch(
-                    [f"link add {one.bridge} mtu {one.mtu} type bridge mcast_snooping 0 stp_state 0"], inside=space
+                    [f"link add {tunnel.bridge} mtu {tunnel.mtu} type bridge mcast_snooping 0 stp_state 0"],
+                    inside=space,
                 )
-                ip_batch([f"link set {one.bridge} mtu {one.mtu} up"], inside=space)
-            _add(lab, config, one)
+                ip_batch([f"link set {tunnel.bridge} mtu {tunnel.mtu} up"], inside=space)
+            _add(lab, config, tunnel)
     for config in routers:
         wait(lab, config)
 
@@ -129,4 +130,8 @@ def _missing(lab: Running, config: DeviceConfig) -> list[Tunnel]:
         known = vty.json("show vrf vni").get("vrfs", [])
         bridged = vty.json("show evpn vni")
     up = {one["vrf"] for one in known if one.get("state") == "Up"}
-    return [one for one in tunnels(config) if (str(one.vni) not in bridged if one.layer_2 else one.vrf not in up)]
+    return [
+        tunnel
+        for tunnel in tunnels(config)
+        if (str(tunnel.vni) not in bridged if tunnel.layer_2 else tunnel.vrf not in up)
+    ]

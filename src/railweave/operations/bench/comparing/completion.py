@@ -70,7 +70,7 @@ class CompletionTable:
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object; times in seconds."""
         rows = [
-            {"profile": one.profile, "tuned": one.tuned, "seconds": one.seconds, "runs": one.runs} for one in self.rows
+            {"profile": row.profile, "tuned": row.tuned, "seconds": row.seconds, "runs": row.runs} for row in self.rows
         ]
         return {"model": self.model, "what": self.what, "rows": rows}
 
@@ -80,11 +80,11 @@ def completion_tables(runs: Iterable[Run]) -> list[CompletionTable]:
     by_model: dict[tuple[str, str], dict[_Row, list[float]]] = {}
     for run in runs:
         here: dict[tuple[tuple[str, str], _Row], list[float]] = {}
-        for one in run.samples:
-            if one.quantity in QUANTITIES and isfinite(one.value) and one.value > 0:
-                told = {**dict(run.environment.variables), **dict(run.settings), **dict(one.labels)}
-                row = _profile(told), _tuned(told), _others(run, one)
-                here.setdefault(((_model(run, one), one.quantity), row), []).append(one.value)
+        for sample in run.samples:
+            if sample.quantity in QUANTITIES and isfinite(sample.value) and sample.value > 0:
+                told = {**dict(run.environment.variables), **dict(run.settings), **dict(sample.labels)}
+                row = _profile(told), _tuned(told), _others(run, sample)
+                here.setdefault(((_model(run, sample), sample.quantity), row), []).append(sample.value)
         for (table, row), values in here.items():
             # steps of a run are one time; rows of a table are runs of their own
             rows = by_model.setdefault(table, {})

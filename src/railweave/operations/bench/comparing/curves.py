@@ -67,9 +67,10 @@ def _of(key: Key, runs: Sequence[Run], accounts: Mapping[str, Foretold]) -> Pred
 def sound(predictions: Iterable[Prediction]) -> list[Prediction]:
     """Predictions that are numbers above 0: a file may hold anything."""
     return [
-        one
-        for one in predictions
-        if all(isfinite(value) and value > 0 for value in (one.value, one.low, one.high)) and one.low <= one.high
+        prediction
+        for prediction in predictions
+        if all(isfinite(value) and value > 0 for value in (prediction.value, prediction.low, prediction.high))
+        and prediction.low <= prediction.high
     ]
 
 
@@ -188,7 +189,7 @@ def _curve(
 
 
 def _group(key: Key) -> Group:
-    labels = tuple(one for one in key.labels if one[0] != "row_id")
+    labels = tuple(label for label in key.labels if label[0] != "row_id")
     return key.where, key.operation, key.place, key.quantity, labels
 
 

@@ -81,11 +81,11 @@ def leaves_of(pair: Pair) -> set[str]:
 def crossed(pair: Pair) -> Iterator[tuple[str, str]]:
     """Kind and name of everything that a pair crosses, as far as it is known; a part may come twice."""
     ends = (pair.src, pair.dst)
-    servers = {one.partition(":")[0] for one in ends}
+    servers = {end.partition(":")[0] for end in ends}
     for end in ends:
         yield "NIC", end
         yield "server", end.partition(":")[0]
-    names = {one.partition(":")[2] for one in ends}
+    names = {end.partition(":")[2] for end in ends}
     if len(names) == 1:
         yield "rail", names.pop()
     if pair.color:
@@ -251,7 +251,7 @@ class Estimate:
 
 def estimate(pairs: Sequence[Pair], most: int = 5) -> Estimate:
     """The parts that explain slow pairs, at most so many. Pairs without a number that can be compared are left out."""
-    given = [(one, one.relative) for one in pairs if one.relative is not None]
+    given = [(pair, pair.relative) for pair in pairs if pair.relative is not None]
     if not given:
         return Estimate(0, 1.0, 0.0)
     relative = np.array([number for _, number in given], np.float64)
@@ -397,9 +397,9 @@ def _suspects(pairs: Sequence[Pair], estimate: Estimate) -> list[str]:
     """The parts that stand out among all pairs, and that this one crosses."""
     here = {one for pair in pairs for one in crossed(pair)}
     return [
-        f"It crosses {one.part.to_text()}: {one.to_text()}."
-        for one in estimate.suspects
-        if (one.part.kind, one.part.name) in here
+        f"It crosses {suspect.part.to_text()}: {suspect.to_text()}."
+        for suspect in estimate.suspects
+        if (suspect.part.kind, suspect.part.name) in here
     ]
 
 

@@ -56,7 +56,7 @@ def located(runs: Iterable[Run], network: Network) -> dict[str, dict[str, str]]:
         return {}
     owners = _owners(network)
     nics = {f"{server.name}:{nic.name}": nic for server in network.servers for nic in server.nics}
-    routes = ControlPlane((device_config(network, one.name) for one in network.switches), network.absent).routes()
+    routes = ControlPlane((device_config(network, switch.name) for switch in network.switches), network.absent).routes()
     known: dict[tuple[str, str, str], dict[str, str]] = {}
     found: dict[str, dict[str, str]] = {}
     for run in wanted:
@@ -95,7 +95,7 @@ def _way(
         paths = queue_pair_paths(network, routes, client, server, max(len(here.addresses), 1))
     except InputError:  # two fabrics, or no addresses
         return {"leaves": leaves}
-    path = next((one for one in paths if one.color == color or len(paths) == 1), None)
+    path = next((path for path in paths if path.color == color or len(paths) == 1), None)
     links = _links(path) if path is not None else ""
     return {"leaves": leaves, "links": links}
 

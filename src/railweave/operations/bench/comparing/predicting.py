@@ -79,8 +79,8 @@ def question_of(run: Run, sample: Sample, network: Network) -> Asked | None:
     if run.tool not in {"nccl-tests", "rccl-tests"} or sample.size_bytes is None:
         return None
     names = {server.name.lower(): server.name for server in network.servers}
-    hosts = [names.get(one.lower().partition(".")[0]) for one in run.hosts]
-    there = [one for one in hosts if one is not None]
+    hosts = [names.get(host.lower().partition(".")[0]) for host in run.hosts]
+    there = [host for host in hosts if host is not None]
     if not there or len(there) < len(hosts):
         return None
     options["hosts"] = ",".join(there)
@@ -116,7 +116,7 @@ def _of_table(told: Mapping[str, str], network: Network) -> dict[str, Any]:
 
 def _uplinks(network: Network) -> set[int]:
     """Return the numbers of links that leaves have to other switches."""
-    leaves = {one.name for one in network.switches if one.role == "leaf"}
+    leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
     counts = dict.fromkeys(leaves, 0)
     for cable in network.cables:
         for end in (cable.a.device, cable.b.device):
@@ -186,7 +186,7 @@ def _prediction(sample: Sample, found: Predicted) -> Prediction:
     if sample.quantity != "time_us":
         times = found.time_ps, high, low  # a long time is a low rate
     value, least, most = (
-        one / 1e6 if sample.quantity == "time_us" else found.program.bus_bandwidth_gbytes(one) for one in times
+        time / 1e6 if sample.quantity == "time_us" else found.program.bus_bandwidth_gbytes(time) for time in times
     )
     method = f"{found.choice.engine} engine, predicted when it was compared"
     return Prediction(sample.operation, sample.size_bytes, sample.place, sample.quantity, value, least, most, method)

@@ -65,13 +65,14 @@ def _pair(run: Run, told: Mapping[str, str]) -> Pair | None:
     sample = largest(run.samples)
     if sample is None and not run.failures:
         return None
-    operation = sample.operation if sample else next((one.operation for one in run.predictions), "")
-    size = sample.size_bytes if sample else next((one.size_bytes for one in run.predictions), None)
+    operation = sample.operation if sample else next((prediction.operation for prediction in run.predictions), "")
+    size = sample.size_bytes if sample else next((prediction.size_bytes for prediction in run.predictions), None)
     expected = next(
         (
-            one.value
-            for one in run.predictions
-            if (one.operation, one.size_bytes, one.quantity) == (operation, size, QUANTITY) and one.value > 0
+            prediction.value
+            for prediction in run.predictions
+            if (prediction.operation, prediction.size_bytes, prediction.quantity) == (operation, size, QUANTITY)
+            and prediction.value > 0
         ),
         None,
     )
@@ -92,7 +93,9 @@ def _pair(run: Run, told: Mapping[str, str]) -> Pair | None:
 
 def largest(samples: Iterable[Sample]) -> Sample | None:
     """The average bandwidth of the largest message: small ones say how quick a NIC posts, not what a way carries."""
-    found = [one for one in samples if one.quantity == QUANTITY and isfinite(one.value) and one.value >= 0]
+    found = [
+        sample for sample in samples if sample.quantity == QUANTITY and isfinite(sample.value) and sample.value >= 0
+    ]
     return max(found, key=lambda one: one.size_bytes or 0, default=None)
 
 
@@ -112,7 +115,7 @@ def compared(pairs: Sequence[Pair]) -> list[Pair]:
         least = one.expected_gbps if predicted[one.like] else usual[one.like, len(one.links)]
         return replace(one, relative=one.gbps / least if least else None)
 
-    return [beside(one) for one in pairs]
+    return [beside(pair) for pair in pairs]
 
 
 FASTER = (
@@ -210,9 +213,9 @@ def numbers(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = 
     for run in runs:
         here: dict[Key, list[float]] = {}
         place = where(run, (more or {}).get(run.id))
-        for one in run.samples:
-            if one.quantity in FASTER + SLOWER and isfinite(one.value) and one.value >= 0:
-                here.setdefault(key_of(one, place, run.tool), []).append(one.value)
+        for sample in run.samples:
+            if sample.quantity in FASTER + SLOWER and isfinite(sample.value) and sample.value >= 0:
+                here.setdefault(key_of(sample, place, run.tool), []).append(sample.value)
         for key, values in here.items():
             found.setdefault(key, []).append(Number(run.id, median(values)))
     return {key: found[key] for key in sorted(_main(found))}

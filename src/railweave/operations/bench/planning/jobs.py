@@ -122,7 +122,7 @@ def _label(key: tuple[str, str, int, int], keys: Sequence[tuple[str, str, int, i
     if len(keys) < 2:
         return ""
     tenant, model, gpus, nics = key
-    if sum(one[0] == tenant for one in keys) == 1:
+    if sum(key[0] == tenant for key in keys) == 1:
         return tenant
     label = f"{tenant}-{model}" if tenant else model
     return label if sum(one[:2] == key[:2] for one in keys) == 1 else f"{label}-{gpus}-gpus-{nics}-nics"

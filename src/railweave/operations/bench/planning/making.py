@@ -174,7 +174,7 @@ def _of_perftest(
     progress: Callable[[str], None] | None,
 ) -> dict[Hashable, float]:
     """10^9 bit/s by the key of the question. A NIC with itself is not asked about: the simulator has no way for it."""
-    rates = {one.name: one.messages_per_us for one in places}
+    rates = {place.name: place.messages_per_us for place in places}
     wanted: dict[Hashable, tuple[Question, Perftest, int]] = {}
     for key, one in asked.items():
         test = one.run.test
@@ -308,7 +308,7 @@ def plan_text(plan: Plan) -> str:
         for row in rows
     ]
     lines.append(f"{counted(len(plan.runs), 'run')} in about {duration(plan.estimate_s)}")
-    needs = Counter(one.needs for one in plan.runs if one.needs)
+    needs = Counter(run.needs for run in plan.runs if run.needs)
     lines += [f"before {counted(number, 'run')}: {what}" for what, number in needs.items()]
     lines += [f"note: {note}" for note in plan.notes]
     return "\n".join(lines)
@@ -330,12 +330,12 @@ def _test(run: PlannedRun) -> str:
 
 def _expected(runs: Sequence[PlannedRun]) -> str:
     """The least and the most that runs should give of the largest size they have a prediction of, or by their slopes."""
-    slopes = [own.value for one in runs for own in one.predictions if own.quantity == SLOPE]
+    slopes = [prediction.value for run in runs for prediction in run.predictions if prediction.quantity == SLOPE]
     if slopes:
         return f"{_range(slopes)} GB/s by the slope"
     known: list[Prediction] = []
     for one in runs:
-        sized = [own for own in one.predictions if own.size_bytes is not None]
+        sized = [prediction for prediction in one.predictions if prediction.size_bytes is not None]
         if sized:
             known.append(max(sized, key=lambda own: own.size_bytes or 0))
     if not known:
@@ -372,7 +372,7 @@ def estimate_s(run: Wanted, predictions: Sequence[Prediction]) -> float:
     if isinstance(test, Perftest):
         if test.seconds is not None:
             return PERFTEST_START_S + test.seconds
-        rate = {one.size_bytes: one.value for one in predictions}
+        rate = {prediction.size_bytes: prediction.value for prediction in predictions}
         ways = 2 if test.both_ways else 1
         total = 0.0
         for size in sizes_of(test):
@@ -380,7 +380,7 @@ def estimate_s(run: Wanted, predictions: Sequence[Prediction]) -> float:
             line_s = messages * size * 8 * ways / (rate.get(size, run.gbps * ways) * 1e9)
             total += max(line_s, messages / MESSAGES_PER_S)
         return round(PERFTEST_START_S + total, 1)
-    known = {one.size_bytes: one.value for one in predictions if one.place}
+    known = {prediction.size_bytes: prediction.value for prediction in predictions if prediction.place}
     total = 0.0
     for size in sizes_of(test):
         # Bus bandwidth counts bytes as often as they move, at most twice.
@@ -448,7 +448,7 @@ def _by_mac(one: Place) -> bool:
 
 
 def _chosen(runs: Sequence[Wanted], parts: Sequence[str], suite: str) -> list[Wanted]:
-    known = list(dict.fromkeys(one.part for one in runs))
+    known = list(dict.fromkeys(run.part for run in runs))
     for part in parts:
         if part not in known:
             what = f"suite {suite} has no part {part!r} on this network"
@@ -456,13 +456,13 @@ def _chosen(runs: Sequence[Wanted], parts: Sequence[str], suite: str) -> list[Wa
     if not runs:
         what = f"suite {suite} has nothing to run on this network"
         raise InputError([Problem(Option("--suite"), what, "it takes two servers, or servers with GPUs")])
-    return [one for one in runs if not parts or one.part in parts]
+    return [run for run in runs if not parts or run.part in parts]
 
 
 def _unpredicted(runs: Sequence[Wanted], expected: Sequence[tuple[Prediction, ...]]) -> list[str]:
     """Return the reasons why runs have no predictions, or few."""
     found: list[str] = []
-    if any(one.part == "loops" for one in runs):
+    if any(run.part == "loops" for run in runs):
         found.append(
             "loops: without predictions: how fast a NIC writes to itself the simulator does not know; compare them with each other"
         )

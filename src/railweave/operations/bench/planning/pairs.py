@@ -92,8 +92,8 @@ class Pairs:
 
     def loops(self, method: Method) -> list[Wanted]:
         """Every NIC with itself: nothing but the server takes part. One NIC of a server at a time."""
-        number = rounds((one.server.name,) for one in self.places)
-        memory: list[Memory] = [memory_of(one, one, self.memory) for one in self.places]
+        number = rounds((place.server.name,) for place in self.places)
+        memory: list[Memory] = [memory_of(place, place, self.memory) for place in self.places]
         return [
             Wanted(
                 f"loops/{one.name.replace(':', '/')}",
@@ -111,10 +111,10 @@ class Pairs:
         """Every NIC with a neighbour on its leaf, of its own rail where there is one; one that is alone there with one of another leaf."""
         found = [(one, other, (0, 0)) for leaf in self._leaves() for one, other in _neighbours(leaf)]
         near = {end.name for one, other, _ in found for end in (one, other)}
-        alone = [one for one in self.places if one.name not in near]
+        alone = [place for place in self.places if place.name not in near]
         found += [(one, other, (0, 0)) for one, other in _far_neighbours(alone, self.places)]
         met = {end.name for one, other, _ in found for end in (one, other)}
-        if left := sum(one.name not in met for one in self.places):
+        if left := sum(place.name not in met for place in self.places):
             self.notes.append(f"pairs: {counted(left, 'NIC')} left out, to which no NIC of another server may talk")
         return self._runs("pairs", found, method)
 
@@ -127,8 +127,8 @@ class Pairs:
 
     def _leaves(self) -> Iterator[list[Place]]:
         by_leaf: dict[tuple[str, str, str], list[Place]] = {}
-        for one in self.places:
-            by_leaf.setdefault((one.nic.leaf, one.nic.tenant, one.nic.network), []).append(one)
+        for place in self.places:
+            by_leaf.setdefault((place.nic.leaf, place.nic.tenant, place.nic.network), []).append(place)
         yield from by_leaf.values()
 
     def _runs(self, part: str, found: Sequence[tuple[Place, Place, tuple[int, int]]], method: Method) -> list[Wanted]:
@@ -238,7 +238,7 @@ def _mesh(
     pairs = first
     for turn in in_turns(len(leaves)):
         for here, there in turn:
-            colors = [one.color for one in leaves[here][0].nic.addresses]
+            colors = [address.color for address in leaves[here][0].nic.addresses]
             for color in colors if every_color else [colors[pairs % len(colors)]]:
                 chosen = _choose(leaves[here], leaves[there], used[here], used[there], color)
                 used[here] += 1

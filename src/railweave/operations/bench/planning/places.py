@@ -145,7 +145,9 @@ class Routed:
     @classmethod
     def of(cls, network: Network) -> Routed:
         """Work it out."""
-        configs: Mapping[str, DeviceConfig] = {one.name: device_config(network, one.name) for one in network.switches}
+        configs: Mapping[str, DeviceConfig] = {
+            switch.name: device_config(network, switch.name) for switch in network.switches
+        }
         plane = ControlPlane(configs.values(), network.absent)
         return cls(network, plane, plane.routes())
 

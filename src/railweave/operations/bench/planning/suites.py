@@ -267,7 +267,7 @@ def _knobs(_: Pairs, jobs: Sequence[Job]) -> list[Wanted]:
     buffers = [Knobs(f"buffer-{one:02d}M", (("NCCL_BUFFSIZE", str(one * MIB)),)) for one in (1, 2, 4, 8, 16, 32)]
     channels = [Knobs(f"channels-{one:02d}", (("NCCL_MIN_NCHANNELS", str(one)),)) for one in (4, 8, 16, 32)]
     modes = ("ecmp", "dlb-flowlet", "dlb-per-packet", "spray")
-    sharing = [Knobs(one, (), one, f"`load_balancing: {{mode: {one}}}` on the switches") for one in modes]
+    sharing = [Knobs(mode, (), mode, f"`load_balancing: {{mode: {mode}}}` on the switches") for mode in modes]
     grids = {
         "queue-pairs": queue_pairs(1, 2, 4, 8, 16, 32),
         "buffers": buffers,

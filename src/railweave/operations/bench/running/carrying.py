@@ -84,7 +84,7 @@ def made(
     start = began.isoformat(timespec="seconds")
     tool = "perftest" if isinstance(planned.test, Perftest) else "nccl-tests"
     found = read(came.text, file)
-    runs = [one for one in runs_of(found, digest, kept, environment) if one.samples or one.tool != "nccl-log"]
+    runs = [run for run in runs_of(found, digest, kept, environment) if run.samples or run.tool != "nccl-log"]
     run = (
         runs[0]
         if runs
@@ -93,7 +93,7 @@ def made(
     failures = [*came.failures, *run.failures]
     if not run.samples and not failures:
         failures.append("it printed no result")
-    rates = [one.value for one in run.samples if one.quantity == "bandwidth_gbps"]
+    rates = [sample.value for sample in run.samples if sample.quantity == "bandwidth_gbps"]
     if rates and not any(rates):
         failures.append("a bandwidth of 0: no message came to its end in the time that was measured")
     notes = run.notes if run.samples else (*run.notes, *_last(came))
@@ -195,7 +195,7 @@ def hosts_of(run: PlannedRun) -> tuple[str, ...]:
 
 def rounds_of(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
     """Runs that go at once, in the order in which they are carried out: part by part, each by its rounds."""
-    parts = list(dict.fromkeys(one.part for one in runs))
+    parts = list(dict.fromkeys(run.part for run in runs))
     found: dict[tuple[int, int], list[PlannedRun]] = {}
     for one in runs:
         found.setdefault((parts.index(one.part), one.round), []).append(one)

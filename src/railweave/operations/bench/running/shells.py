@@ -127,8 +127,8 @@ class Shells:
     async def _line(self, where: str) -> _Line:
         """A connection with room for one more script, which is taken. Raises ``ReachError``."""
         async with self._locks[where]:
-            self._lines[where] = [one for one in self._lines[where] if not one.connections[-1].is_closed()]
-            line = next((one for one in self._lines[where] if one.used < AT_ONCE), None)
+            self._lines[where] = [line for line in self._lines[where] if not line.connections[-1].is_closed()]
+            line = next((line for line in self._lines[where] if line.used < AT_ONCE), None)
             if line is None:
                 await self._make_room()
                 line = _Line(await self._login(where))
@@ -141,8 +141,8 @@ class Shells:
         if sum(map(len, self._lines.values())) < KEPT:
             return
         for name, lines in list(self._lines.items()):
-            idle = [one for one in lines if not one.used]
-            self._lines[name] = [one for one in lines if one.used]
+            idle = [line for line in lines if not line.used]
+            self._lines[name] = [line for line in lines if line.used]
             await asyncio.gather(*(closed(one.connections) for one in idle))
 
     async def _login(self, where: str) -> list[asyncssh.SSHClientConnection]:

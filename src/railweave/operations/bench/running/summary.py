@@ -39,11 +39,11 @@ def chosen(
     Raises ``InputError`` for a name that the plan does not have.
     """
     for name in only:
-        if not any(_named(one, name) for one in plan.runs):
-            parts = ", ".join(dict.fromkeys(one.part for one in plan.runs))
+        if not any(_named(run, name) for run in plan.runs):
+            parts = ", ".join(dict.fromkeys(run.part for run in plan.runs))
             fix = f"give the name of a run, or a part: {parts}"
             raise InputError([Problem(Option("--only", name), "the plan has no such run", fix)])
-    wanted = [one for one in plan.runs if not only or any(_named(one, name) for name in only)]
+    wanted = [run for run in plan.runs if not only or any(_named(run, name) for name in only)]
     needing = [] if only else [one for one in wanted if one.needs]
     ready = [one for one in wanted if only or not one.needs]
     there = [one for one in ready if one.name in had and not (again or (failed and had[one.name]))]
@@ -74,27 +74,27 @@ class Carried:
     @property
     def good(self) -> bool:
         """Return whether nothing failed."""
-        return not any(one.failures for one in self.runs)
+        return not any(run.failures for run in self.runs)
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object."""
         return {
             "plan": self.plan,
             "store": self.store,
-            "planned": [one.name for one in self.chosen.runs],
+            "planned": [run.name for run in self.chosen.runs],
             "had": [one.name for one in self.chosen.had],
             "needing": {one.name: one.needs for one in self.chosen.needing},
             "commands": dict(self.commands),
             "notes": list(self.notes),
             "runs": [
                 {
-                    "name": name_of(one),
-                    "id": one.id,
-                    "failures": list(one.failures),
-                    "samples": len(one.samples),
-                    "file": one.file,
+                    "name": name_of(run),
+                    "id": run.id,
+                    "failures": list(run.failures),
+                    "samples": len(run.samples),
+                    "file": run.file,
                 }
-                for one in self.runs
+                for run in self.runs
             ],
         }
 
@@ -110,8 +110,8 @@ class Carried:
             needs = dict.fromkeys(one.needs for one in self.chosen.needing)
             left = counted(len(self.chosen.needing), "run")
             lines.append(f"left out: {left} that need something to be set first; name them by --only once it is:")
-            lines += [f"    {what}" for what in needs]
-        failed = sum(bool(one.failures) for one in self.runs)
+            lines += [f"    {need}" for need in needs]
+        failed = sum(bool(run.failures) for run in self.runs)
         had = f"; {len(self.chosen.had):,} were there already" if self.chosen.had else ""
         lines.append(f"{counted(len(self.runs), 'run')} kept in {self.store}, {failed or 'none'} of them failed{had}")
         return "\n".join(lines)

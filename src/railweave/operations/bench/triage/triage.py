@@ -25,7 +25,7 @@ MEMORY = r"ibv_(?:reg_mr|create_cq|create_qp)\w* failed with error Cannot alloca
 def _said(case: Case, pattern: str) -> Iterator[Found]:
     compiled = re.compile(pattern)
     for what, line, often in once(
-        (found[0][:200], one.number) for one in case.lines if (found := compiled.search(one.text))
+        (found[0][:200], line.number) for line in case.lines if (found := compiled.search(line.text))
     ):
         yield case.found(line, what + times(often))
 
@@ -77,7 +77,7 @@ def memlock(case: Case) -> Iterator[Found]:
     """A job may lock as much memory as it wants."""
     yield from _said(case, MEMORY)
     refused = [
-        one for one in (case.log.calls if case.log else ()) if of_memory(one) and not re.search(MEMORY, one.text)
+        call for call in (case.log.calls if case.log else ()) if of_memory(call) and not re.search(MEMORY, call.text)
     ]
     for key, line, often in once((f"{one.host}\n{one.text}", one.line) for one in refused):
         host, _, text = key.partition("\n")
@@ -115,9 +115,9 @@ def processors(text: str, *, mask: bool) -> int:
     """Return the number of processors in a list (``0-3,8``) or a hexadecimal mask (``ff,ffffffff``); 0 if the text is neither."""
     groups = text.strip().split(",")
     if mask:
-        return sum(int(one, 16).bit_count() for one in groups if re.fullmatch(r"[0-9a-fA-F]{1,8}", one))
-    spans = [re.fullmatch(r"([0-9]{1,5})(?:-([0-9]{1,5}))?", one.strip()) for one in groups]
-    return sum(max(0, int(one[2] or one[1]) - int(one[1])) + 1 for one in spans if one)
+        return sum(int(group, 16).bit_count() for group in groups if re.fullmatch(r"[0-9a-fA-F]{1,8}", group))
+    spans = [re.fullmatch(r"([0-9]{1,5})(?:-([0-9]{1,5}))?", group.strip()) for group in groups]
+    return sum(max(0, int(span[2] or span[1]) - int(span[1])) + 1 for span in spans if span)
 
 
 @check(
@@ -133,7 +133,9 @@ def versions(case: Case) -> Iterator[Found]:
         names = ", ".join(text for _, text in case.log.versions)
         yield case.found(case.log.versions[1][0], f"ranks have different versions: {names}")
     pattern = re.compile(r"Mismatched NCCL version detected.*")
-    for what, line, often in once((found[0], one.number) for one in case.lines if (found := pattern.search(one.text))):
+    for what, line, often in once(
+        (found[0], line.number) for line in case.lines if (found := pattern.search(line.text))
+    ):
         yield case.found(line, what + times(often))
 
 
@@ -149,7 +151,7 @@ def intranet(case: Case) -> Iterator[Found]:
     if case.log is None or case.log.nodes != 1 or not case.log.channels:
         return
     told = case.log.variable("RCCL_ENABLE_INTRANET")
-    if told in {"", "0"} and not any(one.transport == "NET" for one in case.log.channels):
+    if told in {"", "0"} and not any(channel.transport == "NET" for channel in case.log.channels):
         said = f"RCCL_ENABLE_INTRANET is {told or 'not set'}" if case.log.library == "RCCL" else "P2P is on"
         yield case.found(case.log.channels[0].line, f"no connection of this run on one server goes over a NIC: {said}")
 
@@ -167,7 +169,7 @@ def rails(case: Case) -> Iterator[Found]:
         r"Detected mixed local Net device counts.*|mismatched physical devices.*|has a different number of devices=.*"
     )
     for what, line, often in once(
-        (found[0][:200], one.number) for one in case.lines if (found := pattern.search(one.text))
+        (found[0][:200], line.number) for line in case.lines if (found := pattern.search(line.text))
     ):
         yield case.found(line, what + times(often))
 
@@ -226,7 +228,7 @@ def plugin_failed(case: Case) -> Iterator[Found]:
 )
 def sockets(case: Case) -> Iterator[Found]:
     """NCCL uses RDMA."""
-    seen = [(one.text, one.line, one.host) for one in case.log.networks] if case.log else []
+    seen = [(network.text, network.line, network.host) for network in case.log.networks] if case.log else []
     for text, line, often in once((text, line) for text, line, _ in seen if text == "Socket"):
         yield case.found(line, f"NCCL uses the network {text}{times(often)}", next(host for *_, host in seen))
 
@@ -242,7 +244,7 @@ def device(case: Case) -> Iterator[Found]:
     """NCCL finds the RDMA devices that it is told to use."""
     if case.log is None:
         return
-    none = ((one.text, one.line) for one in case.log.events if "No device found" in one.text)
+    none = ((event.text, event.line) for event in case.log.events if "No device found" in event.text)
     for _, line, often in once(none):
         wanted = case.log.variable("NCCL_IB_HCA")
         yield case.found(
@@ -256,7 +258,7 @@ def _left_out(case: Case, log: NcclLog) -> Iterator[Found]:
     if not wanted or wanted.startswith("^") or not log.devices:
         return
     there = {one.name for one in log.devices}
-    for name in filter(None, (one.partition(":")[0] for one in wanted.split(","))):
+    for name in filter(None, (word.partition(":")[0] for word in wanted.split(","))):
         if not any(one.startswith(name) for one in there):
             yield case.found(
                 log.devices[0].line,
@@ -275,7 +277,7 @@ def gpudirect(case: Case) -> Iterator[Found]:
     """Data goes between GPU and NIC by GPUDirect RDMA."""
     if case.log is None:
         return
-    net = [one for one in case.log.channels if one.transport == "NET" and one.through != "Socket"]
+    net = [channel for channel in case.log.channels if channel.transport == "NET" and channel.through != "Socket"]
     without = [one for one in net if not one.gdr]
     level = case.log.variable("NCCL_NET_GDR_LEVEL")
     told = f" (NCCL_NET_GDR_LEVEL is {level})" if level else ""
@@ -305,18 +307,18 @@ def bootstrap(case: Case) -> Iterator[Found]:
     if case.log is None:
         return
     interfaces = case.log.bootstrap
-    several = len({one.host for one in interfaces}) > 1 or (case.log.nodes or 1) > 1
-    for name, line, often in once((one.name, one.line) for one in interfaces):
+    several = len({interface.host for interface in interfaces}) > 1 or (case.log.nodes or 1) > 1
+    for name, line, often in once((interface.name, interface.line) for interface in interfaces):
         if _VIRTUAL.match(name):
             yield case.found(
                 line, f"ranks find each other over {name}, which containers or virtual machines use{times(often)}"
             )
         elif name == "lo" and several:
             yield case.found(line, f"ranks of several servers look for each other over {name}{times(often)}")
-    names = sorted({one.name for one in interfaces})
+    names = sorted({interface.name for interface in interfaces})
     if len(names) > 1:
-        odd = min(names, key=lambda name: sum(one.name == name for one in interfaces))
-        first = next(one for one in interfaces if one.name == odd)
+        odd = min(names, key=lambda name: sum(interface.name == name for interface in interfaces))
+        first = next(interface for interface in interfaces if interface.name == odd)
         yield case.found(
             first.line, f"servers use different interfaces to find each other: {', '.join(names)}", first.host
         )
@@ -375,4 +377,4 @@ def triage(text: str, file: str, networks: frozenset[Network] = frozenset()) -> 
     findings = [finding for rule in RULES for finding in rule.run(case, file=file)]
     findings.sort(key=lambda one: SEVERITIES.index(one.severity))
     texts = {line.number: line.text.strip()[:300] for line in case.lines}
-    return Triaged(found, tuple(Diagnosis(one, texts.get(one.line, "")) for one in findings))
+    return Triaged(found, tuple(Diagnosis(finding, texts.get(finding.line, "")) for finding in findings))

@@ -80,11 +80,11 @@ ENDED = {NUMBERS[one] for one in ("Connection reset by peer", "Broken pipe")}
 def retries(case: Case) -> Iterator[Found]:
     """Every packet is acknowledged."""
     for test in case.read.perftests:
-        for one in test.failures:
-            if one.status == 12:
+        for failure in test.failures:
+            if failure.status == 12:
                 mtu = f", MTU {test.mtu_bytes}" if test.mtu_bytes else ""
                 gids = f" from {test.local_gid} to {test.remote_gid}" if test.local_gid and test.remote_gid else ""
-                yield case.found(one.line, f"no answer to all retries{gids}{mtu}", test.device)
+                yield case.found(failure.line, f"no answer to all retries{gids}{mtu}", test.device)
     for key, line, often in once(
         (f"{one.host}\n{one.device}\n{one.local_gid}\n{one.remote_gid or one.peer}", one.line)
         for one in (case.log.failed if case.log else ())
@@ -105,9 +105,9 @@ def retries(case: Case) -> Iterator[Found]:
 def completions(case: Case) -> Iterator[Found]:
     """No completion has an error."""
     for test in case.read.perftests:
-        for one in test.failures:
-            if one.status not in {None, 12}:
-                yield case.found(one.line, f"completion with status {one.status}", test.device)
+        for failure in test.failures:
+            if failure.status not in {None, 12}:
+                yield case.found(failure.line, f"completion with status {failure.status}", test.device)
     failed = case.log.failed if case.log else ()
     seen = ((f"{one.host}\n{one.says}", one.line) for one in failed if one.status != 12)
     for key, line, often in once(seen):
@@ -124,7 +124,7 @@ def completions(case: Case) -> Iterator[Found]:
 )
 def calls(case: Case) -> Iterator[Found]:
     """No call of the kernel, of verbs or of libfabric fails."""
-    seen = [(one, f"{one.host}\n{one.text}") for one in (case.log.calls if case.log else ())]
+    seen = [(call, f"{call.host}\n{call.text}") for call in (case.log.calls if case.log else ())]
     errors = {key: one for one, key in seen}
     for key, line, often in once((key, one.line) for one, key in seen if not of_memory(one)):
         host, _, text = key.partition("\n")
@@ -174,7 +174,7 @@ def gids(case: Case) -> Iterator[Found]:
     """Both ends use a routed address of one family, and one of the design's where there is a design."""
     pairs = [(test.local_gid, test.remote_gid, test.line, test.device) for test in case.read.perftests]
     if case.log is not None:
-        pairs += [(one.gid, "", one.line, one.host) for one in case.log.queue_pairs]
+        pairs += [(queue_pair.gid, "", queue_pair.line, queue_pair.host) for queue_pair in case.log.queue_pairs]
         pairs += [(one.local_gid, one.remote_gid, one.line, one.host) for one in case.log.failed]
     seen = ((f"{where}\n{what}", line) for *pair, line, where in pairs for what in _wrong(case, *map(str, pair)))
     for key, line, often in once(seen):
@@ -183,7 +183,7 @@ def gids(case: Case) -> Iterator[Found]:
 
 
 def _wrong(case: Case, *ends: str) -> Iterator[str]:
-    addresses = [ipaddress.ip_address(one) for one in ends if one]
+    addresses = [ipaddress.ip_address(end) for end in ends if end]
     for one in addresses:
         if one.is_link_local:
             yield f"the GID {one} is link-local"
@@ -191,7 +191,7 @@ def _wrong(case: Case, *ends: str) -> Iterator[str]:
             yield f"the GID {one} is empty: that index is not in use"
         elif case.networks and not any(one in network for network in case.networks):
             yield f"the GID {one} is in no network of the design's GPU NICs"
-    if len({one.version for one in addresses}) > 1:
+    if len({address.version for address in addresses}) > 1:
         yield f"the ends are of different families: {addresses[0]} and {addresses[1]}"
 
 
@@ -249,6 +249,6 @@ def ended(case: Case) -> Iterator[Found]:
         if test.average_is_enough is False:
             yield case.found(test.line, "the average bus bandwidth is below what NCCL_TESTS_MIN_BW asks for")
     for test in case.read.perftests:
-        for one in test.failures:
-            if one.status is None and not one.what.startswith("Failed to complete"):
-                yield case.found(one.line, one.what, test.device)
+        for failure in test.failures:
+            if failure.status is None and not failure.what.startswith("Failed to complete"):
+                yield case.found(failure.line, failure.what, test.device)

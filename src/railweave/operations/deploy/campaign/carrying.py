@@ -141,7 +141,9 @@ def _near(site: Site, planned: Planned) -> list[str]:
     """Return the switches of a turn, and their neighbors by cable."""
     found = dict.fromkeys(planned.touched)
     for name in planned.touched:
-        found |= dict.fromkeys(end for one in site.network.cables_of(name) for end in (one.a.device, one.b.device))
+        found |= dict.fromkeys(
+            end for cable in site.network.cables_of(name) for end in (cable.a.device, cable.b.device)
+        )
     return [one for one in found if one in site.asked and one not in site.network.absent]
 
 

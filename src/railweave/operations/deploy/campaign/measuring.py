@@ -117,7 +117,7 @@ def packets(site: Site) -> Packets:
     able = rdma_programs(replies)
     pairs = rdma.pairs(probes, able)
     if not pairs:
-        why = next((one.error for one in replies if one.error), "no railweave-rdma-ping on two servers")
+        why = next((reply.error for reply in replies if reply.error), "no railweave-rdma-ping on two servers")
         return NoPackets(why)
     return RdmaPings(site, able, pairs)
 
@@ -128,7 +128,7 @@ async def drops(site: Site) -> int | None:
     with TemporaryDirectory() as place:
         folder = Path(place) / "capture"
         outcomes = await captured(asked, folder, {}, at_once=site.at_once, attempts=1, open_by=site.ask_by)
-        systems = {one.device: site.asked[one.device].system for one in outcomes if one.answered}
+        systems = {outcome.device: site.asked[outcome.device].system for outcome in outcomes if outcome.answered}
         states = read_states(read_capture(folder), systems) if systems else {}
     counts = [
         count

@@ -48,11 +48,11 @@ class Predicted:
 
 def predicted(network: Network, configs: Mapping[str, DeviceConfig], turn: Turn) -> Predicted:
     """Return the effect of a turn on routing, after it has settled."""
-    gone = [down(configs, network, one) for one in turn.targets]
+    gone = [down(configs, network, target) for target in turn.targets]
     plane = ControlPlane(configs.values(), network.absent)
     before = _ways(network, plane.routes(network.absent))
     names = {name for one in gone for name in one or ()}
-    cables = {one.name for one in network.cables if {one.name, one.a.device, one.b.device} & names}
+    cables = {cable.name for cable in network.cables if {cable.name, cable.a.device, cable.b.device} & names}
     crossing = sum(bool(cables & links) for links in before.values())
     if None in gone:
         return Predicted(len(before), crossing, None)
@@ -76,7 +76,7 @@ def _ways(network: Network, routes: Routes) -> dict[tuple[str, str, str], set[st
         if src.partition(":")[0] != dst.partition(":")[0]
         and (near.fabric, near.rail, near.tenant) == (far.fabric, far.rail, far.tenant)
         and network.plane_of(near) == network.plane_of(far)
-        and not {one.family for one in near.addresses}.isdisjoint(one.family for one in far.addresses)
+        and not {address.family for address in near.addresses}.isdisjoint(address.family for address in far.addresses)
     ]
     step = max(len(pairs) // MOST_PAIRS, 1)
     for src, dst, near in pairs[::step]:
@@ -138,18 +138,18 @@ class Campaign:
     @property
     def digest(self) -> str:
         """The digest by which the operator says which campaign was read."""
-        body = [self.fabric, *(one.body() for one in self.turns)]
+        body = [self.fabric, *(turn.body() for turn in self.turns)]
         return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def refused(self) -> list[str]:
         """The reasons why the campaign is not carried out; empty if it can be."""
-        return [f"{one.turn.name}: {why}" for one in self.turns for why in one.refused]
+        return [f"{turn.turn.name}: {why}" for turn in self.turns for why in turn.refused]
 
     def lines(self) -> Iterator[str]:
         """Yield the text lines."""
-        for one in self.turns:
-            yield from one.lines()
+        for turn in self.turns:
+            yield from turn.lines()
         if self.job:
             yield f"predicted of the scenario's job: {self.job}"
 
@@ -159,5 +159,5 @@ class Campaign:
             "digest": self.digest,
             "job": self.job,
             "refused": self.refused,
-            "turns": [one.body() | {"predicted": vars(one.predicted)} for one in self.turns],
+            "turns": [turn.body() | {"predicted": vars(turn.predicted)} for turn in self.turns],
         }

@@ -66,7 +66,7 @@ def ports_by_command(
 ) -> dict[str, tuple[str, ...]]:
     """Return, by switch, the ports that are shut by a command, because the system's configuration would not restore them as they were."""
     return {
-        name: tuple(one.name for one in configs[name].interfaces if one.link in links)
+        name: tuple(interface.name for interface in configs[name].interfaces if interface.link in links)
         for name, links in shut(network, configs, targets).items()
         if by_command(configs[name])
     }
@@ -83,7 +83,7 @@ def links_of(network: Network, target: FaultTarget) -> tuple[str, ...]:
     device = target.fault.device
     if target.links or device is None:
         return target.links
-    return tuple(one.name for one in network.cables_of(device))
+    return tuple(cable.name for cable in network.cables_of(device))
 
 
 def _ends(network: Network, configs: Mapping[str, DeviceConfig], links: Collection[str]) -> dict[str, tuple[str, ...]]:
@@ -98,7 +98,9 @@ def _ends(network: Network, configs: Mapping[str, DeviceConfig], links: Collecti
 
 def without_ports(config: DeviceConfig, links: Collection[str]) -> DeviceConfig:
     """Return the configuration with the ports of some links shut."""
-    ports = tuple(replace(one, enabled=False) if one.link in links else one for one in config.interfaces)
+    ports = tuple(
+        replace(interface, enabled=False) if interface.link in links else interface for interface in config.interfaces
+    )
     return replace(config, interfaces=ports)
 
 
@@ -106,7 +108,7 @@ def without_sessions(config: DeviceConfig, links: Collection[str], *, overlay: b
     """Return the configuration without the BGP sessions of some links; of the ``overlay`` too."""
     if config.bgp is not None:
         groups = tuple(
-            replace(group, sessions=tuple(one for one in group.sessions if one.link not in links))
+            replace(group, sessions=tuple(session for session in group.sessions if session.link not in links))
             for group in config.bgp.groups
         )
         config = replace(config, bgp=replace(config.bgp, groups=groups))
@@ -128,12 +130,12 @@ class Turn:
     @property
     def name(self) -> str:
         """The broken parts, for people."""
-        return " + ".join(f"{one.fault.kind} {aimed(one)}" for one in self.targets)
+        return " + ".join(f"{target.fault.kind} {aimed(target)}" for target in self.targets)
 
     @property
     def commands(self) -> tuple[FaultTarget, ...]:
         """The faults that are commands, not configuration."""
-        return tuple(one for one in self.targets if one.fault.kind not in BY_CONFIGURATION)
+        return tuple(target for target in self.targets if target.fault.kind not in BY_CONFIGURATION)
 
 
 def aimed(target: FaultTarget) -> str:
@@ -173,8 +175,8 @@ class Radius:
         """Read a radius from text: a number, or names separated by commas. Raises ``InputError``."""
         if text.isdecimal() and int(text):
             return cls(most=int(text))
-        names = {one.strip() for one in text.split(",")}
-        there = {one.name for one in network.switches}
+        names = {word.strip() for word in text.split(",")}
+        there = {switch.name for switch in network.switches}
         if unknown := sorted(names - there):
             fix = "give a number of switches, or names of cabling.csv with commas between"
             what = f"{unknown[0]!r} is neither a number nor a switch"
@@ -192,7 +194,7 @@ class Radius:
 
 def touched(network: Network, configs: Mapping[str, DeviceConfig], turn: Turn) -> tuple[str, ...]:
     """Return the switches that a turn changes or restarts, or whose process it ends."""
-    by_command = [one.fault.device or "" for one in turn.commands]
+    by_command = [command.fault.device or "" for command in turn.commands]
     ports = ports_by_command(network, configs, turn.targets)
     return tuple(dict.fromkeys([*broken(network, configs, turn.targets), *ports, *by_command]))
 
@@ -217,9 +219,9 @@ def down(configs: Mapping[str, DeviceConfig], network: Network, target: FaultTar
 def patterns(configs: Mapping[str, DeviceConfig], network: Network, turn: Turn) -> list[str]:
     """Return the lines of ``status:`` with the same effect as a turn."""
     found: list[str] = []
-    for one in turn.targets:
-        gone = down(configs, network, one)
-        found += [one.fault.device or ""] if gone is None else gone
+    for target in turn.targets:
+        gone = down(configs, network, target)
+        found += [target.fault.device or ""] if gone is None else gone
     return list(dict.fromkeys(found))
 
 

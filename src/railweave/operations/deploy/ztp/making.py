@@ -116,9 +116,9 @@ def dnsmasq(devices: Sequence[Device], interface: str) -> str:
         "log-dhcp",
         *([] if interface == "*" else [f"interface={interface}", "bind-interfaces"]),
     ]
-    for one in devices:
-        lines += ["", f"# {one.name}: {one.system}, serial number {one.serial}", *_of(one, devices)]
-    return "".join(f"{one}\n" for one in lines)
+    for device in devices:
+        lines += ["", f"# {device.name}: {device.system}, serial number {device.serial}", *_of(device, devices)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _of(device: Device, devices: Sequence[Device]) -> Iterator[str]:
@@ -165,13 +165,17 @@ _TFTP = {"name": "tftp-server-addresses", "code": 150, "space": "dhcp4", "type":
 
 def kea(devices: Sequence[Device], interface: str) -> str:
     """Return ``kea-dhcp4.conf``. ``interface`` is where the server listens, ``*`` for every interface."""
-    networks = list(dict.fromkeys(one.network for one in devices))
+    networks = list(dict.fromkeys(device.network for device in devices))
     subnets = [
         {
             "id": number,
             "subnet": str(network),
             "option-data": _routers(devices, network),
-            "pools": [{"pool": f"{one.ip}/32", "client-class": one.tag} for one in devices if one.network == network],
+            "pools": [
+                {"pool": f"{device.ip}/32", "client-class": device.tag}
+                for device in devices
+                if device.network == network
+            ],
         }
         for number, network in enumerate(networks, 1)
     ]
@@ -181,7 +185,7 @@ def kea(devices: Sequence[Device], interface: str) -> str:
             "lease-database": {"type": "memfile", "persist": True},
             "valid-lifetime": LEASE_S,
             "option-def": [_TFTP],
-            "client-classes": [_class(one) for one in devices],
+            "client-classes": [_class(device) for device in devices],
             "subnet4": subnets,
         }
     }
@@ -189,14 +193,14 @@ def kea(devices: Sequence[Device], interface: str) -> str:
 
 
 def _routers(devices: Sequence[Device], network: object) -> list[dict[str, Any]]:
-    gateway = next((one.gateway for one in devices if one.network == network and one.gateway), "")
+    gateway = next((device.gateway for device in devices if device.network == network and device.gateway), "")
     return [{"name": "routers", "data": gateway}] if gateway else []
 
 
 def _class(device: Device) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": device.tag,
-        "test": " or ".join(f"({_test(one, device.serial)})" for one in device.says),
+        "test": " or ".join(f"({_test(say, device.serial)})" for say in device.says),
     }
     if device.options.vendor:
         found["option-def"] = [{"name": "vendor-encapsulated-options", "code": 43, "space": "dhcp4", "type": "binary"}]
@@ -260,14 +264,14 @@ class Made:
         return {
             "url": self.url,
             "devices": {
-                one.serial: {
-                    "name": one.name,
-                    "system": one.system,
-                    "address": one.address,
-                    "headers": list(one.headers),
-                    "files": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in one.files.items()},
+                device.serial: {
+                    "name": device.name,
+                    "system": device.system,
+                    "address": device.address,
+                    "headers": list(device.headers),
+                    "files": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in device.files.items()},
                 }
-                for one in self.devices
+                for device in self.devices
             },
             "images": {
                 image.name: {"system": nos, "sha256": image.sha256, "file": str(path.resolve())}
@@ -322,9 +326,9 @@ def make(
     url, server, port = _address(url)
     if unknown := [one for one in only if one not in {switch.name for switch in network.switches}]:
         raise unknown_switches(unknown)
-    switches = [one for one in network.switches if not only or one.name in only]
-    chosen = {one.name: one.serial for one in switches if one.serial}
-    without = {one.name: "the inventory has no serial number of it" for one in switches if not one.serial}
+    switches = [switch for switch in network.switches if not only or switch.name in only]
+    chosen = {switch.name: switch.serial for switch in switches if switch.serial}
+    without = {switch.name: "the inventory has no serial number of it" for switch in switches if not switch.serial}
     _check(chosen)
     pictures = images(given, url)
     devices: list[Device] = []
@@ -425,7 +429,7 @@ def write(made: Made, folder: Path, interface: str = "*") -> None:
     Files of an earlier first boot whose devices are gone are removed. Raises ``InputError`` as ``check_folder`` does.
     """
     check_folder(folder)
-    files = {f"{one.serial}/{name}": text for one in made.devices for name, text in one.files.items()}
+    files = {f"{device.serial}/{name}": text for device in made.devices for name, text in device.files.items()}
     files |= {"kea-dhcp4.conf": kea(made.devices, interface), "dnsmasq.conf": dnsmasq(made.devices, interface)}
     for old in _earlier(folder) - files.keys():
         (folder / old).unlink(missing_ok=True)

@@ -39,7 +39,7 @@ def anomaly_cards(console: Console, listed: Sequence[Anomaly]) -> str:
     if not listed:
         return element("p", "Nothing: what the devices say is what the design has.", class_="about")
     heads = [one for one in listed if not one.follows]
-    names = {f"{one.finding.id} at {one.finding.where}" for one in heads}
+    names = {f"{head.finding.id} at {head.finding.where}" for head in heads}
     below: dict[str, list[Anomaly]] = {}
     for one in listed:
         if one.follows in names:
@@ -47,7 +47,7 @@ def anomaly_cards(console: Console, listed: Sequence[Anomaly]) -> str:
         elif one.follows:
             heads.append(one)
     lines = _lines(console)
-    cards = [_card(one, below.get(f"{one.finding.id} at {one.finding.where}", []), lines) for one in heads[:MOST]]
+    cards = [_card(head, below.get(f"{head.finding.id} at {head.finding.where}", []), lines) for head in heads[:MOST]]
     more = len(heads) - MOST
     return "".join(cards) + (
         element("p", f"And {more:,} more: /api/anomalies has them all.", class_="about") if more > 0 else ""

@@ -30,7 +30,7 @@ HEADS = ("Device", "Role", "State", "Anomalies", "Carried", "Busiest port", "Pau
 def device_list(console: Console, query: Mapping[str, str], values: Values) -> Shown:
     """The page. ``fabric``, ``role`` and ``stripe`` (several with blanks between) of the query say which."""
     wanted = [one for one in console.network.switches if one.name in console.devices and _wanted(one, query)]
-    counts = Counter(one.device for one in console.anomalies() if one.finding.severity != "info")
+    counts = Counter(anomaly.device for anomaly in console.anomalies() if anomaly.finding.severity != "info")
     worst = console.worst()
     rows = [_row(console, values, one, counts[one.name], worst.get(one.name, "")) for one in wanted]
     chosen = ", ".join(text(f"{name} {query[name]}") for name in ("fabric", "role", "stripe") if query.get(name))
@@ -149,11 +149,11 @@ def _messages(console: Console, name: str) -> list[str]:
     rows = [
         element(
             "tr",
-            element("td", strftime("%Y-%m-%d %H:%M:%S", localtime(one.time)), class_="mono"),
-            element("td", text(one.kind or "other")),
-            element("td", text(one.text), class_="mono"),
+            element("td", strftime("%Y-%m-%d %H:%M:%S", localtime(event.time)), class_="mono"),
+            element("td", text(event.kind or "other")),
+            element("td", text(event.text), class_="mono"),
         )
-        for one in syslog.events(name)[:SHOWN_MESSAGES]
+        for event in syslog.events(name)[:SHOWN_MESSAGES]
     ]
     shown = table(MESSAGE_HEADS, rows) if rows else element("p", "It has sent nothing.", class_="about")
     return [section("messages", "Syslog", f"The last {SHOWN_MESSAGES} messages, the newest first.", shown)]
@@ -169,7 +169,7 @@ NOT_KEPT = element(
 
 def _chart(name: str, ports: Iterable[Port]) -> str:
     """Return the chart of a port's traffic: the choice of port and time, and the place where the script draws the chart."""
-    own = element("select", *(element("option", text(one.name)) for one in ports), id="chart-port")
+    own = element("select", *(element("option", text(port.name)) for port in ports), id="chart-port")
     span = element("select", *(element("option", text(words), value=one) for one, words in SPANS), id="chart-span")
     choice = element(
         "div", element("label", "Port ", own), " ", element("label", "Time ", span), class_="bar chart-choice"

@@ -65,7 +65,7 @@ def around(console: Console) -> tuple[str, Live]:
     elif stands.not_known:
         told = f"not known: {len(stands.not_known):,} of {counted(stands.devices, 'device')}"
         parts.append(element("a", text(told), href="/devices", class_="pill not-known"))
-    states = [one.state for one in console.devices.values()]
+    states = [device.state for device in console.devices.values()]
     told = f"{states.count('up')} of {counted(len(states), 'device')} up"
     parts.append(element("a", text(told), href="/devices", class_="pill error" if "down" in states else "pill"))
     markup = values.html("around", " ".join(parts), "span")
@@ -92,8 +92,8 @@ def page(console: Console, shown: Shown, here: str) -> str:
         main=[element("div", *shown.main, id="content", tabindex="-1")],
         links=PAGES,
         here=here,
-        sheets=[address(one) for one in sheets],
-        scripts=[f'<script src="{address(one)}" defer></script>' for one in scripts],
+        sheets=[address(sheet) for sheet in sheets],
+        scripts=[f'<script src="{address(script)}" defer></script>' for script in scripts],
     )
 
 

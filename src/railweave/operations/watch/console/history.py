@@ -100,8 +100,8 @@ class Past:
         since = time() - span_s
         by_time: dict[float, dict[Series, float]] = {}
         if self._store is not None:
-            for one in self._store.samples(WHOLE, since=since, until=time() + 1):
-                by_time.setdefault(one.time, {})[one.series] = one.number
+            for sample in self._store.samples(WHOLE, since=since, until=time() + 1):
+                by_time.setdefault(sample.time, {})[sample.series] = sample.number
         last = max(by_time, default=0.0)
         recent = list(self._recent)  # more may come while this is read
         by_time |= {at: those for at, those in recent if at >= max(since, last) and at not in by_time}
@@ -206,13 +206,13 @@ def chart_data(console: Console, span: int) -> dict[str, Any]:
     now = time()
     told = [
         {
-            "kind": one.kind,
-            "begin": one.begin,
-            "until": one.until or (one.begin if one.kind == "anomaly" else now),
-            "title": one.title,
-            "severity": one.severity,
+            "kind": event.kind,
+            "begin": event.begin,
+            "until": event.until or (event.begin if event.kind == "anomaly" else now),
+            "title": event.title,
+            "severity": event.severity,
         }
-        for one in events(console, span)
+        for event in events(console, span)
     ]
     return {"since": now - span, "until": now, "times": times, "charts": charts, "events": told}  # fmt: skip
 
@@ -234,10 +234,12 @@ def _deploys(console: Console) -> Iterator[Event]:
             revisions = read.revisions()
     except OutputError:  # it cannot be read
         return
-    for one in revisions:
-        label = f" ({one.label})" if one.label else ""
-        severity = "error" if one.state == "stopped" else ""
-        yield Event("deploy", one.began, one.ended, f"revision {one.number}{label}: {one.state}", severity)
+    for revision in revisions:
+        label = f" ({revision.label})" if revision.label else ""
+        severity = "error" if revision.state == "stopped" else ""
+        yield Event(
+            "deploy", revision.began, revision.ended, f"revision {revision.number}{label}: {revision.state}", severity
+        )
 
 
 def _jobs(console: Console) -> Iterator[Event]:
@@ -251,11 +253,11 @@ def _jobs(console: Console) -> Iterator[Event]:
             runs = store.runs()
     except RailweaveError:
         return
-    for one in runs:
-        begun = _time(one.began)
+    for run in runs:
+        begun = _time(run.began)
         if begun is not None:
-            failed = "error" if one.failures else ""
-            yield Event("job", begun, _time(one.kept) or begun, f"{one.tool}: {one.title}", failed)
+            failed = "error" if run.failures else ""
+            yield Event("job", begun, _time(run.kept) or begun, f"{run.tool}: {run.title}", failed)
 
 
 def _time(said: str) -> float | None:

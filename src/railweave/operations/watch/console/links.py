@@ -232,9 +232,9 @@ class Links:
         self.colors = _by_color(network)
         self.bundles = _by_stripe(network)
         self.downlinks = [
-            Group(f"servers/{one.name}", one.name, None, np.array(found, np.intp))
-            for one in network.fabrics
-            if (found := [n for n, c in enumerate(cables) if c.kind == "server" and c.fabric == one.name])
+            Group(f"servers/{fabric.name}", fabric.name, None, np.array(found, np.intp))
+            for fabric in network.fabrics
+            if (found := [n for n, c in enumerate(cables) if c.kind == "server" and c.fabric == fabric.name])
         ]
 
     def read(self) -> None:
@@ -299,7 +299,7 @@ def _by_color(network: Network) -> list[Group]:
 
 def _by_stripe(network: Network) -> list[Group]:
     """The uplinks of each stripe, in all and by path color: what the blocks of the picture of a large fabric are joined by."""
-    stripes = {one.name: one.stripe for one in network.switches if one.role == "leaf"}
+    stripes = {switch.name: switch.stripe for switch in network.switches if switch.role == "leaf"}
     found: dict[tuple[str, str, int | None, bool], list[int]] = {}
     for place, cable in enumerate(network.cables):
         if cable.kind == "fabric" and cable.a.device in stripes:

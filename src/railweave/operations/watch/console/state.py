@@ -80,7 +80,7 @@ class Console:
     @cached_property
     def roles(self) -> Mapping[str, str]:
         """The role of each switch by its name."""
-        return {one.name: one.role for one in self.network.switches}
+        return {switch.name: switch.role for switch in self.network.switches}
 
     def measured(self, at: float) -> None:
         """Take the numbers as they are now; the collector calls this after each of its steps."""
@@ -127,9 +127,9 @@ class Console:
         One whose numbers never came is ``not-known``.
         """
         found: dict[str, str] = {}
-        for one in self.anomalies() if listed is None else listed:
-            known = found.get(one.device, "info")
-            found[one.device] = min(known, one.finding.severity, key=WORST.__getitem__)
+        for anomaly in self.anomalies() if listed is None else listed:
+            known = found.get(anomaly.device, "info")
+            found[anomaly.device] = min(known, anomaly.finding.severity, key=WORST.__getitem__)
         marks = {"down": "silent", "not known": "not-known"}
         found |= {name: marks[one.state] for name, one in self.devices.items() if one.state in marks}
         return {device: severity for device, severity in found.items() if severity != "info"}

@@ -37,14 +37,17 @@ def path(console: Console, query: Mapping[str, str], values: Values) -> Shown:
     """The page. ``src`` and ``dst`` are ``SERVER:NIC``, ``qps`` how many queue pairs; the first two NICs of a rail where they are not given."""
     ends = _first(console)
     src, dst = query.get("src") or ends[0], query.get("dst") or ends[1]
-    colors = max((len(one.colors) for one in console.network.fabrics), default=1)
+    colors = max((len(fabric.colors) for fabric in console.network.fabrics), default=1)
     asked = query.get("qps", "")
     qps = int(asked) if asked.isdecimal() and 0 < int(asked) <= MOST_PAIRS else min(max(colors, 1), MOST_PAIRS)
     form = _form(console, src, dst, qps)
     try:
         found = queue_pair_paths(console.network, console.watching.validator.routes, src, dst, qps)
     except InputError as error:
-        said = [element("p", text(f"{one.what}: {one.fix}"), class_="wrong", role="alert") for one in error.problems]
+        said = [
+            element("p", text(f"{problem.what}: {problem.fix}"), class_="wrong", role="alert")
+            for problem in error.problems
+        ]
         return Shown("Path", [section("path", "Path", PATH_ABOUT, form + "".join(said))], values.live)
     same = src == dst
     shown = [element("p", "A NIC needs no path to itself.", class_="wrong")] if same else [
@@ -60,7 +63,7 @@ def path(console: Console, query: Mapping[str, str], values: Values) -> Shown:
 
 def _form(console: Console, src: str, dst: str, qps: int) -> str:
     nics = console.network.servers[0].nics if console.network.servers else ()
-    hint = element("datalist", *(element("option", value=f"{one.name}:{nics[0].name}") for one in console.network.servers), id="nics") if nics else ""  # fmt: skip
+    hint = element("datalist", *(element("option", value=f"{server.name}:{nics[0].name}") for server in console.network.servers), id="nics") if nics else ""  # fmt: skip
 
     def field(name: str, label: str, value: str, **more: object) -> str:
         return element("label", text(f"{label} "), element("input", name=name, value=value, **more))
@@ -81,14 +84,14 @@ def _form(console: Console, src: str, dst: str, qps: int) -> str:
 def _first(console: Console) -> tuple[str, str]:
     """Two NICs of one rail, of the first and the last server that have it."""
     network = console.network
-    first = next((one for one in network.servers if one.nics), None)
+    first = next((server for server in network.servers if server.nics), None)
     if first is None:
         return "", ""
     nic = first.nics[0]
     alike = [
-        (one.name, each.name)
-        for one in network.servers
-        for each in one.nics
+        (server.name, each.name)
+        for server in network.servers
+        for each in server.nics
         if (each.fabric, each.rail) == (nic.fabric, nic.rail)
     ]
     return ":".join(alike[0]), ":".join(alike[-1])
@@ -183,8 +186,9 @@ def rails(console: Console, query: Mapping[str, str], values: Values) -> Shown:
         for name, one in SHADES.items()
     )
     maps = [
-        (element("h3", text(one.name)) if len(console.network.fabrics) > 1 else "") + _map(console, values, one, shade)
-        for one in console.network.fabrics
+        (element("h3", text(fabric.name)) if len(console.network.fabrics) > 1 else "")
+        + _map(console, values, fabric, shade)
+        for fabric in console.network.fabrics
     ]
     key = element(
         "p",
@@ -206,10 +210,10 @@ def rails(console: Console, query: Mapping[str, str], values: Values) -> Shown:
 
 
 def _map(console: Console, values: Values, fabric: Fabric, shade: Shade) -> str:
-    leaves = [one for one in console.network.switches if one.fabric == fabric.name and one.role == "leaf"]
-    stripes = list(dict.fromkeys(one.stripe for one in leaves))
-    at = {(one.stripe, number): one for one in leaves for number in one.rails}
-    numbers = sorted({number for one in leaves for number in one.rails})
+    leaves = [switch for switch in console.network.switches if switch.fabric == fabric.name and switch.role == "leaf"]
+    stripes = list(dict.fromkeys(leaf.stripe for leaf in leaves))
+    at = {(leaf.stripe, number): leaf for leaf in leaves for number in leaf.rails}
+    numbers = sorted({number for leaf in leaves for number in leaf.rails})
     worst = console.worst()
     busy = np.fmax(np.nan_to_num(console.links.up, nan=-1), np.nan_to_num(console.links.down, nan=-1))
     rows: list[str] = []
@@ -218,7 +222,7 @@ def _map(console: Console, values: Values, fabric: Fabric, shade: Shade) -> str:
         rows.append(element("tr", element("th", f"rail {number}", scope="row"), *cells))
     heads = [
         element("th", "", scope="col"),
-        *(element("th", element("span", text(one)), scope="col") for one in stripes),
+        *(element("th", element("span", text(stripe)), scope="col") for stripe in stripes),
     ]
     inner = element("table", element("thead", element("tr", *heads)), element("tbody", *rows), class_="heat")
     return element("div", element("div", inner, class_="scroll", tabindex=0), class_="table")
@@ -371,10 +375,10 @@ def _groups(console: Console) -> dict[str, str]:
     order = ("silent", "error", "warning", "not-known")
     found: dict[str, str] = {}
     worst = console.worst()
-    for one in console.network.switches:
-        severity = worst.get(one.name)
+    for switch in console.network.switches:
+        severity = worst.get(switch.name)
         if severity is not None:
-            block = f"{one.fabric}/{one.stripe if one.role == 'leaf' else f'{one.role}s'}"
+            block = f"{switch.fabric}/{switch.stripe if switch.role == 'leaf' else f'{switch.role}s'}"
             found[block] = min(found.get(block, "not-known"), severity, key=order.index)
     return found
 
@@ -384,12 +388,12 @@ def _wrong_links(console: Console) -> dict[int, str]:
     ends = {(end.device, end.port): place for place, one in enumerate(console.network.cables) for end in (one.a, one.b)}
     names = {one.name: place for place, one in enumerate(console.network.cables)}
     found: dict[int, str] = {}
-    for one in console.anomalies():
-        if one.finding.severity == "info":
+    for anomaly in console.anomalies():
+        if anomaly.finding.severity == "info":
             continue
-        for port in one.port.split(" and "):
-            row = console.ports.rows.get((one.device, port))
-            place = ends.get((one.device, port)) if row is None else names.get(console.ports.ports[row].link)
+        for port in anomaly.port.split(" and "):
+            row = console.ports.rows.get((anomaly.device, port))
+            place = ends.get((anomaly.device, port)) if row is None else names.get(console.ports.ports[row].link)
             if place is not None and found.get(place) != "error":
-                found[place] = one.finding.severity
+                found[place] = anomaly.finding.severity
     return found

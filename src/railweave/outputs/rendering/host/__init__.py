@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 def rt_tables_conf(config: HostConfig) -> str:
     """The file's text, the same that ``railweave host apply`` writes: there it is then no change (RLB document, Table 8)."""
     return rt_tables_text(
-        config.name, config.network, {one.table: one.table_name for nic in config.nics for one in nic.addresses}
+        config.name,
+        config.network,
+        {address.table: address.table_name for nic in config.nics for address in nic.addresses},
     )
 
 

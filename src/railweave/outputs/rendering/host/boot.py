@@ -27,13 +27,13 @@ def bios(config: HostConfig) -> str:
     if config.bios:
         lines += [f"Source: {config.bios_source}.", ""]
         area = ""
-        for one in config.bios:
-            if one.area != area:
-                area = one.area
+        for option in config.bios:
+            if option.area != area:
+                area = option.area
                 lines += [f"## {area}", ""]
-            lines.append(f"- [ ] {one.setting}: **{one.value}**" + (f" ({one.note})" if one.note else ""))
-            if one.verify:
-                lines.append(f"      check: {one.verify}")
+            lines.append(f"- [ ] {option.setting}: **{option.value}**" + (f" ({option.note})" if option.note else ""))
+            if option.verify:
+                lines.append(f"      check: {option.verify}")
             lines.append("")
     else:
         lines += [

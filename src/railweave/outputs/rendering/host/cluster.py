@@ -142,8 +142,8 @@ def _rows(job: Job, nccl: Parameters, collective: Collective, counts: Sequence[i
     for power in range(SMALLEST_POWER, LARGEST_POWER + 1):
         size = 1 << power
         times = {
-            one: max(uncongested_ps(job, nccl, collective, size, one), _least_ps(job, collective, size, one))
-            for one in choices
+            choice: max(uncongested_ps(job, nccl, collective, size, choice), _least_ps(job, collective, size, choice))
+            for choice in choices
         }
         least = min(times.values())
         near = [one for one, time_ps in times.items() if time_ps <= least * (1 + BETTER_BY)]
@@ -172,7 +172,7 @@ def tuner_json(members: Sequence[HostScope]) -> str:
     first = members[0]
     config = config_of(first)
     nics = [nic for nic in rdma_nics(config.nics) if nic.addresses] if config.nics else []
-    alike = len({one.server.model for one in members}) == 1
+    alike = len({member.server.model for member in members}) == 1
     if len(members) < 2 or not alike or not nics or not uses_own_plugin(first, nics):
         return ""
     paths = len(nics[0].addresses)
@@ -187,7 +187,7 @@ def tuner_json(members: Sequence[HostScope]) -> str:
 
 def tuner_text(network: str, paths: int, rows: Sequence[TunerRow]) -> str:
     """The file's text, a row a line."""
-    lines = ",\n".join(f"  {json.dumps(_row(one))}" for one in rows)
+    lines = ",\n".join(f"  {json.dumps(_row(row))}" for row in rows)
     return f'{{"schema": {SCHEMA}, "network": {json.dumps(network)}, "paths": {paths}, "rows": [\n{lines}]}}\n'
 
 
@@ -196,7 +196,7 @@ def _job(config: HostConfig, nics: Sequence[Sequence[HostNic]], servers: int) ->
     nearest = tuple(number * len(nics) // config.gpus for number in range(config.gpus))
     one = Server(
         config.name,
-        tuple(Nic(own[0].name, own[0].rail, sum(one.speed_gbps for one in own) * 1000, len(own)) for own in nics),
+        tuple(Nic(nic[0].name, nic[0].rail, sum(one.speed_gbps for one in nic) * 1000, len(nic)) for nic in nics),
         nearest,
         config.gpu,
         link=gpu_link(config.gpu),
@@ -252,7 +252,7 @@ def cluster_files(network: Network) -> dict[str, str]:
 
 def _alternating(network: Network, members: Sequence[HostScope]) -> str | None:
     """The servers with those of each stripe in turn, with commas between; None where all are on one stripe."""
-    names = {one.name: one.job_fabric for one in members}
+    names = {member.name: member.job_fabric for member in members}
     stripes = {
         server.name: next((nic.stripe for nic in server.nics if nic.fabric == names[server.name]), "")
         for server in network.servers
@@ -264,19 +264,19 @@ def _alternating(network: Network, members: Sequence[HostScope]) -> str | None:
 def _hostfile(network: Network, which: str, members: Sequence[HostScope]) -> str:
     whose = f"Servers of {network.name}{which}"
     lines = [f"# {whose}, one process a GPU; written by railweave."]
-    lines += [f"{one.name} slots={one.gpus}" for one in members]
+    lines += [f"{member.name} slots={member.gpus}" for member in members]
     return "\n".join(lines) + "\n"
 
 
 def _mpirun(network: Network, hostfile: str, members: Sequence[HostScope]) -> str:
     wanted = network.hosts.job
-    vendors = {one.gpu_vendor for one in members}
+    vendors = {member.gpu_vendor for member in members}
     folder = mpi_folder(wanted, "AMD" if vendors == {"AMD"} else "NVIDIA")
     lines = head("Starts a collective test on the servers.", network=network.name)
     lines += [
         f"# Open MPI {wanted.mpi_version}: messages of MPI itself go by UCX, whose variables nccl.env sets.",
         f"SERVERS={hostfile}",
-        f"GPUS={min(one.gpus for one in members)}",
+        f"GPUS={min(member.gpus for member in members)}",
         f"MPIRUN={shlex.quote(f'{folder}/bin/mpirun' if folder else 'mpirun')}",
     ]
     if (order := _alternating(network, members)) is not None:

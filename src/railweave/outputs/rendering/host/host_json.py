@@ -318,7 +318,7 @@ def _type(value: dict[str, Any], names: list[str]) -> str:
         case {"enum": words}:
             return " or ".join(f"`{word}`" for word in words)
         case {"anyOf": kinds}:
-            return " or ".join(_type(one, names) for one in kinds)
+            return " or ".join(_type(kind, names) for kind in kinds)
         case {"items": one}:
             return f"list of {_type(one, names)}"
         case {"additionalProperties": one}:
@@ -362,7 +362,7 @@ def _laid_out(value: Any, indent: str) -> str:  # noqa: ANN401 - JSON
         text = _encode(entries)[1:-1]
         if text.count("}, {") == len(entries) - 1:  # no text of a row holds what stands between two
             return f"[\n{inner}" + text.replace("}, {", f"}},\n{inner}{{") + f"\n{indent}]"
-    parts = [_encode(one) if _is_row(one) else _laid_out(one, inner) for one in entries]
+    parts = [_encode(entry) if _is_row(entry) else _laid_out(entry, inner) for entry in entries]
     return f"[\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}]"
 
 
@@ -388,8 +388,8 @@ def document(config: host_model.HostConfig) -> Host:
         "router_advertisements": config.advertisements_by,
         "fabrics": {qos.fabric: _fabric(qos, config.bfd_detection_ms.get(qos.fabric)) for qos in config.qos},
         "nics": [_nic(nic) for nic in config.nics],
-        "routes": [_route(one) for one in config.routes],
-        "rules": [_rule(one) for one in config.rules],
+        "routes": [_route(route) for route in config.routes],
+        "rules": [_rule(rule) for rule in config.rules],
         "sysctl": config.sysctl,
         "kernel_command_line": list(config.kernel_command_line),
         "job": job,
@@ -453,8 +453,8 @@ def _fabric(qos: host_model.HostQos, bfd_detection_ms: int | None) -> Fabric:
 def _job(job: Iterable[host_model.Variable]) -> TenantJob:
     variables = list(job)
     return {
-        "environment": {one.name: one.value for one in variables if not one.resolve},
-        "resolve": [one.name for one in variables if one.resolve],
+        "environment": {variable.name: variable.value for variable in variables if not variable.resolve},
+        "resolve": [variable.name for variable in variables if variable.resolve],
     }
 
 
@@ -496,7 +496,7 @@ def _nic(nic: host_model.HostNic) -> Nic:
         "mtu": nic.mtu,
         "slaac": nic.slaac,
         "firmware": {one.name: one.value for one in nic.firmware if one.value},
-        "addresses": [_address(nic, one) for one in nic.addresses],
+        "addresses": [_address(nic, address) for address in nic.addresses],
     }
     if scoped := [one.name for one in nic.firmware if one.value and one.per_function]:
         document["firmware_per_function"] = scoped

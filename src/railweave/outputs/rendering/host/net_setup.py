@@ -110,10 +110,10 @@ def net_setup_sh(config: HostConfig) -> str:
         ),
         "links": _words(f"{nic.netdev} {nic.mtu} {'slaac' if nic.slaac else 'static'}" for nic in config.nics),
         "addresses": _words(
-            f"{_version(one.address)}|{one.address}/{one.prefix_length}|{nic.netdev}"
+            f"{_version(address.address)}|{address.address}/{address.prefix_length}|{nic.netdev}"
             for nic in config.nics
-            for one in nic.addresses
-            if one.origin == "static"
+            for address in nic.addresses
+            if address.origin == "static"
         ),
         "routes": _words(_route(route, slaac) for route in config.routes),
         "rules": _words(_rule(rule) for rule in config.rules),

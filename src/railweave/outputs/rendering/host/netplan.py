@@ -181,7 +181,9 @@ def document(config: HostConfig) -> dict[str, Value]:
 
 
 def _ethernet(nic: HostNic, routes: Sequence[HostRoute], rules: Sequence[HostRule]) -> dict[str, Value]:
-    static: list[Value] = [f"{one.address}/{one.prefix_length}" for one in nic.addresses if one.origin == "static"]
+    static: list[Value] = [
+        f"{address.address}/{address.prefix_length}" for address in nic.addresses if address.origin == "static"
+    ]
     found: dict[str, Value] = {"mtu": nic.mtu, "ignore-carrier": True}
     if nic.slaac:
         found |= {
@@ -205,7 +207,9 @@ def _ethernet(nic: HostNic, routes: Sequence[HostRoute], rules: Sequence[HostRul
 def _main_gateway(nic: HostNic, to: str) -> str:
     """The gateway of the first address of a destination's family; of `default`, the first of all."""
     family = nic.addresses[0].address.family if to == "default" else Prefix(to).family
-    return next((one.gateway for one in nic.addresses if one.address.family == family), nic.addresses[0].gateway)
+    return next(
+        (address.gateway for address in nic.addresses if address.address.family == family), nic.addresses[0].gateway
+    )
 
 
 def _route(nic: HostNic, route: HostRoute) -> Value:

@@ -29,7 +29,7 @@ def nic_nvm(config: HostConfig) -> str:
     lines += ["# interface, vendor, its list of settings", *array("NICS", nics), ""]
     lines += ["# setting, wanted value (- is only shown), whether each PCI function has its own, why"]
     for options, name in lists.items():
-        lines += array(name, [_option(one) for one in options])
+        lines += array(name, [_option(option) for option in options])
     own = (vendor.nvm_script() for vendor in vendors_of(vendors))
     return "".join(
         ["\n".join([*lines, "", ""]), body("nic_common.sh"), body("nic_nvm.sh"), *own, body("nic_nvm_main.sh")]

@@ -22,7 +22,7 @@ def management_decision(network: Network) -> Decision:
     """Addresses, time, names, logs, logins and services, each with what a switch does without it."""
     management = network.management
     defaults = Management()
-    gateways = dict.fromkeys(one.management_gateway for one in network.switches)
+    gateways = dict.fromkeys(switch.management_gateway for switch in network.switches)
     pool = str(management.pool) + (", the default" if management.pool == defaults.pool else "")
     gateway = ", ".join(gateways) + ("" if management.gateway else ", the first address of the pool, a default")
     logs = ", ".join(f"{one.host}:{one.port} from {one.severity} on" for one in management.syslog)
@@ -67,7 +67,7 @@ def _protection(management: Management) -> list[tuple[str, str]]:
         return []
     found: list[tuple[str, str]] = []
     if security.aaa and (security.aaa.tacacs or security.aaa.radius):
-        servers = [f"TACACS+ {one.host}" for one in security.aaa.tacacs]
+        servers = [f"TACACS+ {server.host}" for server in security.aaa.tacacs]
         servers += [f"RADIUS {one.host}" for one in security.aaa.radius]
         found.append(("Login servers", f"{', then '.join(servers)}; local users where none answers"))
     if security.login:
@@ -104,13 +104,15 @@ def addressing_decision(network: Network, fabric: Fabric) -> Decision:
     """Return the decision on servers' prefixes and VLANs, and on how servers get their addresses."""
     mine = [segment for segment in network.segments if segment.fabric == fabric.name]
     servers = [segment for segment in mine if not segment.edge]
-    on_vlans = [one for one in servers if one.vlan is not None]
-    routed = [one for one in servers if one.vlan is None]
+    on_vlans = [server for server in servers if server.vlan is not None]
+    routed = [server for server in servers if server.vlan is None]
     facts = _prefixes(fabric, on_vlans, routed)
     if servers:
         facts += _vlans(fabric, on_vlans, routed)
     if fabric.edge_ports:
-        ends = ", ".join(f"{one.name} on {one.leaf} {one.port}" for one in fabric.edge_ports[:8])
+        ends = ", ".join(
+            f"{edge_port.name} on {edge_port.leaf} {edge_port.port}" for edge_port in fabric.edge_ports[:8]
+        )
         more = f" and {len(fabric.edge_ports) - 8} more" if len(fabric.edge_ports) > 8 else ""
         prefixes = counted(sum(len(one.subnets) for one in mine if one.edge), "prefix", "prefixes")
         facts.append(("Edge ports", f"{ends}{more}: routed, with {prefixes} of the fabric file"))
@@ -139,18 +141,18 @@ def _prefixes(fabric: Fabric, on_vlans: Sequence[Segment], routed: Sequence[Segm
 
 def _prefixes_of(fabric: Fabric, segments: Sequence[Segment], each: str) -> str:
     pools = _pools(fabric, segments)
-    prefixes = counted(sum(len(one.subnets) for one in segments), "prefix", "prefixes")
+    prefixes = counted(sum(len(segment.subnets) for segment in segments), "prefix", "prefixes")
     family = ", address family" if len({":" in pool for pool in pools}) > 1 else ""
     return f"{prefixes} from {' and '.join(pools)}, one per {each}{family} and path color"
 
 
 def _pools(fabric: Fabric, segments: Sequence[Segment]) -> list[str]:
     """The pools that server prefixes are from: those of their tenants or of the fabric, and of ``other_links``."""
-    used = (fabric.pools_of(one.tenant) for one in segments if one.subnets and not one.network)
+    used = (fabric.pools_of(segment.tenant) for segment in segments if segment.subnets and not segment.network)
     pools = list(dict.fromkeys(pool for of_tenant in used for pool in of_tenant)) or list(fabric.server_pools)
     if not fabric.other_pools:
         return pools
-    gateways = [ipaddress.ip_address(net.gateway) for one in segments for net in one.subnets]
+    gateways = [ipaddress.ip_address(net.gateway) for segment in segments for net in segment.subnets]
     every = [ipaddress.ip_network(pool) for pool in (*pools, *fabric.other_pools)]
     return [str(pool) for pool in every if any(gateway in pool for gateway in gateways)]
 
@@ -166,7 +168,7 @@ def _vlans(fabric: Fabric, on_vlans: Sequence[Segment], routed: Sequence[Segment
         words += f"; {counted(len(routed), 'NIC')} on routed ports of leaves without a VLAN"
     facts = [("VLANs", words)]
     if fabric.tagged_vlans:
-        numbers = ", ".join(str(one) for one in fabric.tagged_vlans)
+        numbers = ", ".join(str(tagged_vlan) for tagged_vlan in fabric.tagged_vlans)
         facts.append(
             ("Tagged VLANs", f"{numbers} on the same trunk ports: layer 2 inside each leaf, without a gateway")
         )
@@ -178,12 +180,12 @@ def _examples(fabric: Fabric, segments: Sequence[Segment]) -> list[tuple[str, ..
     return [
         (
             first.nic.replace(":", " ") or f"{first.stripe} rail {first.rail}",
-            fabric.color_name(one.color),
-            one.prefix,
-            one.gateway,
+            fabric.color_name(subnet.color),
+            subnet.prefix,
+            subnet.gateway,
         )
         for first in segments[:1]
-        for one in first.subnets[:8]
+        for subnet in first.subnets[:8]
     ]
 
 
@@ -219,7 +221,7 @@ def _mode(fabric: Fabric) -> tuple[str, str, list[tuple[str, str]]]:
 
 def _tables(network: Network, fabric: Fabric) -> list[tuple[str, str]]:
     """The routing tables by which servers answer from the address that was asked."""
-    server = next((one for one in network.servers if any(nic.fabric == fabric.name for nic in one.nics)), None)
+    server = next((server for server in network.servers if any(nic.fabric == fabric.name for nic in server.nics)), None)
     nics = host_config(network, server.name).nics_of(fabric.name) if server else []
     nics = [nic for nic in nics if nic.addresses]  # those that wait for a tenant have none
     if not nics:

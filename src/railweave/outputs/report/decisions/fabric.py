@@ -93,7 +93,7 @@ def tenant_decisions(network: Network, fabric: Fabric) -> list[Decision]:
 
 def _taken_in(fabric: Fabric) -> str:
     """Return the prefixes that VRFs import next to their own, as the file's ``leaks`` allow."""
-    leaks = [f"{one.name} and {', '.join(one.leaks)}" for one in fabric.tenants if one.leaks]
+    leaks = [f"{tenant.name} and {', '.join(tenant.leaks)}" for tenant in fabric.tenants if tenant.leaks]
     if not leaks:
         return "no others, so no tenant has a route to another's NICs"
     return f"no others but where the file lets tenants reach each other (`leaks`): {'; '.join(leaks)}"
@@ -119,7 +119,7 @@ def bgp_decision(network: Network, fabric: Fabric) -> Decision:
         facts.append(("BFD", "off: a silent neighbor is noticed by BGP's hold timer, or by loss of light"))
     facts += _guards(fabric)
     facts.append(("ECMP width", _widths(network, fabric)))
-    prefixes = sum(len(one.subnets) for one in network.segments if one.fabric == fabric.name)
+    prefixes = sum(len(segment.subnets) for segment in network.segments if segment.fabric == fabric.name)
     facts.append(
         (
             "Routes",
@@ -218,7 +218,9 @@ def topology_decision(network: Network, fabric: Fabric) -> Decision:
     if sums.oversubscription is not None:
         less = ", undersubscribed: more bandwidth to spines than to servers" if sums.oversubscription < 1 else ""
         facts.append(("Oversubscription", f"{sums.oversubscription:.2f}:1 on the fullest leaf{less}"))
-    present = {(one.role, f"{one.nos} {one.release}") for one in network.switches if one.fabric == fabric.name}
+    present = {
+        (switch.role, f"{switch.nos} {switch.release}") for switch in network.switches if switch.fabric == fabric.name
+    }
     facts.append(("Software", ", ".join(f"{system} on {figures.plural(role)}" for role, system in sorted(present))))
     rows = tuple(
         (g.name, str(len(g.leaves)), str(len(g.servers)), figures.span([s.name for s in g.servers]))
@@ -301,7 +303,7 @@ def ports_decision(network: Network, fabric: Fabric) -> Decision:
     ]
     for role, name in kinds:
         place = present.index(role)
-        devices = [one for one in figures.switches_of(network, fabric, role) if one.model == name]
+        devices = [switch for switch in figures.switches_of(network, fabric, role) if switch.model == name]
         model = catalog().switches.get(name)
         # Devices of a role and model are cabled alike; the one with most cables shows every port that is in use.
         device = max(devices, key=lambda one: len(network.cables_of(one.name)))
@@ -461,7 +463,7 @@ def _spines_by_color(network: Network, fabric: Fabric) -> dict[int, str]:
 def _balancing(network: Network, fabric: Fabric) -> Decision:
     balancing = fabric.load_balancing
     chosen, why = MODES[balancing.mode]
-    wide = max((len(one) for one in _uplinks_by_color(network, fabric).values()), default=0)
+    wide = max((len(uplink) for uplink in _uplinks_by_color(network, fabric).values()), default=0)
     if balancing.mode == "rlb" and wide > 1:
         within = balancing.group_mode()
         chosen = "RDMA-aware (RLB): every queue pair of a connection has a path color"

@@ -34,13 +34,13 @@ KINDS = {"server": "server to leaf", "fabric": "switch to switch"}
 
 def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
     """The margins of each kind of cable inside a site; None where a fabric has none."""
-    cables = [one for one in network.cables if one.fabric == fabric.name and not network.between_sites(one)]
+    cables = [cable for cable in network.cables if cable.fabric == fabric.name and not network.between_sites(cable)]
     fullest = [one for one in (headroom(network, fabric, role) for role in roles(network, fabric)) if one is not None]
     rows: list[tuple[str, ...]] = []
     tight: list[int] = []
     at_reach: list[str] = []
     for kind, words in KINDS.items():
-        mine = [one for one in cables if one.kind == kind]
+        mine = [cable for cable in cables if cable.kind == kind]
         if not mine:
             continue
         longest = max(one.length_m for one in mine)
@@ -85,7 +85,7 @@ def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
 
 def _reach(cables: Sequence[Cable]) -> tuple[float | None, str]:
     """The shortest reach of the optics at the cables' ends, and whose it is."""
-    names = {end.optic for one in cables for end in (one.a, one.b)}
+    names = {end.optic for cable in cables for end in (cable.a, cable.b)}
     known = [(one.reach_m, name) for name in names if (one := catalog().optics.get(name)) is not None]
     return min(known, default=(None, ""))
 
@@ -113,7 +113,7 @@ def threshold_facts(network: Network, fabric: Fabric, role: RoleName) -> list[tu
         return []
     facts: list[tuple[str, str]] = []
     if data.ecn:
-        speed = max((one.speed_gbps for one in network.cables_of(switch.name)), default=0)
+        speed = max((cable.speed_gbps for cable in network.cables_of(switch.name)), default=0)
         facts.append(("ECN marks", _marking(data, data.ecn, qos.buffers, model, switch.nos, speed)))
     if data.lossless:
         facts.append(("PFC pauses", _pausing(qos.buffers, model, len(network.cables_of(switch.name)))))
@@ -161,7 +161,7 @@ def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
     if found is None or across is None or not cables:
         return []
     cable = max(cables, key=lambda one: one.length_m)
-    routers = Counter(end.device for one in cables for end in (one.a, one.b))
+    routers = Counter(end.device for cable in cables for end in (cable.a, cable.b))
     fullest, ports = max(routers.items(), key=lambda item: item[1])
     model = catalog().switches[network.switch(fullest).model]
     each = port_headroom(catalog(), model, cable.length_m, cable.speed_gbps, fabric.mtu.fabric).need_bytes

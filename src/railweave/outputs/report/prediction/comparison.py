@@ -24,7 +24,7 @@ UNITS = ((30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "bytes"))
 
 def grid_html(network: Network, found: Grid) -> str:
     """The page: a chart for each of what is apart, a table of all, what is measured beside it."""
-    title = f"{network.name}: {' and '.join(one.name for one in found.dimensions)} compared"
+    title = f"{network.name}: {' and '.join(dimension.name for dimension in found.dimensions)} compared"
     axis = f"over {found.across.name}" + ("" if found.by is None else f", a line for each {found.by.name}")
     lead = f"This page shows what is predicted {axis}: {len(found.cells)} predictions for one network. Nothing was measured by railweave."
     if found.measured:
@@ -64,7 +64,7 @@ def _chart(found: Grid, apart: dict[str, str]) -> str:
     if across.name == "size":
         power, unit = next(one for one in UNITS if max(numbers) >= 1 << one[0])
         scale = float(1 << power)
-    places = sorted(one / scale for one in numbers)
+    places = sorted(number / scale for number in numbers)
     drawn: list[Line] = []
     points: list[Point] = []
     own: list[dict[str, str]] = [{}] if found.by is None else [{found.by.name: value} for value in found.by.values]
@@ -74,7 +74,7 @@ def _chart(found: Grid, apart: dict[str, str]) -> str:
         cells = sorted(found.line({**apart, **fixed}), key=lambda one: _place(found, one.values, numbers))
         fit = found.fit({**apart, **fixed})
         slope = f", slope {fit.bus_gbytes:,.1f} GB/s" if fit else ""
-        drawn.append(Line(words(fixed) + slope, [one.time_us / factor for one in cells]))
+        drawn.append(Line(words(fixed) + slope, [cell.time_us / factor for cell in cells]))
         for point in found.points({**apart, **fixed}):
             if across.name in point.values and point.values[across.name] in across.values:
                 x = _place(found, point.values, numbers) / scale
@@ -98,7 +98,7 @@ def _place(found: Grid, values: Mapping[str, str], numbers: tuple[float, ...]) -
 
 
 def _table(found: Grid) -> str:
-    names = [one.name for one in found.dimensions]
+    names = [dimension.name for dimension in found.dimensions]
     head = [*names, "time us", "between us", "bus bandwidth GB/s", "engine", "measured us", "off by"]
     rows: list[str] = []
     for cell in found.cells:
@@ -116,7 +116,7 @@ def _table(found: Grid) -> str:
             "–" if measured is None else f"{measured:,.1f}",
             "–" if measured is None else f"{cell.time_us / measured - 1:+.1%}",
         ]
-        rows.append(element("tr", *(element("td", text(one)) for one in cells)))
+        rows.append(element("tr", *(element("td", text(cell)) for cell in cells)))
     return table(head, rows)
 
 

@@ -254,7 +254,7 @@ def document(title: str, header: str, sections: Sequence[str], data: object, lin
 
 def prediction_html(network: Network, found: Sequence[JobPrediction]) -> str:
     """The page of one job, or of a collective of several sizes."""
-    steps = [(job, one) for job in found for one in job.own_runs()]
+    steps = [(job, run) for job in found for run in job.own_runs()]
     drawn = sorted(steps, key=lambda pair: -pair[1].prediction.time_ps)[:MOST_RUNS]
     drawn = [pair for pair in steps if any(pair[1] is one for _, one in drawn)]
     single = len(steps) == 1 and len(found[0].steps) == 1
@@ -351,7 +351,7 @@ def run_section(one: JobStep, job: JobPrediction, *, with_tiles: bool) -> str:
 
 
 def _steps(found: Sequence[JobPrediction]) -> str:
-    rows = [(job, one) for job in found for one in job.steps]
+    rows = [(job, step) for job in found for step in job.steps]
     head = ("collective", "size", "begins at us", "time us", "bus bandwidth GB/s", "engine")
     body = [
         element(

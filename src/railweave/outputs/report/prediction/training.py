@@ -120,7 +120,7 @@ _DRAWN = (
 
 
 def _keys(job: JobResult) -> str:
-    there = {"forward", "backward"} | {one.kind for one in job.graph.communications}
+    there = {"forward", "backward"} | {communication.kind for communication in job.graph.communications}
     keys = [
         element("span", element("i", "", style=f"background:var(--k{FILL.get(kind, OTHER)});height:10px"), text(name))
         for kind, name in NAMES.items()
@@ -231,8 +231,14 @@ def _tiers(job: JobResult) -> str:
     cells = [
         ("inside servers", f"{job.sent.inside_bytes / 1e9:,.2f}", "", "", ""),
         *(
-            (one.name, f"{one.up_bytes / 1e9:,.2f}", f"{one.down_bytes / 1e9:,.2f}", one.busiest, f"{one.busy:.1%}")
-            for one in job.sent.tiers()
+            (
+                tier.name,
+                f"{tier.up_bytes / 1e9:,.2f}",
+                f"{tier.down_bytes / 1e9:,.2f}",
+                tier.busiest,
+                f"{tier.busy:.1%}",
+            )
+            for tier in job.sent.tiers()
         ),
     ]
     rows = [element("tr", *(element("td", text(cell)) for cell in row)) for row in cells]
@@ -339,7 +345,7 @@ def _variants_job(found: Variants, rows: Sequence[Row]) -> str:
 
 
 def _variants_keys(rows: Sequence[Row]) -> str:
-    there = {kind for one in rows for kind, time in one.job.parts.items() if time}
+    there = {kind for row in rows for kind, time in row.job.parts.items() if time}
     keys = [
         element(
             "span",
@@ -354,7 +360,7 @@ def _variants_keys(rows: Sequence[Row]) -> str:
 
 def _bars(rows: Sequence[Row]) -> str:
     """A bar for each choice, divided into what GPUs do."""
-    scale = (VARIANTS_WIDTH - VARIANTS_LEFT - 90) / max(one.job.step_ps for one in rows)
+    scale = (VARIANTS_WIDTH - VARIANTS_LEFT - 90) / max(row.job.step_ps for row in rows)
     marks: list[str] = []
     y = 4.0
     for one in rows:

@@ -163,7 +163,10 @@ def server_bar(fabric: Fabric, frame: Frame, left: float, place: tuple[int, int]
             f"{nic.leaf} {nic.leaf_port}" + (f", VLAN {nic.vlan}" if nic.vlan else ""),
         ]
         lines += [f"tenant {nic.tenant}"] if letter else []
-        lines += [f"{fabric.color_name(one.color)}: {one.address}/{one.prefix_length}" for one in nic.addresses]
+        lines += [
+            f"{fabric.color_name(address.color)}: {address.address}/{address.prefix_length}"
+            for address in nic.addresses
+        ]
         nics.append(
             element(
                 "g",
@@ -392,7 +395,7 @@ def _cable(cable: Cable, fabric: Fabric, place: int, path: str, line: str, kind:
     optics = cable.a.optic if cable.a.optic == cable.b.optic else f"{cable.a.optic} / {cable.b.optic}"
     facts = [f"{cable.speed_gbps}G", f"{cable.length_m:g} m {'measured' if cable.measured else 'planned'}"]
     if cable.color is not None:
-        chosen = next(one for one in fabric.colors if one.index == cable.color)
+        chosen = next(color for color in fabric.colors if color.index == cable.color)
         facts.insert(1, f"path color {chosen.name} (color:0:{chosen.number})")
     return element(
         "g",

@@ -323,7 +323,8 @@ def topology_svg(network: Network, most_rows: int | None = None) -> str:
         element("desc", text(network.description)) if network.description else "",
         element(
             "style",
-            _style(stroke_rules(strokes)) + (tenant_rules() if any(one.tenants for one in network.fabrics) else ""),
+            _style(stroke_rules(strokes))
+            + (tenant_rules() if any(fabric.tenants for fabric in network.fabrics) else ""),
         ),
         element("rect", class_="paper", width=wide, height=y, rx=10.0),
         *body,

@@ -223,11 +223,11 @@ class ProcessGroups:
     def _checked(self, given: Any) -> tuple[int, ...] | str:  # noqa: ANN401 - JSON
         """Ranks of a group, or what is wrong with them."""
         members = cast("list[Any]", given) if isinstance(given, list) else []
-        if not members or not all(type(one) is int for one in members):
+        if not members or not all(type(member) is int for member in members):
             return "it is no list of ranks"
         if len(set(members)) < len(members):
             return "a rank is in it twice"
-        if beyond := [one for one in members if not 0 <= one < self.ranks]:
+        if beyond := [member for member in members if not 0 <= member < self.ranks]:
             return f"rank {beyond[0]} is in it; the trace has {self.ranks} ranks, from 0"
         return tuple(members)
 
@@ -392,7 +392,7 @@ class _Reading:
         here = self._number(message, attributes, own, self.rank, 1 << 31)
         if here != self.rank:
             self._wrong(message, f"its {own} is rank {here}, and the file is of rank {self.rank}")
-        pair = [one for one in self.groups.members[group] if one != self.rank]
+        pair = [member for member in self.groups.members[group] if member != self.rank]
         peer = self._number(message, attributes, other, pair[0] if len(pair) == 1 else None, self.groups.ranks - 1)
         tag = self._number(message, attributes, "comm_tag", 0, 1 << 32)
         what = "send" if kind == "COMM_SEND" else "receive"

@@ -96,11 +96,11 @@ def _nodes_by_class(graph: Graph, classes: Sequence[tuple[int, ...]]) -> list[li
 def _group_of(graph: Graph, numbers: _Numbers) -> list[dict[int, tuple[int, ...]]]:
     """Of each communication: of each rank the group that it is in. Collectives of the same ranks and kind are in one group."""
     found: list[dict[int, tuple[int, ...]]] = []
-    for one in graph.communications:
-        found.append({rank: group for group in one.groups for rank in group})
-        if one.collective != "send-recv":
-            for group in one.groups:
-                numbers.group(one.kind, group)
+    for communication in graph.communications:
+        found.append({rank: group for group in communication.groups for rank in group})
+        if communication.collective != "send-recv":
+            for group in communication.groups:
+                numbers.group(communication.kind, group)
     return found
 
 

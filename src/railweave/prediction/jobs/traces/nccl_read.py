@@ -255,15 +255,15 @@ class _Reading:
 
     def _joined(self, calls: list[Call]) -> list[Call]:
         """A group of calls, where messages to and from all others as one all-to-all."""
-        peers = {name: {one.root for one in calls if one.name == name} for name in ("Send", "Recv")}
-        messages = [one for one in calls if one.name in peers]
+        peers = {name: {call.root for call in calls if call.name == name} for name in ("Send", "Recv")}
+        messages = [call for call in calls if call.name in peers]
         if not messages or len(messages) < len(calls):
             return calls
         first = messages[0]
         everybody = set(range(first.member.ranks))
-        sizes = {one.size_bytes for one in messages}
+        sizes = {message.size_bytes for message in messages}
         others = everybody - {first.member.rank}
-        whole = first.member.ranks > 2 and len(sizes) == 1 and all(others <= one for one in peers.values())
+        whole = first.member.ranks > 2 and len(sizes) == 1 and all(others <= peer for peer in peers.values())
         return [replace(first, name="AlltoAll")] if whole else calls
 
     def _take(self, call: Call, waits: tuple[int, ...]) -> None:
@@ -300,7 +300,7 @@ def _even(ranks: list[list[Node]]) -> tuple[list[list[Node]], int]:
     counts: dict[tuple[object, ...], list[int]] = defaultdict(list)
     sides: dict[tuple[object, ...], int] = {}
     for rank, nodes in enumerate(ranks):
-        for (name, _), count in Counter((key(rank, one), one.kind) for one in nodes).items():
+        for (name, _), count in Counter((key(rank, node), node.kind) for node in nodes).items():
             if name is not None:
                 counts[name].append(count)
                 sides[name] = 2

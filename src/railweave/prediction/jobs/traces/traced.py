@@ -50,7 +50,9 @@ def classes_of(trace: Trace, slots: Slots) -> Classes:
                 if kind == "collective":
                     if peer not in of_groups:
                         of_groups[peer] = tuple(
-                            sorted((found[one], place[one].get((kind, peer, 0), -1)) for one in trace.groups[peer])
+                            sorted(
+                                (found[group], place[group].get((kind, peer, 0), -1)) for group in trace.groups[peer]
+                            )
                         )
                     others.append(of_groups[peer])
                 else:
@@ -209,7 +211,7 @@ class _Making:
                 after.append(set())
         for number, rank in enumerate(self.classes.first):
             for place, node in enumerate(self.trace.ranks[rank].nodes):
-                before = {one for earlier in node.after for one in self._ends[number, earlier]}
+                before = {end for earlier in node.after for end in self._ends[number, earlier]}
                 own = self._number.get(self._key(number, place))
                 ends = before if own is None or node.kind == "receive" else set[int]()
                 if own is not None:
@@ -301,7 +303,7 @@ class _Making:
                 ranks = self.trace.groups[peer] if kind == "collective" else (rank, peer)
                 if kind == "receive":
                     ranks = peer, rank
-                found[self._joined[self.classes.of[rank], place]][tuple(self.places[one] for one in ranks)] = None
+                found[self._joined[self.classes.of[rank], place]][tuple(self.places[rank] for rank in ranks)] = None
         return {number: tuple(groups) for number, groups in found.items()}
 
     def _computing_ps(self, node: Node) -> int:
@@ -323,7 +325,7 @@ def read_trace(path: Path, groups: Path | None = None) -> Trace:
         logs = sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
     except OSError as error:
         raise SpecError([Problem(FileLine(str(path)), f"cannot be read: {error.strerror or error}")]) from None
-    if any(FILE.fullmatch(one) for one in names if path.is_dir() or one.startswith(path.name)):
+    if any(FILE.fullmatch(name) for name in names if path.is_dir() or name.startswith(path.name)):
         return read_chakra(path, groups)
     if not path.exists() or not logs:
         what = "no execution trace: no file is called NAME.RANK.et"
@@ -409,7 +411,7 @@ def traced(
     known = gpus().get(gpu_name)
     if known is None:
         return [problem("gpu", f"nothing is known of the GPU {gpu_name!r}", f"known are {', '.join(gpus())}")]
-    given = {one.name: getattr(job.gpu, one.name, None) for one in fields(known)}
+    given = {field.name: getattr(job.gpu, field.name, None) for field in fields(known)}
     gpu = replace(known, **{name: value for name, value in given.items() if value is not None})
     places = _places(trace, servers, gpu_count // len(servers), each)
     if isinstance(places, str):

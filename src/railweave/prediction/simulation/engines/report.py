@@ -66,7 +66,7 @@ def lossless_drops(counters: dict[str, int] | None, arguments: Arguments) -> tup
     profiles, data = arguments["profiles"], f"class.{arguments['parameters'].get('host.data-class', '3')}"
     if counters is None or not profiles or len(arguments["without_pfc"]):
         return ()
-    if any(one.get(f"{data}.lossless") != "yes" for one in profiles):
+    if any(profile.get(f"{data}.lossless") != "yes" for profile in profiles):
         return ()
     found: list[str] = []
     egress, ingress = counters["dropped_egress_full"], counters["dropped_ingress_full"]
@@ -86,7 +86,7 @@ def lossless_drops(counters: dict[str, int] | None, arguments: Arguments) -> tup
 
 
 def _values(profiles: list[dict[str, str]], name: str) -> str:
-    return " or ".join(dict.fromkeys(one.get(name, "the engine's own") for one in profiles))
+    return " or ".join(dict.fromkeys(profile.get(name, "the engine's own") for profile in profiles))
 
 
 def counters_json(counters: dict[str, int] | None) -> dict[str, Any]:

@@ -146,7 +146,7 @@ def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addres
 
 def ports_of_hosts(network: Network, wiring: Wiring) -> NDArray[np.int64]:
     """``Addresses.ports``: of NICs with one port, themselves."""
-    fabrics = {name: network.fabric(name) for name in {network.switch(one).fabric for one in wiring.switches}}
+    fabrics = {name: network.fabric(name) for name in {network.switch(switch).fabric for switch in wiring.switches}}
     adapters = {name: one.adapters or 0 for name, one in fabrics.items()}
     if not any(adapters.values()):
         return np.arange(len(wiring.nics)).reshape(-1, 1)

@@ -32,7 +32,7 @@ def class_of(qos: QosConfig, dscp: int) -> TrafficClass | None:
 
 def unpaused(config: DeviceConfig) -> list[str]:
     """The links by whose ports a switch neither pauses its neighbor nor listens to it."""
-    return [one.link for one in config.interfaces if not one.pauses]
+    return [interface.link for interface in config.interfaces if not interface.pauses]
 
 
 def unbound(config: DeviceConfig) -> list[str]:
@@ -40,7 +40,7 @@ def unbound(config: DeviceConfig) -> list[str]:
     if config.qos is None:
         return []
     bound = set(config.qos.ports)
-    return [one.link for one in config.interfaces if one.name not in bound]
+    return [interface.link for interface in config.interfaces if interface.name not in bound]
 
 
 def is_taken_off(config: DeviceConfig) -> bool:
@@ -60,11 +60,11 @@ def remarks(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
             f"{'pauses nor marks' if len(off) == 1 else 'pause nor mark'}, and one class has all traffic"
         )
     ports = [
-        f"{config.name} {one.name}"
+        f"{config.name} {interface.name}"
         for config in configs
         for links in [set(unbound(config))]
-        for one in config.interfaces
-        if one.link in links
+        for interface in config.interfaces
+        if interface.link in links
     ]
     if ports:
         yield (
@@ -141,7 +141,7 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
             "PFC: what comes in by a port without it takes from the lossy pool of the ingress side (assumed), and is dropped "
             "when it does not fit"
         )
-    if any(one.macsec for one in config.interfaces):
+    if any(interface.macsec for interface in config.interfaces):
         notes.append("MACsec: what it adds to packets is not counted")
     if qos.watchdog is not None and lossless:
         found["switch.watchdog"] = qos.watchdog.action
@@ -205,7 +205,7 @@ def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: li
             port_headroom(catalog(), model, cable.length_m, cable.speed_gbps, mru).need_bytes,
             2 * delay_ps(cable) * cable.speed_gbps // 8000 + 2 * mru,
         )
-        for cable in {(one.kind, one.length_m, one.speed_gbps): one for one in cables}.values()
+        for cable in {(cable.kind, cable.length_m, cable.speed_gbps): cable for cable in cables}.values()
     }
     needs = [by_kind[cable.kind, cable.length_m, cable.speed_gbps] for cable in cables]
     partition = round(model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100) // lossless

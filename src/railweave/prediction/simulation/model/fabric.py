@@ -377,7 +377,9 @@ def packet_fabric(
     if not wiring.nics:
         fix = "servers of the fabric file need NICs on a fabric"
         raise InputError([Problem(NetworkPart(network.name), "there is no NIC to send by", fix)])
-    taken = [network.fabric(name) for name in dict.fromkeys(network.switch(one).fabric for one in wiring.switches)]
+    taken = [
+        network.fabric(name) for name in dict.fromkeys(network.switch(switch).fabric for switch in wiring.switches)
+    ]
     wanted = override(lb, colored=any(fabric.colors for fabric in taken))
     here = [configs[name] for name in wiring.switches]
     balance = tuple(_code(config, wanted) for config in here)
@@ -406,7 +408,7 @@ def packet_fabric(
         joined=joined_prefixes(network, routes.index) if wanted.joined else None,
         parameters=sent.parameters,
         dcqcn=sent.dcqcn,
-        profiles=tuple(dict(one) for one in profiles),
+        profiles=tuple(dict(profile) for profile in profiles),
         profile=profile,
         without_pfc=_ports(wiring, {config.name: unpaused(config) for config in here}),
         without_ecn=_ports(wiring, {config.name: unbound(config) for config in here}),

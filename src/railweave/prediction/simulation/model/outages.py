@@ -66,12 +66,12 @@ class Timeline:
     @property
     def moments(self) -> list[int]:
         """When anything changes."""
-        return sorted({change[0] for change in self.changes} | {one.at_ps for one in self.tables})
+        return sorted({change[0] for change in self.changes} | {table.at_ps for table in self.tables})
 
     def since(self, at_ps: int) -> Timeline:
         """The same for a run that begins at ``at_ps``: what was before is so from its beginning."""
-        before = [one for one in self.tables if one.at_ps <= at_ps][-1:]
-        after = [one for one in self.tables if one.at_ps > at_ps]
+        before = [table for table in self.tables if table.at_ps <= at_ps][-1:]
+        after = [table for table in self.tables if table.at_ps > at_ps]
         return Timeline(
             tuple((max(change[0] - at_ps, 0), *change[1:]) for change in self.changes),
             tuple(replace(one, at_ps=max(one.at_ps - at_ps, 0)) for one in before + after),
@@ -103,13 +103,13 @@ def timeline(
         changes += places_down(wiring, one.name, one.from_ps)
         changes += [] if one.until_ps is None else places_up(wiring, one.name, one.until_ps)
     moments = _moments(outages)
-    down = {at: [one for one in outages if _is_down(one, at)] for at in moments}
+    down = {at: [outage for outage in outages if _is_down(outage, at)] for at in moments}
     routes = {at + reroute_ps: _routes(wiring, plane, start, down[at]) for at in moments if plane is not None}
     dead = {
         at + repair_ps: frozenset(link for one in down[at] if one.of == "signal" for link in _links(wiring, one.name))
         for at in moments
     }
-    quiet = [one for one in outages if one.of == "forwarding"]
+    quiet = [outage for outage in outages if outage.of == "forwarding"]
     quiet += [] if plane is None else _without_tables(wiring, outages, reroute_ps)
     silent = {at: frozenset(one.name for one in quiet if _is_down(one, at)) for at in _moments(quiet)}
     tables: list[Tables] = []
@@ -122,7 +122,7 @@ def timeline(
 
 def _moments(outages: Sequence[Outage]) -> list[int]:
     """When any of them begins or ends."""
-    return sorted({at for one in outages for at in (one.from_ps, one.until_ps) if at is not None})
+    return sorted({at for outage in outages for at in (outage.from_ps, outage.until_ps) if at is not None})
 
 
 def _check(outages: Sequence[Outage]) -> None:
@@ -145,9 +145,9 @@ def _routes(wiring: Wiring, plane: ControlPlane, start: Routes, down: Sequence[O
 def _without_tables(wiring: Wiring, outages: Sequence[Outage], reroute_ps: int) -> list[Outage]:
     """Switches that are back and know no route yet: what they forwarded by before they failed is forgotten."""
     return [
-        Outage(one.name, one.until_ps, one.until_ps + reroute_ps, "forwarding")
-        for one in outages
-        if one.of == "signal" and one.until_ps is not None and reroute_ps and one.name in wiring.switches
+        Outage(outage.name, outage.until_ps, outage.until_ps + reroute_ps, "forwarding")
+        for outage in outages
+        if outage.of == "signal" and outage.until_ps is not None and reroute_ps and outage.name in wiring.switches
     ]
 
 
@@ -218,7 +218,7 @@ def fault_timeline(
     routes do not change. Faults on links and devices of fabrics that are not simulated are left out, because their
     traffic does not pass here. Raises ``InputError`` if two outages of one link or device overlap.
     """
-    outages = [one for target in targets for one in _outages(target) if _is_here(wiring, one.name)]
+    outages = [outage for target in targets for outage in _outages(target) if _is_here(wiring, outage.name)]
     found = timeline(wiring, plane, start, outages, reroute_ps)
     changes = [*found.changes, *(change for target in targets for change in _changes(wiring, target, data_class))]
     return Timeline(tuple(sorted(changes, key=lambda change: change[0])), found.tables)

@@ -47,7 +47,7 @@ def usable(fabric: PacketFabric, timeline: Timeline, until_ps: int = 0) -> Way |
     """
     if fabric.addresses.ports.shape[1] == 1:
         return None
-    tables = [one for one in timeline.tables if one.at_ps <= until_ps]
+    tables = [table for table in timeline.tables if table.at_ps <= until_ps]
     if not tables or tables[0].at_ps > 0:
         tables.insert(0, Tables(0, fabric.routes, frozenset()))
     lasting = _way(fabric, _up(fabric, timeline, until_ps, heals=False), tables)
@@ -116,7 +116,7 @@ def check_planes(fabric: PacketFabric, pairs: NDArray[np.uint32]) -> None:
 
 def _way_at(fabric: PacketFabric, timeline: Timeline, moment: int) -> Way:
     """Return the function that tells which ports reach which others at one moment."""
-    tables = [one for one in timeline.tables if one.at_ps <= moment]
+    tables = [table for table in timeline.tables if table.at_ps <= moment]
     last = tables[-1] if tables else Tables(0, fabric.routes, frozenset())
     return _way(fabric, _up(fabric, timeline, moment, heals=True), [last])
 
@@ -124,9 +124,9 @@ def _way_at(fabric: PacketFabric, timeline: Timeline, moment: int) -> Way:
 def _way(fabric: PacketFabric, up: NDArray[np.bool_], tables: Sequence[Tables]) -> Way:
     """Return the function that tells which ports reach which others by all of these tables, for hosts that are ``up``."""
     addresses = fabric.addresses
-    reached = np.logical_and.reduce([_reached(fabric, one.routes) for one in tables])
+    reached = np.logical_and.reduce([_reached(fabric, table.routes) for table in tables])
     leaf = nic_port(fabric.wiring)[:, 0] - len(fabric.wiring.nics)
-    silent = frozenset[str]().union(*(one.silent for one in tables))
+    silent = frozenset[str]().union(*(table.silent for table in tables))
     here_up = up & ~np.isin(leaf, [place for place, name in enumerate(fabric.wiring.switches) if name in silent])
     prefix = addresses.prefix[addresses.places[:, 0]]
 

@@ -98,7 +98,7 @@ def fabrics(network: Network) -> tuple[str, ...]:
         for (_, fabric), server in kinds.items()
         if (group := nic_group(network, server, fabric)) is not None and group.per_gpu
     }
-    return tuple(one.name for one in network.fabrics if one.name in own or not own)
+    return tuple(fabric.name for fabric in network.fabrics if fabric.name in own or not own)
 
 
 def wire(network: Network) -> Wiring:

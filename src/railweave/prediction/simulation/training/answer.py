@@ -282,8 +282,8 @@ class JobResult:
         if self.sent.inside_bytes:
             rows.append((INSIDE, gigabytes(self.sent.inside_bytes), "", "", ""))
         rows += [
-            (one.name, gigabytes(one.up_bytes), gigabytes(one.down_bytes), one.busiest, f"{one.busy:.1%}")
-            for one in self.sent.tiers()
+            (tier.name, gigabytes(tier.up_bytes), gigabytes(tier.down_bytes), tier.busiest, f"{tier.busy:.1%}")
+            for tier in self.sent.tiers()
         ]
         return rows
 
@@ -301,7 +301,7 @@ class JobResult:
             "bound_by": self.binds(),
             "tiers": [
                 {"name": INSIDE, "bytes": self.sent.inside_bytes},
-                *(one.to_json() for one in self.sent.tiers()),
+                *(tier.to_json() for tier in self.sent.tiers()),
             ],
             "links": self.sent.links(),
             "by_packets": [one.to_json() for one in self.checked],

@@ -135,8 +135,8 @@ def written(
 def _repeated(graph: Graph, steps: int) -> Graph:
     """Steps one after another, with a class more in which nothing is yet."""
     whole = Graph(graph.classes + 1)
-    for one in graph.communications:
-        whole.communication(one)
+    for communication in graph.communications:
+        whole.communication(communication)
     before: dict[int, int] = {}
     for _ in range(steps):
         begin, following = len(whole.ops), dict(before)

@@ -224,7 +224,7 @@ def _bound(alone: int, arrived: int, floor: int, proxy: int, link: str) -> str:
 
 def _joined(parts: list[Traffic]) -> Traffic:
     """Traffics side by side: queue pairs and messages of one after those of the other; none of them waits."""
-    first = np.cumsum([0, *(len(one.pairs) for one in parts[:-1])])
+    first = np.cumsum([0, *(len(part.pairs) for part in parts[:-1])])
     rows: list[NDArray[np.uint64]] = []
     for begin, one in zip(first.tolist(), parts, strict=True):
         moved = one.messages.copy()
@@ -233,12 +233,12 @@ def _joined(parts: list[Traffic]) -> Traffic:
     joined = np.concatenate(rows)
     none = np.zeros(0, np.uint64)
     return Traffic(
-        np.concatenate([one.pairs for one in parts]),
+        np.concatenate([part.pairs for part in parts]),
         joined,
         np.zeros(2, np.uint64),
         none.astype(np.uint32),
         none,
-        np.concatenate([one.data for one in parts]),
+        np.concatenate([part.data for part in parts]),
         np.zeros(len(joined), np.uint32),
     )
 

@@ -214,11 +214,11 @@ def joined(parts: Sequence[Traffic]) -> Traffic:
         pairs, count, waited = pairs + len(one.pairs), count + len(one.messages), waited + len(one.after)
         of += len(one.after_start) - 1
     return Traffic(
-        np.concatenate([one.pairs for one in parts]),
+        np.concatenate([part.pairs for part in parts]),
         np.concatenate(messages),
         np.concatenate(starts),
         np.concatenate(after),
-        np.concatenate([one.after_delay_ps for one in parts]),
-        np.concatenate([one.data for one in parts]),
+        np.concatenate([part.after_delay_ps for part in parts]),
+        np.concatenate([part.data for part in parts]),
         np.concatenate(lists),
     )

@@ -380,9 +380,15 @@ def _sent(jobs: Sequence[_Job], say: Callable[[str], None]) -> list[list[Carried
     found: list[list[Carried]] = []
     for job in jobs:
         own: list[Carried] = []
-        for one in job.graph.communications:
+        for communication in job.graph.communications:
             number = sum(map(len, found)) + len(own) + 1
-            say(f"communication {number} of {total}: {one.kind} {one.collective} of {one.size_bytes:,} bytes")
-            own.append(job.reads if one.kind == READ and job.reads is not None else carried(job.placed, one))
+            say(
+                f"communication {number} of {total}: {communication.kind} {communication.collective} of {communication.size_bytes:,} bytes"
+            )
+            own.append(
+                job.reads
+                if communication.kind == READ and job.reads is not None
+                else carried(job.placed, communication)
+            )
         found.append(own)
     return found

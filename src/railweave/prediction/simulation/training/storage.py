@@ -114,13 +114,13 @@ def stores_of(
     try:
         names = ordered({server.name: "" for server in whole.servers}, wanted.storage)
     except InputError as error:
-        raise InputError([tell("storage", one.what, one.fix) for one in error.problems]) from None
+        raise InputError([tell("storage", problem.what, problem.fix) for problem in error.problems]) from None
     job = [server.name for server in placed.job.servers]
     if both := next((name for name in names if name in job), None):
         raise InputError([tell("storage", f"{both} trains itself", "name other servers, or give the job `hosts`")])
     on = {server.name: {nic.fabric for nic in server.nics} for server in whole.servers}
-    joined = [one.name for one in whole.fabrics if all(one.name in on[name] for name in (*job, *names))]
-    here = {whole.switch(one).fabric for one in placed.fabric.wiring.switches}
+    joined = [fabric.name for fabric in whole.fabrics if all(fabric.name in on[name] for name in (*job, *names))]
+    here = {whole.switch(switch).fabric for switch in placed.fabric.wiring.switches}
     if wanted.fabric is not None and wanted.fabric not in joined:
         fix = f"fabrics that do are {', '.join(joined)}" if joined else "connect them by one"
         raise InputError([tell("fabric", f"fabric {wanted.fabric!r} does not join the job and its storage", fix)])
@@ -140,7 +140,7 @@ def stores_of(
         fabric,
         name,
         np.array([host for one in job for host in of_server[one]], np.uint32),
-        tuple(np.array(of_server[one], np.uint32) for one in names),
+        tuple(np.array(of_server[name], np.uint32) for name in names),
         np.array([rails[nic] for nic in fabric.wiring.nics], np.int64),
         name in here,
         placed.timeline if name in here else Timeline(),
@@ -149,7 +149,7 @@ def stores_of(
 
 def _fabric(network: Network, lb: str | None) -> PacketFabric:
     """A fabric that no job runs on, as engines take it."""
-    plane = ControlPlane([device_config(network, one.name) for one in network.switches], network.absent)
+    plane = ControlPlane([device_config(network, switch.name) for switch in network.switches], network.absent)
     return packet_fabric(present(network), plane.configs, plane.routes(), lb)
 
 

@@ -117,7 +117,7 @@ def sent(network: Network, wiring: Wiring, graph: Graph, carried: Sequence[Carri
 
 
 def _tiers(network: Network, wiring: Wiring) -> NDArray[np.int64]:
-    roles = {one.name: one.role for one in network.switches}
+    roles = {switch.name: switch.role for switch in network.switches}
     names = (*wiring.nics, *wiring.switches)
     found: list[int] = []
     for a, b in wiring.cables[:, :2].tolist():

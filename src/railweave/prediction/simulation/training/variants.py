@@ -76,9 +76,9 @@ def on_leaves(network: Network, text: str) -> dict[str, str]:
 
     As many leaves as rails are a rail-optimised fabric, 1 is a leaf that has everything of its servers. Raises ``InputError``.
     """
-    leaves = Counter(one.stripe for one in network.switches if one.role == "leaf")
+    leaves = Counter(switch.stripe for switch in network.switches if switch.role == "leaf")
     now = max(leaves.values(), default=0)
-    rails = max((len(one.nics) for one in network.servers), default=0)
+    rails = max((len(server.nics) for server in network.servers), default=0)
     wanted = int(text) if text.isdecimal() else 0
     if not now or not wanted or rails % wanted:
         can = [str(one) for one in range(rails, 0, -1) if not rails % one]
@@ -112,7 +112,7 @@ def _leaf(network: Network) -> tuple[int, int, int, int]:
     """Of the leaf with the most servers: Gb/s of servers, uplinks, spines that they lead to, Gb/s of an uplink."""
     servers: Counter[str] = Counter()
     uplinks: dict[str, list[tuple[str, int]]] = {}
-    leaves = {one.name for one in network.switches if one.role == "leaf"}
+    leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
     for cable in network.cables:
         if cable.kind == "server":
             servers[cable.b.device] += cable.speed_gbps
@@ -174,7 +174,7 @@ def _made(network: Network, name: str, given: Mapping[str, Any]) -> Callable[[st
         return lambda value: _changed(f"nccl.{name}", name, value, given)
     if name == "seed" or (dot and head in {"host", "switch"}):
         return lambda value: Choice(name, value, given={"settings": {**(given.get("settings") or {}), name: value}})
-    if dot and head == "fabrics" and name.split(".")[1] not in {one.name for one in network.fabrics}:
+    if dot and head == "fabrics" and name.split(".")[1] not in {fabric.name for fabric in network.fabrics}:
         return None
     if dot and head in FabricFile.model_fields:
         return lambda value: Choice(name, value, {name: value})
@@ -234,15 +234,15 @@ class Variants:
         blocks: list[str] = []
         for number in range(self.jobs):
             rows = self.rows(number)
-            width = max(len(self.name), *(len(one.label) for one in rows))
+            width = max(len(self.name), *(len(row.label) for row in rows))
             lines = [
                 *([self.title(number)] if self.jobs > 1 else []),
                 f"{self.name:<{width}}  {'step':>12}  {'slower':>8}  {'MFU':>6}  {'waiting for communication':>26}  {'GPUs wasted':>12}  bound by",
             ]
             lines += [
-                f"{one.label:<{width}}  {one.job.step_ps / 1e9:>9.1f} ms  {one.slower:>8.1%}  {'' if one.job.mfu is None else f'{one.job.mfu:.1%}':>6}  "
-                f"{one.job.exposed_ps / 1e9:>23.1f} ms  {one.gpus_wasted:>12.1f}  {one.job.binds()}"
-                for one in rows
+                f"{row.label:<{width}}  {row.job.step_ps / 1e9:>9.1f} ms  {row.slower:>8.1%}  {'' if row.job.mfu is None else f'{row.job.mfu:.1%}':>6}  "
+                f"{row.job.exposed_ps / 1e9:>23.1f} ms  {row.gpus_wasted:>12.1f}  {row.job.binds()}"
+                for row in rows
             ]
             blocks.append("\n".join(lines))
         return (
@@ -282,7 +282,7 @@ def compare_training(
     of storage too; None: there is no file. Raises ``InputError``.
     """
     several = words.split()
-    wanted = [one for word in several for one in choices(network, word, given)]
+    wanted = [choice for word in several for choice in choices(network, word, given)]
     if not wanted:
         raise InputError([Problem(Option("--compare"), "nothing to compare", "write lb=ecmp,dlb")])
     labels = [one.value if len(several) == 1 else f"{one.name}={one.value}" for one in wanted]
