@@ -54,7 +54,7 @@ demo: $(STAMP)
 check: $(STAMP)
 	tools/check.sh $(BIN)
 
-test: plugin-test engine-test python-test
+test: plugin-test python-test engine-test
 
 python-test: $(STAMP)
 	$(BIN)/python -m pytest -n auto -rs

@@ -104,11 +104,6 @@ def pytest_configure() -> None:
     day()
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than there are processors: labs wait for daemons most of their time."""
-    return (os.cpu_count() or 1) + 1
-
-
 def pytest_report_header() -> str:
     """Say which tests are drawn."""
     return (
