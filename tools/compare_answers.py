@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 COMMANDS = """
 init --example h100-rlb from-example --json
-init --example list folder --json
+init --example list --json
 init --gpus 512 sized --json
 init --gpus 4096 --tenants 4 sized-tenants --json
 init --gpus 64 --nic no-such-nic none --json

@@ -129,3 +129,20 @@ def test_init_for_gpus_says_what_the_file_still_lacks(
     for lacking in ("root_password", "users", "MAC address", "cable lengths"):
         assert lacking in said
         assert lacking not in (tmp_path / "mine" / "rail-64.yaml").read_text()
+
+
+def test_examples_are_listed_without_a_folder(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def call(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["railweave", "init", *words])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        printed = capsys.readouterr()
+        assert isinstance(stop.value.code, int)
+        return stop.value.code, printed.out, printed.err
+
+    code, out, _ = call("--example", "list")
+    assert (code, "h100-rlb" in out.split()) == (0, True)
+    code, _, err = call("--example", "h100-rlb")
+    assert (code, "there is no folder for the files" in err) == (2, True)

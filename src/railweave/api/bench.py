@@ -148,7 +148,7 @@ def _outputs(plan: Plan | Path | str, store: Path | str, outputs: Path | str | N
 
 
 def _had(store: Path | str, digest: str, place: Path, *, make: bool) -> dict[str, bool]:
-    """Names of runs that the store has; of a file that is not there none, and a database gets its tables."""
+    """Return the plan's runs that the store has, by name. A missing file has none; ``make`` creates missing tables of a database."""
     from railweave.operations.bench.running.carrying import Keeper
     from railweave.operations.store.store import opened
 

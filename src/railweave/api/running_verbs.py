@@ -157,7 +157,7 @@ class BenchRun:
     only: Annotated[
         Sequence[str],
         Opt(
-            "Only this run or part of the plan, for example mesh or 'pairs/*'; may be repeated. Runs that need other settings first are skipped unless named."
+            "Run only this run or part of the plan, for example mesh or 'pairs/*'; may be repeated. Without --only, runs that require a settings change first are skipped."
         ),
     ] = ()
     again: Annotated[bool, Opt("Repeat runs that are already in the store.")] = False

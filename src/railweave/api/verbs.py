@@ -31,7 +31,7 @@ MEASURED = Opt(
 LB = Opt("Load balancing of the switches: ecmp, dlb, spray or rlb, with parameters (MODE:name=value,...).")
 SET = Opt("Engine parameter, NAME=VALUE; may be repeated.", name="--set", kind=list[str])
 BACKGROUND = Opt(
-    "Background traffic: share=30%,ports=*:gpu0_eth,qps=4,packet=9000,to=intra-stripe (ports joined by +)."
+    "Background traffic, for example share=30%,ports=*:gpu0_eth,qps=4,packet=9000,to=intra-stripe; join several ports with +."
 )
 ON = Opt("Fabric to use, if several connect GPUs; default: the fabric of the GPUs' own NICs.")
 HTML = Opt("Draw the result as an HTML page in this file.", letter="-o")
@@ -229,7 +229,7 @@ class Simulate(Traffic):
     _: KW_ONLY
     seeds: Annotated[
         int,
-        Opt("Run this many seeds in parallel; show the median and the range of the others.", least=1),
+        Opt("Run this many seeds in parallel; show the median and the range of all of them.", least=1),
     ] = 1
     watch: bool = True
     progress: Callable[[str, int, int], None] | None = None

@@ -35,9 +35,9 @@ class BenchReportShown(BenchReport):
 
 @command(BenchReportShown)
 def report(options: BenchReportShown, *, as_json: bool, quiet: bool) -> None:
-    """Write a page of what a store says: bandwidth by size beside its prediction, pairs and what is to blame for slow ones, regressions, job completion times.
+    """Write an HTML report of a store: bandwidth by size and its prediction, pairs and causes of slow ones, regressions, job completion times.
 
-    Always exits 0; `railweave bench compare` exits by the result.
+    Exits 0 even with regressions; `railweave bench compare` sets its exit status by the result.
     """
     from railweave.api.bench import bench_report
     from railweave.operations.bench.page import bench_html
@@ -73,7 +73,7 @@ MOST = 40
 def compare(options: BenchCompare, *, as_json: bool, quiet: bool) -> None:
     """Lay runs beside earlier ones, or beside their prediction: for each row a ratio, a verdict, and what is likely to hold it back.
 
-    Exits 1 where a row is worse than allowed, or a run failed.
+    Exits 1 if a row is worse than allowed, or a run failed.
     """
     from railweave.api.bench import bench_compare
 
@@ -167,10 +167,10 @@ HERE = "here"
 
 @command(BenchRun)
 def run(options: BenchRun, *, as_json: bool, quiet: bool) -> None:
-    """Carry out a plan: perftest between servers over SSH, collectives by mpirun or srun. Each result is kept as soon as it is there.
+    """Carry out a plan: perftest between servers over SSH, collectives by mpirun or srun. Each result is stored as soon as its run ends.
 
-    A run that fails or does not end is a result too. Runs that the store has already are not repeated, so that the same command goes on where an
-    interrupted one stopped. Nothing stays on a server. Exits 0, or 1 where a run failed.
+    A failed or timed-out run is stored as a result. Runs already in the store are not repeated, so the same command resumes an interrupted one.
+    Nothing is left on servers. Exits 1 if a run failed, otherwise 0.
     """
     from railweave.api.bench import bench_run
 
@@ -349,7 +349,7 @@ def export(options: Export, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG
 def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
     """Look through outputs of runs: plugin not loaded, wrong GIDs, no GPUDirect, retries exceeded, interfaces, affinity and more.
 
-    Each finding has the line that shows it, and what to do. Exits 1 where there is an error among them, 2 where a
+    Each finding has the line that shows it, and what to do. Exits 1 if there is an error among them, 2 where a
     file is no output of a benchmark.
     """
     from railweave.api.bench import bench_triage

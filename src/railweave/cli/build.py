@@ -15,11 +15,11 @@ from railweave.counting import counted
 
 @command(Build)
 def build(options: Build, *, as_json: bool, quiet: bool) -> None:
-    """Design a network from its fabric file and write everything about it into a folder.
+    """Design a network from its fabric file and write its files and report into a folder.
 
     The folder gets report.html, cabling.csv, addresses.csv, topology.svg, design.json, findings.json, a runbook for each
     switch, and the configuration files of every device under devices/ and hosts/. NAME.lock is then written beside the
-    fabric file. Exits 1 where a finding is an error.
+    fabric file. Exits 1 if a finding is an error.
     """
     from railweave.api import build as run
     from railweave.model.findings import by_severity

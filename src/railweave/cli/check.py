@@ -31,7 +31,7 @@ class CheckShown(Check):
 
 @command(CheckShown)
 def check(options: CheckShown, *, as_json: bool, quiet: bool) -> None:
-    """Compare the state of a running network, as its devices reported it, with the design. Exits 1 where a finding is an error."""
+    """Compare the state of a running network, as its devices reported it, with the design. Exits 1 if a finding is an error."""
     from railweave.api import check as run
     from railweave.writing import write_file
 

@@ -28,7 +28,7 @@ class Body(Protocol[Taken]):
     __name__: str
 
     def __call__(self, options: Taken, /, *, as_json: bool, quiet: bool) -> None:
-        """Do it, and print what comes of it."""
+        """Run the command and print its result."""
         ...
 
 

@@ -40,7 +40,7 @@ class DeployReplaceShown(DeployReplace):
 def replace(options: DeployReplaceShown, *, as_json: bool, quiet: bool) -> None:
     """Write the plan of all that follows from a replaced switch, server or NIC: inventory, addresses, labels, configurations, files of servers.
 
-    Nothing is changed; `deploy apply` writes the inventory and changes the devices. Exits 1 where the plan is refused.
+    Nothing is changed; `deploy apply` writes the inventory and changes the devices. Exits 1 if the plan is refused.
     """
     from railweave.api.draining import deploy_replace
 
@@ -60,7 +60,7 @@ class DeployDrainShown(DeployDrain):
 def drain(options: DeployDrainShown, *, as_json: bool, quiet: bool) -> None:
     """Write the plan that takes something out of use by routing; `deploy apply` carries it out, and waits until it carries nothing.
 
-    It says what is left, and changes `status:` of the fabric file when it is applied. Exits 1 where the plan is refused.
+    It says what is left, and changes `status:` of the fabric file when it is applied. Exits 1 if the plan is refused.
     """
     from railweave.api.draining import deploy_drain
 
@@ -97,7 +97,7 @@ class DeployUpgradeShown(DeployUpgrade):
 def upgrade(options: DeployUpgradeShown, *, as_json: bool, quiet: bool) -> None:
     """Write the plan that installs a release on switches, ordered by redundancy; nothing is changed. `deploy apply` carries it out.
 
-    For each batch it drains, waits until nothing flows, installs, restarts, waits, compares release, sessions and routes with what was before, and undrains. It stops at the first switch that does not come back as it was. Exits 1 where the plan is refused.
+    For each batch it drains, waits until nothing flows, installs, restarts, waits, compares release, sessions and routes with what was before, and undrains. It stops at the first switch that does not come back as it was. Exits 1 if the plan is refused.
     """
     from railweave.api.upgrading import deploy_upgrade
 
@@ -168,9 +168,9 @@ app = typer.Typer(
 class Waits:
     """Time limits: of traffic after a drain, and of a switch's absence in an upgrade."""
 
-    traffic_below: Annotated[float, Opt("After a drain: Mb/s per direction that a port may still carry.", least=0)] = (
-        1.0
-    )
+    traffic_below: Annotated[
+        float, Opt("After a drain: a port is idle below this rate, in Mb/s in each direction.", least=0)
+    ] = 1.0
     traffic_every: Annotated[
         float, Opt("After a drain: seconds between two readings of a port's counters.", least=0)
     ] = 10.0
@@ -211,7 +211,7 @@ class DeployPlanShown(DeployPlan):
 def plan(options: DeployPlanShown, *, as_json: bool, quiet: bool) -> None:
     """Say what brings switches to their design: what changes on each, in which waves, what that disrupts, and what is refused. Nothing is changed.
 
-    Exits 1 where the plan is refused.
+    Exits 1 if the plan is refused.
     """
     from railweave.api.deploying import deploy_plan
 
@@ -233,9 +233,11 @@ class DeployApplyShown(DeployApply, Waits):
 @app.command(short_help="Carry out a plan wave by wave, with rollback.")
 @command(DeployApplyShown)
 def apply(options: DeployApplyShown, *, as_json: bool, quiet: bool) -> None:
-    """Carry out a plan. Every switch loads its change, checks it and discards it first; then wave by wave: commit with a timer on the switch, check, confirm.
+    """Carry out a plan. First every device loads its change, checks it and discards it.
 
-    Where a wave fails it is taken back, and nothing after it begins. Exits 1 then.
+    Then, wave by wave: commit with a rollback timer, check the network, confirm.
+
+    If a wave fails, it is rolled back, later waves do not start, and the exit status is 1. Waves already confirmed stay.
     """
     from railweave.api.deploying import deploy_apply
 

@@ -14,14 +14,12 @@ from railweave.api.verbs import HARDWARE
 from railweave.cli.command import command
 from railweave.cli.output import print_json, telling
 
-_HELP_DIGEST = (
-    "The campaign's digest, as it shows it: that you have read it. Without it, and without --yes, nothing is broken."
-)
+_HELP_DIGEST = "Digest of the campaign, as shown by a run without it; confirms that you have read it. Without --digest or --yes, no fault is injected."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Campaign:
-    """Options of ``railweave deploy_campaign campaign``."""
+    """Options of ``railweave deploy campaign``."""
 
     fabric: Annotated[Path, Argument("Fabric file.")]
     scenario: Annotated[Path, Argument("Scenario file; its faults happen one after another.")]
@@ -51,10 +49,10 @@ class Campaign:
 
 @command(Campaign)
 def campaign(options: Campaign, *, as_json: bool, quiet: bool) -> None:
-    """Break on a running network what a scenario file says, with a timer on each switch that restores it, and measure what that does.
+    """Inject the faults of a scenario file into a running network and measure their effect. A rollback timer on each switch restores it.
 
-    First without --digest: it shows what each turn changes, what would be gone, what is predicted, and breaks nothing. Ctrl-C restores at
-    once. Exits 1 where it is refused, or the network is not as before afterwards.
+    Run it without --digest first: it shows the changes, losses and prediction of each turn, and injects nothing. Ctrl-C restores the
+    network at once. Exits 1 if the campaign is refused, or if the network does not return to its earlier state.
     """
     from railweave.api.deploying import campaign_plan, campaign_run, rehearsed
     from railweave.api.deploying import lab_results as read_results

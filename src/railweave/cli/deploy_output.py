@@ -27,7 +27,7 @@ HOW_TO_END = (
 
 
 def planned(found: Plan, output: Path, *, lab: bool, access: Path | str | None, as_json: bool) -> None:
-    """Write a plan to its file, and show it, with the command that applies it on the devices that were asked. Exits 1 where it is refused."""
+    """Write a plan to its file, and show it, with the command that applies it on the devices that were asked. Exits 1 if it is refused."""
     from railweave.writing import write_file
 
     idle = bool(found.devices) and not (

@@ -32,6 +32,8 @@ LACKING = (
 
 _OF_GPUS = "With --gpus: "
 
+LIST = "list"
+"""In place of an example: print the names of the examples."""
 PREDICT = "predict"
 """In place of a number of queue pairs."""
 
@@ -58,23 +60,32 @@ def _servers() -> list[str]:
 class Init:
     """Options of ``railweave init``."""
 
-    folder: Annotated[Path, Argument("Folder to create, or an empty folder.")]
+    folder: Annotated[Path | None, Argument("Folder to create, or an empty folder.")] = None
     example: Annotated[str | None, Opt("Example to start from; `list` prints their names.", words=_examples)] = None
     gpus: Annotated[str | None, Opt("Size a fabric for this number of GPUs.", metavar="NUMBER")] = None
     nic: Annotated[
         str, Opt(f"{_OF_GPUS}the NIC or server model, as the catalog names it or a part of it.", words=_servers)
     ] = "cx7"
-    switch: Annotated[str, Opt(f"{_OF_GPUS}the switch model, or how its name begins.", words=_switches)] = "qfx5240-64"
+    switch: Annotated[str, Opt(f"{_OF_GPUS}switch model, or the beginning of its name.", words=_switches)] = (
+        "qfx5240-64"
+    )
     oversubscription: Annotated[
-        str, Opt(f"{_OF_GPUS}server bandwidth over uplink bandwidth of a leaf, as 3:1 or 3.", metavar="RATIO")
+        str,
+        Opt(
+            f"{_OF_GPUS}server bandwidth divided by uplink bandwidth of a leaf, for example 3:1 or 3.", metavar="RATIO"
+        ),
     ] = "1"
     growth: Annotated[
-        str, Opt(f"{_OF_GPUS}the factor that GPUs may grow by without a cable moving, as 2x.", metavar="FACTOR")
+        str,
+        Opt(
+            f"{_OF_GPUS}factor by which the number of GPUs can increase without recabling, for example 2x.",
+            metavar="FACTOR",
+        ),
     ] = "1x"
     shape: Annotated[
         str | None,
         Opt(
-            f"{_OF_GPUS}one-leaf, two-tier, rail-planes, super-spine or, with NICs of several ports, port-planes in place of the first that fits."
+            f"{_OF_GPUS}topology: one-leaf, two-tier, rail-planes, super-spine, or port-planes (NICs with several ports). Default: the first that fits."
         ),
     ] = None
     gpus_per_server: Annotated[
@@ -88,21 +99,24 @@ class Init:
     prices: Annotated[Path | None, PRICES] = None
     stripes: Annotated[
         str | None,
-        Opt(f"{_OF_GPUS}how many stripes to spread the servers over; default: as few as fit.", metavar="NUMBER"),
+        Opt(f"{_OF_GPUS}number of stripes for the servers; default: as few as fit.", metavar="NUMBER"),
     ] = None
     qps: Annotated[
         str | None,
         Opt(
-            f"{_OF_GPUS}queue pairs per connection, or `predict`: those with which collectives are quickest; default: one per path color.",
+            f"{_OF_GPUS}queue pairs per connection, or `predict` for the number with which collectives are fastest; default: one per path color.",
             metavar="NUMBER|predict",
         ),
     ] = None
     tenants: Annotated[
         str | None,
-        Opt(f"{_OF_GPUS}how many tenants share the servers equally; default: none, no overlay.", metavar="NUMBER"),
+        Opt(
+            f"{_OF_GPUS}number of tenants that share the servers equally; default: none, and no overlay.",
+            metavar="NUMBER",
+        ),
     ] = None
     html: Annotated[
-        Path | None, Opt(f"{_OF_GPUS}write a page that draws the chosen fabric beside its alternatives.")
+        Path | None, Opt(f"{_OF_GPUS}write an HTML page that draws the chosen fabric and its alternatives.")
     ] = None
 
 
@@ -110,17 +124,21 @@ class Init:
 def init(options: Init, *, as_json: bool, quiet: bool) -> None:
     """Start a fabric file: from an example, or sized for a number of GPUs.
 
-    Sizing prints the shape chosen with its alternatives: switches, optics and cables, spare ports, what growth costs, and
-    limits met, and the errors and warnings that `build` will report. Beside the file it writes fabric.schema.json, with which editors check and complete the file, and an
-    inventory with a row for each MAC address to fill in.
+    Sizing prints the chosen shape and its alternatives: switches, optics, cables, spare ports, cost of growth, and limits reached. It also
+    lists the errors and warnings that `build` will report. Next to the fabric file it writes fabric.schema.json, for validation and
+    completion in editors, and an inventory to fill in, one row per MAC address.
     """
     shape = options.shape
     if (options.example is None) == (options.gpus is None):
         raise InputError(
             [Problem(Option("init"), "nothing to start from", "give --example NAME or --gpus NUMBER, one of them")]
         )
-    if options.gpus is None:
-        _example(options.folder, options.example or "", as_json=as_json, quiet=quiet or as_json)
+    folder = options.folder
+    if folder is None and options.example != LIST:
+        fix = "name the folder to create: `railweave init FOLDER ...`"
+        raise InputError([Problem(Option("init"), "there is no folder for the files", fix)])
+    if folder is None or options.gpus is None:
+        _example(folder or Path(), options.example or "", as_json=as_json, quiet=quiet or as_json)
         return
     from railweave.design.sizing.request import Request, answer
     from railweave.design.sizing.words import TITLES
@@ -132,7 +150,7 @@ def init(options: Init, *, as_json: bool, quiet: bool) -> None:
     from railweave.prediction.simulation.queue_pairs import queue_pairs
     from railweave.writing import check_writable
 
-    check_new(options.folder)  # before minutes of work
+    check_new(folder)  # before minutes of work
     if options.html is not None:
         check_writable(options.html)
     known = None if options.prices is None else read_prices(options.prices)
@@ -169,7 +187,7 @@ def init(options: Init, *, as_json: bool, quiet: bool) -> None:
     with waiting(f"designing and checking {found.sized.best.gpus:,} GPUs", quiet=quiet or as_json):
         network = sized(found, options.hardware)
         findings = to_be_reported(network)
-    written = start_sized(found, options.folder)
+    written = start_sized(found, folder)
     if options.html is not None:
         _draw(options.html, found, network, {str(shape): items for shape, items in bought.items()}, known)
         written.append(options.html)
@@ -235,7 +253,7 @@ def _growth(text: str) -> float:
 def _example(folder: Path, example: str, *, as_json: bool, quiet: bool) -> None:
     from railweave.examples import example_names
 
-    if example == "list":
+    if example == LIST:
         if as_json:
             print_json(example_names())
         for name in [] if as_json else example_names():

@@ -20,7 +20,7 @@ def root() -> None:
 @app.command(short_help="Fill in serial numbers, MAC addresses, names, modules and lengths.")
 @command(FillInventory)
 def fill(options: FillInventory, *, as_json: bool, quiet: bool) -> None:
-    """Fill NAME.inventory.csv from a capture: serial numbers, MAC addresses, names of interfaces and RDMA devices, modules, lengths of cables. Exits 1 where it differs and was not written."""
+    """Fill NAME.inventory.csv from a capture: serial numbers, MAC addresses, names of interfaces and RDMA devices, modules, lengths of cables. Exits 1 if it differs and was not written."""
     from railweave.api import fill_inventory
 
     with waiting(f"reading and designing {options.fabric}", quiet=quiet or as_json):

@@ -54,7 +54,9 @@ class Up:
     ] = ""
     design_timers: Annotated[
         bool,
-        Opt("Keep the designed timers of BFD and router advertisements; default: timers of the lab, in seconds."),
+        Opt(
+            "Keep the designed timers of BFD and router advertisements. Default: timers of the lab, which suit its machine."
+        ),
     ] = False
     running: Annotated[Path | None, RUNNING] = None
     room_for: Annotated[
@@ -73,7 +75,7 @@ class Up:
 @app.command(short_help="Bring up the network as FRR routers in network namespaces.")
 @command(Up)
 def up(options: Up, *, as_json: bool, quiet: bool) -> None:
-    """Bring up every switch as FRR and every server as a host, in network namespaces. Exits 1 where routes do not settle."""
+    """Bring up every switch as FRR and every server as a host, in network namespaces. Exits 1 if routes do not settle."""
     from dataclasses import asdict
 
     from railweave.api import load
@@ -131,7 +133,7 @@ class Status:
 @app.command(short_help="Show a lab, or every lab on this machine.")
 @command(Status)
 def status(options: Status, *, as_json: bool, quiet: bool) -> None:
-    """Show which parts of a lab are up, or of all labs on this machine. Exits 1 where there is none."""
+    """Show which parts of a lab are up, or of all labs on this machine. Exits 1 if there is none."""
     from railweave.cli.lab_output import print_labs
     from railweave.live.lab.status import labs
 
@@ -186,7 +188,7 @@ class Prove:
 @app.command("test", short_help="Prove that the lab behaves as designed.")
 @command(Prove)
 def prove(options: Prove, *, as_json: bool, quiet: bool) -> None:
-    """Prove that the lab behaves as designed: each assertion with its evidence. Exits 1 where one fails."""
+    """Prove that the lab behaves as designed: each assertion with its evidence. Exits 1 if one fails."""
     from railweave.cli.lab_output import print_outcomes, print_sweep, print_verdict
     from railweave.live.lab import assertions, life
     from railweave.live.lab.faults.sweep import sweep as run_sweep
@@ -248,7 +250,7 @@ def fault(options: Fault, *, as_json: bool, quiet: bool) -> None:
     """Break things in a lab, and measure what that does.
 
     The result says how many packets were lost, how long the switch to another path and back took, and whether every queue pair kept a
-    path. Exits 1 where a queue pair that should keep a path did not, or something did not come back.
+    path. Exits 1 if a queue pair that should keep a path did not, or something did not come back.
     """
     one = options.one
     from railweave.cli.lab_output import print_measured
@@ -308,7 +310,7 @@ class Fib:
 @app.command(short_help="Write the forwarding tables of the kernels.")
 @command(Fib)
 def fib(options: Fib, *, as_json: bool, quiet: bool) -> None:
-    """Write the kernels' forwarding tables as the arrays of `routes`. Exits 1 where they differ from what `routes` computes."""
+    """Write the kernels' forwarding tables as the arrays of `routes`. Exits 1 if they differ from what `routes` computes."""
     from railweave.analysis.routing.fib_file import write_fibs
     from railweave.cli.lab_output import print_fib
     from railweave.live.lab import fib as tables

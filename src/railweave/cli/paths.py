@@ -48,7 +48,7 @@ class PathsShown(Paths):
 
 @command(PathsShown)
 def paths(options: PathsShown, *, as_json: bool, quiet: bool) -> None:
-    """Show each queue pair's GIDs, and every link it crosses with its share. Exits 1 where one has no path."""
+    """Show each queue pair's GIDs, and every link it crosses with its share. Exits 1 if a queue pair has no path."""
     from railweave.analysis.routing.headers import walk
     from railweave.analysis.routing.paths import ports_without_path, queue_pair_paths
     from railweave.api import routes

@@ -41,7 +41,7 @@ class Sim(Simulate):
         str | None,
         Opt(
             "Compare values, NAME=a,b,c (lb, qps, size, hosts, per-host, NCCL_…, host.…), and explain which is best. "
-            "Separate values that contain commas by semicolons. Several names, 'size=4G..16G hosts=2,4', make a grid; "
+            "If values contain commas, separate the values with semicolons. Several names make a grid, for example 'size=4G..16G hosts=2,4'; "
             "with --job, values are tried one at a time (docs/jobs.md)."
         ),
     ] = None
@@ -54,7 +54,7 @@ class Sim(Simulate):
 def sim(options: Sim, *, as_json: bool, quiet: bool) -> None:
     """Predict how fast a collective runs on a designed network and what limits it, packet by packet or with flows.
 
-    Exits 1 where a collective did not finish.
+    Exits 1 if a collective did not finish.
     """
     from railweave.writing import check_writable
 

@@ -34,11 +34,11 @@ def _tune() -> None:
 def run(options: TuneRun, *, as_json: bool, quiet: bool) -> None:
     """Search for values of fabric file fields that make collectives or jobs faster; the result is a patch.
 
-    The study's `evaluator` says who measures: the simulator, which changes nothing anywhere; the network itself, where each trial is in force
-    with a timer on every device while its benchmarks run, and is taken back; or both.
+    The study's `evaluator` selects the simulator, which changes no device; the network itself; or both. On the network, each trial is applied
+    with a rollback timer on every device, benchmarked, and rolled back.
 
-    Ctrl-C keeps what was measured, and the same command goes on. The best values and the file's own are run again on
-    fresh seeds: where they do not differ by more than chance, it says so and proposes nothing.
+    Ctrl-C keeps the trials so far; the same command resumes the search. The best values and the file's values are compared again on
+    fresh seeds. If the difference is within chance, tune reports that and proposes nothing.
     """
     from railweave.api.tuning import PATCH, folder_of, tune_run
     from railweave.operations.tune.page import tuning_html
@@ -93,7 +93,7 @@ def watchdog(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="The next value of one field, from counters of two captures.")
 @command(TuneDiagnose)
 def diagnose(options: TuneDiagnose, *, as_json: bool, quiet: bool) -> None:
-    """Read what counters of lossless classes rose by, and propose one next step: drops first, then PFC, then ECN. Exits 1 where --apply was not done."""
+    """Read what counters of lossless classes rose by, and propose one next step: drops first, then PFC, then ECN. Exits 1 if --apply was not done."""
     from railweave.api.tuning import tune_diagnose
 
     with telling(quiet=quiet or as_json) as say:

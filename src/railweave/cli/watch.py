@@ -50,7 +50,9 @@ class Watch:
     ] = None
     password: Annotated[
         str | None,
-        Opt("Source of the password for --listen: env:NAME or file:PATH. Required unless --listen is on loopback."),
+        Opt(
+            "Source of the password for --listen: env:NAME or file:PATH. Unless --listen is on loopback, --password or --proxy is required."
+        ),
     ] = None
     proxy: Annotated[
         str | None, Opt("ADDRESS=HEADER: trust this proxy to authenticate users, instead of a password.")
@@ -62,11 +64,11 @@ class Watch:
     hardware: Annotated[Path | None, HARDWARE] = None
 
 
-@command(Watch, "Print each change of an anomaly as a line of JSON.")
+@command(Watch, "Print a line of JSON for each change of an anomaly and of the network's overall state.")
 def watch(options: Watch, *, as_json: bool, quiet: bool) -> None:
-    """Watch a running network: samples of every switch, and what is not as designed, until it is interrupted.
+    """Watch a running network until interrupted: sample every switch and report deviations from the design.
 
-    Switches that speak gNMI are subscribed to, others are asked. Nothing is changed on any device.
+    Switches with gNMI are subscribed to; other switches are polled. No device is changed.
     """
     from railweave.api.living import lines_of
     from railweave.api.sites import asking_of
@@ -158,7 +160,7 @@ def _addresses(given: Mapping[str, str | None]) -> None:
 
 
 def _place(option: str, given: str, more: str = "") -> tuple[str, int]:
-    """An address and a port. Raises ``InputError`` for what is none."""
+    """Return the address and port in an option's value. Raises ``InputError`` if the value is not ADDRESS:PORT."""
     from railweave.errors import InputError, Option, Problem
 
     host, _, port = given.rpartition(":")

@@ -87,7 +87,7 @@ def a_priority(value: object) -> int:
 
 
 def an_origin(value: object) -> bool:
-    """Where an address comes from; gives whether from SLAAC."""
+    """Return whether the origin of an address is SLAAC."""
     if value in {"slaac", "static"}:
         return value == "slaac"
     raise ValueError('is neither "slaac" nor "static"')

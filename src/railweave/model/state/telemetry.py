@@ -60,7 +60,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """A path that is subscribed to. ``by`` is how: on every change, or every so many seconds; ``least_s`` is the shortest that the system takes."""
+    """A telemetry path to subscribe to. ``by`` is the mode: on change, or sampled; ``least_s`` is the system's shortest interval, in seconds."""
 
     path: str
     by: Literal["on_change", "sample"] = "sample"

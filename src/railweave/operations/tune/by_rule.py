@@ -43,7 +43,7 @@ _LIKE: dict[RoleName, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """One value by rule.
+    """A field value that a rule checks.
 
     ``path`` is below the fabric; ``have`` is the file's value (None: the system's default), ``wanted`` the proposed one. ``least`` and
     ``most`` are the range that the rule gives, None if it is open; ``steps`` are the arithmetic, line by line.

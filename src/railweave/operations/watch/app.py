@@ -127,7 +127,7 @@ DEVICE = "/devices/"
 
 
 def shown(console: Console, where: str, query: Mapping[str, str], *, markup: bool = True) -> Shown | None:
-    """The page at a path; None where there is none. Without ``markup`` only its live values are to be used."""
+    """Return the page at a path, or None if there is no such page. Without ``markup``, use only the page's live values."""
     values = Values(markup=markup)
     if where == "/":
         return topology(console, values)

@@ -169,7 +169,7 @@ class JobPrediction:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
-        """The documented JSON object (docs/predict.md): of one collective without computing, that collective's."""
+        """Return the documented JSON object (docs/predict.md); for a single collective without compute time, that collective's object."""
         if len(self.steps) == 1 and not self.compute_ps:
             return self.steps[0].prediction.to_json()
         return {

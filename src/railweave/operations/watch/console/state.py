@@ -122,9 +122,9 @@ class Console:
         return self.watching.anomalies.listed()
 
     def worst(self, listed: Sequence[Anomaly] | None = None) -> dict[str, str]:
-        """By device its worst severity that is no note, and ``silent`` for one whose numbers do not come any more.
+        """Return each device's worst severity; a device with only notes is left out.
 
-        One whose numbers never came is ``not-known``.
+        Two states override the severity: ``silent`` if samples no longer arrive, ``not-known`` if none ever arrived.
         """
         found: dict[str, str] = {}
         for anomaly in self.anomalies() if listed is None else listed:

@@ -253,7 +253,7 @@ class _Making:
         return self.trace.ranks[self.classes.first[number]]
 
     def _join(self) -> dict[tuple[int, int], int]:
-        """Of each class and slot a number, the same where they communicate with one another."""
+        """Return a group number for each class and slot; those that communicate with each other have the same number."""
         parent: dict[tuple[int, int], tuple[int, int]] = {}
 
         def root(one: tuple[int, int]) -> tuple[int, int]:
