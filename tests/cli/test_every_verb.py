@@ -209,3 +209,16 @@ def test_results_of_a_server_s_verbs_as_json(
     code, out, _ = run(monkeypatch, capsys, "host", "zipapp", str(tmp_path / "host.pyz"), "--json")
     assert (code, json.loads(out)) == (0, {"file": str(tmp_path / "host.pyz")})
     assert (tmp_path / "host.pyz").is_file()
+
+
+@pytest.mark.parametrize(
+    "words", [words for words, one in VERBS.items() if "html" in {p.name for p in one.params}], ids=" ".join
+)
+def test_a_page_is_called_a_page(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    needed = [one for one in VERBS[words].params if one.required and one.name != "html"]
+    given = [word for one in needed for word in ((one.opts[-1], "x") if one.param_type_name == "option" else ("x",))]
+    code, _, err = run(monkeypatch, capsys, *words, *given, "--html", "page.txt")
+    assert code == 2
+    assert err == "error: --html: page.txt does not end in .html\n    call it page.html\n"

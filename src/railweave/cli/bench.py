@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class BenchReportShown(BenchReport):
     """Options of ``railweave bench report``."""
 
-    output: Annotated[Path, Opt("HTML page to write (.html).", letter="-o")]
+    html: Annotated[Path, Opt("HTML page to write.", letter="-o")]
 
 
 @command(BenchReportShown)
@@ -43,13 +43,11 @@ def report(options: BenchReportShown, *, as_json: bool, quiet: bool) -> None:
     from railweave.operations.bench.page import bench_html
     from railweave.writing import write_file
 
-    if options.output.suffix != ".html":
-        raise InputError([Problem(Option("--output"), f"{options.output} does not end in .html", "name it so")])
     with waiting(f"reading {options.store}", quiet=quiet or as_json), telling(quiet=quiet or as_json) as say:
         found = bench_report.of(replace(options, progress=say))
-        write_file(options.output, bench_html(found))
+        write_file(options.html, bench_html(found))
     if as_json:
-        print_json({"file": str(options.output), **found.to_json()})
+        print_json({"file": str(options.html), **found.to_json()})
         return
     estimate = found.predicted.estimate
     for one, second in zip(estimate.suspects, estimate.runners_up, strict=True):
@@ -62,7 +60,7 @@ def report(options: BenchReportShown, *, as_json: bool, quiet: bool) -> None:
         typer.echo(f"beside the baseline: {worse} of {counted(len(found.regressions), 'row')} worse")
     for note in found.notes:
         typer.echo(f"note: {note}")
-    typer.echo(f"wrote {options.output}: {counted(len(found.runs), 'run')}")
+    typer.echo(f"wrote {options.html}: {counted(len(found.runs), 'run')}")
 
 
 MOST = 40

@@ -12,6 +12,7 @@ import typer
 
 from railweave.api.options import Argument, Declared, Opt, declared
 from railweave.api.verbs import DEVICE, HARDWARE, PRICES, RUNNING
+from railweave.errors import InputError, Option, Problem
 
 Options = TypeVar("Options")
 Taken = TypeVar("Taken", contravariant=True)  # noqa: PLC0105
@@ -43,6 +44,7 @@ def command(options: type[Options], json_help: str = JSON_HELP) -> Callable[[Bod
 
     def decorate(body: Body[Options]) -> Command:
         def called(*, as_json: bool, quiet: bool, **given: object) -> None:
+            _check_page(given.get("html"))
             body(options(**{field: given[name] for field, name in names.items()}), as_json=as_json, quiet=quiet)
 
         called.__name__ = body.__name__
@@ -52,6 +54,13 @@ def command(options: type[Options], json_help: str = JSON_HELP) -> Callable[[Bod
         return called
 
     return decorate
+
+
+def _check_page(file: object) -> None:
+    """Raise ``InputError`` if the file of ``--html`` is called otherwise than a page."""
+    if isinstance(file, Path) and file.suffix != ".html":
+        fix = f"call it {file.with_suffix('.html')}"
+        raise InputError([Problem(Option("--html"), f"{file} does not end in .html", fix)])
 
 
 def _place(one: Declared) -> int:

@@ -241,7 +241,7 @@ class Fault:
     all_single: Annotated[
         bool, Opt("Each link, NIC, switch and plane down, and every other kind at a leaf and a spine.")
     ] = False
-    page: Annotated[Path | None, Opt("Also write the measurements as an HTML page.")] = None
+    html: Annotated[Path | None, Opt("Also write the measurements as an HTML page.")] = None
 
 
 @app.command()
@@ -280,8 +280,8 @@ def fault(options: Fault, *, as_json: bool, quiet: bool) -> None:
             measured = [found for turn in turns for found in play(lab, turn, say)]
         finally:
             done(quiet=quiet or as_json)
-    if options.page is not None:
-        write_file(options.page, faults_html(record, measured))
+    if options.html is not None:
+        write_file(options.html, faults_html(record, measured))
     good = all(one.passed for one in measured)
     if as_json:
         print_json(
