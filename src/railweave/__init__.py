@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave import lazy
+
 if TYPE_CHECKING:
     from railweave.analysis.routing.paths import LinkShare, QueuePairPath
     from railweave.analysis.routing.table import Fib, Routes
@@ -125,14 +127,10 @@ if not TYPE_CHECKING:  # a type checker reads the imports above, and sees a name
         "railweave.prediction.simulation.engines.measured": ("Columns",),
     }
 
-    def __getattr__(name: str) -> object:
-        """Import what is public on first use: ``import railweave`` itself stays cheap."""
-        import importlib
-
-        if name not in __all__:
-            raise AttributeError(f"module 'railweave' has no attribute {name!r}")
-        home = next((home for home, names in _HOMES.items() if name in names), "railweave.api")
-        return getattr(importlib.import_module(home), name)
+    _AT_HOME = {name for names in _HOMES.values() for name in names}
+    __getattr__ = lazy.attributes(
+        __name__, {**_HOMES, "railweave.api": tuple(name for name in __all__ if name not in _AT_HOME)}
+    )
 
     def __dir__() -> list[str]:
         """Return the public names and those that every module has, but no submodule that happens to be imported."""

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from railweave.lazy import attributes
+
 if TYPE_CHECKING:
     from railweave.api.bench import bench_compare, bench_import, bench_plan, bench_report, bench_run, bench_triage
     from railweave.api.building import build, diff, paths, routes, verify
@@ -56,29 +58,23 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker reads the imports above
-    _HOMES = {
-        "railweave.api.bench": (
-            "bench_compare",
-            "bench_import",
-            "bench_plan",
-            "bench_report",
-            "bench_triage",
-            "bench_run",
-        ),
-        "railweave.api.building": ("build", "diff", "paths", "routes", "verify"),
-        "railweave.api.fleet": ("fleet_check", "fleet_mesh"),
-        "railweave.api.living": ("check", "collect", "fill_inventory", "questions_of", "states"),
-        "railweave.api.predicting": ("simulate", "simulate_grid", "simulate_training"),
-        "railweave.api.saved": ("adopt", "drift", "running"),
-        "railweave.api.sources": ("load", "load_pair"),
-        "railweave.api.tuning": ("tune_diagnose", "tune_headroom", "tune_run", "tune_watchdog"),
-    }
-
-    def __getattr__(name: str) -> object:
-        """Import the module of a step when it is first named."""
-        import importlib
-
-        home = next((home for home, names in _HOMES.items() if name in names), None)
-        if home is None:
-            raise AttributeError(f"module 'railweave.api' has no attribute {name!r}")
-        return getattr(importlib.import_module(home), name)
+    __getattr__ = attributes(
+        __name__,
+        {
+            "railweave.api.bench": (
+                "bench_compare",
+                "bench_import",
+                "bench_plan",
+                "bench_report",
+                "bench_triage",
+                "bench_run",
+            ),
+            "railweave.api.building": ("build", "diff", "paths", "routes", "verify"),
+            "railweave.api.fleet": ("fleet_check", "fleet_mesh"),
+            "railweave.api.living": ("check", "collect", "fill_inventory", "questions_of", "states"),
+            "railweave.api.predicting": ("simulate", "simulate_grid", "simulate_training"),
+            "railweave.api.saved": ("adopt", "drift", "running"),
+            "railweave.api.sources": ("load", "load_pair"),
+            "railweave.api.tuning": ("tune_diagnose", "tune_headroom", "tune_run", "tune_watchdog"),
+        },
+    )

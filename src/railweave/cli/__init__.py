@@ -15,11 +15,11 @@ def main() -> None:
     gc.set_threshold(
         200_000, 50, 50
     )  # what is imported and designed stays, and searching it again and again costs a tenth
-    from railweave.cli.app import app
+    from railweave.cli.app import app_for
     from railweave.cli.failures import run
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with everything cleaned up
     try:
-        sys.exit(run(app, sys.argv[1:]))
+        sys.exit(run(app_for(sys.argv[1:]), sys.argv[1:]))
     finally:
         gc.freeze()  # the interpreter need not search a million objects for garbage on its way out

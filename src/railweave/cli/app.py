@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperCommand
 
 from railweave import __version__
-from railweave.cli import (
-    bench,
-    build,
-    check,
-    collect,
-    deploy,
-    diff,
-    drift,
-    export,
-    fleet,
-    flows,
-    hardware,
-    host,
-    import_,
-    init,
-    inventory,
-    lab,
-    paths,
-    schema,
-    sim,
-    tune,
-    verify,
-    watch,
-)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# In the list of verbs a line has room for 64 letters: what is longer is cut.
+VERBS = {
+    "init": "Create a fabric file from an example or a GPU count.",
+    "build": "Design a network and write all of its files.",
+    "diff": "Show the changes between two fabric files or builds.",
+    "paths": "Show the links that each queue pair crosses.",
+    "verify": "Find mistakes in a network, or in configuration files.",
+    "sim": "Predict the speed of a collective, and its bottleneck.",
+    "flows": "Simulate flows on a network that is not designed.",
+    "collect": "Save configuration and state of every switch.",
+    "check": "Compare the running network with the design.",
+    "watch": "Watch a running network: samples, anomalies, metrics.",
+    "drift": "Show how saved configurations differ from the design.",
+    "import": "Make a fabric file of an existing network.",
+    "host": "On a GPU server: tables, rules, RDMA GIDs, job settings.",
+    "schema": "Print the JSON Schema of the fabric file, for editors.",
+    "lab": "Run the designed network on routing daemons here.",
+    "fleet": "Check the GPU servers of a network, many at once.",
+    "bench": "Store benchmark results; find out why runs are slow.",
+    "tune": "Find better values and print them as a patch.",
+    "deploy": "Apply a design to running switches, and roll back.",
+    "export": "Write files for Prometheus, Grafana and gnmic.",
+    "hardware": "List hardware models, including your own.",
+    "inventory": "Fill in the inventory from device reports.",
+}
+"""The verbs and their short help, in the order work flows; the module of a verb has its name."""
+PARSED_ELSEWHERE = {"flows", "host"}
+"""Verbs with a parser of their own, which get their words as they are."""
 
 
 class Verbatim(TyperCommand):
@@ -43,53 +53,52 @@ class Verbatim(TyperCommand):
         return args
 
 
-app = typer.Typer(
-    name="railweave",
-    help="Design the network of a GPU cluster from one file; predict it, bring it up, watch it.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
 def _version(value: bool) -> None:
     if value:
         typer.echo(__version__)
         raise typer.Exit
 
 
-@app.callback()
 def root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
     """Design the network of a GPU cluster from one file; predict it, bring it up, watch it."""
 
 
-# In the list of verbs a line has room for 64 letters: what is longer is cut.
-app.command(short_help="Create a fabric file from an example or a GPU count.")(init.init)
-app.command(short_help="Design a network and write all of its files.")(build.build)
-app.command(short_help="Show the changes between two fabric files or builds.")(diff.diff)
-app.command(short_help="Show the links that each queue pair crosses.")(paths.paths)
-app.command(short_help="Find mistakes in a network, or in configuration files.")(verify.verify)
-app.command(short_help="Predict the speed of a collective, and its bottleneck.")(sim.sim)
-app.command(cls=Verbatim, add_help_option=False, short_help="Simulate flows on a network that is not designed.")(
-    flows.flows
-)
-app.command(short_help="Save configuration and state of every switch.")(collect.collect)
-app.command(short_help="Compare the running network with the design.")(check.check)
-app.command(short_help="Watch a running network: samples, anomalies, metrics.")(watch.watch)
-app.command(short_help="Show how saved configurations differ from the design.")(drift.drift)
-app.command("import", short_help="Make a fabric file of an existing network.")(import_.import_)
-app.command(cls=Verbatim, add_help_option=False, short_help="On a GPU server: tables, rules, RDMA GIDs, job settings.")(
-    host.host
-)
-app.command(short_help="Print the JSON Schema of the fabric file, for editors.")(schema.schema)
-app.add_typer(lab.app, name="lab", short_help="Run the designed network on routing daemons here.")
-app.add_typer(fleet.app, name="fleet", short_help="Check the GPU servers of a network, many at once.")
-app.add_typer(bench.app, name="bench", short_help="Store benchmark results; find out why runs are slow.")
-app.add_typer(tune.app, name="tune", short_help="Find better values and print them as a patch.")
-app.add_typer(deploy.app, name="deploy", short_help="Apply a design to running switches, and roll back.")
-app.add_typer(export.app, name="export", short_help="Write files for Prometheus, Grafana and gnmic.")
-app.add_typer(hardware.app, name="hardware", short_help="List hardware models, including your own.")
-app.add_typer(inventory.app, name="inventory", short_help="Fill in the inventory from device reports.")
+def app_for(words: Sequence[str]) -> typer.Typer:
+    """Return the command line with the verb that the first word names, or with all verbs: importing them takes longer than most calls."""
+    return _app(words[0] if words and words[0] in VERBS else None)
+
+
+@cache
+def _app(only: str | None) -> typer.Typer:
+    app = typer.Typer(
+        name="railweave",
+        help=root.__doc__,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(root)
+    for name in VERBS if only is None else [only]:
+        verbatim = name in PARSED_ELSEWHERE
+        called = "import_" if name == "import" else name
+        module = import_module(f"railweave.cli.{called}")
+        if hasattr(module, "app"):
+            app.add_typer(module.app, name=name, short_help=VERBS[name])
+        else:
+            made = app.command(
+                name, cls=Verbatim if verbatim else None, add_help_option=not verbatim, short_help=VERBS[name]
+            )
+            made(getattr(module, called))
+    return app
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Make the command line with all verbs when ``app`` is first named."""
+        if name != "app":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return _app(None)

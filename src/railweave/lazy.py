@@ -1,0 +1,21 @@
+"""Names of a package that are imported from their modules when they are first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def attributes(package: str, homes: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
+    """Return the ``__getattr__`` of a package, of names by the module that has them."""
+    places = {name: home for home, names in homes.items() for name in names}
+
+    def found(name: str) -> object:
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(places[name]), name)
+
+    return found
