@@ -11,11 +11,9 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import railweave
-from railweave.api import verbs
-from railweave.api.options import annotation, declared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 HEAD = """\
 # The Python API
@@ -61,8 +59,7 @@ def exported() -> dict[str, set[str]]:
 def _entry(text: str, node: ast.stmt, after: ast.stmt | None) -> str:
     """A function, a class, or an alias of a type, under a heading of its own."""
     if isinstance(node, ast.FunctionDef) and node.decorator_list:
-        header = "\n".join(_called(node))
-        parts = [f"```python\n{header}\n```", _prose(ast.get_docstring(node)), "\n".join(_options(node))]
+        parts = _verb(getattr(railweave, node.name))
     elif isinstance(node, ast.FunctionDef):
         header = "\n".join(text.splitlines()[node.lineno - 1 : node.body[0].lineno - 1]).rstrip(":")
         parts = [f"```python\n{header}\n```", _prose(ast.get_docstring(node))]
@@ -73,30 +70,18 @@ def _entry(text: str, node: ast.stmt, after: ast.stmt | None) -> str:
     return "\n\n".join([f"### {_name(node)}", *parts])
 
 
-def _of_verb(node: ast.FunctionDef) -> type:
-    """The options of a function that is declared by them."""
-    [decorator] = node.decorator_list
-    return getattr(verbs, ast.unparse(decorator).removeprefix("verb(").removesuffix(")"))
-
-
-def _called(node: ast.FunctionDef) -> Iterator[str]:
-    """The signature of such a function, a parameter a line."""
-    yield f"def {node.name}("
-    named = False
-    for one in inspect.signature(_of_verb(node)).parameters.values():
-        if one.kind is one.KEYWORD_ONLY and not named:
-            named = True
-            yield "    *,"
-        default = "" if one.default is one.empty else " = ..." if callable(one.default) else f" = {one.default!r}"
-        yield f"    {one.name}: {annotation(one)}{default},"
-    yield f") -> {ast.unparse(node.returns) if node.returns else 'None'}"
-
-
-def _options(node: ast.FunctionDef) -> Iterator[str]:
-    """What each parameter is, as the command line says it."""
-    for one in declared(_of_verb(node)):
-        if one.shown is not None:
-            yield _item(one.field, one.shown.help)
+def _verb(function: Callable[..., object]) -> list[str]:
+    """A function that is declared by its options: its signature, a parameter a line, and its docstring, which has them all."""
+    signature = inspect.signature(function)
+    lines = [f"def {function.__name__}("]
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and "    *," not in lines:
+            lines.append("    *,")
+        default = parameter.default
+        given = "" if default is parameter.empty else " = ..." if callable(default) else f" = {default!r}"
+        lines.append(f"    {parameter.name}: {parameter.annotation}{given},")
+    header = "\n".join([*lines, f") -> {signature.return_annotation}"])
+    return [f"```python\n{header}\n```", _prose(inspect.getdoc(function))]
 
 
 def _members(node: ast.ClassDef) -> Iterator[str]:

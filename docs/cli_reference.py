@@ -45,16 +45,11 @@ def cli_reference() -> str:
         names = "".join(f" {one.name.upper()}" if one.required else f" [{one.name.upper()}]" for one in arguments)
         parts.append(f"\n```\nrailweave {' '.join(words)}{names}{needed} [OPTION …]\n```\n")
         rows = [(f"`{one.name.upper()}`", one.help or "") for one in arguments]
-        panels: dict[str, list[tuple[str, str]]] = {"": rows}
         for one in given:
             spelled = ", ".join(f"`{name}`" for name in one.opts)
-            value = _value(command, one)
             default = f" Default: `{one.default}`." if isinstance(one.default, str) and one.default else ""
-            row = (f"{spelled} {value}".strip(), f"{one.help or ''}{default}")
-            panels.setdefault(getattr(one, "rich_help_panel", None) or "", []).append(row)
-        for title, table in panels.items():
-            parts.append(f"\n{f'{title}:' if title else ''}\n\n" if title else "\n")
-            parts.append(_table(table))
+            rows.append((f"{spelled} {_value(command, one)}".strip(), f"{one.help or ''}{default}"))
+        parts.append(f"\n{_table(rows)}")
     return "".join(parts)
 
 

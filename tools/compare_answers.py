@@ -14,13 +14,13 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from compare_outputs import called
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,18 +156,16 @@ def answers(place: Path, only: str) -> Answers:
     if place.is_file():
         return {key: one for key, one in json.loads(place.read_text()).items() if fnmatch.fnmatch(key, only)}
     found: Answers = {}
-    environment = {**os.environ, "PYTHONPATH": str(place / "src"), "NO_COLOR": "1", "COLUMNS": "200", "READER": "x"}
     with tempfile.TemporaryDirectory(prefix="railweave-") as folder:
         inputs(Path(folder))
         for command in filter(None, COMMANDS.splitlines()):
             if not fnmatch.fnmatch(command, only):
                 continue
-            words = [sys.executable, "-c", "from railweave.cli import main; main()", *command.split()]
-            done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=False, text=True)
+            done = called(place, command.split(), Path(folder))
             try:
                 said = json.loads(done.stdout)
             except ValueError:
-                said = f"no JSON: {done.stdout[:200]}"
+                said = f"no JSON: {done.stdout.decode()[:200]}"
             found[command] = {"exit status": done.returncode, "answer": meant(said, folder)}
             print(f"{place}: {command}: {done.returncode}", file=sys.stderr, flush=True)
     return found

@@ -26,7 +26,10 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Digests = dict[str, dict[str, str]]
 """By example and device: the digest of every file, by its path; of a refused build what it said."""
@@ -81,17 +84,21 @@ def messages(said: bytes, status: int, *, meaning: bool) -> str:
     return hashlib.sha256(said).hexdigest()
 
 
+def called(checkout: Path, words: Sequence[str], folder: Path) -> subprocess.CompletedProcess[bytes]:
+    """Run a command line of a checkout in a folder."""
+    command = [sys.executable, "-c", "from railweave.cli import main; main()", *words]
+    environment = {**os.environ, "PYTHONPATH": str(checkout / "src"), "NO_COLOR": "1", "COLUMNS": "200"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+
+
 def built(checkout: Path, example: Path, device: str, folder: Path, *, meaning: bool) -> dict[str, str]:
     """Build one example in a folder of its own, and take the digests of all that it wrote, the lock included."""
     copy, out = folder / "examples", folder / "out"
     copy.mkdir()
     for path in example.parent.glob(f"{example.stem}.*"):
         shutil.copy(path, copy / path.name)
-    command = [sys.executable, "-c", "from railweave.cli import main; main()"]
-    command += ["build", f"examples/{example.name}", "-o", "out", "--quiet"]
-    command += ["--device", device] if device else []
-    environment = {**os.environ, "PYTHONPATH": str(checkout / "src"), "NO_COLOR": "1", "COLUMNS": "200"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+    words = ["build", f"examples/{example.name}", "-o", "out", "--quiet", *(["--device", device] if device else [])]
+    done = called(checkout, words, folder)
     if done.returncode and not device:
         sys.exit(f"{checkout}: {example.name} does not build:\n{done.stderr.decode()}")
     found = {"exit status": str(done.returncode), "messages": messages(done.stderr, done.returncode, meaning=meaning)}

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 END_S = 20
-"""For launchers to end that are told to, where something else ended their runs."""
+"""Seconds that launchers have to end after their runs were ended."""
 
 
 @verb(BenchRun)
@@ -63,7 +63,9 @@ def bench_run(options: BenchRun) -> Carried:
     with in_force(network.catalog):
         scripts = _scripts(network, path_of(options.mpi_script))
         environment = _environment(network, given, options.fabric)
-    on = options.launch_on if options.launch_on is not None or options.launcher == "mpirun" else HERE
+    on = options.launch_on
+    if on == "here" or (on is None and options.launcher == "srun"):
+        on = HERE
     launch = Launch(
         options.launcher, on, scripts, options.ranks or RANKS, options.nccl_tests, tuple(options.srun_options)
     )

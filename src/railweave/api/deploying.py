@@ -259,14 +259,13 @@ def deploy_plan(options: DeployPlan) -> Plan:
 
     Raises ``InputError`` for wrong input, ``LabError`` where the lab is not up.
     """
-    fabric = options.fabric
     from railweave.model.state.capture import read_capture
     from railweave.operations.deploy.making import make_plan
 
     if (options.capture is not None) + options.live + options.lab != 1:
         fix = "give a folder of saved configurations, or --live to ask the switches now, or --lab"
         raise InputError([Problem(Argument("plan"), "give exactly one of: CAPTURE, --live, --lab", fix)])
-    fabric, say = Path(fabric), options.progress or silent
+    fabric, say = Path(options.fabric), options.progress or silent
     network = load(fabric, device=options.device, hardware=options.hardware)
     with in_force(network.catalog):
         if options.capture is not None:
@@ -362,12 +361,11 @@ def deploy_status(options: DeployStatus) -> tuple[Revision | None, list[Truth]]:
 
     Raises ``InputError`` as ``load`` does, ``LabError`` where the lab is not up.
     """
-    fabric = options.fabric
     from railweave.operations.deploy import applying, journal
     from railweave.operations.deploy.recovery import truths
     from railweave.operations.deploy.upgrade_status import releases
 
-    fabric = Path(fabric)
+    fabric = Path(options.fabric)
     with journal.opened(fabric) as rows:
         newest = next(iter([*rows.under_way(), *rows.revisions()]), None)
         if newest is None:
@@ -409,11 +407,10 @@ def deploy_resume(options: DeployResume) -> Revision:
 
     Raises ``InputError`` where nothing was interrupted, and as ``deploy_apply`` does.
     """
-    fabric = options.fabric
     from railweave.operations.deploy import applying, journal
     from railweave.outputs.folder.rendering import read_secrets
 
-    fabric, values = Path(fabric), read_secrets(path_of(options.secrets))
+    fabric, values = Path(options.fabric), read_secrets(path_of(options.secrets))
     with journal.at_work(fabric) as rows:
         while True:
             newest = next(iter(rows.under_way()), None)
@@ -443,12 +440,11 @@ def deploy_rollback(options: DeployRollback) -> Plan:
 
     Raises ``InputError`` where there is no such revision, and as ``deploy_plan`` does.
     """
-    fabric = options.fabric
     from railweave.operations.deploy import journal
     from railweave.operations.deploy.host_files import host_files
     from railweave.operations.deploy.making import plan_back
 
-    fabric, say = Path(fabric), options.progress or silent
+    fabric, say = Path(options.fabric), options.progress or silent
     network = load(fabric, hardware=options.hardware)
     with journal.opened(fabric) as rows, in_force(network.catalog):
         found = rows.revision(options.revision)

@@ -31,7 +31,6 @@ def deploy_replace(options: DeployReplace) -> Plan:
     replaced switch that answers already gets its whole configuration. Raises ``InputError`` for a name or a value that cannot be, and
     ``LabError`` where the lab is not up.
     """
-    fabric = options.fabric
     from railweave.live.check.learnt import filled
     from railweave.live.fleet.host_tree import FILE
     from railweave.model.device.build import device_config
@@ -40,7 +39,7 @@ def deploy_replace(options: DeployReplace) -> Plan:
     from railweave.operations.deploy.making import make_plan
     from railweave.operations.deploy.plan import Replacement, cells, follows, inventory_text, part
 
-    fabric, say = Path(fabric), options.progress or silent
+    fabric, say = Path(options.fabric), options.progress or silent
     before = load(fabric, hardware=options.hardware)
     file = companion(fabric, INVENTORY)
     text = inventory_text(file)
@@ -103,11 +102,10 @@ def deploy_drain(options: DeployDrain) -> Plan:
 
     Nothing is changed; the plan has the fabric file's ``status:`` as it will be. Raises ``InputError`` for an unknown name, ``LabError`` where the lab is not up.
     """
-    fabric = options.fabric
     from railweave.model.intent.status import with_drained, without_drained
     from railweave.operations.deploy.drain import named
 
-    fabric = Path(fabric)
+    fabric = Path(options.fabric)
     before = load(fabric, hardware=options.hardware)
     found = [named(before, word) for word in options.what]
     text = fabric.read_text(encoding="utf-8")
@@ -140,11 +138,10 @@ def deploy_undrain(options: DeployUndrain) -> Plan:
 
     - ``again``: it is none; switches that still run what a drain told them, for the end of it came no further, are brought back.
     """
-    fabric = options.fabric
     from railweave.model.intent.status import with_active, with_drained, without_drained
     from railweave.operations.deploy.drain import named
 
-    fabric = Path(fabric)
+    fabric = Path(options.fabric)
     before = load(fabric, hardware=options.hardware)
     found = [named(before, word) for word in options.what]
     wanted = [pattern for one in found for pattern in one.patterns if _is_drained(before, pattern)]

@@ -7,9 +7,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
-from railweave.api.running_verbs import FillInventory
 from railweave.api.sources import load, network_of, path_of
-from railweave.api.verbs import Check, Collect, silent
+from railweave.api.verbs import Check, Collect, FillInventory, silent
 from railweave.errors import Argument, InputError, Option, Problem
 from railweave.model.catalog import in_force
 from railweave.model.network.model import Network

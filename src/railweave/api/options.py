@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 P = ParamSpec("P")
-Options = TypeVar("Options", contravariant=True)  # noqa: PLC0105
-Result = TypeVar("Result", covariant=True)  # noqa: PLC0105
+Options_contra = TypeVar("Options_contra", contravariant=True)
+Result_co = TypeVar("Result_co", covariant=True)
 
 
 @dataclass(frozen=True)
@@ -71,18 +71,22 @@ class _Unloaded:
 
 
 class _Names(UserDict[str, Any]):
-    """The names of a module as its annotations use them."""
+    """The names of a module as its annotations use them; one that only type checkers import is ``_Unloaded``."""
 
-    def __missing__(self, name: str) -> Any:  # noqa: ANN401  # whatever it is
+    def __missing__(self, name: str) -> Any:  # noqa: ANN401  # a name may be of anything
         return getattr(builtins, name, _Unloaded)
 
 
 def declared(options: type) -> Iterator[Declared]:
     """Every field of a value of options, in the order of its arguments."""
-    homes = {name: one for one in reversed(options.__mro__) for name in vars(one).get("__annotations__", {})}
+    homes = {
+        name: names
+        for home in reversed(options.__mro__)
+        for names in [_Names(vars(sys.modules[home.__module__]))]
+        for name in vars(home).get("__annotations__", {})
+    }
     for field in sorted(fields(options), key=lambda one: bool(one.kw_only)):
-        names = _Names(vars(sys.modules[homes[field.name].__module__]))
-        hint = eval(str(field.type), {}, names)  # noqa: S307  # an annotation of our own
+        hint = eval(str(field.type), {}, homes[field.name])  # noqa: S307  # an annotation of our own
         shown = None
         if get_origin(hint) is Annotated:
             hint, *more = get_args(hint)
@@ -90,24 +94,26 @@ def declared(options: type) -> Iterator[Declared]:
         yield Declared(field.name, hint, field.default, shown)
 
 
-class Verb(Protocol[P, Options, Result]):
+class Verb(Protocol[P, Options_contra, Result_co]):
     """A function of arguments, and of options as one value."""
 
-    def __call__(self, *words: P.args, **named: P.kwargs) -> Result:
+    def __call__(self, *words: P.args, **named: P.kwargs) -> Result_co:
         """Do it."""
         ...
 
-    def of(self, options: Options, /) -> Result:
+    def of(self, options: Options_contra, /) -> Result_co:
         """Do it with options as one value."""
         ...
 
 
-def verb(options: Callable[P, Any]) -> Callable[[Callable[[Options], Result]], Verb[P, Options, Result]]:
+def verb(
+    options: Callable[P, Any],
+) -> Callable[[Callable[[Options_contra], Result_co]], Verb[P, Options_contra, Result_co]]:
     """Return a decorator: a function that takes options as one value is called with them as arguments."""
 
-    def decorate(run: Callable[[Options], Result]) -> Verb[P, Options, Result]:
+    def decorate(run: Callable[[Options_contra], Result_co]) -> Verb[P, Options_contra, Result_co]:
         @functools.wraps(run)
-        def called(*words: P.args, **named: P.kwargs) -> Result:
+        def called(*words: P.args, **named: P.kwargs) -> Result_co:
             return run(options(*words, **named))
 
         signature = inspect.signature(options)
@@ -118,7 +124,7 @@ def verb(options: Callable[P, Any]) -> Callable[[Callable[[Options], Result]], V
         ]
         called.__doc__ = "\n".join([inspect.getdoc(run) or "", "", *told])
         called.__dict__.update(__signature__=given, of=run)
-        return cast("Verb[P, Options, Result]", called)
+        return cast("Verb[P, Options_contra, Result_co]", called)
 
     return decorate
 

@@ -95,7 +95,7 @@ def simulate_training(options: SimulateTraining) -> TrainingPrediction:
             changes=options.changes,
             lb=options.lb,
             qps=options.qps,
-            settings=by_name(options.settings or (), "--set"),
+            settings=by_name(options.settings, "--set"),
             scenario=path_of(options.scenario),
             others=path_of(options.others),
             background=None if options.background is None else background(options.background),

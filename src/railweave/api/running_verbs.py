@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from railweave.api.options import Argument, Opt
-from railweave.api.verbs import DEVICE, HARDWARE, Source, silent
+from railweave.api.verbs import DEVICE, HARDWARE, HOSTS, Source, silent
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -23,6 +23,8 @@ LAB = Opt("Use the devices of this fabric file's running lab. Needs root.")
 ACCESS = Opt("access.yaml, which defines how to reach switches (docs/collect.md).")
 ONE_SWITCH = Opt("Only this switch; may be repeated.")
 ONE_DEVICE = Opt("Only this device; may be repeated.")
+SERVER_ACCESS = Opt("access.yaml, which defines how to reach servers (docs/collect.md).")
+SUDO = Opt("Run as root with `sudo -n`, which must not ask for a password.")
 APPLY = Opt("Write the proposed values into the fabric file.")
 RAN_ON = Opt("Fabric file or build folder of the network on which the runs ran.")
 SECRETS = Opt("YAML file of NAME: value pairs for the secrets in the plan.")
@@ -54,13 +56,11 @@ class FleetCheck(Source):
 
     _: KW_ONLY
     hosts: Annotated[str | None, Opt("Servers to check, for example H100-[01-04]; default: all.")] = None
-    access: Annotated[Path | str | None, Opt("access.yaml, which defines how to reach servers (docs/collect.md).")] = (
-        None
-    )
+    access: Annotated[Path | str | None, SERVER_ACCESS] = None
     only: Annotated[
         Sequence[str], Opt("Only this check, or only the checks of a subject (docs/checks.md); may be repeated.")
     ] = ()
-    sudo: Annotated[bool, Opt("Run as root with `sudo -n`, which must not ask for a password.")] = False
+    sudo: Annotated[bool, SUDO] = False
     at_once: Annotated[int, Opt("Number of servers to check in parallel.", least=1, most=512)] = 32
     progress: Callable[[str], None] | None = None
 
@@ -71,10 +71,8 @@ class FleetMesh(Source):
 
     _: KW_ONLY
     hosts: Annotated[str | None, Opt("Servers that send, for example H100-[01-04]; default: all.")] = None
-    access: Annotated[Path | str | None, Opt("access.yaml, which defines how to reach servers (docs/collect.md).")] = (
-        None
-    )
-    sudo: Annotated[bool, Opt("Run as root with `sudo -n`, which must not ask for a password.")] = False
+    access: Annotated[Path | str | None, SERVER_ACCESS] = None
+    sudo: Annotated[bool, SUDO] = False
     at_once: Annotated[int, Opt("Number of servers that send in parallel.", least=1, most=512)] = 64
     progress: Callable[[str], None] | None = None
 
@@ -206,7 +204,7 @@ class BenchPlan(Source):
     _: KW_ONLY
     hosts: Annotated[
         str | None,
-        Opt("Servers in rank order: A,B,C-[1-4]; a number N for the first N; or stripes-alternate. Default: all."),
+        HOSTS,
     ] = None
     memory: Annotated[
         Memory | None,
@@ -226,8 +224,31 @@ class BenchPlan(Source):
     progress: Callable[[str], None] | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Reached:
+    """Options for reaching the devices of a network that is changed."""
+
+    lab: Annotated[bool, LAB] = False
+    access: Annotated[Path | str | None, ACCESS] = None
+    hardware: Annotated[Path | str | None, HARDWARE] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rollout(Reached):
+    """Options for carrying out a plan: its timers, what it waits for, and its secrets."""
+
+    secrets: Annotated[Path | str | None, SECRETS] = None
+    confirm_within: Annotated[int, CONFIRM] = 600
+    settle: Annotated[float, SETTLE] = 60
+    wait_for: Annotated[str | None, WAIT_FOR] = None
+    wait_for_timeout: Annotated[float, WAIT_FOR_S] = 3600
+    quiet: Quiet | None = None
+    patience: Patience | None = None
+    progress: Callable[[str], None] | None = None
+
+
 @dataclass(frozen=True)
-class DeployReplace:
+class DeployReplace(Reached):
     """Options of ``deploy_replace``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
@@ -235,50 +256,35 @@ class DeployReplace:
     _: KW_ONLY
     serial: Annotated[str, Opt("Serial number of the replacement.")] = ""
     mac: Annotated[str, Opt("MAC address of the new NIC, for example a0:88:c2:3b:50:66.")] = ""
-    lab: Annotated[bool, LAB] = False
-    access: Annotated[Path | str | None, ACCESS] = None
-    hardware: Annotated[Path | str | None, HARDWARE] = None
     progress: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True)
-class DeployDrain:
+class DeployDrain(Reached):
     """Options of ``deploy_drain``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
-    what: Annotated[
-        Sequence[str],
-        WHAT,
-    ]
+    what: Annotated[Sequence[str], WHAT]
     _: KW_ONLY
-    lab: Annotated[bool, LAB] = False
-    access: Annotated[Path | str | None, ACCESS] = None
     force: Annotated[
         bool, Opt("Allow the plan to cut off a path color, a plane, a tenant or a NIC; the plan names them.")
     ] = False
-    hardware: Annotated[Path | str | None, HARDWARE] = None
     progress: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True)
-class DeployUndrain:
+class DeployUndrain(Reached):
     """Options of ``deploy_undrain``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
-    what: Annotated[
-        Sequence[str],
-        WHAT,
-    ]
+    what: Annotated[Sequence[str], WHAT]
     _: KW_ONLY
     again: bool = False
-    lab: Annotated[bool, LAB] = False
-    access: Annotated[Path | str | None, ACCESS] = None
-    hardware: Annotated[Path | str | None, HARDWARE] = None
     progress: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True)
-class DeployUpgrade:
+class DeployUpgrade(Reached):
     """Options of ``deploy_upgrade``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
@@ -298,9 +304,6 @@ class DeployUpgrade:
     force: Annotated[
         bool, Opt("Allow the upgrade to cut off a path color, a plane, a tenant or a NIC; the plan names them.")
     ] = False
-    lab: Annotated[bool, LAB] = False
-    access: Annotated[Path | str | None, ACCESS] = None
-    hardware: Annotated[Path | str | None, HARDWARE] = None
     progress: Callable[[str], None] | None = None
 
 
@@ -312,9 +315,7 @@ class DeployZtp:
     out: Annotated[
         Path | str, Opt("Output folder. It contains secrets; only you can read it.", name="--output", letter="-o")
     ]
-    url: Annotated[
-        str, Opt("URL at which switches find the folder: http://ADDRESS:PORT; default: the address of --serve.")
-    ] = ""
+    url: Annotated[str, Opt("URL at which switches find the folder: http://ADDRESS:PORT.")]
     _: KW_ONLY
     whole: Annotated[
         bool, Opt("Include the full configuration, not only the part that `deploy apply` needs to reach a switch.")
@@ -329,15 +330,13 @@ class DeployZtp:
 
 
 @dataclass(frozen=True)
-class DeployPlan:
+class DeployPlan(Reached):
     """Options of ``deploy_plan``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
     capture: Annotated[Path | str | None, Argument("Folder of configurations saved from switches.")] = None
     _: KW_ONLY
     live: Annotated[bool, Opt("Query the configuration of every switch now.")] = False
-    lab: Annotated[bool, LAB] = False
-    access: Annotated[Path | str | None, ACCESS] = None
     only: Annotated[Sequence[str], ONE_DEVICE] = ()
     max_unavailable: Annotated[float, WAVE_SHARE] = 0.5
     canary: Annotated[bool, Opt("Change a single switch first.", name="--canary/--no-canary")] = True
@@ -346,96 +345,44 @@ class DeployPlan:
         Opt("Include servers, as described in their host.json; needs root on them.", name="--servers/--no-servers"),
     ] = False
     device: Annotated[Sequence[str], DEVICE] = ()
-    hardware: Annotated[Path | str | None, HARDWARE] = None
     progress: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True)
-class DeployApply:
+class DeployApply(Rollout):
     """Options of ``deploy_apply``."""
 
     plan: Annotated[Path | str, Argument("Plan file written by `deploy plan`.")]
     _: KW_ONLY
-    lab: Annotated[bool, LAB] = False
-    access: Annotated[Path | str | None, ACCESS] = None
-    secrets: Annotated[Path | str | None, SECRETS] = None
-    confirm_within: Annotated[int, CONFIRM] = 600
-    settle: Annotated[float, SETTLE] = 60
     dry_run: Annotated[bool, Opt("Stop after every switch has tested its change and discarded it.")] = False
-    wait_for: Annotated[str | None, WAIT_FOR] = None
-    wait_for_timeout: Annotated[float, WAIT_FOR_S] = 3600
-    quiet: Quiet | None = None
-    patience: Patience | None = None
-    hardware: Annotated[Path | str | None, HARDWARE] = None
-    progress: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True)
-class DeployStatus:
+class DeployStatus(Reached):
     """Options of ``deploy_status``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
-    _: KW_ONLY
-    lab: Annotated[bool, LAB] = False
-    access: Annotated[Path | str | None, ACCESS] = None
-    hardware: Annotated[Path | str | None, HARDWARE] = None
 
 
 @dataclass(frozen=True)
-class DeployResume:
+class DeployResume(Rollout):
     """Options of ``deploy_resume``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
     _: KW_ONLY
-    lab: Annotated[bool, LAB] = False
-    access: Annotated[Path | str | None, ACCESS] = None
-    secrets: Annotated[Path | str | None, SECRETS] = None
-    settle: Annotated[float, SETTLE] = 60
-    confirm_within: Annotated[int, CONFIRM] = 600
     back: Annotated[bool, Opt("Roll back the unfinished wave and stop; confirmed waves stay.")] = False
-    wait_for: Annotated[str | None, WAIT_FOR] = None
-    wait_for_timeout: Annotated[float, WAIT_FOR_S] = 3600
-    quiet: Quiet | None = None
-    patience: Patience | None = None
-    hardware: Annotated[Path | str | None, HARDWARE] = None
-    progress: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True)
-class DeployRollback:
+class DeployRollback(Reached):
     """Options of ``deploy_rollback``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
     revision: Annotated[int, Argument("Revision number, as listed by `deploy history`.")]
     _: KW_ONLY
-    lab: Annotated[bool, LAB] = False
-    access: Annotated[Path | str | None, ACCESS] = None
     only: Annotated[Sequence[str], ONE_DEVICE] = ()
     max_unavailable: Annotated[float, WAVE_SHARE] = 0.5
-    hardware: Annotated[Path | str | None, HARDWARE] = None
     progress: Callable[[str], None] | None = None
-
-
-@dataclass(frozen=True)
-class DriftOptions(Source):
-    """Options of ``drift``."""
-
-    capture: Annotated[Path | str, Argument("Folder of configurations saved from switches (DEVICE/configuration.txt).")]
-    _: KW_ONLY
-    only: Annotated[Sequence[str], Opt("Compare only this switch; may be repeated.")] = ()
-    progress: Callable[[str], None] | None = None
-
-
-@dataclass(frozen=True)
-class FillInventory:
-    """Options of ``fill_inventory``."""
-
-    fabric: Annotated[Path | str, Argument("Fabric file; NAME.inventory.csv next to it is filled in.")]
-    capture: Annotated[Path | str, Argument("Folder written by `railweave collect`.")]
-    _: KW_ONLY
-    write: Annotated[bool, Opt("Write the file; default: only show the difference.")] = False
-    device: Annotated[Sequence[str], DEVICE] = ()
-    hardware: Annotated[Path | str | None, HARDWARE] = None
 
 
 @dataclass(frozen=True)

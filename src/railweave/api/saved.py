@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
-from railweave.api.running_verbs import DriftOptions
 from railweave.api.sources import network_of, path_of
-from railweave.api.verbs import silent
+from railweave.api.verbs import DriftOptions, silent
 from railweave.model.catalog import in_force, packaged
 from railweave.model.catalog.hardware_files import own_hardware
 from railweave.model.device.build import device_config

@@ -108,7 +108,6 @@ def way_of(
     from railweave.api.bench import bench_run
     from railweave.api.sites import site_of
     from railweave.operations.bench.running.pair import RANKS
-    from railweave.operations.bench.running.shells import HERE
     from railweave.operations.tune.hardware import Way
     from railweave.outputs.folder.rendering import read_secrets
 
@@ -125,7 +124,7 @@ def way_of(
             access=access,
             again=True,
             launcher=how.launcher,
-            launch_on=HERE if how.launch_on == "here" else how.launch_on,
+            launch_on=how.launch_on,
             ranks=how.ranks or RANKS,
             mpi_script=task.study.mpi_script,
             srun_options=how.srun_options,

@@ -36,7 +36,6 @@ def deploy_upgrade(options: DeployUpgrade) -> Plan:
 
     Nothing is changed. Raises ``InputError`` for wrong input, ``LabError`` where the lab is not up.
     """
-    fabric = options.fabric
     from railweave.analysis.routing.control_plane import ControlPlane
     from railweave.live.check.identity import same_release
     from railweave.operations.deploy.plan import Plan
@@ -45,7 +44,7 @@ def deploy_upgrade(options: DeployUpgrade) -> Plan:
     from railweave.operations.deploy.waves import waves
     from railweave.systems import system
 
-    fabric, say = Path(fabric), options.progress or silent
+    fabric, say = Path(options.fabric), options.progress or silent
     network = load(fabric, hardware=options.hardware)
     with in_force(network.catalog):
         site = site_of(fabric, network, lab=options.lab, access=options.access)

@@ -34,6 +34,9 @@ BACKGROUND = Opt(
     "Background traffic, for example share=30%,ports=*:gpu0_eth,qps=4,packet=9000,to=intra-stripe; join several ports with +."
 )
 ON = Opt("Fabric to use, if several connect GPUs; default: the fabric of the GPUs' own NICs.")
+HOSTS = Opt("Servers in rank order: A,B,C-[1-4]; a number N for the first N; or stripes-alternate. Default: all.")
+DEVICE_ACCESS = Opt("access.yaml, which defines how to reach devices (docs/collect.md).")
+FABRIC = Argument("Fabric file or build folder.")
 HTML = Opt("Draw the result as an HTML page in this file.", letter="-o")
 
 
@@ -80,7 +83,7 @@ class Build:
 class Diff:
     """Options of ``diff``."""
 
-    old: Annotated[Network | Path | str, Argument("Fabric file or build folder.")]
+    old: Annotated[Network | Path | str, FABRIC]
     new: Annotated[
         Network | Path | str,
         Argument(
@@ -177,7 +180,7 @@ class Traffic(Source):
     scenario: Annotated[Path | str | None, Opt("Scenario file: traffic, background, overrides, faults.")] = None
     hosts: Annotated[
         str | None,
-        Opt("Servers in rank order: A,B,C-[1-4]; a number N for the first N; or stripes-alternate. Default: all."),
+        HOSTS,
     ] = None
     per_host: Annotated[
         int | None, Opt("Processes per server, which share its GPUs; default: one per GPU.", least=1)
@@ -199,6 +202,7 @@ class Traffic(Source):
 
     def asked(self, collective: str | None, size: int | str | None) -> dict[str, Any]:
         """Return what is predicted, by the names of ``prediction.simulation.question``. Raises ``InputError`` for words without a value."""
+        from railweave.api.sources import path_of
         from railweave.prediction.simulation.settings import by_name
 
         return {
@@ -207,12 +211,12 @@ class Traffic(Source):
             "qps": self.qps,
             "nccl": by_name(self.nccl, "--nccl"),
             "lb": self.lb,
-            "settings": by_name(self.settings or (), "--set"),
+            "settings": by_name(self.settings, "--set"),
             "background": self.background,
-            "scenario": self.scenario if self.scenario is None else Path(self.scenario),
+            "scenario": path_of(self.scenario),
             "hosts": self.hosts,
             "per_host": self.per_host,
-            "fib": self.fib if self.fib is None else Path(self.fib),
+            "fib": path_of(self.fib),
             "tenant": self.tenant,
             "engine": self.engine,
             "exact": self.exact,
@@ -308,9 +312,7 @@ class Collect(Source):
         Path | str | None, Opt("Folder for the capture; an earlier capture is replaced.", letter="-o", name="--output")
     ] = None
     _: KW_ONLY
-    access: Annotated[Path | str | None, Opt("access.yaml, which defines how to reach devices (docs/collect.md).")] = (
-        None
-    )
+    access: Annotated[Path | str | None, DEVICE_ACCESS] = None
     only: Annotated[Sequence[str], Opt("Query only this switch or server; may be repeated.")] = ()
     servers: Annotated[bool, Opt("Query servers too.")] = False
     tables: Annotated[bool, Opt("Query complete routing tables, not only example routes.", name="--all-routes")] = False
@@ -319,3 +321,25 @@ class Collect(Source):
     ] = True
     lab: Annotated[bool, Opt("Query the devices of this file's running lab. Needs root.")] = False
     progress: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True)
+class DriftOptions(Source):
+    """Options of ``drift``."""
+
+    capture: Annotated[Path | str, Argument("Folder of configurations saved from switches (DEVICE/configuration.txt).")]
+    _: KW_ONLY
+    only: Annotated[Sequence[str], Opt("Compare only this switch; may be repeated.")] = ()
+    progress: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True)
+class FillInventory:
+    """Options of ``fill_inventory``."""
+
+    fabric: Annotated[Path | str, Argument("Fabric file; NAME.inventory.csv next to it is filled in.")]
+    capture: Annotated[Path | str, Argument("Folder written by `railweave collect`.")]
+    _: KW_ONLY
+    write: Annotated[bool, Opt("Write the file; default: only show the difference.")] = False
+    device: Annotated[Sequence[str], DEVICE] = ()
+    hardware: Annotated[Path | str | None, HARDWARE] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from railweave.api.bench import Imported
     from railweave.operations.bench.comparing.reported import Compared
     from railweave.operations.bench.comparing.rows import Row
-    from railweave.operations.bench.plan import Memory
-    from railweave.operations.bench.running.pair import Launcher
     from railweave.operations.bench.triage.triage import Triaged
     from railweave.operations.store.records import Run
 
@@ -111,9 +109,6 @@ def _row_line(row: Row, of: str) -> str:
     return f"{verdict}{ratio}  {row.key.to_text()}: {row.key.quantity} {now}{before}".rstrip()
 
 
-MEMORIES: dict[str, Memory] = {"host": "host", "cuda": "cuda", "rocm": "rocm"}
-
-
 @dataclass(frozen=True, kw_only=True)
 class BenchPlanShown(BenchPlan):
     """Options of ``railweave bench plan``."""
@@ -128,12 +123,14 @@ def plan(options: BenchPlanShown, *, as_json: bool, quiet: bool) -> None:
     Pairs of NICs run in rounds in which no two share a NIC or a link. The plan is written whole or not at all.
     """
     from railweave.api.bench import bench_plan
+    from railweave.operations.bench.plan import Memory
     from railweave.operations.bench.planning.making import plan_text
     from railweave.writing import write_file
 
-    if options.memory is not None and options.memory not in MEMORIES:
+    memories = get_args(Memory)
+    if options.memory is not None and options.memory not in memories:
         raise InputError(
-            [Problem(Option("--memory"), f"{options.memory!r} is no memory", f"give {', '.join(MEMORIES)}")]
+            [Problem(Option("--memory"), f"{options.memory!r} is no memory", f"give {', '.join(memories)}")]
         )
     with telling(quiet=quiet or as_json) as say:
         found = bench_plan.of(replace(options, progress=say))
@@ -159,10 +156,6 @@ def plan(options: BenchPlanShown, *, as_json: bool, quiet: bool) -> None:
         typer.echo(f"wrote {options.output}")
 
 
-LAUNCHERS: dict[str, Launcher] = {"mpirun": "mpirun", "srun": "srun"}
-HERE = "here"
-
-
 @command(BenchRun)
 def run(options: BenchRun, *, as_json: bool, quiet: bool) -> None:
     """Carry out a plan: perftest between servers over SSH, collectives by mpirun or srun. Each result is stored as soon as its run ends.
@@ -171,15 +164,15 @@ def run(options: BenchRun, *, as_json: bool, quiet: bool) -> None:
     Nothing is left on servers. Exits 1 if a run failed, otherwise 0.
     """
     from railweave.api.bench import bench_run
+    from railweave.operations.bench.running.pair import Launcher
 
-    if options.launcher not in LAUNCHERS:
+    launchers = get_args(Launcher)
+    if options.launcher not in launchers:
         raise InputError(
-            [Problem(Option("--launcher"), f"{options.launcher!r} is none", f"give {' or '.join(LAUNCHERS)}")]
+            [Problem(Option("--launcher"), f"{options.launcher!r} is none", f"give {' or '.join(launchers)}")]
         )
     with telling(quiet=quiet or as_json) as say:
-        found = bench_run.of(
-            replace(options, launch_on="" if options.launch_on == HERE else options.launch_on, progress=say)
-        )
+        found = bench_run.of(replace(options, progress=say))
     if as_json:
         print_json(found.to_json())
     elif options.dry_run:

@@ -11,24 +11,25 @@ from typing import Any, Protocol, TypeVar, get_args
 import typer
 
 from railweave.api.options import Argument, Declared, Opt, declared
+from railweave.api.running_verbs import ACCESS, LAB
 from railweave.api.verbs import DEVICE, HARDWARE, PRICES, RUNNING
 from railweave.errors import InputError, Option, Problem
 
 Options = TypeVar("Options")
-Taken = TypeVar("Taken", contravariant=True)  # noqa: PLC0105
+Taken_contra = TypeVar("Taken_contra", contravariant=True)
 Command = Callable[..., None]
 JSON_HELP = "Print the result as JSON, and an error as JSON too."
 QUIET = typer.Option(False, "--quiet", "-q", help="Do not show progress.")
-LAST = (RUNNING, DEVICE, HARDWARE, PRICES)
+LAST = (LAB, ACCESS, RUNNING, DEVICE, HARDWARE, PRICES)
 """Options that many verbs have come after their own."""
 
 
-class Body(Protocol[Taken]):
+class Body(Protocol[Taken_contra]):
     """The body of a verb: it takes its options and the form of its output."""
 
     __name__: str
 
-    def __call__(self, options: Taken, /, *, as_json: bool, quiet: bool) -> None:
+    def __call__(self, options: Taken_contra, /, *, as_json: bool, quiet: bool) -> None:
         """Run the command and print its result."""
         ...
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from dataclasses import replace as changed
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from railweave.api.options import Argument, Opt
 from railweave.api.running_verbs import (
+    FABRIC_FILE,
     DeployApply,
     DeployDrain,
     DeployPlan,
@@ -21,6 +22,7 @@ from railweave.api.running_verbs import (
     DeployUndrain,
     DeployUpgrade,
     DeployZtp,
+    Reached,
 )
 from railweave.cli import deploy_campaign
 from railweave.cli.command import command
@@ -28,12 +30,28 @@ from railweave.cli.deploy_output import HOW_TO_END, confirmed, line, planned, sh
 from railweave.cli.output import print_json, telling
 from railweave.counting import counted
 
+if TYPE_CHECKING:
+    from railweave.api.options import Verb
+    from railweave.operations.deploy.plan import Plan
+
 
 @dataclass(frozen=True, kw_only=True)
-class DeployReplaceShown(DeployReplace):
-    """Options of ``railweave deploy replace``."""
+class PlanFile(Reached):
+    """Where a plan is written, and for which devices."""
 
     output: Annotated[Path, Opt("Plan file to write. It contains configuration; only you can read it.", letter="-o")]
+
+
+def _plan(run: Verb[..., Any, Plan], options: PlanFile, *, as_json: bool, quiet: bool) -> None:
+    """Make a plan, write it and show it."""
+    with telling(quiet=quiet or as_json) as say:
+        found = run.of(changed(options, progress=say))
+    planned(found, options.output, lab=options.lab, access=options.access, as_json=as_json)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeployReplaceShown(DeployReplace, PlanFile):
+    """Options of ``railweave deploy replace``."""
 
 
 @command(DeployReplaceShown)
@@ -44,16 +62,12 @@ def replace(options: DeployReplaceShown, *, as_json: bool, quiet: bool) -> None:
     """
     from railweave.api.draining import deploy_replace
 
-    with telling(quiet=quiet or as_json) as say:
-        found = deploy_replace.of(changed(options, progress=say))
-    planned(found, options.output, lab=options.lab, access=options.access, as_json=as_json)
+    _plan(deploy_replace, options, as_json=as_json, quiet=quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeployDrainShown(DeployDrain):
+class DeployDrainShown(DeployDrain, PlanFile):
     """Options of ``railweave deploy drain``."""
-
-    output: Annotated[Path, Opt("Plan file to write. It contains configuration; only you can read it.", letter="-o")]
 
 
 @command(DeployDrainShown)
@@ -64,16 +78,12 @@ def drain(options: DeployDrainShown, *, as_json: bool, quiet: bool) -> None:
     """
     from railweave.api.draining import deploy_drain
 
-    with telling(quiet=quiet or as_json) as say:
-        found = deploy_drain.of(changed(options, progress=say))
-    planned(found, options.output, lab=options.lab, access=options.access, as_json=as_json)
+    _plan(deploy_drain, options, as_json=as_json, quiet=quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeployUndrainShown(DeployUndrain):
+class DeployUndrainShown(DeployUndrain, PlanFile):
     """Options of ``railweave deploy undrain``."""
-
-    output: Annotated[Path, Opt("Plan file to write. It contains configuration; only you can read it.", letter="-o")]
 
 
 @command(DeployUndrainShown)
@@ -81,16 +91,12 @@ def undrain(options: DeployUndrainShown, *, as_json: bool, quiet: bool) -> None:
     """Write the plan that brings back into use what was drained; `deploy apply` carries it out."""
     from railweave.api.draining import deploy_undrain
 
-    with telling(quiet=quiet or as_json) as say:
-        found = deploy_undrain.of(changed(options, progress=say))
-    planned(found, options.output, lab=options.lab, access=options.access, as_json=as_json)
+    _plan(deploy_undrain, options, as_json=as_json, quiet=quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeployUpgradeShown(DeployUpgrade):
+class DeployUpgradeShown(DeployUpgrade, PlanFile):
     """Options of ``railweave deploy upgrade``."""
-
-    output: Annotated[Path, Opt("Plan file to write. It contains configuration; only you can read it.", letter="-o")]
 
 
 @command(DeployUpgradeShown)
@@ -101,15 +107,16 @@ def upgrade(options: DeployUpgradeShown, *, as_json: bool, quiet: bool) -> None:
     """
     from railweave.api.upgrading import deploy_upgrade
 
-    with telling(quiet=quiet or as_json) as say:
-        found = deploy_upgrade.of(changed(options, progress=say))
-    planned(found, options.output, lab=options.lab, access=options.access, as_json=as_json)
+    _plan(deploy_upgrade, options, as_json=as_json, quiet=quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeployZtpShown(DeployZtp):
     """Options of ``railweave deploy ztp``."""
 
+    url: Annotated[
+        str, Opt("URL at which switches find the folder: http://ADDRESS:PORT; default: the address of --serve.")
+    ] = ""
     serve: Annotated[
         str | None, Opt("ADDRESS:PORT on which to serve the folder until Ctrl-C, only to known serial numbers.")
     ] = None
@@ -200,10 +207,8 @@ def _deploy() -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeployPlanShown(DeployPlan):
+class DeployPlanShown(DeployPlan, PlanFile):
     """Options of ``railweave deploy plan``."""
-
-    output: Annotated[Path, Opt("Plan file to write. It contains configuration; only you can read it.", letter="-o")]
 
 
 @app.command(short_help="Plan the changes: on which switches, in which order.")
@@ -215,9 +220,7 @@ def plan(options: DeployPlanShown, *, as_json: bool, quiet: bool) -> None:
     """
     from railweave.api.deploying import deploy_plan
 
-    with telling(quiet=quiet or as_json) as say:
-        found = deploy_plan.of(changed(options, progress=say))
-    planned(found, options.output, lab=options.lab, access=options.access, as_json=as_json)
+    _plan(deploy_plan, options, as_json=as_json, quiet=quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,7 +281,7 @@ def status(options: DeployStatus, *, as_json: bool, quiet: bool) -> None:
 class History:
     """Options of ``railweave deploy history``."""
 
-    fabric: Annotated[Path, Argument("Fabric file.")]
+    fabric: Annotated[Path, FABRIC_FILE]
     revision: Annotated[int | None, Argument("Revision number; shows its log.")] = None
 
 
@@ -328,10 +331,8 @@ def resume(options: DeployResumeShown, *, as_json: bool, quiet: bool) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeployRollbackShown(DeployRollback):
+class DeployRollbackShown(DeployRollback, PlanFile):
     """Options of ``railweave deploy rollback``."""
-
-    output: Annotated[Path, Opt("Plan file to write. It contains configuration; only you can read it.", letter="-o")]
 
 
 @app.command(short_help="Plan the return to the state before a revision.")
@@ -340,6 +341,4 @@ def rollback(options: DeployRollbackShown, *, as_json: bool, quiet: bool) -> Non
     """Write the plan that brings switches back to what they ran before a revision. `deploy apply` carries it out, as any other plan."""
     from railweave.api.deploying import deploy_rollback
 
-    with telling(quiet=quiet or as_json) as say:
-        found = deploy_rollback.of(changed(options, progress=say))
-    planned(found, options.output, lab=options.lab, access=options.access, as_json=as_json)
+    _plan(deploy_rollback, options, as_json=as_json, quiet=quiet)

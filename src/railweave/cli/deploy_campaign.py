@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from railweave.api.options import Argument, Opt
+from railweave.api.running_verbs import ACCESS, FABRIC_FILE
 from railweave.api.verbs import HARDWARE
 from railweave.cli.command import command
 from railweave.cli.output import print_json, telling
@@ -21,9 +22,9 @@ _HELP_DIGEST = "Digest of the campaign, as shown by a run without it; confirms t
 class Campaign:
     """Options of ``railweave deploy campaign``."""
 
-    fabric: Annotated[Path, Argument("Fabric file.")]
+    fabric: Annotated[Path, FABRIC_FILE]
     scenario: Annotated[Path, Argument("Scenario file; its faults happen one after another.")]
-    access: Annotated[Path | None, Opt("access.yaml, which defines how to reach switches (docs/collect.md).")] = None
+    access: Annotated[Path | None, ACCESS] = None
     rehearse: Annotated[
         bool, Opt("Inject the faults in this fabric file's running lab, and compare with `lab fault`. Needs root.")
     ] = False

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from railweave.api.options import Opt
-from railweave.api.running_verbs import DriftOptions
+from railweave.api.verbs import DriftOptions
 from railweave.cli.command import command
 from railweave.cli.output import print_findings, print_json, telling, waiting
 from railweave.counting import counted

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from railweave.api.options import Argument, Opt
-from railweave.api.verbs import DEVICE, HARDWARE
+from railweave.api.options import Opt
+from railweave.api.verbs import DEVICE, FABRIC, HARDWARE
 from railweave.cli.command import command
 from railweave.cli.output import print_json, waiting
 from railweave.counting import counted
@@ -27,7 +27,7 @@ def root() -> None:
 class Prometheus:
     """Options of ``railweave export prometheus``."""
 
-    fabric: Annotated[Path, Argument("Fabric file or build folder.")]
+    fabric: Annotated[Path, FABRIC]
     output: Annotated[Path, Opt("Folder for the files.", letter="-o")]
     watch: Annotated[str, Opt("Address on which `railweave watch` listens.")] = "127.0.0.1:8484"
     alertmanager: Annotated[str | None, Opt("Address of Alertmanager, for example HOST:9093.")] = None

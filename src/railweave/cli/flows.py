@@ -38,7 +38,7 @@ def _command(words: list[str]) -> int:
 
 
 def _as_json(words: list[str]) -> int:
-    """Run it with what it says on standard error held back: an error of input is told as JSON, all else afterwards."""
+    """Run the command with standard error held back: raise an input error for JSON, and print other messages afterwards."""
     import tempfile
 
     sys.stderr.flush()

@@ -128,7 +128,6 @@ def init(options: Init, *, as_json: bool, quiet: bool) -> None:
     lists the errors and warnings that `build` will report. Next to the fabric file it writes fabric.schema.json, for validation and
     completion in editors, and an inventory to fill in, one row per MAC address.
     """
-    shape = options.shape
     if (options.example is None) == (options.gpus is None):
         raise InputError(
             [Problem(Option("init"), "nothing to start from", "give --example NAME or --gpus NUMBER, one of them")]
@@ -160,7 +159,7 @@ def init(options: Init, *, as_json: bool, quiet: bool) -> None:
         switch=options.switch,
         oversubscription=_oversubscription(options.oversubscription),
         growth=_growth(options.growth),
-        shape=shape,
+        shape=options.shape,
         gpus_per_server=options.gpus_per_server,
         nics_per_server=options.nics_per_server,
         stripes=_count("--stripes", options.stripes, "a number of stripes", "write a whole number, 1 to 4096"),

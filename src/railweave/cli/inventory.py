@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from railweave.api.running_verbs import FillInventory
+from railweave.api.verbs import FillInventory
 from railweave.cli.command import command
 from railweave.cli.output import print_json, waiting
 from railweave.counting import counted

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from railweave.api.options import Argument, Opt
-from railweave.api.verbs import DEVICE, HARDWARE, RUNNING
+from railweave.api.verbs import DEVICE, FABRIC, HARDWARE, RUNNING
 from railweave.cli.command import command
 from railweave.cli.output import done, print_json, progress, waiting
 from railweave.counting import counted
@@ -23,7 +23,7 @@ from railweave.errors import InputError, Option, Problem
 class Access:
     """Options of ``railweave lab access``."""
 
-    fabric: Annotated[Path, Argument("Fabric file or build folder.")]
+    fabric: Annotated[Path, FABRIC]
 
 
 @command(Access)
@@ -48,7 +48,7 @@ app = typer.Typer(no_args_is_help=True, help="Run the designed network on routin
 class Up:
     """Options of ``railweave lab up``."""
 
-    fabric: Annotated[Path, Argument("Fabric file or build folder.")]
+    fabric: Annotated[Path, FABRIC]
     part: Annotated[
         str, Opt("Part of the network: rails=1-2,stripes=2,servers=1-8; a number N means the first N.", name="--slice")
     ] = ""
@@ -178,7 +178,7 @@ def down(options: Down, *, as_json: bool, quiet: bool) -> None:
 class Prove:
     """Options of ``railweave lab prove``."""
 
-    fabric: Annotated[Path, Argument("Fabric file or build folder.")]
+    fabric: Annotated[Path, FABRIC]
     only: Annotated[Sequence[str], Opt("Only the assertion with this id; may be repeated.")] = ()
     sweep: Annotated[bool, Opt("Also compare forwarding tables with each link down in turn.")] = False
     patience: Annotated[float, Opt("Seconds for which a failed assertion is retried.", least=0)] = 15.0
@@ -233,10 +233,10 @@ def prove(options: Prove, *, as_json: bool, quiet: bool) -> None:
 class Fault:
     """Options of ``railweave lab fault``."""
 
-    fabric: Annotated[Path, Argument("Fabric file or build folder.")]
+    fabric: Annotated[Path, FABRIC]
     scenario: Annotated[Path | None, Opt("Scenario file; its faults happen at their times.")] = None
-    one: Annotated[
-        Sequence[str], Opt('A fault: "link-down link=A--B for=2s"; several come one after another.', name="--fault")
+    faults: Annotated[
+        Sequence[str], Opt('A fault: "link-down link=A--B for=2s"; several happen one after another.', name="--fault")
     ] = ()
     all_single: Annotated[
         bool, Opt("Each link, NIC, switch and plane down, and every other kind at a leaf and a spine.")
@@ -252,7 +252,6 @@ def fault(options: Fault, *, as_json: bool, quiet: bool) -> None:
     The result says how many packets were lost, how long the switch to another path and back took, and whether every queue pair kept a
     path. Exits 1 if a queue pair that should keep a path did not, or something did not come back.
     """
-    one = options.one
     from railweave.cli.lab_output import print_measured
     from railweave.live.lab import life
     from railweave.live.lab.faults.page import faults_html
@@ -262,7 +261,7 @@ def fault(options: Fault, *, as_json: bool, quiet: bool) -> None:
     from railweave.writing import write_file
 
     life.need_root("fault", options.fabric)
-    if (options.scenario is not None) + bool(one) + options.all_single != 1:
+    if (options.scenario is not None) + bool(options.faults) + options.all_single != 1:
         raise InputError(
             [Problem(Option("lab fault"), "what to break?", "give one of --scenario, --fault and --all-single")]
         )
@@ -271,7 +270,7 @@ def fault(options: Fault, *, as_json: bool, quiet: bool) -> None:
         targets = (
             of_file(lab, options.scenario, announce=lambda text: None if as_json else typer.echo(text))
             if options.scenario is not None
-            else of_words(lab, one, every=options.all_single)
+            else of_words(lab, options.faults, every=options.all_single)
         )
         try:
             # Those of a scenario have their times; others come one after another.
@@ -303,7 +302,7 @@ def fault(options: Fault, *, as_json: bool, quiet: bool) -> None:
 class Fib:
     """Options of ``railweave lab fib``."""
 
-    fabric: Annotated[Path, Argument("Fabric file or build folder.")]
+    fabric: Annotated[Path, FABRIC]
     out: Annotated[Path, Opt("File to write, for `railweave sim --fib`.", letter="-o")]
 
 
@@ -343,7 +342,7 @@ class Export:
     """Options of ``railweave lab export``."""
 
     form: Annotated[Form, Argument("containerlab.")]
-    fabric: Annotated[Path, Argument("Fabric file or build folder.")]
+    fabric: Annotated[Path, FABRIC]
     out: Annotated[Path, Opt("Folder to write into.", letter="-o")]
     part: Annotated[str, Opt("Part of the network, as for `lab up`.", name="--slice")] = ""
     device: Annotated[Sequence[str], DEVICE] = ()

@@ -89,7 +89,7 @@ def sim(options: Sim, *, as_json: bool, quiet: bool) -> None:
                 fix = "name what the points vary, as --compare 'size=4G..16G hosts=2,4', or leave it out"
                 raise InputError([Problem(Option("--measured"), "goes with --compare", fix)])
             if compare is not None and (len(compare.split()) > 1 or measured is not None):
-                code = _grid(network, given, compare, measured, options.html, as_json=as_json, quiet=quiet)
+                code = _grid(network, given, compare, options, as_json=as_json, quiet=quiet)
             else:
                 code = _answered(network, given, options, as_json=as_json, quiet=quiet)
     if options.html is not None and not as_json:
@@ -143,26 +143,17 @@ def _answered(network: Network, given: dict[str, Any], options: Sim, *, as_json:
     return 0 if all(one.complete for one in found) else 1
 
 
-def _grid(
-    network: Network,
-    given: dict[str, Any],
-    compare: str,
-    measured: Path | None,
-    html: Path | None,
-    *,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def _grid(network: Network, given: dict[str, Any], compare: str, options: Sim, *, as_json: bool, quiet: bool) -> int:
     """Run a grid, print and draw it; the exit code."""
     from railweave.prediction.simulation.grid import dimensions, grid
     from railweave.writing import write_file
 
     with telling(quiet=quiet) as say:
-        found = grid(network, dimensions(compare), given, measured=measured, progress=say)
-    if html is not None:
+        found = grid(network, dimensions(compare), given, measured=options.measured, progress=say)
+    if options.html is not None:
         from railweave.outputs.report.prediction.comparison import grid_html
 
-        write_file(html, grid_html(network, found))
+        write_file(options.html, grid_html(network, found))
     if as_json:
         print_json(found.to_json())
     else:

@@ -51,7 +51,7 @@ def run(network: Network, whole: Network, job: Path, options: Sim, *, as_json: b
         "whole": whole,
         "lb": options.lb,
         "qps": options.qps,
-        "settings": by_name(options.settings or (), "--set"),
+        "settings": by_name(options.settings, "--set"),
         "scenario": options.scenario,
         "check": options.check_packets,
         "engine": options.engine,

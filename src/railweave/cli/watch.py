@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from railweave.api.options import Argument, Opt
-from railweave.api.verbs import DEVICE, HARDWARE
+from railweave.api.options import Opt
+from railweave.api.verbs import DEVICE, DEVICE_ACCESS, FABRIC, HARDWARE
 from railweave.cli.command import command
 from railweave.cli.output import telling
 from railweave.counting import counted
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 class Watch:
     """Options of ``railweave watch``."""
 
-    fabric: Annotated[Path, Argument("Fabric file or build folder.")]
+    fabric: Annotated[Path, FABRIC]
     listen: Annotated[str, Opt("Address and port of the console, /metrics and JSON; `none`: no server.")] = (
         "127.0.0.1:8484"
     )
     store: Annotated[Path | None, Opt("Keep samples for 48 hours in this SQLite file.")] = None
     interval: Annotated[float, Opt("Seconds between samples.", least=1, most=300)] = 10.0
-    access: Annotated[Path | None, Opt("access.yaml, which defines how to reach devices (docs/collect.md).")] = None
+    access: Annotated[Path | None, DEVICE_ACCESS] = None
     only: Annotated[Sequence[str], Opt("Watch only this switch; may be repeated.")] = ()
     servers: Annotated[bool, Opt("Query servers too, each minute, by SSH and `railweave-host` (docs/collect.md).")] = (
         False

@@ -20,7 +20,7 @@ EXAMPLES = {"--nccl": "NCCL_BUFFSIZE=8M", "--set": "host.post-cost=750ns"}
 """The options that give parameters, and how one is written."""
 
 
-def by_name(words: Iterable[str] | Mapping[str, str], option: str) -> dict[str, str]:
+def by_name(words: Iterable[str] | Mapping[str, str] | None, option: str) -> dict[str, str]:
     """The values of ``KEY=VALUE`` words, of which later ones replace earlier ones; a mapping is taken as it is.
 
     Raises ``InputError`` at the option for a word without a value.
@@ -28,7 +28,7 @@ def by_name(words: Iterable[str] | Mapping[str, str], option: str) -> dict[str, 
     if isinstance(words, Mapping):
         return dict(cast("Mapping[str, str]", words))
     found: dict[str, str] = {}
-    for word in words:
+    for word in words or ():
         name, equals, value = word.partition("=")
         if not equals:
             fix = f"write KEY=VALUE, as in {option} {EXAMPLES[option]}"
