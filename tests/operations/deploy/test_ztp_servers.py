@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -86,7 +87,7 @@ def server(kind: Literal["kea", "dnsmasq"], out: Path) -> Iterator[Client]:
     """A DHCP server with a text that ``deploy ztp`` wrote, and a client."""
     if shutil.which(PROGRAMS[kind]) is None:
         pytest.skip(f"no {PROGRAMS[kind]}")
-    near, far = Namespace(f"rw-ztp-server-{kind}"), Namespace(f"rw-ztp-client-{kind}")
+    near, far = Namespace(f"rw{os.getpid()}-ztp-server-{kind}"), Namespace(f"rw{os.getpid()}-ztp-client-{kind}")
     for one in (near, far):
         subprocess.run(["ip", "netns", "add", one.name], check=True)
     child = None
