@@ -20,9 +20,9 @@ from railweave.prediction.jobs.run import run
 from railweave.prediction.simulation.conditions import bed_of
 from railweave.prediction.simulation.job import job_of
 from railweave.prediction.simulation.model.outages import Timeline
-from railweave.prediction.simulation.training.loads import Placed, carried, nccl_of
+from railweave.prediction.simulation.training.loads import PlacedJob, carried, nccl_of
 from railweave.prediction.simulation.training.question import taken
-from railweave.prediction.simulation.training.storage import Shared
+from railweave.prediction.simulation.training.storage import SharedLinks
 
 if TYPE_CHECKING:
     from railweave.model.network.model import Network
@@ -132,18 +132,20 @@ def ratios(one: Laboratory) -> dict[tuple[str, int], float]:
         job, hosts = job_of(net, bed.fabric.wiring, order="A100-[01-08]")
         rails = sorted({name.partition(":")[2] for name in bed.fabric.wiring.nics})
         ports = tuple(f"tester-*:{rails[place]}" for place in (1, 3))
-        placed = Placed(bed.fabric, job, hosts, nccl_of(net, {}, job, 4, 1), Timeline(), {})
+        placed = PlacedJob(bed.fabric, job, hosts, nccl_of(net, {}, job, 4, 1), Timeline(), {})
         to = tuple(f"A100-*:{rails[place]}" for place in (1, 3)) if one.to == SERVERS else one.to
         for name, made in MODELS.items():
             graph = made()
             own = [carried(placed, each) for each in graph.communications]
-            alone = run(graph, Shared(own)).step_ps
+            alone = run(graph, SharedLinks(own)).step_ps
             found[name, 0] = alone / 1e12
             for load in LOADS:
                 asked = Background.model_validate(
                     {"share": load / 100, "ports": ports, "qps": 16, "packet": 9000, "to": to}
                 )
-                found[name, load] = run(graph, Shared(own, taken(bed.fabric, Timeline(), asked, {}))).step_ps / alone
+                found[name, load] = (
+                    run(graph, SharedLinks(own, taken(bed.fabric, Timeline(), asked, {}))).step_ps / alone
+                )
     return found
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.model.intent.reading.source import read_source
 from railweave.model.intent.study import read_study
-from railweave.operations.tune.measuring import Sample, Wanted
-from railweave.operations.tune.simulated import Simulated, Task
+from railweave.operations.tune.measuring import Sample, TrialRequest
+from railweave.operations.tune.simulated import ParallelSimulator, Task
 from railweave.operations.tune.space import space_of
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ def surface(seeds: int, workers: int) -> Surface:
     file = read_study(ROOT / "examples" / "studies" / "ecn.yaml")
     source = read_source(file.fabric)
     space = space_of(file, source.document, source.spec)
-    evaluator = Simulated(Task(file, space, source), workers)
+    evaluator = ParallelSimulator(Task(file, space, source), workers)
     try:
         combinations = list(itertools.product(*(one.values for one in space.knobs)))
-        wanted = [Wanted(named(space, one), seed) for one in combinations for seed in range(1, seeds + 1)]
+        wanted = [TrialRequest(named(space, one), seed) for one in combinations for seed in range(1, seeds + 1)]
         found = evaluator.measure(wanted)
     finally:
         evaluator.close()

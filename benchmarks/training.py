@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 from railweave import api
 from railweave.cli.app import app
 from railweave.model.catalog import in_force
-from railweave.prediction.jobs.plan import Planned
+from railweave.prediction.jobs.plan import JobPlan
 from railweave.prediction.simulation.training.answer import TABLE
 from railweave.prediction.simulation.training.question import predict_training
 from railweave.writing import write_file
@@ -159,7 +159,7 @@ def main() -> None:
             (job,) = predict_training(net, file).jobs
         step = job.step_ps / 1e12
         errors[row.fitted].append(step / row.seconds - 1)
-        if not row.fitted and isinstance(job.plan, Planned):
+        if not row.fitted and isinstance(job.plan, JobPlan):
             judging.setdefault(job.plan.kernels.gpu.name, []).append((row.gpus, abs(step / row.seconds - 1) * 100))
         print(
             f"| {row.name}{' (fitted)' if row.fitted else ''} | {row.gpus} | {row.seconds:.2f} | {step:.2f} | "

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.model.intent.reading.source import read_source
 from railweave.model.intent.study import Study, read_study
 from railweave.operations.tune.run import run_study
-from railweave.operations.tune.simulated import Simulated, Task
+from railweave.operations.tune.simulated import ParallelSimulator, Task
 from railweave.operations.tune.space import space_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def outcome(path: Path, **search: Any) -> Outcome:  # noqa: ANN401 - fields of t
     asked: Study = file.study.model_copy(update={"search": file.study.search.model_copy(update=search)})
     source = read_source(file.fabric)
     space = space_of(file, source.document, source.spec)
-    evaluator = Simulated(Task(replace(file, study=asked), space, source), 1)
+    evaluator = ParallelSimulator(Task(replace(file, study=asked), space, source), 1)
     with tempfile.TemporaryDirectory() as folder:
         return run_study(asked, space, evaluator, Path(folder) / "study.db", "", progress=lambda _: None)
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.live.reach.gnmi import Gnmi
-from railweave.live.reach.target import Target, Way
-from railweave.operations.watch.collector import Collector, Watched
+from railweave.live.reach.target import MachineLogin, Target
+from railweave.operations.watch.collector import Collector, WatchedDevice
 from railweave.operations.watch.layout import Layout
 from railweave.operations.watch.setting_up import Subscriber
 from railweave.operations.watch.store import Store
@@ -71,15 +71,15 @@ class Targets:
             one.wait()
 
 
-def devices(targets: Targets, folder: Path, every_s: float) -> list[Watched]:
+def devices(targets: Targets, folder: Path, every_s: float) -> list[WatchedDevice]:
     """The targets as devices that are watched, begun one after another within one interval."""
     telemetry = system("dell_sonic").telemetry
     if telemetry is None:
         raise SystemExit(1)
     layout = Layout(telemetry.series)
-    found: list[Watched] = []
+    found: list[WatchedDevice] = []
     for number, (name, port) in enumerate(targets.ports.items()):
-        way = Way("127.0.0.1", "watcher", certificates=folder / "ca.pem")
+        way = MachineLogin("127.0.0.1", "watcher", certificates=folder / "ca.pem")
         target = Target(name, (), way)
         stream = Stream(name, layout)
 
@@ -88,7 +88,7 @@ def devices(targets: Targets, folder: Path, every_s: float) -> list[Watched]:
 
         later = number * every_s / len(targets.ports)
         source = Subscriber(stream, telemetry, opened, every_s=every_s, begin_after_s=later)
-        found.append(Watched(name, "dell_sonic", "leaf", stream, [source]))
+        found.append(WatchedDevice(name, "dell_sonic", "leaf", stream, [source]))
     return found
 
 
@@ -140,7 +140,7 @@ async def measured(given: argparse.Namespace, folder: Path) -> None:
         targets.end()
 
 
-def missing(watched: list[Watched], store: Store, sent: dict[str, int], ports: int) -> int:
+def missing(watched: list[WatchedDevice], store: Store, sent: dict[str, int], ports: int) -> int:
     """How many samples of a counter of each device were sent and are not kept. The first one of a counter has no rate, and is not."""
     found = 0
     for one in watched:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.model.network.model import Network
-    from railweave.prediction.simulation.conditions import Bed
+    from railweave.prediction.simulation.conditions import SimulatedNetwork
 
 DOCUMENT = ROOT / "docs/validation.md"
 BEGIN, END = "<!-- boundary: begin -->", "<!-- boundary: end -->"
@@ -123,7 +123,7 @@ def network(servers: int) -> Network:
 
 
 @cache
-def bed(servers: int, lb: str | None) -> Bed:
+def bed(servers: int, lb: str | None) -> SimulatedNetwork:
     """The network made ready."""
     return bed_of(network(servers), lb)
 

@@ -148,9 +148,9 @@ class RenderError(RailweaveError):
     ``what`` says it; ``line`` is the 1-based line of the text that it is about, 0 where there is none.
     """
 
-    def __init__(self, what: str, line: int = 0) -> None:
-        super().__init__(what, line)
-        self.what = what
+    def __init__(self, description: str, line: int = 0) -> None:
+        super().__init__(description, line)
+        self.what = description
         self.line = line
 
     def __str__(self) -> str:

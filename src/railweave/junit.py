@@ -16,28 +16,28 @@ _KINDS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 def suite(name: str, cases: Iterable[ET.Element]) -> ET.Element:
     """A suite of test cases, with how many there are, and how many of them failed, broke and were skipped."""
-    found = ET.Element("testsuite", name=name)
-    found.extend(cases)
-    found.set("tests", str(len(found)))
+    test_suite = ET.Element("testsuite", name=name)
+    test_suite.extend(cases)
+    test_suite.set("tests", str(len(test_suite)))
     for count, element in _KINDS.items():
-        found.set(count, str(sum(one.find(element) is not None for one in found)))
-    return found
+        test_suite.set(count, str(sum(case.find(element) is not None for case in test_suite)))
+    return test_suite
 
 
 def suites(name: str, members: Iterable[ET.Element]) -> ET.Element:
     """Several suites, with their counts added up."""
-    found = ET.Element("testsuites", name=name)
-    found.extend(members)
+    test_suites = ET.Element("testsuites", name=name)
+    test_suites.extend(members)
     for count in ("tests", *_KINDS):
-        found.set(count, str(sum(int(one.get(count, "0")) for one in found)))
-    return found
+        test_suites.set(count, str(sum(int(member.get(count, "0")) for member in test_suites)))
+    return test_suites
 
 
 def document(top: ET.Element) -> str:
     """The text of a file. Characters that XML does not allow become U+FFFD, wherever they stand."""
-    for one in top.iter():
-        one.text = _ILLEGAL.sub("\ufffd", one.text) if one.text else one.text
-        for name, value in one.items():
-            one.set(name, _ILLEGAL.sub("\ufffd", value))
+    for element in top.iter():
+        element.text = _ILLEGAL.sub("\ufffd", element.text) if element.text else element.text
+        for name, value in element.items():
+            element.set(name, _ILLEGAL.sub("\ufffd", value))
     ET.indent(top)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(top, encoding="unicode") + "\n"

@@ -19,7 +19,12 @@ def found_by(paths: Iterable[str], file: str) -> dict[str, Path]:
     from pathlib import Path
 
     folders = sorted(
-        {one.parent for path in paths for name in (file, "__init__.py") for one in Path(path).glob(f"*/{name}")}
+        {
+            candidate.parent
+            for path in paths
+            for name in (file, "__init__.py")
+            for candidate in Path(path).glob(f"*/{name}")
+        }
     )
     for folder in folders:
         if not (folder / file).is_file():
@@ -43,8 +48,8 @@ def modules_of(folder: Path) -> set[str]:
 
 def _entries(folder: Path) -> list[str]:
     """Return the entries of a folder: modules and packages without their ending, other files with it."""
-    there = (one for one in folder.iterdir() if not one.name.startswith((".", "__")))
-    return sorted(one.stem if one.suffix == ".py" else one.name for one in there)
+    there = (entry for entry in folder.iterdir() if not entry.name.startswith((".", "__")))
+    return sorted(entry.stem if entry.suffix == ".py" else entry.name for entry in there)
 
 
 def _meant(entries: Iterable[str], file: str) -> str:

@@ -71,9 +71,9 @@ class Pool(ProcessPoolExecutor):
     def end_at_once(self) -> None:
         """End the processes, whatever they are at."""
         with uninterrupted():
-            for one in self._context.made:
-                if one.pid is not None:  # it was started
-                    one.kill()  # it has nothing to clean up
+            for worker in self._context.made:
+                if worker.pid is not None:  # it was started
+                    worker.kill()  # it has nothing to clean up
             self.end()
 
 
@@ -107,15 +107,15 @@ def finished(tasks: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
 
 
 @contextlib.contextmanager
-def shared(value: Result) -> Generator[Shared[Result]]:
+def shared(value: Result) -> Generator[SharedValue[Result]]:
     """A large value for processes that are started inside a ``with``: it is written once, into a file without a name."""
     with tempfile.TemporaryFile() as file:
         pickle.dump(value, file, pickle.HIGHEST_PROTOCOL)
         file.flush()
-        yield Shared(file)
+        yield SharedValue(file)
 
 
-class Shared(Generic[Result]):
+class SharedValue(Generic[Result]):
     """A value that each process of a pool gets as it is started, as an argument of ``begin``."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -163,9 +163,9 @@ class _Context(SpawnContext):
 
     def Process(self, *arguments: Any, **more: Any) -> _Worker:  # pyright: ignore[reportIncompatibleVariableOverride]  # noqa: ANN401, N802 - as the pool calls it
         """A process of the pool that is about to be started."""
-        one = _Worker(*arguments, **more)
-        self.made.append(one)
-        return one
+        worker = _Worker(*arguments, **more)
+        self.made.append(worker)
+        return worker
 
 
 @contextlib.contextmanager
@@ -175,12 +175,14 @@ def uninterrupted() -> Generator[None]:
         yield
         return
     came: list[int] = []
-    before = {one: signal.signal(one, lambda number, _: came.append(number)) for one in _SIGNALS}
+    before = {
+        signal_number: signal.signal(signal_number, lambda number, _: came.append(number)) for signal_number in _SIGNALS
+    }
     try:
         yield
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for signal_number, handler in before.items():
+            signal.signal(signal_number, handler)
         for number in came[:1]:
             signal.raise_signal(number)
 

@@ -45,19 +45,19 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
         raise SpecError([Problem(FileLine(str(path)), f"cannot be read: {error}")]) from None
     if len(data) > most_bytes:
-        what = f"larger than {most_bytes >> 20} MiB, the most that is read"
-        raise SpecError([Problem(FileLine(str(path)), what, "name a file that was written for railweave")])
+        description = f"larger than {most_bytes >> 20} MiB, the most that is read"
+        raise SpecError([Problem(FileLine(str(path)), description, "name a file that was written for railweave")])
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        what = f"not UTF-8 text (byte 0x{data[error.start]:02x})"
-        raise SpecError([Problem(FileLine(str(path), line), what, "save it as UTF-8")]) from None
+        description = f"not UTF-8 text (byte 0x{data[error.start]:02x})"
+        raise SpecError([Problem(FileLine(str(path), line), description, "save it as UTF-8")]) from None
     control = CONTROL.search(text)
     if control is not None:
         line = text.count("\n", 0, control.start()) + 1
-        what = f"a control character (0x{ord(control.group()):02x}) stands here"
-        raise SpecError([Problem(FileLine(str(path), line), what, "remove it")])
+        description = f"a control character (0x{ord(control.group()):02x}) stands here"
+        raise SpecError([Problem(FileLine(str(path), line), description, "remove it")])
     return text
 
 
@@ -117,10 +117,10 @@ def _measure(text: str, file: str, loader: Any) -> None:  # noqa: ANN401 - YAML 
             values += 1
             depth += isinstance(event, yaml.CollectionStartEvent)
             if depth > MOST_DEPTH or values > MOST_VALUES:
-                what = "nested too deeply" if depth > MOST_DEPTH else f"more than {MOST_VALUES:,} values"
+                description = "nested too deeply" if depth > MOST_DEPTH else f"more than {MOST_VALUES:,} values"
                 fix = _CLOSE if depth > MOST_DEPTH else "write names as host lists, for example H100-[01-64]"
                 line = event.start_mark.line + 1 if event.start_mark else 0
-                raise SpecError([Problem(FileLine(file, line), what, fix)])
+                raise SpecError([Problem(FileLine(file, line), description, fix)])
 
 
 _OF_TABS = re.compile(r"cannot start any token|tab character")

@@ -39,11 +39,11 @@ def untrusted(root: Path, program: Path) -> str:
     if not program.is_relative_to(root):
         return f"{program} is outside {root}"
     trusted = trusted_users()
-    way = [one for one in (program, *program.parents) if one.is_relative_to(root)]
+    way = [path for path in (program, *program.parents) if path.is_relative_to(root)]
     for place in reversed(way):
-        found = place.stat()
-        if found.st_uid not in trusted:
-            return f"{place} belongs to user {found.st_uid}, neither to root nor to who runs this"
-        if stat.S_IMODE(found.st_mode) & 0o022 and not found.st_mode & stat.S_ISVTX:
+        status = place.stat()
+        if status.st_uid not in trusted:
+            return f"{place} belongs to user {status.st_uid}, neither to root nor to who runs this"
+        if stat.S_IMODE(status.st_mode) & 0o022 and not status.st_mode & stat.S_ISVTX:
             return f"{place} can be written by others (chmod go-w)"
     return ""

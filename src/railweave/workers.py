@@ -82,7 +82,7 @@ def _work(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends its workers
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     end_with_parent()
-    found: dict[int, object] = {}
+    results: dict[int, object] = {}
     try:
         while True:
             with taken.get_lock():
@@ -90,8 +90,8 @@ def _work(
                 taken.value = first + step
             if first >= len(names):
                 break
-            found.update({place: function(names[place]) for place in range(first, min(first + step, len(names)))})
-        pickle.dump(found, file, pickle.HIGHEST_PROTOCOL)
+            results.update({place: function(names[place]) for place in range(first, min(first + step, len(names)))})
+        pickle.dump(results, file, pickle.HIGHEST_PROTOCOL)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is raised again where results are asked for
         file.seek(0)
         file.truncate()
@@ -101,7 +101,7 @@ def _work(
 
 def _gathered(workers: Sequence[tuple[BaseProcess, BinaryIO]], count: int) -> list[Any]:
     """The results of all workers, in order. Raises what one of them raised."""
-    found: dict[int, Any] = {}
+    results: dict[int, Any] = {}
     for process, file in workers:
         while process.is_alive():
             process.join(LOOK_S)
@@ -111,5 +111,5 @@ def _gathered(workers: Sequence[tuple[BaseProcess, BinaryIO]], count: int) -> li
         part: object = pickle.load(file)  # noqa: S301 - what our own fork wrote, into memory of ours
         if isinstance(part, Exception):
             raise part
-        found |= cast("dict[int, Any]", part)
-    return [found[place] for place in range(count)]
+        results |= cast("dict[int, Any]", part)
+    return [results[place] for place in range(count)]

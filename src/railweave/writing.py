@@ -51,13 +51,13 @@ class Folder:
 
     def _at(self, name: str, *, make: bool = False) -> tuple[int, str]:
         """The handle of the folder that a name is in, and what it is called there."""
-        above, _, own = name.rpartition("/")
+        above, _, base_name = name.rpartition("/")
         if not above:
-            return self._handle, own
+            return self._handle, base_name
         if self._last is None or self._last[0] != above:
             self._forget()
             self._last = above, self._opened(above, make=make)
-        return self._last[1], own
+        return self._last[1], base_name
 
     def _opened(self, name: str, *, make: bool) -> int:
         if not {"", ".", ".."}.isdisjoint(name.split("/")):
@@ -92,8 +92,8 @@ class Folder:
     def kind(self, name: str) -> str:
         """Return the kind of a name: ``file``, ``folder``, ``link`` or ``other``; empty if nothing exists there."""
         try:
-            handle, own = self._at(name)
-            mode = os.stat(own, dir_fd=handle, follow_symlinks=False).st_mode
+            handle, base_name = self._at(name)
+            mode = os.stat(base_name, dir_fd=handle, follow_symlinks=False).st_mode
         except FileNotFoundError:
             return ""
         if stat.S_ISREG(mode):
@@ -103,8 +103,8 @@ class Folder:
     def read(self, name: str) -> bytes | None:
         """The content of a file; None where there is none, or a link."""
         try:
-            handle, own = self._at(name)
-            file = os.open(own, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=handle)
+            handle, base_name = self._at(name)
+            file = os.open(base_name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=handle)
         except OSError:
             return None
         with os.fdopen(file, "rb") as stream:
@@ -112,8 +112,8 @@ class Folder:
 
     def create(self, name: str, content: bytes, mode: int = 0o666) -> None:
         """Write a file that is not there yet, in folders that are made as needed; ``mode`` is less the umask."""
-        handle, own = self._at(name, make=True)
-        file = os.open(own, _NEW, mode, dir_fd=handle)
+        handle, base_name = self._at(name, make=True)
+        file = os.open(base_name, _NEW, mode, dir_fd=handle)
         try:
             left = memoryview(content)
             while left:
@@ -123,15 +123,15 @@ class Folder:
 
     def move(self, name: str, target: Folder, to: str) -> None:
         """Rename a file into another folder on the same file system; what stood there is replaced, and no link is followed."""
-        handle, own = self._at(name)
+        handle, base_name = self._at(name)
         there, called = target._at(to, make=True)
-        os.replace(own, called, src_dir_fd=handle, dst_dir_fd=there)
+        os.replace(base_name, called, src_dir_fd=handle, dst_dir_fd=there)
 
     def remove(self, name: str) -> None:
         """Remove a file, and its folder where nothing else is in it."""
         try:
-            handle, own = self._at(name)
-            os.unlink(own, dir_fd=handle)
+            handle, base_name = self._at(name)
+            os.unlink(base_name, dir_fd=handle)
         except FileNotFoundError:
             return
         above = name.rpartition("/")[0]
@@ -210,8 +210,8 @@ def write_below(folder: Path, files: Mapping[str, bytes | str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         with Folder(folder) as opened:
             for name, content in files.items():
-                above, slash, own = name.rpartition("/")
-                staged = f"{above}{slash}{unguessable(own)}"
+                above, slash, base_name = name.rpartition("/")
+                staged = f"{above}{slash}{unguessable(base_name)}"
                 try:
                     opened.create(staged, content.encode() if isinstance(content, str) else content)
                     opened.move(staged, opened, name)

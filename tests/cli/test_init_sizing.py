@@ -16,7 +16,7 @@ from railweave.cli.app import app
 from railweave.design.sizing.report import optics_of
 from railweave.design.sizing.request import Request, answer
 from railweave.design.sizing.shapes import sizes
-from railweave.design.sizing.size import Size, Wanted
+from railweave.design.sizing.size import Size, SizeRequest
 from railweave.errors import InputError
 from railweave.model.catalog import catalog
 from railweave.model.catalog.words import servers_named, switches_named
@@ -265,7 +265,7 @@ def test_stripes_queue_pairs_and_tenants(tmp_path: Path) -> None:
 @pytest.mark.parametrize("stripes", [1, 2, 3, 4])
 def test_stripes_asked_for_are_stripes_with_servers(gpus: int, stripes: int) -> None:
     known = catalog()
-    for found in sizes(known, Wanted(gpus, "h100-8gpu-cx7", "qfx5240-64od", stripes=stripes)).values():
+    for found in sizes(known, SizeRequest(gpus, "h100-8gpu-cx7", "qfx5240-64od", stripes=stripes)).values():
         if isinstance(found, Size):
             assert found.stripes == stripes
             assert (found.stripes - 1) * found.servers_per_stripe < found.servers

@@ -17,7 +17,7 @@ from railweave.host.checks import server as running
 from railweave.host.checks.outcome import ALL, COULD_NOT_TELL, FAILED, WARNING
 from railweave.host.checks.server import Counters, Result, server
 from railweave.host.files import content, parsed
-from railweave.host.machine import Machine, Said
+from railweave.host.machine import CommandOutput, Machine
 from railweave.model.device.host import host_config
 from railweave.outputs.rendering.host import netplan
 from railweave.outputs.rendering.host.host_json import document
@@ -173,12 +173,12 @@ def test_nothing_that_is_missing_or_odd_ends_the_others(tmp_path: Path) -> None:
     for words in chance.sample(sorted(parts.commands), 12):
         kept = parts.commands[words]
         for said in (
-            Said("", "boom", 1),
-            Said(""),
-            Said("{\x00]"),
-            Said('{"a": [1, {}]}'),
-            Said(kept.out[: len(kept.out) // 2]),
-            Said("", code=None),
+            CommandOutput("", "boom", 1),
+            CommandOutput(""),
+            CommandOutput("{\x00]"),
+            CommandOutput('{"a": [1, {}]}'),
+            CommandOutput(kept.out[: len(kept.out) // 2]),
+            CommandOutput("", code=None),
         ):
             parts.commands[words] = said
             assert len(look(file, Written(parts))) > 100

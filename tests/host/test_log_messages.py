@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from railweave.host.checking import ALL
-from railweave.host.machine import Machine, Said
+from railweave.host.machine import CommandOutput, Machine
 
 B, M, A = "bnxt_en 0000:1d:00.0 eth1", "mlx5_core 0000:18:00.0", "amdgpu 0000:17:00.0: amdgpu"
 MESSAGES = {
@@ -179,8 +179,8 @@ class Log(Machine):
     def _real(self, path: str) -> str | None:
         return "/sys/devices/pci0000:15/0000:15:01.0/0000:1d:00.0" if path == "/sys/class/net/eth1/device" else None
 
-    def _run(self, words: tuple[str, ...]) -> Said:
-        return Said(self.log) if words[0] == self.program else Said("", "", 127, missing=True)
+    def _run(self, words: tuple[str, ...]) -> CommandOutput:
+        return CommandOutput(self.log) if words[0] == self.program else CommandOutput("", "", 127, missing=True)
 
 
 def verdicts(check: str, machine: Machine, *more: object) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from railweave.host.checks import server as running
 from railweave.host.checks.outcome import ALL, COULD_NOT_TELL, FAILED, OK
 from railweave.host.checks.server import Result, server
 from railweave.host.files import content, parsed
-from railweave.host.machine import Said
+from railweave.host.machine import CommandOutput
 from tests.host.machines import Parts, Written, healthy, option, pci_of
 from tests.host.machines.plans import plan
 
@@ -38,13 +38,16 @@ def test_options_of_a_function_are_asked_with_its_scope(tmp_path: Path) -> None:
     assert option(nic, address, "support_rdma")[-2:] == ("--scope", "0")
     assert flash(file, parts, nic)[0] == OK
     words = option(nic, address, "support_rdma")
-    parts.commands[words[:-2]] = Said("support_rdma = 1\n")  # without the scope it would be another function's
-    parts.commands[words] = Said("support_rdma = False\n")
+    parts.commands[words[:-2]] = CommandOutput("support_rdma = 1\n")  # without the scope it would be another function's
+    parts.commands[words] = CommandOutput("support_rdma = False\n")
     assert flash(file, parts, nic) == (FAILED, "support_rdma=0 (wanted 1)")
 
 
-@pytest.mark.parametrize("said", [Said(""), Said("", code=1, err="invalid option"), Said("Error: scope is needed\n")])
-def test_an_option_that_the_tool_does_not_show_is_not_good(tmp_path: Path, said: Said) -> None:
+@pytest.mark.parametrize(
+    "said",
+    [CommandOutput(""), CommandOutput("", code=1, err="invalid option"), CommandOutput("Error: scope is needed\n")],
+)
+def test_an_option_that_the_tool_does_not_show_is_not_good(tmp_path: Path, said: CommandOutput) -> None:
     file, document = plan(BROADCOM, tmp_path)
     parts, nic = healthy(document), document["nics"][0]
     name = next(iter(nic["firmware_per_function"]))
@@ -63,7 +66,7 @@ def test_a_setting_that_mlxconfig_does_not_show_is_not_good(tmp_path: Path) -> N
         words = ("mstconfig", *words[1:])
     name = next(iter(nic["firmware"]))
     lines = parts.commands[words].out.splitlines(keepends=True)
-    parts.commands[words] = Said("".join(line for line in lines if name not in line))
+    parts.commands[words] = CommandOutput("".join(line for line in lines if name not in line))
     verdict, seen = flash(file, parts, nic)
     assert (verdict, name in seen) == (COULD_NOT_TELL, True)
 

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from railweave.live.collect.access_file import AccessFile
     from railweave.live.fleet.running import Answer
     from railweave.operations.bench.beside import Row
-    from railweave.operations.bench.comparing.predicting import Foretold
-    from railweave.operations.bench.comparing.reported import Compared, Reported
+    from railweave.operations.bench.comparing.predicting import RunPrediction
+    from railweave.operations.bench.comparing.reported import BenchComparison, StoreReport
     from railweave.operations.bench.nccl_log import NcclLog
     from railweave.operations.bench.plan import Plan, PlannedRun
-    from railweave.operations.bench.read import Read
-    from railweave.operations.bench.running.summary import Carried
-    from railweave.operations.bench.triage.triage import Triaged
+    from railweave.operations.bench.read import ParsedText
+    from railweave.operations.bench.running.summary import RunSummary
+    from railweave.operations.bench.triage.triage import TriageResult
     from railweave.operations.store.records import Environment, Run
 
 
@@ -39,7 +39,7 @@ END_S = 20
 
 
 @verb(BenchRun)
-def bench_run(options: BenchRun) -> Carried:
+def bench_run(options: BenchRun) -> RunSummary:
     """Carry out a plan, and keep what comes of each run as soon as it has ended (docs/bench.md).
 
     - ``fabric``: the network that was planned for, where it is not at the path that the plan names.
@@ -50,10 +50,10 @@ def bench_run(options: BenchRun) -> Carried:
     """
     from railweave.live.collect.access_file import read_access
     from railweave.operations.bench.plan import Plan, read_plan
-    from railweave.operations.bench.running.carrying import Keeper, Ways, carried_out, hosts_of, waiting
+    from railweave.operations.bench.running.carrying import ResultWriter, RunOptions, carried_out, hosts_of, waiting
     from railweave.operations.bench.running.pair import RANKS, Launch
     from railweave.operations.bench.running.shells import HERE, Shells
-    from railweave.operations.bench.running.summary import Carried, chosen, command
+    from railweave.operations.bench.running.summary import RunSummary, chosen, command
     from railweave.operations.store.store import opened
 
     say = options.progress or silent
@@ -75,10 +75,10 @@ def bench_run(options: BenchRun) -> Carried:
     commands = tuple((run.name, command(run, launch, options.perftest)) for run in todo.runs)
     notes = tuple(waiting(todo.runs, options.at_once))
     if options.dry_run or not todo.runs:
-        return Carried(given.digest, str(options.store), todo, commands=commands, notes=notes)
+        return RunSummary(given.digest, str(options.store), todo, commands=commands, notes=notes)
     ways = read_access(path_of(options.access))
     names = list(dict.fromkeys(host for run in todo.runs for host in hosts_of(run)))
-    names += [one for one in [launch.on] if one and one not in names]
+    names += [host for host in [launch.on] if host and host not in names]
     targets = {name: ways.target(name, "server", "", name, ("ssh",)) for name in names}
     checked = _checked(network, ways, names, sudo=options.sudo, say=say) if options.host_check else {}
     count = [0]
@@ -88,18 +88,18 @@ def bench_run(options: BenchRun) -> Carried:
         say(f"{run.name}: {'failed' if kept.failures else 'done'} ({count[0]:,} of {len(todo.runs):,})")
 
     with opened(options.store, make=True) as there:
-        keeper = Keeper(there, given.digest, place)
+        keeper = ResultWriter(there, given.digest, place)
         work = carried_out(
             todo.runs,
             keeper,
             Shells(targets, ways.access.attempts),
-            Ways(launch, options.perftest, options.at_once, options.timeout_s),
+            RunOptions(launch, options.perftest, options.at_once, options.timeout_s),
             environment,
             checked=checked,
             done=done,
         )
         kept = asyncio.run(work if options.meanwhile is None else _meanwhile(work, options.meanwhile))
-        return Carried(given.digest, there.where, todo, tuple(kept), commands, notes)
+        return RunSummary(given.digest, there.where, todo, tuple(kept), commands, notes)
 
 
 async def _meanwhile(work: Coroutine[Any, Any, list[Run]], meanwhile: Callable[[], Awaitable[None]]) -> list[Run]:
@@ -115,13 +115,13 @@ async def _meanwhile(work: Coroutine[Any, Any, list[Run]], meanwhile: Callable[[
             beside.result()
         return await runs
     finally:
-        for one in (runs, beside):
-            one.cancel()
+        for task in (runs, beside):
+            task.cancel()
         # Who waits for this may have a network to take back: a launcher that does not end is not waited for.
         ended, _ = await asyncio.wait({runs, beside}, timeout=END_S)
-        for one in ended:
-            if not one.cancelled():
-                one.exception()
+        for task in ended:
+            if not task.cancelled():
+                task.exception()
 
 
 def _designed(
@@ -130,13 +130,13 @@ def _designed(
     """The network that was planned for. Raises ``InputError`` where it is another one."""
     source = plan.fabric if fabric is None else fabric
     if not isinstance(source, Network) and not Path(source).exists():
-        what = "there is no such fabric file, which the plan is of"
-        raise InputError([Problem(Option("--fabric", str(source)), what, "name it by --fabric")])
+        message = "there is no such fabric file, which the plan is of"
+        raise InputError([Problem(Option("--fabric", str(source)), message, "name it by --fabric")])
     network = network_of(source, device, hardware)
     if hashlib.sha256(network.to_json()).hexdigest() != plan.design_digest:
         name = network.name if isinstance(source, Network) else str(source)
-        what = "it is designed otherwise than when the plan was made"
-        raise InputError([Problem(FileLine(name), what, "plan again: `railweave bench plan`")])
+        message = "it is designed otherwise than when the plan was made"
+        raise InputError([Problem(FileLine(name), message, "plan again: `railweave bench plan`")])
     return network
 
 
@@ -151,34 +151,34 @@ def _outputs(plan: Plan | Path | str, store: Path | str, outputs: Path | str | N
 
 def _had(store: Path | str, digest: str, place: Path, *, make: bool) -> dict[str, bool]:
     """Return the plan's runs that the store has, by name. A missing file has none; ``make`` creates missing tables of a database."""
-    from railweave.operations.bench.running.carrying import Keeper
+    from railweave.operations.bench.running.carrying import ResultWriter
     from railweave.operations.store.store import opened
 
     database = str(store).startswith(("postgresql://", "postgres://"))
     if not database and not Path(store).exists():
         return {}
     with opened(store, make=make and database) as there:
-        return Keeper(there, digest, place).had()
+        return ResultWriter(there, digest, place).had()
 
 
-def _scripts(network: Network, own: Path | None) -> dict[str, str]:
+def _scripts(network: Network, own_script: Path | None) -> dict[str, str]:
     """``mpirun.sh`` by server, as ``build`` writes it, or a file of the user's own."""
     from railweave.outputs.rendering.host.cluster import cluster_files
 
     files = cluster_files(network)
-    found: dict[str, str] = {}
+    scripts: dict[str, str] = {}
     for name, text in files.items():
         if name.startswith("hostfile"):
             script = name.replace("hostfile.", "mpirun-") if name != "hostfile" else "mpirun"
             hosts = [line.split()[0] for line in text.splitlines() if line and not line.startswith("#")]
-            found |= dict.fromkeys(hosts, files[f"{script}.sh"])
-    if own is None:
-        return found
+            scripts |= dict.fromkeys(hosts, files[f"{script}.sh"])
+    if own_script is None:
+        return scripts
     try:
-        return dict.fromkeys(found, own.read_text(encoding="utf-8"))
+        return dict.fromkeys(scripts, own_script.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise InputError([Problem(Option("--mpi-script", str(own)), f"cannot be read: {reason}")]) from None
+        raise InputError([Problem(Option("--mpi-script", str(own_script)), f"cannot be read: {reason}")]) from None
 
 
 def _environment(network: Network, plan: Plan, fabric: Network | Path | str | None) -> Environment:
@@ -192,9 +192,9 @@ def _environment(network: Network, plan: Plan, fabric: Network | Path | str | No
         if server.name not in network.absent:
             config = host_config(network, server.name)
             jobs = [config.job, *(job for _, job in config.tenant_jobs)]
-            variables = {one.name: one.value for job in jobs[:1] for one in job if not one.resolve}
+            variables = {variable.name: variable.value for job in jobs[:1] for variable in job if not variable.resolve}
             break
-    found = Environment(
+    environment = Environment(
         variables=pairs(variables),
         plugin=variables.get("NCCL_NET_PLUGIN", ""),
         fabric=plan.fabric,
@@ -202,10 +202,10 @@ def _environment(network: Network, plan: Plan, fabric: Network | Path | str | No
     )
     path = Path(plan.fabric if fabric is None or isinstance(fabric, Network) else fabric)
     if not path.is_file():
-        return found
+        return environment
     with opened(path) as journal:
         revisions = [revision for revision in journal.revisions() if revision.state == "done"]
-    return replace(found, switch_revision=f"{revisions[0].number} {revisions[0].label}" if revisions else "")
+    return replace(environment, switch_revision=f"{revisions[0].number} {revisions[0].label}" if revisions else "")
 
 
 def _checked(
@@ -224,7 +224,7 @@ def _checked(
     def done(answer: Answer) -> None:
         say(f"{answer.server}: {'no answer' if answer.error else 'checked'}")
 
-    return {one.server: _summed(one) for one in check(tasks, sudo=sudo, done=done)}
+    return {answer.server: _summed(answer) for answer in check(tasks, sudo=sudo, done=done)}
 
 
 def _summed(answer: Answer) -> object:
@@ -269,7 +269,7 @@ def bench_plan(options: BenchPlan) -> Plan:
 
 
 @verb(BenchReport)
-def bench_report(options: BenchReport) -> Reported:
+def bench_report(options: BenchReport) -> StoreReport:
     """The content of a store, as ``railweave bench report`` shows it; ``operations.bench.page.bench_html`` makes the page of it.
 
     - ``progress``: called with a few words on what is being done.
@@ -289,7 +289,7 @@ def bench_report(options: BenchReport) -> Reported:
 
 
 @verb(BenchCompare)
-def bench_compare(options: BenchCompare) -> Compared:
+def bench_compare(options: BenchCompare) -> BenchComparison:
     """Runs beside earlier ones (``a`` before, ``b`` now), or beside what was predicted of them: a verdict for each row.
 
     - ``fabric``, ``tolerance``, ``device``, ``hardware``, ``progress``: see ``bench_report``. With ``fabric`` rows have the simulator's
@@ -320,8 +320,8 @@ def bench_compare(options: BenchCompare) -> Compared:
 
 def _allowed(tolerance: float | None) -> None:
     if tolerance is not None and not 0 <= tolerance < 1:
-        what = f"a tolerance of {tolerance:g}"
-        raise InputError([Problem(Argument("tolerance"), what, "give a part from 0 to below 1, as 0.05")])
+        message = f"a tolerance of {tolerance:g}"
+        raise InputError([Problem(Argument("tolerance"), message, "give a part from 0 to below 1, as 0.05")])
 
 
 def _of_network(
@@ -332,7 +332,7 @@ def _of_network(
     progress: Callable[[str], None] | None,
     *,
     predict: bool = True,
-) -> tuple[dict[str, dict[str, str]], dict[str, Foretold], list[str]]:
+) -> tuple[dict[str, dict[str, str]], dict[str, RunPrediction], list[str]]:
     """Where runs took place, what is predicted of them, and why some are not."""
     if fabric is None:
         return {}, {}, []
@@ -351,17 +351,17 @@ MOST_BYTES = 512 << 20
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportResult:
     """The result of an import: what each file contained, the new runs, the number of runs already stored, and logs compared with the model."""
 
-    files: tuple[Read, ...]
+    files: tuple[ParsedText, ...]
     runs: tuple[Run, ...]
     known: int
     beside: dict[str, tuple[Row, ...]]
 
 
 @verb(BenchImport)
-def bench_import(options: BenchImport) -> Imported:
+def bench_import(options: BenchImport) -> ImportResult:
     """Read outputs of benchmarks (docs/bench.md has the forms) and keep their runs, all or none.
 
     A file that is read again adds nothing. Raises ``SpecError`` where a file cannot be read or is no output of a benchmark, and nothing is
@@ -378,26 +378,26 @@ def bench_import(options: BenchImport) -> Imported:
         name = network.name if isinstance(options.fabric, Network) else str(options.fabric)
         environment = Environment(fabric=name, design_digest=hashlib.sha256(network.to_json()).hexdigest())
     kept = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-    found: list[Read] = []
+    outputs: list[ParsedText] = []
     runs: list[Run] = []
     beside: dict[str, tuple[Row, ...]] = {}
     for file in options.files:
         text, path = _text(file), str(Path(file).absolute())
-        one = read(text, path, gbits=options.gbits)
-        if one.empty:
-            what = one.notes[0].what if one.notes else "the file is empty"
-            raise SpecError([Problem(FileLine(str(file)), what, "docs/bench.md says what is read")])
-        found.append(one)
-        runs += runs_of(one, hashlib.sha256(text.encode(errors="replace")).hexdigest(), kept, environment)
-        if network is not None and one.log is not None and (rows := _beside(one.log, network)):
+        output = read(text, path, gbits=options.gbits)
+        if output.empty:
+            message = output.notes[0].what if output.notes else "the file is empty"
+            raise SpecError([Problem(FileLine(str(file)), message, "docs/bench.md says what is read")])
+        outputs.append(output)
+        runs += runs_of(output, hashlib.sha256(text.encode(errors="replace")).hexdigest(), kept, environment)
+        if network is not None and output.log is not None and (rows := _beside(output.log, network)):
             beside[path] = rows
     with opened(options.store, make=True) as opened_store:
         new = opened_store.add(runs)
-    return Imported(tuple(found), tuple(new), len(runs) - len(new), beside)
+    return ImportResult(tuple(outputs), tuple(new), len(runs) - len(new), beside)
 
 
 @verb(BenchTriage)
-def bench_triage(options: BenchTriage) -> list[Triaged]:
+def bench_triage(options: BenchTriage) -> list[TriageResult]:
     """Look through outputs of runs for what went wrong: plugin, GIDs, GPUDirect, interfaces, affinity, retries and more.
 
     Gives for each file what was read and its findings, each with the line that shows it. Raises ``SpecError`` where a file cannot be read.
@@ -422,8 +422,8 @@ def _text(file: Path | str) -> str:
     except OSError as error:
         raise SpecError([Problem(FileLine(str(file)), f"cannot be read: {error.strerror}")]) from None
     if len(data) > MOST_BYTES:
-        what = f"larger than {MOST_BYTES >> 20} MiB, the most that is read"
-        raise SpecError([Problem(FileLine(str(file)), what, "give the log of one rank for each server")])
+        message = f"larger than {MOST_BYTES >> 20} MiB, the most that is read"
+        raise SpecError([Problem(FileLine(str(file)), message, "give the log of one rank for each server")])
     return data.decode("utf-8", "replace")
 
 

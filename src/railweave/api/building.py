@@ -54,18 +54,18 @@ def routes(
 def _down(network: Network, names: Iterable[str]) -> list[str]:
     links = {cable.name for cable in network.cables}
     devices = {device.name for device in (*network.switches, *network.servers)}
-    found: list[str] = []
+    down: list[str] = []
     for name in names:
         turned = "--".join(reversed(name.split("--")))
         if name in links or name in devices:
-            found.append(name)
+            down.append(name)
         elif turned in links:
-            found.append(turned)
+            down.append(turned)
         else:
             near = nearest(name, devices)
             fix = f"{f'did you mean {near}? ' if near else ''}links are leaf:port--spine:port, as in cabling.csv"
             raise InputError([Problem(NetworkPart(name), "neither a link nor a switch nor a server", fix)])
-    return found
+    return down
 
 
 @verb(Paths)

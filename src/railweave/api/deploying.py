@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from railweave.live.site.site import Site
     from railweave.model.network.model import Network
     from railweave.operations.deploy.campaign.carrying import Limits, Result
-    from railweave.operations.deploy.campaign.plan import Campaign, Planned
+    from railweave.operations.deploy.campaign.plan import Campaign, PlannedTurn
     from railweave.operations.deploy.campaign.radius import Turn
-    from railweave.operations.deploy.drain import WaitFor
+    from railweave.operations.deploy.drain import DrainWait
     from railweave.operations.deploy.journal import Line, Revision, Step
     from railweave.operations.deploy.plan import Plan
-    from railweave.operations.deploy.recovery import Truth
-    from railweave.operations.deploy.ztp.making import Made
+    from railweave.operations.deploy.recovery import DeviceCondition
+    from railweave.operations.deploy.ztp.making import FirstBootFiles
 
 
 def campaign_plan(
@@ -71,13 +71,13 @@ def campaign_plan(
     with in_force(network.catalog):
         site = site_of(fabric, network, lab=lab, access=access)
         say(f"asking {counted(len(site.asked), 'switch', 'switches')} for the configuration")
-        running, quiet = site.running(list(site.asked), lambda one: say(f"{one.device}: {one.status}"))
-        found: list[Planned] = []
+        running, quiet = site.running(list(site.asked), lambda answer: say(f"{answer.device}: {answer.status}"))
+        planned: list[PlannedTurn] = []
         for turn in turns(fault_targets(network, read), hold):
             say(f"working out {turn.name}")
-            found.append(_planned(fabric, network, site, turn, running, quiet, blast_radius, force, hardware))
+            planned.append(_planned(fabric, network, site, turn, running, quiet, blast_radius, force, hardware))
     job = _job(fabric, Path(scenario), hardware) if read.scenario.traffic else ""
-    return Campaign(str(fabric.resolve()), str(scenario), tuple(found), job)
+    return Campaign(str(fabric.resolve()), str(scenario), tuple(planned), job)
 
 
 def _planned(
@@ -90,10 +90,10 @@ def _planned(
     blast_radius: str,
     force: Sequence[str],
     hardware: Path | str | None,
-) -> Planned:
+) -> PlannedTurn:
     from railweave.model.intent.status import with_drained
     from railweave.operations.deploy.campaign import radius
-    from railweave.operations.deploy.campaign.plan import Planned, predicted
+    from railweave.operations.deploy.campaign.plan import PlannedTurn, predicted
     from railweave.operations.deploy.campaign.radius import broken, ports_by_command
     from railweave.operations.deploy.left import gone
     from railweave.operations.deploy.making import make_plan
@@ -106,7 +106,7 @@ def _planned(
     lost = list(gone(network, after, site.configs))
     beyond = radius.Radius.of(blast_radius, network).beyond(reached)
     refused = [beyond] if beyond else []
-    refused += [f"{one} (--force NAME accepts it)" for one in radius.unforced(lost, [*force])]
+    refused += [f"{loss} (--force NAME accepts it)" for loss in radius.unforced(lost, [*force])]
     refused += [f"{name} did not answer: {quiet[name]}" for name in reached if name in quiet]
     here = {name: running[name] for name in changed if name in running}
     standing = make_plan(fabric, site.network, here, silent={}, live=True, configs=site.configs, canary=False)
@@ -117,8 +117,8 @@ def _planned(
     plan = replace(plan, waves=(Wave(tuple(plan.changed), "one turn of a campaign"),) if plan.changed else ())
     commands, without = _commands(site, turn)
     ports = ports_by_command(site.network, site.configs, turn.targets)
-    commands += [f"{name}: shut {', '.join(own)}, with a timer there" for name, own in ports.items()]
-    return Planned(
+    commands += [f"{name}: shut {', '.join(port_names)}, with a timer there" for name, port_names in ports.items()]
+    return PlannedTurn(
         turn,
         reached,
         tuple(lost),
@@ -154,10 +154,10 @@ def _job(fabric: Path, scenario: Path, hardware: Path | str | None) -> str:
     from railweave.api.predicting import simulate
 
     try:
-        found = simulate(fabric, scenario=scenario, hardware=hardware, watch=False)
+        result = simulate(fabric, scenario=scenario, hardware=hardware, watch=False)
     except InputError as error:
         return f"not predicted: {error.problems[0].what}"
-    return f"{found.time_ps / 1e9:,.3f} ms" if found.complete else "it does not end"
+    return f"{result.time_ps / 1e9:,.3f} ms" if result.complete else "it does not end"
 
 
 def campaign_run(
@@ -181,10 +181,10 @@ def campaign_run(
 
     fabric, say = Path(fabric), progress or silent
     if campaign.refused:
-        what = f"the campaign is refused: {'; '.join(campaign.refused[:3])}"
-        raise InputError([Problem(Option("campaign"), what, "mend that, or say what may be gone with --force")])
+        message = f"the campaign is refused: {'; '.join(campaign.refused[:3])}"
+        raise InputError([Problem(Option("campaign"), message, "mend that, or say what may be gone with --force")])
     network = load(fabric, hardware=hardware)
-    found: list[Result] = []
+    results: list[Result] = []
     with in_force(network.catalog), journal.at_work(fabric) as rows, ExitStack() as stack:
         last = next(iter(rows.revisions()), None)
         if last is not None and last.state == "running":
@@ -196,12 +196,12 @@ def campaign_run(
             stack.callback(site.emulation.close)
         sent = packets(site)
         for turn in campaign.turns:
-            found.append(carried_out(rows, turn, site, running, sent, limits or Limits(), say))
-            say(f"{turn.turn.name}: {found[-1].seen.line()}")
-            if not found[-1].good:
-                say(f"{turn.turn.name}: the network is not as before: {'; '.join(found[-1].wrong[:3])}")
+            results.append(carried_out(rows, turn, site, running, sent, limits or Limits(), say))
+            say(f"{turn.turn.name}: {results[-1].seen.line()}")
+            if not results[-1].good:
+                say(f"{turn.turn.name}: the network is not as before: {'; '.join(results[-1].wrong[:3])}")
                 break
-    return found
+    return results
 
 
 def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
@@ -213,7 +213,7 @@ def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
     record, lab = life.attach(Path(fabric))
     with lab, locked(record.lab, "fault"):
         targets = of_file(lab, Path(scenario), announce=lambda _: None)
-        return [one.to_json() for one in play(lab, targets, silent)]
+        return [measurement.to_json() for measurement in play(lab, targets, silent)]
 
 
 def lab_results(path: Path | str | None) -> list[dict[str, Any]]:
@@ -221,15 +221,15 @@ def lab_results(path: Path | str | None) -> list[dict[str, Any]]:
     if path is None:
         return []
     try:
-        found = json.loads(Path(path_of(path) or "").read_text(encoding="utf-8"))
-        return list(found["faults"] if "faults" in found else found["lab"])
+        document = json.loads(Path(path_of(path) or "").read_text(encoding="utf-8"))
+        return list(document["faults"] if "faults" in document else document["lab"])
     except (OSError, ValueError, KeyError, TypeError):
         fix = "give what `railweave lab fault --scenario FILE --json` printed"
         raise InputError([Problem(FileLine(str(path)), "there are no measured faults in it", fix)]) from None
 
 
 @verb(DeployZtp)
-def deploy_ztp(options: DeployZtp) -> Made:
+def deploy_ztp(options: DeployZtp) -> FirstBootFiles:
     """Write what new switches get at their first boot, by serial number: files, and text of two DHCP servers (ISC Kea, dnsmasq).
 
     - ``out``: the folder to write, for its owner alone. ``url``: where switches will find it, ``http://ADDRESS:PORT``.
@@ -288,7 +288,7 @@ def deploy_plan(options: DeployPlan) -> Plan:
             site = site_of(fabric, network, lab=options.lab, access=options.access)
             hosts, silent_hosts = _hosts(site, options.only, say) if options.servers else ({}, {})
             names = [name for name in site.asked if not options.only or name in options.only]
-            running, silent_ones = site.running(names, lambda one: say(f"{one.device}: {one.status}"))
+            running, silent_ones = site.running(names, lambda answer: say(f"{answer.device}: {answer.status}"))
             silent_ones |= silent_hosts
             whole, configs, network = True, site.configs, site.network
         return make_plan(
@@ -314,8 +314,8 @@ def _hosts(
     from railweave.operations.deploy.host_files import host_files
 
     names = [name for name in site.servers if not only or name in only]
-    texts, silent_ones = host_files(site, names, lambda name, what: say(f"{name}: {what}"))
-    return {name: (one, {FILE: site.host_file(name)}) for name, one in texts.items()}, silent_ones
+    texts, silent_ones = host_files(site, names, lambda name, status: say(f"{name}: {status}"))
+    return {name: (files, {FILE: site.host_file(name)}) for name, files in texts.items()}, silent_ones
 
 
 @verb(DeployApply)
@@ -331,13 +331,13 @@ def deploy_apply(options: DeployApply) -> Revision:
     from railweave.operations.deploy.plan import read_plan
     from railweave.outputs.folder.rendering import read_secrets
 
-    found, values = read_plan(Path(options.plan)), read_secrets(path_of(options.secrets))
-    applying.may_be_applied(found, values)
-    fabric = Path(found.fabric)
-    network = network_of_plan(fabric, found, options.hardware)
+    plan, values = read_plan(Path(options.plan)), read_secrets(path_of(options.secrets))
+    applying.may_be_applied(plan, values)
+    fabric = Path(plan.fabric)
+    network = network_of_plan(fabric, plan, options.hardware)
     with in_force(network.catalog), journal.at_work(fabric) as rows:
         site = site_of(fabric, network, lab=options.lab, access=options.access)
-        how = applying.How(
+        how = applying.ApplySettings(
             options.confirm_within,
             options.settle,
             options.progress or silent,
@@ -345,18 +345,18 @@ def deploy_apply(options: DeployApply) -> Revision:
             options.quiet,
             options.patience,
         )
-        if found.upgrade is not None:
+        if plan.upgrade is not None:
             how = replace(
                 how,
                 shift=shifting(
                     fabric, rows, how, values, lab=options.lab, access=options.access, hardware=options.hardware
                 ),
             )
-        return applying.apply(rows, found, network, site, how, values, dry_run=options.dry_run)
+        return applying.apply(rows, plan, network, site, how, values, dry_run=options.dry_run)
 
 
 @verb(DeployStatus)
-def deploy_status(options: DeployStatus) -> tuple[Revision | None, list[Truth]]:
+def deploy_status(options: DeployStatus) -> tuple[Revision | None, list[DeviceCondition]]:
     """The newest revision, and what the devices of its plan turn out to run. Nothing is changed anywhere.
 
     Raises ``InputError`` as ``load`` does, ``LabError`` where the lab is not up.
@@ -418,7 +418,7 @@ def deploy_resume(options: DeployResume) -> Revision:
             with in_force(network.catalog):
                 site = site_of(fabric, network, lab=options.lab, access=options.access)
                 waiting = _wait_for(options.wait_for, options.wait_for_timeout)
-                how = applying.How(
+                how = applying.ApplySettings(
                     options.confirm_within,
                     options.settle,
                     options.progress or silent,
@@ -447,21 +447,21 @@ def deploy_rollback(options: DeployRollback) -> Plan:
     fabric, say = Path(options.fabric), options.progress or silent
     network = load(fabric, hardware=options.hardware)
     with journal.opened(fabric) as rows, in_force(network.catalog):
-        found = rows.revision(options.revision)
-        if (upgrade := rows.plan(found.number).upgrade) is not None:
+        revision = rows.revision(options.revision)
+        if (upgrade := rows.plan(revision.number).upgrade) is not None:
             fix = f"install {', '.join(sorted(set(upgrade.versions.values()))) or 'the former release'} by another upgrade"
             raise InputError([Problem(Argument("revision"), f"revision {options.revision} installed a release", fix)])
         names = [
-            one.device
-            for one in rows.plan(found.number).changed.values()
-            if not options.only or one.device in options.only
+            change.device
+            for change in rows.plan(revision.number).changed.values()
+            if not options.only or change.device in options.only
         ]
-        before = {name: texts for name in names if (texts := rows.kept(found.number, name, "before"))}
+        before = {name: texts for name in names if (texts := rows.kept(revision.number, name, "before"))}
         site = site_of(fabric, network, lab=options.lab, access=options.access)
         switches = [name for name in before if name not in site.servers]
-        running, silent_ones = site.running(switches, lambda one: say(f"{one.device}: {one.status}"))
+        running, silent_ones = site.running(switches, lambda answer: say(f"{answer.device}: {answer.status}"))
         if hosts := [name for name in before if name in site.servers]:
-            of_servers, silent_hosts = host_files(site, hosts, lambda name, what: say(f"{name}: {what}"))
+            of_servers, silent_hosts = host_files(site, hosts, lambda name, status: say(f"{name}: {status}"))
             running, silent_ones = running | of_servers, silent_ones | silent_hosts
         plan = plan_back(
             fabric,
@@ -473,7 +473,7 @@ def deploy_rollback(options: DeployRollback) -> Plan:
             most=options.max_unavailable,
             configs=site.configs,
         )
-        taken = rows.plan(found.number)
+        taken = rows.plan(revision.number)
         if options.only:
             return plan
         return replace(
@@ -483,10 +483,10 @@ def deploy_rollback(options: DeployRollback) -> Plan:
         )
 
 
-def _wait_for(command: str | None, seconds: float) -> WaitFor | None:
-    from railweave.operations.deploy.drain import WaitFor
+def _wait_for(command: str | None, seconds: float) -> DrainWait | None:
+    from railweave.operations.deploy.drain import DrainWait
 
-    return None if command is None else WaitFor(command, seconds)
+    return None if command is None else DrainWait(command, seconds)
 
 
 def _by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from railweave.model.network.model import Network
-    from railweave.operations.deploy.drain import Named
+    from railweave.operations.deploy.drain import DrainTargets
     from railweave.operations.deploy.plan import Plan
 
 
@@ -55,13 +55,13 @@ def deploy_replace(options: DeployReplace) -> Plan:
         ]
         servers = [name for name in site.servers if host_config(before, name) != host_config(after, name)]
         running, silent_ones = (
-            site.running(switches, lambda one: say(f"{one.device}: {one.status}")) if switches else ({}, {})
+            site.running(switches, lambda answer: say(f"{answer.device}: {answer.status}")) if switches else ({}, {})
         )
         texts, silent_hosts = (
-            host_files(site, servers, lambda name, said: say(f"{name}: {said}")) if servers else ({}, {})
+            host_files(site, servers, lambda name, status: say(f"{name}: {status}")) if servers else ({}, {})
         )
         silent_ones |= silent_hosts
-        hosts = {name: (one, {FILE: site.host_file(name)}) for name, one in texts.items()}
+        hosts = {name: (files, {FILE: site.host_file(name)}) for name, files in texts.items()}
         chosen = [*switches, *servers]
         plan = make_plan(
             fabric,
@@ -88,12 +88,14 @@ def deploy_replace(options: DeployReplace) -> Plan:
     return replace(plan, replacement=changed)
 
 
-def _designed(fabric: Path, inventory: str, what: str, hardware: Path | str | None) -> Network:
+def _designed(fabric: Path, inventory: str, subject: str, hardware: Path | str | None) -> Network:
     """The network with another inventory. Raises ``InputError`` for a value that the design does not take, without the path of a file that is gone."""
     try:
         return designed_with(fabric, inventory, hardware)
     except InputError as error:
-        raise InputError([Problem(Argument(what), problem.what, problem.fix) for problem in error.problems]) from None
+        raise InputError(
+            [Problem(Argument(subject), problem.what, problem.fix) for problem in error.problems]
+        ) from None
 
 
 @verb(DeployDrain)
@@ -107,9 +109,9 @@ def deploy_drain(options: DeployDrain) -> Plan:
 
     fabric = Path(options.fabric)
     before = load(fabric, hardware=options.hardware)
-    found = [named(before, word) for word in options.what]
+    targets = [named(before, word) for word in options.what]
     text = fabric.read_text(encoding="utf-8")
-    patterns = [pattern for one in found for pattern in one.patterns]
+    patterns = [pattern for target in targets for pattern in target.patterns]
     wanted = [pattern for pattern in patterns if not _is_drained(before, pattern)]
     after = designed_as(fabric, with_drained(text, wanted), options.hardware)
     in_use = (
@@ -120,7 +122,7 @@ def deploy_drain(options: DeployDrain) -> Plan:
     return _planned(
         fabric,
         (before, after),
-        found,
+        targets,
         text,
         with_drained(text, wanted),
         other=in_use,
@@ -143,21 +145,21 @@ def deploy_undrain(options: DeployUndrain) -> Plan:
 
     fabric = Path(options.fabric)
     before = load(fabric, hardware=options.hardware)
-    found = [named(before, word) for word in options.what]
-    wanted = [pattern for one in found for pattern in one.patterns if _is_drained(before, pattern)]
+    targets = [named(before, word) for word in options.what]
+    wanted = [pattern for target in targets for pattern in target.patterns if _is_drained(before, pattern)]
     if not wanted and not options.again:
         fix = "`status:` of the fabric file says what is"
         raise InputError([Problem(Argument("what"), f"{', '.join(options.what)}: not drained", fix)])
     text = fabric.read_text(encoding="utf-8")
     changed = without_drained(text, wanted)
-    if left := [one for one in wanted if _is_drained(designed_as(fabric, changed, options.hardware), one)]:
+    if left := [pattern for pattern in wanted if _is_drained(designed_as(fabric, changed, options.hardware), pattern)]:
         changed = with_active(changed, left)  # a line for several says so
     after = designed_as(fabric, changed, options.hardware)
-    patterns = [pattern for one in found for pattern in one.patterns]
+    patterns = [pattern for target in targets for pattern in target.patterns]
     return _planned(
         fabric,
         (before, after),
-        found,
+        targets,
         text,
         changed,
         other=before if wanted else designed_as(fabric, with_drained(text, patterns), options.hardware),
@@ -173,14 +175,14 @@ def _is_drained(network: Network, pattern: str) -> bool:
     """Return whether everything that a line of ``status:`` names is drained."""
     from railweave.operations.deploy.drain import named
 
-    devices = {one.name for one in (*network.switches, *network.servers)}
+    devices = {device.name for device in (*network.switches, *network.servers)}
     return {pattern} <= network.drained if pattern in devices else named(network, pattern).links <= network.drained
 
 
 def _planned(
     fabric: Path,
     networks: tuple[Network, Network],
-    found: Sequence[Named],
+    targets: Sequence[DrainTargets],
     text: str,
     changed: str,
     *,
@@ -198,13 +200,15 @@ def _planned(
     from railweave.operations.deploy.waves import forced
 
     before, after = networks
-    links = frozenset(link for one in found for link in one.links)
+    links = frozenset(link for target in targets for link in target.links)
     with in_force(after.catalog):
         site = site_of(fabric, after, lab=lab, access=access)
         former = site_of(fabric, other, lab=lab, access=access).configs
         affected = [name for name, config in site.configs.items() if former.get(name) != config]
         running, silent_ones = (
-            site.running(affected, lambda one: progress(f"{one.device}: {one.status}")) if affected else ({}, {})
+            site.running(affected, lambda answer: progress(f"{answer.device}: {answer.status}"))
+            if affected
+            else ({}, {})
         )
         plan = make_plan(
             fabric,
@@ -222,14 +226,14 @@ def _planned(
             progress("working out what is left")
             lines += capacity(before, after)
             lost = list(gone(before, after, site.configs))
-            lines += [f"forced: {one}" for one in lost] if force else []
-            refused += [] if force else [f"{one} (--force takes it out all the same)" for one in lost]
+            lines += [f"forced: {loss}" for loss in lost] if force else []
+            refused += [] if force else [f"{loss} (--force takes it out all the same)" for loss in lost]
             refused += still_used(after, site.configs, links)
         stood = former if other is before else site_of(fabric, before, lab=lab, access=access).configs
         refused += [line for name in affected for line in draining.by_hand(stood[name], site.configs[name])]
         if force and lost:
             plan = replace(plan, waves=tuple(forced(wave) for wave in plan.waves))
         watched = {} if back else draining.ports(after, site.configs, links)
-    names = tuple(pattern for one in found for pattern in one.patterns)
+    names = tuple(pattern for target in targets for pattern in target.patterns)
     drain = draining.Drain(names, back, text, changed, watched, tuple(lines), tuple(refused))
     return replace(plan, drain=drain)

@@ -14,14 +14,14 @@ from railweave.model.catalog import in_force
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from railweave.live.fleet.checked import Checked
-    from railweave.live.fleet.meshed import Meshed
+    from railweave.live.fleet.checked import FleetCheckResult
+    from railweave.live.fleet.meshed import MeshResult
     from railweave.live.fleet.probes import Probe
     from railweave.live.fleet.running import Answer, Reply
 
 
 @verb(FleetCheck)
-def fleet_check(options: FleetCheck) -> Checked:
+def fleet_check(options: FleetCheck) -> FleetCheckResult:
     """Run ``railweave host check`` on servers over SSH, and sum up what they say (docs/fleet.md).
 
     - ``progress``: called with a few words on what is being done.
@@ -39,7 +39,7 @@ def fleet_check(options: FleetCheck) -> Checked:
 
     network, ways = options.network(), read_access(path_of(options.access))
     try:
-        subjects = {one.id: one.subject for one in chosen(options.only)}
+        subjects = {host_check.id: host_check.subject for host_check in chosen(options.only)}
     except (HostInputError, ValueError) as error:
         raise InputError([Problem(Option("fleet check"), str(error), "see docs/checks.md")]) from None
     there = {server.name: server for server in network.servers if server.name not in network.absent}
@@ -55,18 +55,18 @@ def fleet_check(options: FleetCheck) -> Checked:
         say(f"{answer.server}: {'no answer' if answer.error else 'checked'} ({number[0]} of {len(tasks)})")
 
     answers = check(tasks, only=options.only, sudo=options.sudo, at_once=options.at_once, done=done)
-    places = {(name, nic.netdev): Place(nic.leaf, nic.rail) for name, one in configs.items() for nic in one.nics}
+    places = {(name, nic.netdev): Place(nic.leaf, nic.rail) for name, config in configs.items() for nic in config.nics}
     tables = {
         (name, path.table): Place(nic.leaf, nic.rail, path.color_name)
-        for name, one in configs.items()
-        for nic in one.nics
+        for name, config in configs.items()
+        for nic in config.nics
         for path in nic.addresses
     }
     return checked(network.name, answers, places, {name: there[name].model for name in names}, subjects, tables)
 
 
 @verb(FleetMesh)
-def fleet_mesh(options: FleetMesh) -> Meshed:
+def fleet_mesh(options: FleetMesh) -> MeshResult:
     """Have servers send packets of the designed size to each other, on every path color, and sum up which came back (docs/fleet.md).
 
     ``hosts`` are those that send; whom they send to may be others. The arguments are those of ``fleet_check``, and so is what is
@@ -83,8 +83,8 @@ def fleet_mesh(options: FleetMesh) -> Meshed:
     with in_force(network.catalog):
         probes = plan(network, names)
     by_server: dict[str, list[Probe]] = {name: [] for name in names}
-    for one in probes:
-        by_server[one.server].append(one)
+    for planned_probe in probes:
+        by_server[planned_probe.server].append(planned_probe)
     tasks = [
         Task(ways.target(name, "server", "", name, ("ssh",)), probe_file(given))
         for name, given in by_server.items()
@@ -106,17 +106,17 @@ def fleet_mesh(options: FleetMesh) -> Meshed:
         untried.append(
             f"no RDMA device, or no railweave-rdma-ping, on {len(names) - len(able)} of {len(names)} servers"
         )
-    for said in rdma.ping(
+    for output in rdma.ping(
         asked,
         targets,
         able,
         at_once=options.at_once,
-        done=lambda one: say(f"{one.pair.server} to {one.pair.peer}: RDMA tried"),
+        done=lambda output: say(f"{output.pair.server} to {output.pair.peer}: RDMA tried"),
     ):
         try:
-            paths += rdma.read(network, said)
+            paths += rdma.read(network, output)
         except ValueError as error:
-            untried.append(f"{said.pair.server} to {said.pair.peer}: {error}")
+            untried.append(f"{output.pair.server} to {output.pair.peer}: {error}")
     summary = f"{len(paths):,} paths tried" if paths else "not tried"
     return meshed(network.name, by_server, replies, paths, "; ".join([summary, *untried[:4]]))
 
@@ -133,6 +133,6 @@ def _asked(there: Iterable[str], hosts: str | None) -> list[str]:
     except ValueError as error:
         raise InputError([Problem(Option("--hosts", hosts), str(error), "see docs/fabric-file.md")]) from None
     fix = "names are those of the fabric file; `status:` takes servers away"
-    if unknown := [one for one in wanted if one not in names]:
-        raise InputError([Problem(Option("--hosts", one), "there is no such server", fix) for one in unknown])
+    if unknown := [name for name in wanted if name not in names]:
+        raise InputError([Problem(Option("--hosts", name), "there is no such server", fix) for name in unknown])
     return [name for name in names if name in set(wanted)]

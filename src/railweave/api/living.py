@@ -16,9 +16,9 @@ from railweave.model.network.model import Network
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.live.check.check import Checked
-    from railweave.live.check.learnt import Filled
-    from railweave.live.collect.collect import Collected
+    from railweave.live.check.check import CheckResult
+    from railweave.live.check.learnt import FilledInventory
+    from railweave.live.collect.collect import CollectResult
     from railweave.model.device.expected import Keys
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.question import Question
@@ -46,11 +46,11 @@ def questions_of(
     from railweave.live.collect.plan import plan
 
     asked = plan(network_of(source, device, hardware), read_access(None), only=only, servers=servers, tables=tables)
-    return {one.target.name: one.questions for one in asked}
+    return {target.target.name: target.questions for target in asked}
 
 
 @verb(Collect)
-def collect(options: Collect) -> Collected:
+def collect(options: Collect) -> CollectResult:
     """Ask every switch what it has and how it is, and write the answers as a capture. Nothing is changed on any device.
 
     - ``progress``: called with a few words on what is being done.
@@ -80,9 +80,9 @@ def collect(options: Collect) -> Collected:
             redact=options.redact,
             progress=options.progress or silent,
         )
-    found, ways = options.network(), read_access(path_of(options.access))
-    asked = plan(found, ways, only=options.only, servers=options.servers, tables=options.tables)
-    return ask(found, asked, ways, Path(options.folder), redact=options.redact, progress=options.progress or silent)
+    network, ways = options.network(), read_access(path_of(options.access))
+    asked = plan(network, ways, only=options.only, servers=options.servers, tables=options.tables)
+    return ask(network, asked, ways, Path(options.folder), redact=options.redact, progress=options.progress or silent)
 
 
 def states(
@@ -107,7 +107,7 @@ def states(
 
 
 @verb(Check)
-def check(options: Check) -> Checked:
+def check(options: Check) -> CheckResult:
     """Compare the running network with the design: the answers of its devices with what must hold on each (docs/check.md).
 
     - ``progress``: called with a few words on what is being done.
@@ -127,8 +127,8 @@ def check(options: Check) -> Checked:
     if not options.live and (
         options.access is not None or options.ask or options.servers or options.output is not None or not options.redact
     ):
-        what = "--access, --ask, --servers, --output and --no-redact say how devices are asked"
-        raise InputError([Problem(Argument("check"), what, "add --live, or leave them out")])
+        message = "--access, --ask, --servers, --output and --no-redact say how devices are asked"
+        raise InputError([Problem(Argument("check"), message, "add --live, or leave them out")])
     if options.lab:
         from railweave.live.lab.check import check as of_lab
 
@@ -157,14 +157,14 @@ def check(options: Check) -> Checked:
                 redact=options.redact,
                 progress=options.progress,
             )
-        found = read_capture(Path(capture))
-        if found.meta.lab is not None:
+        captured = read_capture(Path(capture))
+        if captured.meta.lab is not None:
             from railweave.live.lab.check import (
                 check_capture as run,  # its slice and its timers, with what a lab cannot say
             )
         return run(
             network,
-            found,
+            captured,
             before=before,
             only=options.only,
             all_routes=options.all_routes,
@@ -174,7 +174,7 @@ def check(options: Check) -> Checked:
 
 
 @verb(FillInventory)
-def fill_inventory(options: FillInventory) -> Filled:
+def fill_inventory(options: FillInventory) -> FilledInventory:
     """The inventory beside a fabric file, with what devices say: serial numbers, MAC addresses, names of interfaces and RDMA devices, modules, lengths of cables.
 
     ``difference()`` of the result are the changes as text. Raises as ``check`` does, and ``OutputError`` where it cannot be written.
@@ -184,10 +184,10 @@ def fill_inventory(options: FillInventory) -> Filled:
     from railweave.writing import write_file
 
     network = load(options.fabric, device=options.device, hardware=options.hardware)
-    found = fill(Path(options.fabric), network, read_capture(Path(options.capture)))
-    if options.write and found.differs:
-        write_file(found.file, found.after)
-    return found
+    filled = fill(Path(options.fabric), network, read_capture(Path(options.capture)))
+    if options.write and filled.differs:
+        write_file(filled.file, filled.after)
+    return filled
 
 
 def lines_of(source: Network | Path | str) -> Callable[[Keys], tuple[str, int]]:

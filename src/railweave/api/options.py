@@ -54,7 +54,7 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Declared:
+class OptionField:
     """A field of options, as the command line and the references need it; ``default`` is ``MISSING`` where it must be given."""
 
     field: str
@@ -77,7 +77,7 @@ class _Names(UserDict[str, Any]):
         return getattr(builtins, name, _Unloaded)
 
 
-def declared(options: type) -> Iterator[Declared]:
+def declared(options: type) -> Iterator[OptionField]:
     """Every field of a value of options, in the order of its arguments."""
     homes = {
         name: names
@@ -85,13 +85,13 @@ def declared(options: type) -> Iterator[Declared]:
         for names in [_Names(vars(sys.modules[home.__module__]))]
         for name in vars(home).get("__annotations__", {})
     }
-    for field in sorted(fields(options), key=lambda one: bool(one.kw_only)):
+    for field in sorted(fields(options), key=lambda option: bool(option.kw_only)):
         hint = eval(str(field.type), {}, homes[field.name])  # noqa: S307  # an annotation of our own
         shown = None
         if get_origin(hint) is Annotated:
             hint, *more = get_args(hint)
             shown = next((word for word in more if isinstance(word, Opt | Argument)), None)
-        yield Declared(field.name, hint, field.default, shown)
+        yield OptionField(field.name, hint, field.default, shown)
 
 
 class Verb(Protocol[P, Options_contra, Result_co]):
@@ -120,7 +120,9 @@ def verb(
         plain = [parameter.replace(annotation=annotation(parameter)) for parameter in signature.parameters.values()]
         given = signature.replace(parameters=plain, return_annotation=run.__annotations__.get("return"))
         told = [
-            f"- ``{one.field}``: {one.shown.help}" for one in declared(cast("type", options)) if one.shown is not None
+            f"- ``{option.field}``: {option.shown.help}"
+            for option in declared(cast("type", options))
+            if option.shown is not None
         ]
         called.__doc__ = "\n".join([inspect.getdoc(run) or "", "", *told])
         called.__dict__.update(__signature__=given, of=run)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
     from railweave.operations.bench.plan import Memory, Plan
     from railweave.operations.bench.running.pair import Launcher
-    from railweave.operations.deploy.traffic import Quiet
-    from railweave.operations.deploy.upgrading import Patience
+    from railweave.operations.deploy.traffic import IdleLimit
+    from railweave.operations.deploy.upgrading import UpgradeTimeouts
 
 FABRIC_FILE = Argument("Fabric file.")
 LAB = Opt("Use the devices of this fabric file's running lab. Needs root.")
@@ -225,7 +225,7 @@ class BenchPlan(Source):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reached:
+class Reaching:
     """Options for reaching the devices of a network that is changed."""
 
     lab: Annotated[bool, LAB] = False
@@ -234,7 +234,7 @@ class Reached:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rollout(Reached):
+class Rollout(Reaching):
     """Options for carrying out a plan: its timers, what it waits for, and its secrets."""
 
     secrets: Annotated[Path | str | None, SECRETS] = None
@@ -242,13 +242,13 @@ class Rollout(Reached):
     settle: Annotated[float, SETTLE] = 60
     wait_for: Annotated[str | None, WAIT_FOR] = None
     wait_for_timeout: Annotated[float, WAIT_FOR_S] = 3600
-    quiet: Quiet | None = None
-    patience: Patience | None = None
+    quiet: IdleLimit | None = None
+    patience: UpgradeTimeouts | None = None
     progress: Callable[[str], None] | None = None
 
 
 @dataclass(frozen=True)
-class DeployReplace(Reached):
+class DeployReplace(Reaching):
     """Options of ``deploy_replace``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
@@ -260,7 +260,7 @@ class DeployReplace(Reached):
 
 
 @dataclass(frozen=True)
-class DeployDrain(Reached):
+class DeployDrain(Reaching):
     """Options of ``deploy_drain``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
@@ -273,7 +273,7 @@ class DeployDrain(Reached):
 
 
 @dataclass(frozen=True)
-class DeployUndrain(Reached):
+class DeployUndrain(Reaching):
     """Options of ``deploy_undrain``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
@@ -284,7 +284,7 @@ class DeployUndrain(Reached):
 
 
 @dataclass(frozen=True)
-class DeployUpgrade(Reached):
+class DeployUpgrade(Reaching):
     """Options of ``deploy_upgrade``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
@@ -330,7 +330,7 @@ class DeployZtp:
 
 
 @dataclass(frozen=True)
-class DeployPlan(Reached):
+class DeployPlan(Reaching):
     """Options of ``deploy_plan``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
@@ -358,7 +358,7 @@ class DeployApply(Rollout):
 
 
 @dataclass(frozen=True)
-class DeployStatus(Reached):
+class DeployStatus(Reaching):
     """Options of ``deploy_status``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
@@ -374,7 +374,7 @@ class DeployResume(Rollout):
 
 
 @dataclass(frozen=True)
-class DeployRollback(Reached):
+class DeployRollback(Reaching):
     """Options of ``deploy_rollback``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]

@@ -16,7 +16,7 @@ from railweave.outputs.rendering.network import emulation
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.analysis.adopt.adopt import Imported
+    from railweave.analysis.adopt.adopt import ImportedNetwork
     from railweave.analysis.drift.drift import Drift
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
@@ -65,7 +65,7 @@ def running(
     network = network_of(source, device, hardware)
     with in_force(network.catalog):
         asked, configs = designed_for(network, capture)
-        own = (
+        lab_configs = (
             None
             if configs is None
             else {
@@ -73,7 +73,7 @@ def running(
                 for switch in network.switches
             }
         )
-        return running_configs(network, captured(asked, capture), own)
+        return running_configs(network, captured(asked, capture), lab_configs)
 
 
 def adopt(
@@ -84,7 +84,7 @@ def adopt(
     hardware: Path | str | None = None,
     draft: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
-) -> Imported:
+) -> ImportedNetwork:
     """An existing network as a fabric file, from configurations saved from its switches.
 
     - ``folder``: a folder of saved configurations (docs/capture.md), ``DEVICE/lldp.json`` beside them where there is one.
@@ -110,14 +110,14 @@ def captured(network: Network, capture: Path | str) -> dict[str, dict[str, str]]
     from railweave.model.state.capture import read_capture
     from railweave.systems import system
 
-    found = read_capture(Path(capture))
+    saved = read_capture(Path(capture))
     files = {
         switch.name: tuple(system(switch.nos).trees(device_config(network, switch.name))) for switch in network.switches
     }
     servers = {server.name for server in network.servers}
     return {
-        name: {str(path): text for path, text in found.configurations(name, files.get(name, ())).items()}
-        for name in found.devices
+        name: {str(path): text for path, text in saved.configurations(name, files.get(name, ())).items()}
+        for name in saved.devices
         if name not in servers
     }
 
@@ -126,10 +126,10 @@ def designed_for(network: Network, capture: Path | str) -> tuple[Network, dict[s
     """Return the reference for a capture: the network with its own configurations (None), or with those of the lab that was captured."""
     from railweave.model.state.capture import read_capture
 
-    found = read_capture(Path(capture))
-    if found.meta.lab is None:
+    saved = read_capture(Path(capture))
+    if saved.meta.lab is None:
         return network, None
     from railweave.live.lab.check import plan_of  # what else drift does needs nothing of labs
 
-    plan = plan_of(network, found)
+    plan = plan_of(network, saved)
     return plan.network, plan.configs

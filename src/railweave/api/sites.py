@@ -16,7 +16,7 @@ from railweave.writing import write_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.live.site.site import Asking, Site
+    from railweave.live.site.site import RunningDevices, Site
     from railweave.model.network.model import Network
     from railweave.operations.deploy.plan import Plan
 
@@ -44,7 +44,7 @@ def asking_of(
     device: Sequence[str],
     hardware: Path | str | None,
     progress: Callable[[str], None],
-) -> Asking:
+) -> RunningDevices:
     """Return the site of a fabric file, by which devices are queried; for a lab, as it was brought up. Raises as ``load`` and ``collect`` do, and ``LabError``."""
     from railweave.live.collect.access_file import read_access
 

@@ -36,8 +36,8 @@ def load(
     if path.is_dir():
         check_as_designed(path, device)
         if changes:
-            what = "is a build folder, which is designed already"
-            raise InputError([Problem(FileLine(str(path)), what, "give the fabric file to change what it says")])
+            message = "is a build folder, which is designed already"
+            raise InputError([Problem(FileLine(str(path)), message, "give the fabric file to change what it says")])
         return _from_folder(path)
     network, _ = design_file(path, lock, device=device, hardware=path_of(hardware), changes=changes)
     return network
@@ -62,19 +62,19 @@ def load_pair(
     if Path(old).is_dir():
         lock = read_lock(Path(old) / LOCK)
         return load(old, device=old_device), load(new, lock, device=device, hardware=hardware)
-    own = path_of(hardware)
-    network, lock = design_file(Path(old), device=old_device, hardware=own)
+    hardware_folder = path_of(hardware)
+    network, lock = design_file(Path(old), device=old_device, hardware=hardware_folder)
     if Path(new).is_dir():
         return network, load(new, device=device)
-    return network, design_file(Path(new), lock, inventory_of=Path(old), device=device, hardware=own)[0]
+    return network, design_file(Path(new), lock, inventory_of=Path(old), device=device, hardware=hardware_folder)[0]
 
 
 def check_as_designed(source: Network | Path, device: Sequence[str]) -> None:
     """Raise ``InputError`` where what is designed already is to be one of other switches."""
     if device:
-        what = f"{source.name} is designed" if isinstance(source, Network) else f"{source} is built"
+        statement = f"{source.name} is designed" if isinstance(source, Network) else f"{source} is built"
         fix = "give the fabric file, or build it again with --device"
-        raise InputError([Problem(Option("--device", device[0]), f"{what} for the switches it has", fix)])
+        raise InputError([Problem(Option("--device", device[0]), f"{statement} for the switches it has", fix)])
 
 
 def _from_folder(folder: Path) -> Network:
@@ -94,8 +94,8 @@ def _from_folder(folder: Path) -> Network:
             ]
         ) from None
     except ValidationError as error:
-        what = f"not a design of this version: {error.errors()[0]['msg']}"
-        raise InputError([Problem(FileLine(str(file)), what, "build it again")]) from None
+        message = f"not a design of this version: {error.errors()[0]['msg']}"
+        raise InputError([Problem(FileLine(str(file)), message, "build it again")]) from None
     dangling = network.dangling()
     if dangling:
         raise InputError([Problem(FileLine(str(file)), f"the design is damaged: {dangling}", "build it again")])

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
     from railweave.operations.bench.plan import Plan as BenchPlan
     from railweave.operations.store.records import Run
-    from railweave.operations.tune.by_rule import Derived, Ruled
+    from railweave.operations.tune.by_rule import Derived, RuleResult
     from railweave.operations.tune.diagnosing import Diagnosis, Rehearsal
-    from railweave.operations.tune.distributed import OnRay
-    from railweave.operations.tune.hardware import Measured, Way
-    from railweave.operations.tune.measuring import Refused, Sample
+    from railweave.operations.tune.distributed import RayEvaluator
+    from railweave.operations.tune.hardware import HardwareEvaluator, NetworkAccess
+    from railweave.operations.tune.measuring import RefusedCombination, Sample
     from railweave.operations.tune.result import Result
     from railweave.operations.tune.run import Outcome
-    from railweave.operations.tune.simulated import Simulated, Task
+    from railweave.operations.tune.simulated import ParallelSimulator, Task
 
 
 DATABASE, RUNS = "study.db", "runs.db"
@@ -46,18 +46,18 @@ def evaluated(
     study: Study,
     task: Task,
     folder: Path,
-    way: Way,
-    simulator: Callable[[], Simulated | OnRay],
+    way: NetworkAccess,
+    simulator: Callable[[], ParallelSimulator | RayEvaluator],
     progress: Callable[[str], None],
 ) -> Outcome:
     """A study by the evaluator that it asks for, which is let go of at the end, however that comes."""
-    from railweave.operations.tune.hardware import Measured
+    from railweave.operations.tune.hardware import HardwareEvaluator
     from railweave.operations.tune.run import digest_of, run_study
 
-    opened: list[Simulated | OnRay | Measured] = []
+    opened: list[ParallelSimulator | RayEvaluator | HardwareEvaluator] = []
 
-    def network() -> Measured:
-        made = Measured(task, way)
+    def network() -> HardwareEvaluator:
+        made = HardwareEvaluator(task, way)
         opened.append(made)
         return made
 
@@ -73,27 +73,27 @@ def evaluated(
             evaluator = simulator()
             opened.append(evaluator)
         confirm = network if study.evaluator == "both" else None
-        found = run_study(
+        outcome = run_study(
             study, task.space, evaluator, folder / DATABASE, digest_of(task.study), progress=progress, hardware=confirm
         )
     except BaseException:
-        for one in opened:
+        for opened_evaluator in opened:
             try:
-                one.close()
+                opened_evaluator.close()
             except OutputError as error:  # what ended the study is told by what is raised
                 progress(str(error))
         raise
-    for one in opened:
-        one.close()
-    return found
+    for opened_evaluator in opened:
+        opened_evaluator.close()
+    return outcome
 
 
-def simulator_of(task: Task, workers: int | None, ray: str | None) -> Simulated | OnRay:
+def simulator_of(task: Task, workers: int | None, ray: str | None) -> ParallelSimulator | RayEvaluator:
     """The simulator, here or in a cluster."""
-    from railweave.operations.tune.distributed import OnRay
-    from railweave.operations.tune.simulated import Simulated
+    from railweave.operations.tune.distributed import RayEvaluator
+    from railweave.operations.tune.simulated import ParallelSimulator
 
-    return Simulated(task, workers or os.cpu_count() or 1) if ray is None else OnRay(task, workers, ray)
+    return ParallelSimulator(task, workers or os.cpu_count() or 1) if ray is None else RayEvaluator(task, workers, ray)
 
 
 def way_of(
@@ -103,12 +103,12 @@ def way_of(
     lab: bool,
     secrets: Path | str | None,
     progress: Callable[[str], None],
-) -> Way:
+) -> NetworkAccess:
     """Return the access to hardware, and its measurement."""
     from railweave.api.bench import bench_run
     from railweave.api.sites import site_of
     from railweave.operations.bench.running.pair import RANKS
-    from railweave.operations.tune.hardware import Way
+    from railweave.operations.tune.hardware import NetworkAccess
     from railweave.outputs.folder.rendering import read_secrets
 
     how, fabric = task.study.study.bench, task.study.fabric
@@ -134,7 +134,7 @@ def way_of(
             progress=progress,
         ).runs
 
-    return Way(site, runs, read_secrets(path_of(secrets)), progress)
+    return NetworkAccess(site, runs, read_secrets(path_of(secrets)), progress)
 
 
 JOURNAL, RESULT, PATCH = "journal.jsonl", "result.json", "fabric.patch"
@@ -200,26 +200,26 @@ def tune_run(options: TuneRun) -> Result:
                 whole = f"trials that were measured with every seed are {', '.join(map(str, outcome.scores)):.200}"
                 raise InputError([Problem(Option("--take"), f"there is no such trial {options.take}", whole)])
             values = outcome.values(options.take)
-        found = result_of(outcome, file.fabric, text, values)
+        result = result_of(outcome, file.fabric, text, values)
         write_below(
             folder,
             {
-                RESULT: json.dumps(found.to_json(), indent=1) + "\n",
-                JOURNAL: found.journal(),
-                PATCH: found.patch,
+                RESULT: json.dumps(result.to_json(), indent=1) + "\n",
+                JOURNAL: result.journal(),
+                PATCH: result.patch,
             },
         )
-        if options.apply and found.patch:
+        if options.apply and result.patch:
             if file.fabric.read_text(encoding="utf-8") != text:
                 raise OutputError(
                     f"{file.fabric} was changed meanwhile; nothing was written to it, {folder / PATCH} has the patch"
                 )
-            write_file(file.fabric, found.amended)
-    return found
+            write_file(file.fabric, result.amended)
+    return result
 
 
 @verb(TuneByRule)
-def tune_headroom(options: TuneByRule) -> Ruled:
+def tune_headroom(options: TuneByRule) -> RuleResult:
     """PFC headroom, ingress thresholds and XON offsets that follow from a design by rule, with the arithmetic (docs/tune.md).
 
     Raises ``InputError`` and ``SpecError`` as ``load`` does, ``OutputError`` where the file cannot be written.
@@ -232,7 +232,7 @@ def tune_headroom(options: TuneByRule) -> Ruled:
 
 
 @verb(TuneByRule)
-def tune_watchdog(options: TuneByRule) -> Ruled:
+def tune_watchdog(options: TuneByRule) -> RuleResult:
     """Detection and recovery of the PFC watchdog that follow from a design by rule, with the arithmetic (docs/tune.md).
 
     Arguments and errors are those of ``tune_headroom``.
@@ -251,7 +251,7 @@ def _by_rule(
     apply: bool,
     device: Sequence[str],
     hardware: Path | str | None,
-) -> Ruled:
+) -> RuleResult:
     from railweave.model.intent.reading.source import read_source
     from railweave.operations.tune.by_rule import ruled
     from railweave.operations.tune.patch import read_plain
@@ -260,12 +260,12 @@ def _by_rule(
     network = load(fabric, device=device, hardware=hardware)
     source = read_source(fabric).path
     text = source.read_text(encoding="utf-8")
-    found = ruled(source, read_plain(text, str(source)), text, rule(network))
-    if apply and found.patch:
+    result = ruled(source, read_plain(text, str(source)), text, rule(network))
+    if apply and result.patch:
         if source.read_text(encoding="utf-8") != text:
             raise OutputError(f"{source} was changed meanwhile; nothing was written to it")
-        write_file(source, found.amended)
-    return found
+        write_file(source, result.amended)
+    return result
 
 
 REHEARSED_SEEDS = 3
@@ -287,47 +287,47 @@ def tune_diagnose(options: TuneDiagnose) -> Diagnosis:
 
     path = Path(options.fabric)
     size = options.size if isinstance(options.size, int) else size_of(options.size)
-    later, earlier = (read_capture(Path(one)).meta.taken for one in (options.capture, options.since))
+    later, earlier = (read_capture(Path(capture)).meta.taken for capture in (options.capture, options.since))
     if later is not None and earlier is not None and later < earlier:
-        what = f"{options.capture} was taken before {options.since}"
+        message = f"{options.capture} was taken before {options.since}"
         raise InputError(
             [
                 Problem(
                     Option("--since", str(options.since)),
-                    what,
+                    message,
                     "give the later capture first, and the earlier one by --since",
                 )
             ]
         )
     network = load(path, device=options.device, hardware=options.hardware)
     options.progress("comparing counters")
-    rules = [one.id for one in ORDER]
-    found = check(
+    rules = [rule.id for rule in ORDER]
+    findings = check(
         path, options.capture, since=options.since, only=rules, device=options.device, hardware=options.hardware
     ).findings
     source = read_source(path)
     text = source.path.read_text(encoding="utf-8")
-    seen = symptoms(network, read_plain(text, str(source.path)), found, slow_jobs=options.slow_jobs)
+    seen = symptoms(network, read_plain(text, str(source.path)), findings, slow_jobs=options.slow_jobs)
     step = step_of(seen)
     stage = (
         rehearsal(network, step.fabric, options.tenant, options.servers)
         if options.rehearse and step is not None
         else None
     )
-    said = (
+    description = (
         "" if stage is None else f"{options.collective} of {size:,} bytes on {stage.to_text()}, {REHEARSED_SEEDS} seeds"
     )
 
-    def run(on: Rehearsal, values: dict[tuple[str, ...], Setting]) -> list[Sample] | Refused:
+    def run(on: Rehearsal, values: dict[tuple[str, ...], Setting]) -> list[Sample] | RefusedCombination:
         from railweave.model.catalog import in_force
         from railweave.model.intent.study import TunedCollective
-        from railweave.operations.tune.measuring import Refused, designed
+        from railweave.operations.tune.measuring import RefusedCombination, designed
         from railweave.operations.tune.simulated import of_collective
         from railweave.prediction.simulation.job import job_network
 
         options.progress(f"rehearsing {'the step' if values else 'the values of the file'}")
         made = designed(source, values, options.device, path_of(options.hardware))
-        if isinstance(made, Refused):
+        if isinstance(made, RefusedCombination):
             return made
         asked = TunedCollective.model_validate(
             {
@@ -341,7 +341,7 @@ def tune_diagnose(options: TuneDiagnose) -> Diagnosis:
             part = job_network(made, on.fabric)
             return [of_collective(part, asked, {"seed": seed}) for seed in range(1, REHEARSED_SEEDS + 1)]
 
-    result = diagnosed(source.path, text, seen, None if stage is None else partial(run, stage), said)
+    result = diagnosed(source.path, text, seen, None if stage is None else partial(run, stage), description)
     if options.apply and result.recommended:
         if source.path.read_text(encoding="utf-8") != text:
             raise OutputError(f"{source.path} was changed meanwhile; nothing was written to it")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from railweave.model.network.model import Network
-    from railweave.operations.deploy.applying import How
+    from railweave.operations.deploy.applying import ApplySettings
     from railweave.operations.deploy.journal import Journal
     from railweave.operations.deploy.plan import Plan
     from railweave.operations.deploy.waves import Wave
@@ -54,8 +54,10 @@ def deploy_upgrade(options: DeployUpgrade) -> Plan:
             image_of(options.image, options.release, nos) if not options.lab else _root(options.image, options.release)
         )
         say(f"asking {counted(len(chosen), 'switch', 'switches')} for the release")
-        found, silent_ones = asyncio.run(states(site, chosen, attempts=site.attempts))
-        versions = {name: (one.identity.version if one.identity else None) or "" for name, one in found.items()}
+        device_states, silent_ones = asyncio.run(states(site, chosen, attempts=site.attempts))
+        versions = {
+            name: (state.identity.version if state.identity else None) or "" for name, state in device_states.items()
+        }
         there = [name for name in chosen if name in versions and same_release(versions[name], options.release)]
         names = [name for name in chosen if name not in there and name not in silent_ones]
         say("ordering them by what is left while they are out")
@@ -63,7 +65,7 @@ def deploy_upgrade(options: DeployUpgrade) -> Plan:
         plane = ControlPlane(site.configs.values(), site.network.absent)
         ordered = waves(site.network, plane, changes, most=options.max_unavailable, canary=True, at_once=options.batch)
         lines = [f"{options.release} runs already on {', '.join(there)}"] if there else []
-        by_version = {versions[name]: [one for one in names if versions[one] == versions[name]] for name in names}
+        by_version = {versions[name]: [other for other in names if versions[other] == versions[name]] for name in names}
         lines += [f"{version or 'no known release'} runs on {', '.join(some)}" for version, some in by_version.items()]
         drained = [name for name in names if name in network.drained]
         lost, refused = _losses(fabric, network, ordered, drained, force=options.force, hardware=options.hardware)
@@ -107,11 +109,11 @@ def _chosen(network: Network, asked: Mapping[str, object], only: Sequence[str]) 
     return [name for name in asked if (not only or name in only) and name not in away]
 
 
-def _one_system(found: set[str]) -> str:
-    if len(found) != 1:
-        what = f"the switches run {', '.join(sorted(found)) or 'nothing'}"
-        raise InputError([Problem(Option("--release"), what, "name switches of one operating system by --only")])
-    return found.pop()
+def _one_system(systems: set[str]) -> str:
+    if len(systems) != 1:
+        message = f"the switches run {', '.join(sorted(systems)) or 'nothing'}"
+        raise InputError([Problem(Option("--release"), message, "name switches of one operating system by --only")])
+    return systems.pop()
 
 
 def _root(image: str, release: str) -> Image:
@@ -146,11 +148,11 @@ def _losses(
         seen.add(wave.why)
         after = designed_as(fabric, with_drained(text, names), hardware)
         configs = {switch.name: device_config(after, switch.name) for switch in after.switches}
-        for one in gone(network, after, configs):
+        for loss in gone(network, after, configs):
             (lines if force else refused).append(
-                f"wave {number}: forced: {one}"
+                f"wave {number}: forced: {loss}"
                 if force
-                else f"wave {number}: {one} (--force takes it out all the same)"
+                else f"wave {number}: {loss} (--force takes it out all the same)"
             )
     return lines, refused
 
@@ -158,7 +160,7 @@ def _losses(
 def shifting(
     fabric: Path,
     rows: Journal,
-    how: How,
+    how: ApplySettings,
     secrets: Mapping[str, str],
     *,
     lab: bool,
@@ -172,7 +174,7 @@ def shifting(
     from railweave.operations.deploy import applying
 
     def shift(names: Sequence[str], back: bool) -> None:
-        upgrade = next(one for one in rows.under_way() if rows.plan(one.number).upgrade is not None)
+        upgrade = next(revision for revision in rows.under_way() if rows.plan(revision.number).upgrade is not None)
         network = load(fabric, hardware=hardware)
         wanted = [name for name in names if name in network.drained]
         told = rows.plan(upgrade.number).upgrade
@@ -194,10 +196,10 @@ def shifting(
         if back and not wanted and not plan.changed and not plan.refused:
             return
         applying.may_be_applied(plan, secrets)
-        found = network_of_plan(fabric, plan, hardware)
-        with in_force(found.catalog):
-            site = site_of(fabric, found, lab=lab, access=access)
-            own = replace(how, wait_for=None)
-            applying.apply(rows, plan, found, site, own, secrets, dry_run=False, part_of=upgrade.number)
+        planned_network = network_of_plan(fabric, plan, hardware)
+        with in_force(planned_network.catalog):
+            site = site_of(fabric, planned_network, lab=lab, access=access)
+            shift_how = replace(how, wait_for=None)
+            applying.apply(rows, plan, planned_network, site, shift_how, secrets, dry_run=False, part_of=upgrade.number)
 
     return shift

@@ -17,10 +17,10 @@ from railweave.counting import counted
 from railweave.errors import FileLine, InputError, Option, Problem
 
 if TYPE_CHECKING:
-    from railweave.api.bench import Imported
-    from railweave.operations.bench.comparing.reported import Compared
+    from railweave.api.bench import ImportResult
+    from railweave.operations.bench.comparing.reported import BenchComparison
     from railweave.operations.bench.comparing.rows import Row
-    from railweave.operations.bench.triage.triage import Triaged
+    from railweave.operations.bench.triage.triage import TriageResult
     from railweave.operations.store.records import Run
 
 
@@ -42,23 +42,23 @@ def report(options: BenchReportShown, *, as_json: bool, quiet: bool) -> None:
     from railweave.writing import write_file
 
     with waiting(f"reading {options.store}", quiet=quiet or as_json), telling(quiet=quiet or as_json) as say:
-        found = bench_report.of(replace(options, progress=say))
-        write_file(options.html, bench_html(found))
+        result = bench_report.of(replace(options, progress=say))
+        write_file(options.html, bench_html(result))
     if as_json:
-        print_json({"file": str(options.html), **found.to_json()})
+        print_json({"file": str(options.html), **result.to_json()})
         return
-    estimate = found.predicted.estimate
-    for one, second in zip(estimate.suspects, estimate.runners_up, strict=True):
+    estimate = result.predicted.estimate
+    for suspect, second in zip(estimate.suspects, estimate.runners_up, strict=True):
         other = f"; runner-up {second.part.to_text()}" if second else ""
-        typer.echo(f"slow: {one.part.to_text()}: {one.to_text()}{other}")
-    if found.predicted.rows:
-        typer.echo(f"beside the prediction: {found.predicted.verdict()}")
-    if found.regressions is not None:
-        worse = sum(row.bad for row in found.regressions)
-        typer.echo(f"beside the baseline: {worse} of {counted(len(found.regressions), 'row')} worse")
-    for note in found.notes:
+        typer.echo(f"slow: {suspect.part.to_text()}: {suspect.to_text()}{other}")
+    if result.predicted.rows:
+        typer.echo(f"beside the prediction: {result.predicted.verdict()}")
+    if result.regressions is not None:
+        worse = sum(row.bad for row in result.regressions)
+        typer.echo(f"beside the baseline: {worse} of {counted(len(result.regressions), 'row')} worse")
+    for note in result.notes:
         typer.echo(f"note: {note}")
-    typer.echo(f"wrote {options.html}: {counted(len(found.runs), 'run')}")
+    typer.echo(f"wrote {options.html}: {counted(len(result.runs), 'run')}")
 
 
 MOST = 40
@@ -74,29 +74,29 @@ def compare(options: BenchCompare, *, as_json: bool, quiet: bool) -> None:
     from railweave.api.bench import bench_compare
 
     with waiting(f"reading {options.a}", quiet=quiet or as_json), telling(quiet=quiet or as_json) as say:
-        found = bench_compare.of(replace(options, progress=say))
+        comparison = bench_compare.of(replace(options, progress=say))
     if as_json:
-        print_json(found.to_json())
+        print_json(comparison.to_json())
     else:
-        _print_compared(found)
-    if not found.good:
+        _print_compared(comparison)
+    if not comparison.good:
         raise typer.Exit(1)
 
 
-def _print_compared(found: Compared) -> None:
-    ordered = sorted(found.rows, key=lambda row: (not row.bad, row.ratio or 0.0 if row.bad else 0.0))
+def _print_compared(comparison: BenchComparison) -> None:
+    ordered = sorted(comparison.rows, key=lambda row: (not row.bad, row.ratio or 0.0 if row.bad else 0.0))
     for row in ordered[:MOST]:
-        typer.echo(_row_line(row, found.of))
+        typer.echo(_row_line(row, comparison.of))
         for sentence in row.likely:
             typer.echo(f"    {sentence}")
     if len(ordered) > MOST:
         worse = sum(row.bad for row in ordered[MOST:])
         typer.echo(f"… and {len(ordered) - MOST:,} more rows, {worse or 'none'} of them worse; --json has all")
-    for suspect in found.estimate.suspects:
+    for suspect in comparison.estimate.suspects:
         typer.echo(f"slow: {suspect.part.to_text()}: {suspect.to_text()}")
-    for note in found.notes:
+    for note in comparison.notes:
         typer.echo(f"note: {note}")
-    typer.echo(found.verdict())
+    typer.echo(comparison.verdict())
 
 
 def _row_line(row: Row, of: str) -> str:
@@ -133,26 +133,26 @@ def plan(options: BenchPlanShown, *, as_json: bool, quiet: bool) -> None:
             [Problem(Option("--memory"), f"{options.memory!r} is no memory", f"give {', '.join(memories)}")]
         )
     with telling(quiet=quiet or as_json) as say:
-        found = bench_plan.of(replace(options, progress=say))
-    write_file(options.output, found.to_json())
+        test_plan = bench_plan.of(replace(options, progress=say))
+    write_file(options.output, test_plan.to_json())
     if as_json:
         parts: dict[str, int] = {}
-        for one in found.runs:
-            parts[one.part] = parts.get(one.part, 0) + 1
+        for run in test_plan.runs:
+            parts[run.part] = parts.get(run.part, 0) + 1
         print_json(
             {
                 "file": str(options.output),
-                "suite": found.suite,
-                "design_digest": found.design_digest,
-                "digest": found.digest,
-                "runs": len(found.runs),
+                "suite": test_plan.suite,
+                "design_digest": test_plan.design_digest,
+                "digest": test_plan.digest,
+                "runs": len(test_plan.runs),
                 "parts": parts,
-                "estimate_s": found.estimate_s,
-                "notes": list(found.notes),
+                "estimate_s": test_plan.estimate_s,
+                "notes": list(test_plan.notes),
             }
         )
     else:
-        typer.echo(plan_text(found))
+        typer.echo(plan_text(test_plan))
         typer.echo(f"wrote {options.output}")
 
 
@@ -172,20 +172,20 @@ def run(options: BenchRun, *, as_json: bool, quiet: bool) -> None:
             [Problem(Option("--launcher"), f"{options.launcher!r} is none", f"give {' or '.join(launchers)}")]
         )
     with telling(quiet=quiet or as_json) as say:
-        found = bench_run.of(replace(options, progress=say))
+        result = bench_run.of(replace(options, progress=say))
     if as_json:
-        print_json(found.to_json())
+        print_json(result.to_json())
     elif options.dry_run:
-        for name, line in found.commands:
+        for name, line in result.commands:
             typer.echo(f"{name}\n    {line}")
-        for note in found.notes:
+        for note in result.notes:
             typer.echo(f"note: {note}")
         typer.echo(
-            f"{len(found.commands):,} runs would be carried out; {len(found.chosen.had):,} are in the store already"
+            f"{len(result.commands):,} runs would be carried out; {len(result.chosen.had):,} are in the store already"
         )
     else:
-        typer.echo(found.to_text())
-    if not found.good:
+        typer.echo(result.to_text())
+    if not result.good:
         raise typer.Exit(1)
 
 
@@ -213,43 +213,43 @@ def import_(options: BenchImport, *, as_json: bool, quiet: bool) -> None:
     from railweave.api.bench import bench_import
 
     with waiting(f"reading {counted(len(options.files), 'file')}", quiet=quiet or as_json):
-        found = bench_import.of(options)
+        imported = bench_import.of(options)
     if as_json:
         print_json(
             {
-                "runs": [one.to_json() for one in found.runs],
-                "known": found.known,
-                "notes": [str(note) for file in found.files for note in file.notes],
+                "runs": [run.to_json() for run in imported.runs],
+                "known": imported.known,
+                "notes": [str(note) for file in imported.files for note in file.notes],
                 "beside": {
                     file: [
                         {"what": row.what, "logged": row.logged, "assumed": row.assumed, "same": row.same}
                         for row in rows
                     ]
-                    for file, rows in found.beside.items()
+                    for file, rows in imported.beside.items()
                 },
             }
         )
         return
-    _imported(found)
+    _imported(imported)
 
 
-def _imported(found: Imported) -> None:
-    for run in found.runs:
+def _imported(imported: ImportResult) -> None:
+    for run in imported.runs:
         typer.echo(_line(run))
         for failure in run.failures:
             typer.echo(f"    failed: {failure}")
-    for one in found.files:
-        for note in one.notes:
+    for output in imported.files:
+        for note in output.notes:
             typer.echo(f"note: {note}")
-    for file, rows in found.beside.items():
+    for file, rows in imported.beside.items():
         typer.echo(f"{file}: what NCCL did, and what predictions assume:")
         for row in rows:
             typer.echo(
                 f"  {'  ' if row.same else '! '}{row.what}: {row.logged}"
                 + ("" if row.same else f"; assumed {row.assumed}")
             )
-    known = f"; {found.known} were there already" if found.known else ""
-    typer.echo(f"{counted(len(found.runs), 'run')} kept{known}")
+    known = f"; {imported.known} were there already" if imported.known else ""
+    typer.echo(f"{counted(len(imported.runs), 'run')} kept{known}")
 
 
 def _line(run: Run) -> str:
@@ -271,15 +271,15 @@ def show(options: Show, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 
     """Show the runs of a store; of runs that are named by --run what they ran on, and every number."""
     from railweave.operations.store.store import opened
 
-    with opened(options.store) as found:
-        runs = found.runs(ids=options.run)
+    with opened(options.store) as store:
+        runs = store.runs(ids=options.run)
     if as_json:
-        print_json({"runs": [one.to_json() for one in runs]})
+        print_json({"runs": [run.to_json() for run in runs]})
         return
-    for one in runs:
-        typer.echo(_line(one))
+    for run in runs:
+        typer.echo(_line(run))
         if options.run:
-            _shown(one)
+            _shown(run)
     typer.echo(counted(len(runs), "run"))
 
 
@@ -326,8 +326,8 @@ def export(options: Export, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG
         raise InputError(
             [Problem(Option("--output"), f"{options.output} ends in neither .csv nor .json", "name it so")]
         )
-    with opened(options.store) as found:
-        runs = found.runs(ids=options.run)
+    with opened(options.store) as store:
+        runs = store.runs(ids=options.run)
     write_file(options.output, forms[options.output.suffix](runs))
     if as_json:
         print_json({"file": str(options.output), "runs": len(runs)})
@@ -346,19 +346,19 @@ def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
     from railweave.api.bench import bench_triage
 
     with waiting(f"reading {counted(len(options.files), 'file')}", quiet=quiet or as_json):
-        found = bench_triage.of(options)
-    findings = [diagnosis.finding for triaged in found for diagnosis in triaged.diagnoses]
+        outputs = bench_triage.of(options)
+    findings = [diagnosis.finding for triaged in outputs for diagnosis in triaged.diagnoses]
     unknown = [
-        Problem(FileLine(one.read.file), "no output of a benchmark is known in it", "give what a run printed")
-        for one in found
-        if one.read.empty and not one.diagnoses
+        Problem(FileLine(output.read.file), "no output of a benchmark is known in it", "give what a run printed")
+        for output in outputs
+        if output.read.empty and not output.diagnoses
     ]
-    if unknown and (as_json or len(unknown) == len(found)):
+    if unknown and (as_json or len(unknown) == len(outputs)):
         raise InputError(unknown)
     if as_json:
-        print_json({"findings": [diagnosis.to_json() for triaged in found for diagnosis in triaged.diagnoses]})
+        print_json({"findings": [diagnosis.to_json() for triaged in outputs for diagnosis in triaged.diagnoses]})
     else:
-        _print_triaged(found)
+        _print_triaged(outputs)
         typer.echo(tally(findings))
     if unknown:
         raise InputError(unknown)
@@ -366,8 +366,8 @@ def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
         raise typer.Exit(1)
 
 
-def _print_triaged(found: list[Triaged]) -> None:
-    for triaged in found:
+def _print_triaged(outputs: list[TriageResult]) -> None:
+    for triaged in outputs:
         for diagnosis in triaged.diagnoses:
             print_findings([diagnosis.finding])
             if diagnosis.evidence:

@@ -67,9 +67,9 @@ def _print_tasks(tasks: Sequence[Task]) -> None:
     rack = None
     devices = max(len(task.device) for task in tasks)
     ports = max(len(task.port) for task in tasks)
-    for one in tasks:
-        if one.rack != rack:
-            rack = one.rack
+    for task in tasks:
+        if task.rack != rack:
+            rack = task.rack
             if rack:
                 typer.echo(f"  rack {rack}")
-        typer.echo(f"  [ ] {one.device:{devices}}  {one.port:{ports}}  {one.do}")
+        typer.echo(f"  [ ] {task.device:{devices}}  {task.port:{ports}}  {task.do}")

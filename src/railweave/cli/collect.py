@@ -14,7 +14,7 @@ from railweave.cli.output import print_json, telling
 from railweave.counting import counted
 
 if TYPE_CHECKING:
-    from railweave.live.collect.collect import Collected
+    from railweave.live.collect.collect import CollectResult
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,14 +44,17 @@ def collect(options: CollectShown, *, as_json: bool, quiet: bool) -> None:
         )
         if as_json:
             print_json(
-                {name: [{"file": one.file, "asked": dict(one.asked)} for one in found] for name, found in asked.items()}
+                {
+                    name: [{"file": question.file, "asked": dict(question.asked)} for question in questions]
+                    for name, questions in asked.items()
+                }
             )
             return
-        for name, found in asked.items():
+        for name, questions in asked.items():
             typer.echo(f"{name}:")
-            width = max((len(one.file) for one in found), default=0)
-            for one in found:
-                typer.echo(f"  {one.file:{width}}  {one.words()}")
+            width = max((len(question.file) for question in questions), default=0)
+            for question in questions:
+                typer.echo(f"  {question.file:{width}}  {question.words()}")
         return
     with telling(quiet=quiet or as_json) as say:
         result = ask.of(replace(options, progress=say))
@@ -63,15 +66,15 @@ def collect(options: CollectShown, *, as_json: bool, quiet: bool) -> None:
         raise typer.Exit(1)
 
 
-def _print(result: Collected) -> None:
-    for one in result.outcomes:
-        if one.status == "answered":
+def _print(result: CollectResult) -> None:
+    for outcome in result.outcomes:
+        if outcome.status == "answered":
             continue
         typer.echo(
-            f"{one.device}: {one.status}: {one.answered} of {one.asked} answered"
-            + (f": {one.error}" if one.error else "")
+            f"{outcome.device}: {outcome.status}: {outcome.answered} of {outcome.asked} answered"
+            + (f": {outcome.error}" if outcome.error else "")
         )
-        for name, why in one.failed.items():
+        for name, why in outcome.failed.items():
             typer.echo(f"  {name}: {why}")
     whole = sum(outcome.status == "answered" for outcome in result.outcomes)
     typer.echo(f"{result.folder}: {whole} of {counted(len(result.outcomes), 'device')} answered everything")

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar, get_args
 
 import typer
 
-from railweave.api.options import Argument, Declared, Opt, declared
+from railweave.api.options import Argument, Opt, OptionField, declared
 from railweave.api.running_verbs import ACCESS, LAB
 from railweave.api.verbs import DEVICE, HARDWARE, PRICES, RUNNING
 from railweave.errors import InputError, Option, Problem
@@ -36,10 +36,10 @@ class Body(Protocol[Taken_contra]):
 
 def command(options: type[Options], json_help: str = JSON_HELP) -> Callable[[Body[Options]], Command]:
     """Return a decorator that makes a command of a function of options, with ``--json`` and ``--quiet`` beside them."""
-    shown = sorted((one for one in declared(options) if one.shown is not None), key=_place)
+    shown = sorted((declaration for declaration in declared(options) if declaration.shown is not None), key=_place)
     names = _names(shown)
     parameters = [
-        *(_parameter(one, names[one.field]) for one in shown),
+        *(_parameter(declaration, names[declaration.field]) for declaration in shown),
         *map(_common, ("as_json", "quiet"), (typer.Option(False, "--json", help=json_help), QUIET)),
     ]
 
@@ -64,15 +64,19 @@ def _check_page(file: object) -> None:
         raise InputError([Problem(Option("--html"), f"{file} does not end in .html", fix)])
 
 
-def _place(one: Declared) -> int:
-    return LAST.index(one.shown) + 1 if one.shown in LAST else 0
+def _place(declaration: OptionField) -> int:
+    return LAST.index(declaration.shown) + 1 if declaration.shown in LAST else 0
 
 
-def _names(shown: Sequence[Declared]) -> dict[str, str]:
+def _names(shown: Sequence[OptionField]) -> dict[str, str]:
     """The parameter of each field: an argument is called as help has it, and an option not as an argument is."""
-    arguments = {one.field: one.shown.name or one.field for one in shown if isinstance(one.shown, Argument)}
+    arguments = {
+        declaration.field: declaration.shown.name or declaration.field
+        for declaration in shown
+        if isinstance(declaration.shown, Argument)
+    }
     taken = set(arguments.values())
-    options = [one.field for one in shown if one.field not in arguments]
+    options = [declaration.field for declaration in shown if declaration.field not in arguments]
     return arguments | {field: f"{field}_" if field in taken else field for field in options}
 
 
@@ -80,18 +84,18 @@ def _common(name: str, option: bool) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=bool)
 
 
-def _parameter(one: Declared, name: str) -> inspect.Parameter:
-    default: Any = ... if one.default is MISSING else [] if one.default == () else one.default
+def _parameter(declaration: OptionField, name: str) -> inspect.Parameter:
+    default: Any = ... if declaration.default is MISSING else [] if declaration.default == () else declaration.default
     value = (
-        _option(one, one.shown, default)
-        if isinstance(one.shown, Opt)
-        else typer.Argument(default, help=one.shown.help if one.shown else "")
+        _option(declaration, declaration.shown, default)
+        if isinstance(declaration.shown, Opt)
+        else typer.Argument(default, help=declaration.shown.help if declaration.shown else "")
     )
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=_kind(one))
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=_kind(declaration))
 
 
-def _option(one: Declared, opt: Opt, default: Any) -> Any:  # noqa: ANN401  # typer's own
-    name = opt.name or f"--{one.field.rstrip('_').replace('_', '-')}"
+def _option(declaration: OptionField, opt: Opt, default: Any) -> Any:  # noqa: ANN401  # typer's own
+    name = opt.name or f"--{declaration.field.rstrip('_').replace('_', '-')}"
     return typer.Option(
         default,
         *filter(None, (opt.letter, name)),
@@ -108,13 +112,13 @@ def _completing(words: Callable[[], Iterable[str]]) -> Callable[[], list[str]]:
     return lambda: list(words())
 
 
-def _kind(one: Declared) -> Any:  # noqa: ANN401  # a type
+def _kind(declaration: OptionField) -> Any:  # noqa: ANN401  # a type
     """The type of a field on the command line: a list where its default is one, a path where it may be one."""
-    if one.shown is not None and one.shown.kind is not None:
-        return one.shown.kind
-    if one.default == ():
+    if declaration.shown is not None and declaration.shown.kind is not None:
+        return declaration.shown.kind
+    if declaration.default == ():
         return list[str]
-    parts = get_args(one.type)
+    parts = get_args(declaration.type)
     if Path in parts:
         return Path | None if type(None) in parts else Path
-    return one.type
+    return declaration.type

@@ -22,7 +22,7 @@ from railweave.api.running_verbs import (
     DeployUndrain,
     DeployUpgrade,
     DeployZtp,
-    Reached,
+    Reaching,
 )
 from railweave.cli import deploy_campaign
 from railweave.cli.command import command
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanFile(Reached):
+class PlanFile(Reaching):
     """Where a plan is written, and for which devices."""
 
     output: Annotated[Path, Opt("Plan file to write. It contains configuration; only you can read it.", letter="-o")]
@@ -45,8 +45,8 @@ class PlanFile(Reached):
 def _plan(run: Verb[..., Any, Plan], options: PlanFile, *, as_json: bool, quiet: bool) -> None:
     """Make a plan, write it and show it."""
     with telling(quiet=quiet or as_json) as say:
-        found = run.of(changed(options, progress=say))
-    planned(found, options.output, lab=options.lab, access=options.access, as_json=as_json)
+        new_plan = run.of(changed(options, progress=say))
+    planned(new_plan, options.output, lab=options.lab, access=options.access, as_json=as_json)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +172,7 @@ app = typer.Typer(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Waits:
+class TimeLimits:
     """Time limits: of traffic after a drain, and of a switch's absence in an upgrade."""
 
     traffic_below: Annotated[
@@ -186,11 +186,11 @@ class Waits:
 
     def waits(self, settle: float) -> dict[str, Any]:
         """Return them as ``deploy_apply`` has them."""
-        from railweave.operations.deploy.traffic import Quiet
-        from railweave.operations.deploy.upgrading import Patience
+        from railweave.operations.deploy.traffic import IdleLimit
+        from railweave.operations.deploy.upgrading import UpgradeTimeouts
 
-        patience = Patience(restart_s=self.restart_within, settle_s=max(settle, Patience().settle_s))
-        return {"quiet": Quiet(self.traffic_below, self.traffic_every, self.traffic_within), "patience": patience}
+        patience = UpgradeTimeouts(restart_s=self.restart_within, settle_s=max(settle, UpgradeTimeouts().settle_s))
+        return {"quiet": IdleLimit(self.traffic_below, self.traffic_every, self.traffic_within), "patience": patience}
 
 
 app.command(short_help="Plan to take a switch, link, path color or server out of use.")(drain)
@@ -224,7 +224,7 @@ def plan(options: DeployPlanShown, *, as_json: bool, quiet: bool) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeployApplyShown(DeployApply, Waits):
+class DeployApplyShown(DeployApply, TimeLimits):
     """Options of ``railweave deploy apply``."""
 
     digest: Annotated[
@@ -262,17 +262,17 @@ def status(options: DeployStatus, *, as_json: bool, quiet: bool) -> None:
         typer.echo(f"{who} is at work on {options.fabric} now", err=True)
     with telling(quiet=quiet or as_json) as say:
         say("asking the switches of the last apply")
-        newest, found = deploy_status.of(options)
+        newest, devices = deploy_status.of(options)
     if as_json:
-        print_json({"revision": newest and vars(newest), "devices": [vars(one) for one in found]})
+        print_json({"revision": newest and vars(newest), "devices": [vars(device) for device in devices]})
     elif newest is None:
         typer.echo("nothing was ever applied")
     else:
         typer.echo(line(newest))
-        for one in found:
-            typer.echo(f"  {one.line()}")
+        for device in devices:
+            typer.echo(f"  {device.line()}")
         if newest.state == "running" and not who:
-            typer.echo(HOW_TO_END[any(isinstance(one, Runs) for one in found)])
+            typer.echo(HOW_TO_END[any(isinstance(device, Runs) for device in devices)])
     if newest is not None and newest.state == "running":
         raise typer.Exit(1)
 
@@ -293,29 +293,29 @@ def history(options: History, *, as_json: bool, quiet: bool) -> None:
     from railweave.api.deploying import deploy_history, deploy_log
 
     if options.revision is not None:
-        one, log, steps = deploy_log(options.fabric, options.revision)
+        revision, log, steps = deploy_log(options.fabric, options.revision)
         if as_json:
-            print_json(vars(one) | {"log": [vars(each) for each in log], "steps": [vars(step) for step in steps]})
+            print_json(vars(revision) | {"log": [vars(each) for each in log], "steps": [vars(step) for step in steps]})
             return
-        typer.echo(line(one))
-        for said in log:
-            typer.echo(f"  {when(said.at)} {said.line}")
+        typer.echo(line(revision))
+        for entry in log:
+            typer.echo(f"  {when(entry.at)} {entry.line}")
         for step in (step for step in steps if step.failed or step.ended is None):
             how = step.failed or "interrupted"
             typer.echo(f"  {when(step.began)} {step.verb} of {step.device} in wave {step.wave}: {how}")
         return
-    found = deploy_history(options.fabric)
+    revisions = deploy_history(options.fabric)
     if as_json:
-        print_json([vars(one) for one in found])
+        print_json([vars(revision) for revision in revisions])
         return
-    for one in found:
-        typer.echo(line(one))
-    if not found:
+    for revision in revisions:
+        typer.echo(line(revision))
+    if not revisions:
         typer.echo("nothing was ever applied")
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeployResumeShown(DeployResume, Waits):
+class DeployResumeShown(DeployResume, TimeLimits):
     """Options of ``railweave deploy resume``."""
 
 

@@ -61,7 +61,7 @@ def campaign(options: Campaign, *, as_json: bool, quiet: bool) -> None:
 
     measured = read_results(options.lab_results)
     with telling(quiet=quiet or as_json) as say:
-        found = campaign_plan(
+        plan = campaign_plan(
             options.fabric,
             options.scenario,
             lab=options.rehearse,
@@ -72,33 +72,33 @@ def campaign(options: Campaign, *, as_json: bool, quiet: bool) -> None:
             hardware=options.hardware,
             progress=say,
         )
-    if options.digest and options.digest != found.digest:
-        raise typer.BadParameter(f"the digest of this campaign is {found.digest}", param_hint="--digest")
-    if found.refused or not (options.digest or options.yes):
+    if options.digest and options.digest != plan.digest:
+        raise typer.BadParameter(f"the digest of this campaign is {plan.digest}", param_hint="--digest")
+    if plan.refused or not (options.digest or options.yes):
         if as_json:
-            print_json(found.to_json())
+            print_json(plan.to_json())
         else:
-            for line in found.lines():
+            for line in plan.lines():
                 typer.echo(line)
-            if not found.refused:
-                typer.echo(f"nothing was broken; to break it: the same command with --digest {found.digest}")
-        raise typer.Exit(1 if found.refused else 0)
+            if not plan.refused:
+                typer.echo(f"nothing was broken; to break it: the same command with --digest {plan.digest}")
+        raise typer.Exit(1 if plan.refused else 0)
     with telling(quiet=quiet or as_json) as say:
         if options.rehearse and not measured:
             say("lab fault")
             measured = rehearsed(options.fabric, options.scenario)
         results = campaign_run(
             options.fabric,
-            found,
+            plan,
             lab=options.rehearse,
             access=options.access,
             limits=Limits(options.restore_within, options.settle),
             hardware=options.hardware,
             progress=say,
         )
-    good = all(result.good for result in results) and len(results) == len(found.turns)
+    good = all(result.good for result in results) and len(results) == len(plan.turns)
     if as_json:
-        print_json({"good": good, "job": found.job, "turns": [result.to_json() for result in results], "lab": measured})
+        print_json({"good": good, "job": plan.job, "turns": [result.to_json() for result in results], "lab": measured})
     else:
         for row in (HEAD, *rows(results, measured)):
             typer.echo(" | ".join(row))

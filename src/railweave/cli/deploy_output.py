@@ -26,45 +26,43 @@ HOW_TO_END = (
 """The next step after an interrupted apply, and after an interrupted upgrade."""
 
 
-def planned(found: Plan, output: Path, *, lab: bool, access: Path | str | None, as_json: bool) -> None:
+def planned(plan: Plan, output: Path, *, lab: bool, access: Path | str | None, as_json: bool) -> None:
     """Write a plan to its file, and show it, with the command that applies it on the devices that were asked. Exits 1 if it is refused."""
     from railweave.writing import write_file
 
-    idle = bool(found.devices) and not (
-        found.changed or found.drain or found.upgrade or found.replacement or found.refused
-    )
-    if idle and not found.live:
-        _nothing(found, output, as_json=as_json)
+    idle = bool(plan.devices) and not (plan.changed or plan.drain or plan.upgrade or plan.replacement or plan.refused)
+    if idle and not plan.live:
+        _nothing(plan, output, as_json=as_json)
         return
-    write_file(output, json.dumps(found.to_json(), indent=1) + "\n", private=True)
+    write_file(output, json.dumps(plan.to_json(), indent=1) + "\n", private=True)
     if as_json:
-        print_json(found.to_json())
+        print_json(plan.to_json())
     else:
-        for line in found.lines():
+        for line in plan.lines():
             typer.echo(line)
-        if (found.changed or found.drain or found.replacement or (found.upgrade and found.waves)) and not found.refused:
-            typer.echo(f"apply it: {_apply(found, output, lab=lab, access=access)}")
-    if found.refused:
+        if (plan.changed or plan.drain or plan.replacement or (plan.upgrade and plan.waves)) and not plan.refused:
+            typer.echo(f"apply it: {_apply(plan, output, lab=lab, access=access)}")
+    if plan.refused:
         raise typer.Exit(1)
 
 
-def _nothing(found: Plan, output: Path, *, as_json: bool) -> None:
+def _nothing(plan: Plan, output: Path, *, as_json: bool) -> None:
     """Say that a capture shows nothing to change. There is no plan then, for a capture's cannot be applied."""
     if as_json:
-        print_json(found.to_json())
+        print_json(plan.to_json())
         return
-    for said in found.lines()[:-1]:  # without the digest
-        typer.echo(said)
+    for plan_line in plan.lines()[:-1]:  # without the digest
+        typer.echo(plan_line)
     typer.echo(f"no plan is written to {os.fspath(output)}")
 
 
-def _apply(found: Plan, output: Path, *, lab: bool, access: Path | str | None) -> str:
+def _apply(plan: Plan, output: Path, *, lab: bool, access: Path | str | None) -> str:
     """The command that applies a plan, reaching devices as they were reached for it."""
     words = ["railweave", "deploy", "apply", os.fspath(output)]
     words += ["--lab"] if lab else []
     words += ["--access", os.fspath(access)] if access is not None else []
-    words += ["--secrets", "FILE"] if found.secrets else []
-    return shlex.join([*words, "--digest", found.digest])
+    words += ["--secrets", "FILE"] if plan.secrets else []
+    return shlex.join([*words, "--digest", plan.digest])
 
 
 def confirmed(path: Path | str, digest: str, *, agreed: bool, as_json: bool) -> None:
@@ -75,20 +73,20 @@ def confirmed(path: Path | str, digest: str, *, agreed: bool, as_json: bool) -> 
     from railweave.operations.deploy.applying import check_not_refused
     from railweave.operations.deploy.plan import read_plan
 
-    found = read_plan(Path(path))
-    check_not_refused(found)
+    plan = read_plan(Path(path))
+    check_not_refused(plan)
     if agreed:
         return
     if not digest and as_json:
         fix = "give the digest that the plan shows, or --yes"
         raise InputError([Problem(Option("--digest"), f"nothing says that {path} was read", fix)])
     if not digest:
-        for said in found.lines():
-            typer.echo(said)
+        for plan_line in plan.lines():
+            typer.echo(plan_line)
         digest = typer.prompt("type the digest to apply this plan", default="", show_default=False)
-    if digest != found.digest:
+    if digest != plan.digest:
         raise InputError(
-            [Problem(Option("--digest"), f"the digest of {path} is {found.digest}", "read the plan, and give that")]
+            [Problem(Option("--digest"), f"the digest of {path} is {plan.digest}", "read the plan, and give that")]
         )
 
 
@@ -105,8 +103,8 @@ def when(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "seconds")
 
 
-def line(one: Revision) -> str:
+def line(revision: Revision) -> str:
     """A revision in a line."""
-    state = "interrupted" if one.state == "running" else one.state
-    back = f", back to before revision {one.back_to}" if one.back_to else ""
-    return f"revision {one.number}: {state}, {when(one.began)}, {one.who}, plan {one.digest}{back}{f': {one.why}' if one.why else ''}"
+    state = "interrupted" if revision.state == "running" else revision.state
+    back = f", back to before revision {revision.back_to}" if revision.back_to else ""
+    return f"revision {revision.number}: {state}, {when(revision.began)}, {revision.who}, plan {revision.digest}{back}{f': {revision.why}' if revision.why else ''}"

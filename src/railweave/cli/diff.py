@@ -49,38 +49,42 @@ def diff(options: DiffShown, *, as_json: bool, quiet: bool) -> None:
 
     form = options.form
     with waiting(f"comparing {options.old} with {options.new}", quiet=quiet or as_json):
-        found = compare.of(options)
+        difference = compare.of(options)
     if as_json:
-        print_json(found.to_json())
+        print_json(difference.to_json())
     elif form is Form.sonic_patch:
-        patches = found.patches("sonic", "config_db.json")
+        patches = difference.patches("sonic", "config_db.json")
         print_json(patches)
-        for line in found.not_as_patches("sonic", "config_db.json") or [_nothing(found, form)] * (not patches):
+        for line in difference.not_as_patches("sonic", "config_db.json") or [_nothing(difference, form)] * (
+            not patches
+        ):
             typer.echo(line, err=True)
     else:
-        lines = _lines(found, form)
+        lines = _lines(difference, form)
         for line in lines:
             typer.echo(line)
         if not lines:
-            typer.echo(_nothing(found, form), err=form is not Form.text)
-    if not found.equal:
+            typer.echo(_nothing(difference, form), err=form is not Form.text)
+    if not difference.equal:
         raise typer.Exit(1)
 
 
-def _nothing(found: NetworkDiff, form: Form) -> str:
+def _nothing(difference: NetworkDiff, form: Form) -> str:
     """Explain why the output is empty."""
-    if found.equal:
+    if difference.equal:
         return "no difference"
     if form is Form.cables:
         return "nothing to print as cables: no cable, optic or device with cables moves"
-    others = sorted({name for device in found.devices for name in device.systems if name})
+    others = sorted({name for device in difference.devices for name in device.systems if name})
     runs = f": the switches that change run {', '.join(others)}" if others else ": no switch changes"
     return f"nothing to print as {form.value}{runs}"
 
 
-def _lines(found: NetworkDiff, form: Form) -> list[str]:
+def _lines(difference: NetworkDiff, form: Form) -> list[str]:
     if form is Form.text:
-        return found.lines()
+        return difference.lines()
     if form is Form.cables:
-        return found.cable_lines()
-    return found.junos_lines() if form is Form.junos_set else found.command_lines(form.value.replace("-", "_"))
+        return difference.cable_lines()
+    return (
+        difference.junos_lines() if form is Form.junos_set else difference.command_lines(form.value.replace("-", "_"))
+    )

@@ -39,26 +39,26 @@ def drift(options: DriftShown, *, as_json: bool, quiet: bool) -> None:
     with waiting(f"reading and designing {options.source}", quiet=quiet or as_json):
         network = options.network()
     with telling(quiet=quiet or as_json) as say:
-        found = compare.of(replace(options, source=network, device=(), hardware=None, progress=say))
+        comparison = compare.of(replace(options, source=network, device=(), hardware=None, progress=say))
     adopted: list[str] = []
     if options.adopt:
         from railweave.analysis.drift.adopt import adopt_into
 
-        adopted = adopt_into(Path(str(options.source)), network, found)
+        adopted = adopt_into(Path(str(options.source)), network, comparison)
     if as_json:
-        print_json({**found.to_json(), "adopted": adopted})
+        print_json({**comparison.to_json(), "adopted": adopted})
     else:
-        for line in found.lines():
+        for line in comparison.lines():
             typer.echo(line)
-        if found.findings:
+        if comparison.findings:
             typer.echo("what the checks say of the running network, and not of the designed one:")
-            print_findings(found.findings)
+            print_findings(comparison.findings)
         for line in adopted:
             typer.echo(line if line.startswith("not adopted") else f"adopted: {line}")
-        differ = sum(bool(device.stands.findings) for device in found.devices)
+        differ = sum(bool(device.stands.findings) for device in comparison.devices)
         typer.echo(
-            f"{counted(found.compared, 'switch', 'switches')} compared: "
+            f"{counted(comparison.compared, 'switch', 'switches')} compared: "
             + (f"{differ} {'differs' if differ == 1 else 'differ'} from the design" if differ else "no difference")
         )
-    if not found.proven:
+    if not comparison.proven:
         raise typer.Exit(1)

@@ -101,9 +101,9 @@ def _problem(problem: Problem) -> dict[str, Any]:
     return {**_told("", 0, "", problem.what, problem.fix), "where": str(place)}
 
 
-def _told(file: str, line: int, option: str, what: str, fix: str) -> dict[str, Any]:
+def _told(file: str, line: int, option: str, description: str, fix: str) -> dict[str, Any]:
     where = f"{file}:{line}" if line else file or option
-    return {"where": where, "file": file, "line": line, "option": option, "what": what, "fix": fix}
+    return {"where": where, "file": file, "line": line, "option": option, "what": description, "fix": fix}
 
 
 def _misused(error: _BadUse) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from railweave.cli.command import command
 from railweave.cli.output import print_json, telling
 
 if TYPE_CHECKING:
-    from railweave.live.fleet.checked import Checked
-    from railweave.live.fleet.meshed import Meshed
+    from railweave.live.fleet.checked import FleetCheckResult
+    from railweave.live.fleet.meshed import MeshResult
 
 app = typer.Typer(
     no_args_is_help=True, help="Check the GPU servers of a network, many at once. Nothing is changed on them."
@@ -46,8 +46,8 @@ def check(options: FleetCheckShown, *, as_json: bool, quiet: bool) -> None:
     from railweave.api import fleet_check
 
     with telling(quiet=quiet or as_json) as say:
-        found = fleet_check.of(replace(options, progress=say))
-    _show(found, options.junit, options.html, as_json=as_json)
+        result = fleet_check.of(replace(options, progress=say))
+    _show(result, options.junit, options.html, as_json=as_json)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,21 +69,21 @@ def mesh(options: FleetMeshShown, *, as_json: bool, quiet: bool) -> None:
     from railweave.api import fleet_mesh
 
     with telling(quiet=quiet or as_json) as say:
-        found = fleet_mesh.of(replace(options, progress=say))
-    _show(found, options.junit, options.html, as_json=as_json)
+        result = fleet_mesh.of(replace(options, progress=say))
+    _show(result, options.junit, options.html, as_json=as_json)
 
 
-def _show(found: Checked | Meshed, junit: Path | None, html: Path | None, *, as_json: bool) -> None:
+def _show(result: FleetCheckResult | MeshResult, junit: Path | None, html: Path | None, *, as_json: bool) -> None:
     from railweave.live.fleet.page import page
     from railweave.writing import write_file
 
     if junit is not None:
-        write_file(junit, found.to_junit())
+        write_file(junit, result.to_junit())
     if html is not None:
-        write_file(html, page(found))
+        write_file(html, page(result))
     if as_json:
-        print_json(found.to_json())
+        print_json(result.to_json())
     else:
-        typer.echo(found.to_text())
-    if not found.good:
+        typer.echo(result.to_text())
+    if not result.good:
         raise typer.Exit(1)

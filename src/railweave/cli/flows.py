@@ -51,11 +51,11 @@ def _as_json(words: list[str]) -> int:
             os.dup2(before, 2)
             os.close(before)
         held.seek(0)
-        said = held.read().decode(errors="replace")
+        message = held.read().decode(errors="replace")
     if code == InputError.exit_code:
-        text = said.strip().removeprefix("error: ")
+        text = message.strip().removeprefix("error: ")
         option, _, rest = text.partition(": ")
-        what, _, fix = (rest or text).partition("; ")
-        raise InputError([Problem(Option(option if rest else "flows"), what, fix)])
-    print(said, end="", file=sys.stderr, flush=True)
+        description, _, fix = (rest or text).partition("; ")
+        raise InputError([Problem(Option(option if rest else "flows"), description, fix)])
+    print(message, end="", file=sys.stderr, flush=True)
     return code

@@ -41,19 +41,19 @@ def list_(options: HardwareList, *, as_json: bool, quiet: bool) -> None:  # noqa
     if options.section is not None and options.section not in SECTIONS:
         fix = f"sections are {', '.join(SECTIONS)}"
         raise InputError([Problem(Argument("hardware list"), f"there is no section {options.section!r}", fix)])
-    known, own = _known(options.hardware, options.fabric)
-    wanted = [row for row in rows(known, own.places) if options.section in {None, row.section}]
+    known, local_hardware = _known(options.hardware, options.fabric)
+    wanted = [row for row in rows(known, local_hardware.places) if options.section in {None, row.section}]
     if as_json:
-        print_json([asdict(one) for one in wanted])
+        print_json([asdict(row) for row in wanted])
         return
-    width = max((len(one.name) for one in wanted), default=0)
+    width = max((len(row.name) for row in wanted), default=0)
     before = ""
-    for one in wanted:
-        if one.section != before:
-            typer.echo(f"{one.section}:")
-            before = one.section
-        origin = "" if one.origin == "package" else f"  [{one.origin}]"
-        typer.echo(f"  {one.name:{width}}  {one.description}{origin}")
+    for row in wanted:
+        if row.section != before:
+            typer.echo(f"{row.section}:")
+            before = row.section
+        origin = "" if row.origin == "package" else f"  [{row.origin}]"
+        typer.echo(f"  {row.name:{width}}  {row.description}{origin}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ def show(options: HardwareShow, *, as_json: bool, quiet: bool) -> None:  # noqa:
     from railweave.errors import Argument, InputError, Problem
     from railweave.model.catalog.words import found, text, to_json
 
-    known, own = _known(options.hardware, options.fabric)
+    known, local_hardware = _known(options.hardware, options.fabric)
     sections = found(known, options.model)
     if not sections:
         fix = "`railweave hardware list` names them; docs/hardware.md says how to add one"
@@ -81,7 +81,7 @@ def show(options: HardwareShow, *, as_json: bool, quiet: bool) -> None:  # noqa:
         print_json({section: {options.model: to_json(known, section, options.model)} for section in sections})
         return
     for section in sections:
-        typer.echo(text(known, section, options.model, own.places))
+        typer.echo(text(known, section, options.model, local_hardware.places))
 
 
 def _known(hardware: Path | None, fabric: Path | None) -> tuple[Catalog, OwnHardware]:
@@ -89,5 +89,5 @@ def _known(hardware: Path | None, fabric: Path | None) -> tuple[Catalog, OwnHard
     from railweave.model.catalog.hardware_files import own_hardware
     from railweave.model.intent.reading.document import read_document
 
-    own = own_hardware(hardware, None if fabric is None else read_document(fabric))
-    return packaged().with_hardware(own.hardware), own
+    local_hardware = own_hardware(hardware, None if fabric is None else read_document(fabric))
+    return packaged().with_hardware(local_hardware.hardware), local_hardware

@@ -46,7 +46,7 @@ def import_(options: Import, *, as_json: bool, quiet: bool) -> None:
     if not options.force:
         _refuse_to_replace(options.out)
     with telling(quiet=quiet or as_json) as say:
-        found = adopt(
+        imported = adopt(
             options.folder,
             name=options.name or options.out.stem,
             device=options.device,
@@ -54,12 +54,12 @@ def import_(options: Import, *, as_json: bool, quiet: bool) -> None:
             draft=options.out,
             progress=say,
         )
-    written = found.write(options.out)
+    written = imported.write(options.out)
     if as_json:
-        print_json({**found.to_json(), "written": [str(path) for path in written]})
+        print_json({**imported.to_json(), "written": [str(path) for path in written]})
     else:
-        _print(found, written)
-    if not all(score.whole for score in found.scores):
+        _print(imported, written)
+    if not all(score.whole for score in imported.scores):
         raise typer.Exit(1)
 
 
@@ -68,35 +68,35 @@ def _refuse_to_replace(out: Path) -> None:
     from railweave.errors import InputError, Option, Problem
     from railweave.model.intent.reading.source import companion
 
-    there = [one for one in (out, companion(out, "lock"), companion(out, "inventory.csv")) if one.exists()]
+    there = [path for path in (out, companion(out, "lock"), companion(out, "inventory.csv")) if path.exists()]
     if there:
-        what = f"{' and '.join(str(one) for one in there)} would be replaced, with what was corrected there"
-        raise InputError([Problem(Option("-o"), what, "name another file, or give --force")])
+        description = f"{' and '.join(str(path) for path in there)} would be replaced, with what was corrected there"
+        raise InputError([Problem(Option("-o"), description, "name another file, or give --force")])
 
 
-def _print(found: object, written: list[Path]) -> None:
-    from railweave.analysis.adopt.adopt import Imported
+def _print(imported: object, written: list[Path]) -> None:
+    from railweave.analysis.adopt.adopt import ImportedNetwork
 
-    assert isinstance(found, Imported)  # noqa: S101 - what the API gives
+    assert isinstance(imported, ImportedNetwork)  # noqa: S101 - what the API gives
     for path in written:
         typer.echo(f"wrote {path}")
-    width = max(len(score.device) for score in found.scores)
+    width = max(len(score.device) for score in imported.scores)
     typer.echo(f"{'switch':{width}}  equal  equivalent  extra  lost")
-    for one in found.scores:
-        if not one.whole:
+    for score in imported.scores:
+        if not score.whole:
             typer.echo(
-                f"{one.device:{width}}  {one.equal:5}  {one.equivalent:10}  {len(one.extra):5}  {len(one.lost):4}"
+                f"{score.device:{width}}  {score.equal:5}  {score.equivalent:10}  {len(score.extra):5}  {len(score.lost):4}"
             )
-    same = [score for score in found.scores if score.whole]
-    totals = found.to_json()
+    same = [score for score in imported.scores if score.whole]
+    totals = imported.to_json()
     typer.echo(
         f"{'all':{width}}  {totals['equal']:5}  {totals['equivalent']:10}  {totals['extra']:5}  {totals['lost']:4}"
     )
     if same:
         typer.echo(f"{counted(len(same), 'switch gets', 'switches get')} every statement back, and no other")
     for title, lines in (
-        ("not in the file:", found.notes),
-        ("statements that are lost, new or in another order:", found.differences()),
+        ("not in the file:", imported.notes),
+        ("statements that are lost, new or in another order:", imported.differences()),
     ):
         if lines:
             typer.echo(title)

@@ -171,34 +171,34 @@ def init(options: Init, *, as_json: bool, quiet: bool) -> None:
         tenants=_count("--tenants", options.tenants, "a number of tenants", "write a whole number, 1 to 4096"),
     )
     with waiting(f"sizing a fabric for {request.gpus:,} GPUs", quiet=quiet or as_json):
-        found = answer(packaged().with_hardware(own_hardware(options.hardware).hardware), request)
-        bought = bills(found, options.hardware) if known or options.html else {}
+        sizing = answer(packaged().with_hardware(own_hardware(options.hardware).hardware), request)
+        bought = bills(sizing, options.hardware) if known or options.html else {}
     if options.qps == PREDICT:
         with waiting("predicting with each number of queue pairs", quiet=quiet or as_json):
-            chosen = queue_pairs(designed(found.fabric(), options.hardware))
-        found = replace(found, request=replace(found.request, qps=chosen.count))
+            chosen = queue_pairs(designed(sizing.fabric(), options.hardware))
+        sizing = replace(sizing, request=replace(sizing.request, qps=chosen.count))
         for line in chosen.lines:
             typer.echo(line, err=as_json)
-    elif not request.qps and found.sized.best.colors > 1 and not as_json:
+    elif not request.qps and sizing.sized.best.colors > 1 and not as_json:
         typer.echo(
-            f"queue pairs: one per path color ({found.sized.best.colors}); --qps {PREDICT} chooses by prediction, with what each number gets"
+            f"queue pairs: one per path color ({sizing.sized.best.colors}); --qps {PREDICT} chooses by prediction, with what each number gets"
         )
-    with waiting(f"designing and checking {found.sized.best.gpus:,} GPUs", quiet=quiet or as_json):
-        network = sized(found, options.hardware)
+    with waiting(f"designing and checking {sizing.sized.best.gpus:,} GPUs", quiet=quiet or as_json):
+        network = sized(sizing, options.hardware)
         findings = to_be_reported(network)
-    written = start_sized(found, folder)
+    written = start_sized(sizing, folder)
     if options.html is not None:
-        _draw(options.html, found, network, {str(shape): items for shape, items in bought.items()}, known)
+        _draw(options.html, sizing, network, {str(shape): items for shape, items in bought.items()}, known)
         written.append(options.html)
     paid = {TITLES[shape]: str(cost(items, known)) for shape, items in bought.items()} if known else {}
-    _print(found, written, paid, findings, as_json=as_json)
+    _print(sizing, written, paid, findings, as_json=as_json)
     if any(finding.severity == "error" for finding in findings):
         raise typer.Exit(1)
 
 
 def _draw(
     html: Path,
-    found: Answer,
+    sizing: Answer,
     network: Network,
     bought: Mapping[str, Sequence[Item]],
     prices: Prices | None,
@@ -208,17 +208,17 @@ def _draw(
     from railweave.outputs.report.sized import sized_html
     from railweave.writing import write_file
 
-    told = to_json(found.catalog, found.sized), list(words(found.catalog, found.sized))
+    told = to_json(sizing.catalog, sizing.sized), list(words(sizing.catalog, sizing.sized))
     write_file(html, sized_html(network, *told, bought, prices))
 
 
-def _count(option: str, text: str | None, what: str, fix: str, most: int = 999_999_999) -> int:
+def _count(option: str, text: str | None, expected: str, fix: str, most: int = 999_999_999) -> int:
     """A whole number of the command line, at least 1; 0 where none is given. Raises ``InputError``."""
     if text is None:
         return 0
     given = text.strip()
     if not (given.isascii() and given.isdecimal() and len(given) < 10 and 1 <= int(given) <= most):
-        raise InputError([Problem(Option(option), f"{text!r:.60} is not {what}", fix)])
+        raise InputError([Problem(Option(option), f"{text!r:.60} is not {expected}", fix)])
     return int(given)
 
 
@@ -226,27 +226,27 @@ def _oversubscription(text: str) -> float:
     from railweave.model.config.quantities import RATIO_FIX, ratio
 
     try:
-        found = ratio(text)
+        factor = ratio(text)
     except ValueError as error:
         raise InputError([Problem(Option("--oversubscription"), str(error), RATIO_FIX)]) from None
-    if found < 1:
+    if factor < 1:
         fix = f"{RATIO_FIX}; a fabric is sized for at least 1"
         raise InputError([Problem(Option("--oversubscription"), f"{text!r:.60} is not an oversubscription", fix)])
-    return found
+    return factor
 
 
 def _growth(text: str) -> float:
     from railweave.model.config.quantities import ratio
 
     try:
-        found = ratio(text.strip().removesuffix("x"))
+        factor = ratio(text.strip().removesuffix("x"))
     except ValueError:
-        found = 0.0
-    if found < 1 or ":" in text:
+        factor = 0.0
+    if factor < 1 or ":" in text:
         raise InputError(
             [Problem(Option("--growth"), f"{text!r:.60} is not a growth", "write a factor, at least 1, as 2x")]
         )
-    return found
+    return factor
 
 
 def _example(folder: Path, example: str, *, as_json: bool, quiet: bool) -> None:
@@ -271,22 +271,22 @@ def _example(folder: Path, example: str, *, as_json: bool, quiet: bool) -> None:
 
 
 def _print(
-    found: Answer, written: list[Path], costs: dict[str, str], findings: Sequence[Finding], *, as_json: bool
+    sizing: Answer, written: list[Path], costs: dict[str, str], findings: Sequence[Finding], *, as_json: bool
 ) -> None:
     from railweave.design.sizing.report import to_json, words
 
     path = written[0]
     if as_json:
-        files = {"wrote": str(path), "files": [str(one) for one in written]}
-        told = {**files, **to_json(found.catalog, found.sized), **({"costs": costs} if costs else {})}
+        files = {"wrote": str(path), "files": [str(file) for file in written]}
+        told = {**files, **to_json(sizing.catalog, sizing.sized), **({"costs": costs} if costs else {})}
         print_json({**told, "findings": [finding.to_json() for finding in findings]})
         return
-    for line in words(found.catalog, found.sized):
+    for line in words(sizing.catalog, sizing.sized):
         typer.echo(line)
     for name, cost in costs.items():
         typer.echo(f"cost as {name}: {cost}")
-    for one in written:
-        typer.echo(f"wrote {one}")
+    for file in written:
+        typer.echo(f"wrote {file}")
     typer.echo("the files still lack:")
     for line in LACKING:
         typer.echo(f"  {line}")

@@ -24,18 +24,18 @@ def fill(options: FillInventory, *, as_json: bool, quiet: bool) -> None:
     from railweave.api import fill_inventory
 
     with waiting(f"reading and designing {options.fabric}", quiet=quiet or as_json):
-        found = fill_inventory.of(options)
+        result = fill_inventory.of(options)
     if as_json:
-        print_json({**found.to_json(), "written": options.write and found.differs})
+        print_json({**result.to_json(), "written": options.write and result.differs})
     else:
-        for line in found.difference():
+        for line in result.difference():
             typer.echo(line)
-        for note in found.notes:
+        for note in result.notes:
             typer.echo(f"note: {note}")
-        cells = counted(sum(map(len, found.cells.values())), "cell")
+        cells = counted(sum(map(len, result.cells.values())), "cell")
         typer.echo(
-            f"{found.file}: "
-            + (f"{cells} {'written' if options.write else 'to write (--write)'}" if found.differs else "nothing new")
+            f"{result.file}: "
+            + (f"{cells} {'written' if options.write else 'to write (--write)'}" if result.differs else "nothing new")
         )
-    if found.differs and not options.write:
+    if result.differs and not options.write:
         raise typer.Exit(1)

@@ -94,8 +94,8 @@ def up(options: Up, *, as_json: bool, quiet: bool) -> None:
     configs, as_designed = (
         emulated(network, saved(network, options.running)) if options.running is not None else (None, [])
     )
-    if said := absent_sentence(network):
-        as_designed = [said, *as_designed]
+    if sentence := absent_sentence(network):
+        as_designed = [sentence, *as_designed]
     for line in as_designed:
         typer.echo(line, err=True)
     try:
@@ -138,12 +138,12 @@ def status(options: Status, *, as_json: bool, quiet: bool) -> None:
     from railweave.live.lab.status import labs
 
     with waiting("looking at labs", quiet=quiet or as_json):
-        found = labs(options.fabric)
+        statuses = labs(options.fabric)
     if as_json:
-        print_json([one.to_json() for one in found])
+        print_json([lab.to_json() for lab in statuses])
     else:
-        print_labs(found)
-    if not found:
+        print_labs(statuses)
+    if not statuses:
         raise typer.Exit(1)
 
 
@@ -208,7 +208,7 @@ def prove(options: Prove, *, as_json: bool, quiet: bool) -> None:
             done(quiet=quiet or as_json)
     if options.junit is not None:
         write_file(options.junit, as_junit(f"railweave lab {record.network}", outcomes))
-    good = all(outcome.passed for outcome in outcomes) and all(one.passed for one in swept)
+    good = all(outcome.passed for outcome in outcomes) and all(result.passed for result in swept)
     if as_json:
         print_json(
             {
@@ -217,7 +217,7 @@ def prove(options: Prove, *, as_json: bool, quiet: bool) -> None:
                 "timers": record.overlay,
                 "good": good,
                 "assertions": [outcome.to_json() for outcome in outcomes],
-                "sweep": [one.to_json() for one in swept],
+                "sweep": [result.to_json() for result in swept],
             }
         )
     else:
@@ -276,12 +276,12 @@ def fault(options: Fault, *, as_json: bool, quiet: bool) -> None:
             # Those of a scenario have their times; others come one after another.
             turns = [targets] if options.scenario is not None else [[target] for target in targets]
             say = progress(quiet=quiet or as_json)
-            measured = [found for turn in turns for found in play(lab, turn, say)]
+            measured = [measurement for turn in turns for measurement in play(lab, turn, say)]
         finally:
             done(quiet=quiet or as_json)
     if options.html is not None:
         write_file(options.html, faults_html(record, measured))
-    good = all(one.passed for one in measured)
+    good = all(measurement.passed for measurement in measured)
     if as_json:
         print_json(
             {
@@ -289,7 +289,7 @@ def fault(options: Fault, *, as_json: bool, quiet: bool) -> None:
                 "slice": record.slice,
                 "timers": record.overlay,
                 "good": good,
-                "faults": [one.to_json() for one in measured],
+                "faults": [measurement.to_json() for measurement in measured],
             }
         )
     else:
@@ -319,14 +319,16 @@ def fib(options: Fib, *, as_json: bool, quiet: bool) -> None:
     with waiting("reading forwarding tables", quiet=quiet or as_json), contextlib.ExitStack() as stack:
         lab = stack.enter_context(life.attach(options.fabric)[1])
         expected = lab.control_plane.routes()
-        found = tables.read(lab, expected)
-    write_fibs(found.routes, options.out)
-    different = tables.differences(expected, found)
-    entries = len(found.routes.fibs) * len(found.routes.prefixes)
+        actual = tables.read(lab, expected)
+    write_fibs(actual.routes, options.out)
+    different = tables.differences(expected, actual)
+    entries = len(actual.routes.fibs) * len(actual.routes.prefixes)
     if as_json:
-        print_json({"file": str(options.out), "entries": entries, "differences": [str(one) for one in different]})
+        print_json(
+            {"file": str(options.out), "entries": entries, "differences": [str(difference) for difference in different]}
+        )
     else:
-        print_fib(found.routes, options.out, different)
+        print_fib(actual.routes, options.out, different)
     if different:
         raise typer.Exit(1)
 

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
     from railweave.analysis.routing.table import Routes
     from railweave.live.lab.assertions import Outcome
-    from railweave.live.lab.faults.measure import Measured
-    from railweave.live.lab.faults.sweep import Swept
+    from railweave.live.lab.faults.measure import FaultMeasurement
+    from railweave.live.lab.faults.sweep import LinkOutage
     from railweave.live.lab.fib import Difference
-    from railweave.live.lab.life import Down, Up
+    from railweave.live.lab.life import LabRemoval, LabStart
     from railweave.live.lab.state import Record
     from railweave.live.lab.status import Status
 
 
-def print_up(made: Up) -> None:
+def print_up(made: LabStart) -> None:
     """Print the size of a lab, the time to bring it up, and the devices that did not converge."""
     record, timers = made.record, made.record.timers()
     took = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in made.seconds.items())
@@ -39,23 +39,23 @@ def print_up(made: Up) -> None:
         typer.echo("not settled: servers lack designed addresses; `railweave lab test` names them")
 
 
-def print_labs(found: Sequence[Status]) -> None:
+def print_labs(labs: Sequence[Status]) -> None:
     """Print the labs of this machine."""
-    for one in found:
-        part = f", slice {one.slice}" if one.slice else ""
-        typer.echo(f"{one.lab}: {one.stage}, of {one.fabric or 'an unknown file'}{part}")
+    for lab in labs:
+        part = f", slice {lab.slice}" if lab.slice else ""
+        typer.echo(f"{lab.lab}: {lab.stage}, of {lab.fabric or 'an unknown file'}{part}")
         typer.echo(
-            f"    {counted(one.namespaces, 'namespace')}, {counted(one.processes, 'process', 'processes')}, {one.memory_mb} MB, "
-            f"{one.cpu_s:.0f} s of processor time; {one.frr}"
+            f"    {counted(lab.namespaces, 'namespace')}, {counted(lab.processes, 'process', 'processes')}, {lab.memory_mb} MB, "
+            f"{lab.cpu_s:.0f} s of processor time; {lab.frr}"
         )
-        typer.echo(f"    timers: {one.timers}")
-        if one.missing:
-            typer.echo(f"    namespaces that are gone: {', '.join(one.missing)}")
-    if not found:
+        typer.echo(f"    timers: {lab.timers}")
+        if lab.missing:
+            typer.echo(f"    namespaces that are gone: {', '.join(lab.missing)}")
+    if not labs:
         typer.echo("no lab here")
 
 
-def print_gone(gone: Down) -> None:
+def print_gone(gone: LabRemoval) -> None:
     """Print the removed parts of a lab, and the parts that belong to other users."""
     if gone.namespaces or gone.processes or gone.folder:
         typer.echo(f"gone: {counted(gone.processes, 'process', 'processes')}, {counted(gone.namespaces, 'namespace')}")
@@ -72,39 +72,41 @@ def print_fib(routes: Routes, file: Path, different: Sequence[Difference]) -> No
     entries = len(routes.fibs) * len(routes.prefixes)
     devices = counted(len(routes.fibs), "router")
     typer.echo(f"{counted(entries, 'entry', 'entries')} of {devices} in {file}, {len(different):,} unlike `routes`")
-    for one in different[:10]:
-        typer.echo(f"    {one}")
+    for difference in different[:10]:
+        typer.echo(f"    {difference}")
 
 
 def print_outcomes(outcomes: Sequence[Outcome]) -> None:
     """A line for each assertion, and what failed below it."""
     width = max((len(outcome.id) for outcome in outcomes), default=0)
-    for one in outcomes:
-        word = "failed" if not one.passed else "passed" if one.applies else "none"
+    for outcome in outcomes:
+        word = "failed" if not outcome.passed else "passed" if outcome.applies else "none"
         color = {"failed": "red", "passed": "green", "none": "blue"}[word]
-        typer.echo(f"{typer.style(f'{word:6}', fg=color)} {one.id:{width}}  {one.evidence}  ({one.seconds:.1f} s)")
-        for line in one.failures:
+        typer.echo(
+            f"{typer.style(f'{word:6}', fg=color)} {outcome.id:{width}}  {outcome.evidence}  ({outcome.seconds:.1f} s)"
+        )
+        for line in outcome.failures:
             typer.echo(f"       {line}")
-        if one.failed > len(one.failures):
-            typer.echo(f"       and {one.failed - len(one.failures):,} more")
+        if outcome.failed > len(outcome.failures):
+            typer.echo(f"       and {outcome.failed - len(outcome.failures):,} more")
 
 
-def print_sweep(swept: Sequence[Swept]) -> None:
+def print_sweep(swept: Sequence[LinkOutage]) -> None:
     """Print the results of a sweep: each link that failed, and the times of the others."""
-    for one in swept:
-        if not one.passed:
-            typer.echo(f"{typer.style('failed', fg='red')} with {one.link} down")
-            for line in one.failures:
+    for result in swept:
+        if not result.passed:
+            typer.echo(f"{typer.style('failed', fg='red')} with {result.link} down")
+            for line in result.failures:
                 typer.echo(f"       {line}")
-    good = [one for one in swept if one.settled_s is not None and one.returned_s is not None]
-    entries = sum(one.entries for one in good)
+    good = [result for result in swept if result.settled_s is not None and result.returned_s is not None]
+    entries = sum(result.entries for result in good)
     typer.echo(
         f"sweep: {len(good)} of {counted(len(swept), 'link')} down one by one, {counted(entries, 'entry', 'entries')} equal to "
         "`routes`"
     )
     if good:
-        settled = sorted(one.settled_s or 0 for one in good)
-        returned = sorted(one.returned_s or 0 for one in good)
+        settled = sorted(result.settled_s or 0 for result in good)
+        returned = sorted(result.returned_s or 0 for result in good)
         typer.echo(
             f"       settled after {settled[len(settled) // 2]:.2f} s (median), {settled[-1]:.2f} s at most; as before "
             f"{returned[len(returned) // 2]:.2f} s after the link's return, {returned[-1]:.2f} s at most"
@@ -114,7 +116,7 @@ def print_sweep(swept: Sequence[Swept]) -> None:
 def print_verdict(record: Record, outcomes: Sequence[Outcome]) -> None:
     """Print the number of assertions that passed, of those that apply."""
     about = [outcome for outcome in outcomes if outcome.applies or not outcome.passed]
-    passed = sum(one.passed for one in about)
+    passed = sum(outcome.passed for outcome in about)
     part = f", slice {record.slice}" if record.slice else ""
     typer.echo(f"{passed} of {counted(len(about), 'assertion')} passed on {record.network}{part}")
     _print_timers(record)
@@ -125,7 +127,7 @@ def _print_timers(record: Record) -> None:
         typer.echo(f"with the lab's own timers: {overlay.sentence()}")
 
 
-def print_measured(record: Record, measured: Sequence[Measured]) -> None:
+def print_measured(record: Record, measured: Sequence[FaultMeasurement]) -> None:
     """Print the measurements as a table."""
     table = [HEADER[:-1], *(row[:-1] for row in rows(measured))]
     widths = [max(len(row[place]) for row in table) for place in range(len(HEADER) - 1)]
@@ -133,7 +135,7 @@ def print_measured(record: Record, measured: Sequence[Measured]) -> None:
         line = "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
         remark = rows(measured[number - 1 : number])[0][-1] if number else ""
         typer.echo(f"{line}  {remark}".rstrip())
-    good = sum(one.passed for one in measured)
+    good = sum(measurement.passed for measurement in measured)
     typer.echo(
         f"{good} of {counted(len(measured), 'fault')} went as designed: what should keep a path did, and all came back"
     )

@@ -60,19 +60,19 @@ def paths(options: PathsShown, *, as_json: bool, quiet: bool) -> None:
         network = options.network()
         configs = saved(network, options.running) if options.running is not None else None
         tables = routes(network, options.down, configs=configs)
-        found = queue_pair_paths(network, tables, src, dst, options.qps, family=wanted)
-        walks = [walk(network, tables, path, src, dst, configs) for path in found] if options.headers else []
+        pair_paths = queue_pair_paths(network, tables, src, dst, options.qps, family=wanted)
+        walks = [walk(network, tables, path, src, dst, configs) for path in pair_paths] if options.headers else []
     if as_json:
-        more = [{"headers": walk.to_json()} for walk in walks] or [{}] * len(found)
-        print_json([{**path.to_json(), **own} for path, own in zip(found, more, strict=True)])
+        more = [{"headers": walk.to_json()} for walk in walks] or [{}] * len(pair_paths)
+        print_json([{**path.to_json(), **headers} for path, headers in zip(pair_paths, more, strict=True)])
     else:
-        if said := absent_sentence(network):
-            typer.echo(said)
+        if sentence := absent_sentence(network):
+            typer.echo(sentence)
         for port in ports_without_path(network, tables, src, dst, wanted):
             typer.echo(f"{port} has no path to {dst}: the NIC's other ports take its queue pairs (port failover)")
-        for place, path in enumerate(found):
+        for place, path in enumerate(pair_paths):
             _print(path, walks[place] if walks else None)
-    if any(not path.hops for path in found):
+    if any(not path.hops for path in pair_paths):
         raise typer.Exit(1)
 
 

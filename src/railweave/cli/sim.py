@@ -75,16 +75,16 @@ def sim(options: Sim, *, as_json: bool, quiet: bool) -> None:
             whole = options.network()
             network = job_network(whole, options.fabric)
             given["configs"] = saved(whole, options.running) if options.running is not None else None
-        if said := absent_sentence(whole):
-            typer.echo(said, err=True)
+        if sentence := absent_sentence(whole):
+            typer.echo(sentence, err=True)
         with in_force(whole.catalog):
             if options.job is not None:
                 from railweave.cli.sim_job import run
 
                 raise typer.Exit(run(network, whole, options.job, options, as_json=as_json, quiet=quiet))
             if options.check_packets:
-                what, fix = "goes with --job", "--engine packet is the like of a collective"
-                raise InputError([Problem(Option("--check-packets"), what, fix)])
+                description, fix = "goes with --job", "--engine packet is the like of a collective"
+                raise InputError([Problem(Option("--check-packets"), description, fix)])
             if measured is not None and compare is None:
                 fix = "name what the points vary, as --compare 'size=4G..16G hosts=2,4', or leave it out"
                 raise InputError([Problem(Option("--measured"), "goes with --compare", fix)])
@@ -119,28 +119,28 @@ def _answered(network: Network, given: dict[str, Any], options: Sim, *, as_json:
         else:
             typer.echo(result.to_text())
         return 0 if result.complete else 1
-    found: list[JobPrediction] = []
-    for one in by_size(given) if seeds > 1 else ():
+    predictions: list[JobPrediction] = []
+    for sized in by_size(given) if seeds > 1 else ():
         with telling(quiet=quiet) as tell:
-            found.append(over_seeds(network, one, seeds, watch=html is not None, progress=tell))
+            predictions.append(over_seeds(network, sized, seeds, watch=html is not None, progress=tell))
         if not as_json:
-            typer.echo(found[-1].to_text())
+            typer.echo(predictions[-1].to_text())
     say = None if quiet else partial(typer.echo, err=True)
     for asked in questions(network, given) if seeds == 1 else ():
         with waiting("making the network ready", quiet=quiet):
-            found.append(
+            predictions.append(
                 answer(network, asked, watch=html is not None, progress=_message_progress(quiet=quiet), announce=say)
             )
         if not as_json:
-            typer.echo(found[-1].to_text())
+            typer.echo(predictions[-1].to_text())
     if html is not None:
         from railweave.outputs.report.prediction.page import prediction_html
 
-        write_file(html, prediction_html(network, found))
+        write_file(html, prediction_html(network, predictions))
     if as_json:
-        values = [one.to_json() for one in found]
+        values = [prediction.to_json() for prediction in predictions]
         print_json(values if len(values) > 1 else values[0])
-    return 0 if all(one.complete for one in found) else 1
+    return 0 if all(prediction.complete for prediction in predictions) else 1
 
 
 def _grid(network: Network, given: dict[str, Any], compare: str, options: Sim, *, as_json: bool, quiet: bool) -> int:
@@ -149,16 +149,16 @@ def _grid(network: Network, given: dict[str, Any], compare: str, options: Sim, *
     from railweave.writing import write_file
 
     with telling(quiet=quiet) as say:
-        found = grid(network, dimensions(compare), given, measured=options.measured, progress=say)
+        result = grid(network, dimensions(compare), given, measured=options.measured, progress=say)
     if options.html is not None:
         from railweave.outputs.report.prediction.comparison import grid_html
 
-        write_file(options.html, grid_html(network, found))
+        write_file(options.html, grid_html(network, result))
     if as_json:
-        print_json(found.to_json())
+        print_json(result.to_json())
     else:
-        typer.echo(found.to_text())
-    return 0 if found.complete else 1
+        typer.echo(result.to_text())
+    return 0 if result.complete else 1
 
 
 def _message_progress(*, quiet: bool) -> Callable[[str, int, int], None]:
@@ -167,10 +167,10 @@ def _message_progress(*, quiet: bool) -> Callable[[str, int, int], None]:
     every = 0.5 if sys.stderr.isatty() else 10.0
     following = time.monotonic() + min(every, PATIENCE_S)
 
-    def show(what: str, arrived: int, of: int) -> None:
+    def show(label: str, arrived: int, of: int) -> None:
         nonlocal following
         if time.monotonic() >= following:
             following = time.monotonic() + every
-            say(f"{what}: {arrived} of {of} messages")
+            say(f"{label}: {arrived} of {of} messages")
 
     return show

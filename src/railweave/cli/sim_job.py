@@ -66,28 +66,28 @@ def run(network: Network, whole: Network, job: Path, options: Sim, *, as_json: b
             ):
                 if given_too:
                     raise InputError([Problem(Option(option), "goes with one prediction, not with --compare", fix)])
-            found = compare_training(network, job, options.compare, given, say, _designed(options))
+            result = compare_training(network, job, options.compare, given, say, _designed(options))
             if options.html is not None:
-                write_file(options.html, variants_html(found))
+                write_file(options.html, variants_html(result))
         else:
-            found = (
+            result = (
                 predict_training(network, job, **given, progress=say)
                 if options.seeds == 1
                 else training_over_seeds(network, job, options.seeds, given, say)
             )
             if options.html is not None:
-                write_file(options.html, training_html(found))
+                write_file(options.html, training_html(result))
             if options.chakra_out is not None:
-                for name, content in chakra_files(found):
+                for name, content in chakra_files(result):
                     say(f"writing {name}")
                     write_below(options.chakra_out, {name: content})
     if as_json:
-        print_json(found.to_json())
+        print_json(result.to_json())
     else:
-        typer.echo(found.to_text())
+        typer.echo(result.to_text())
         if options.html is not None:
             typer.echo(f"wrote {options.html}")
-    return 0 if found.complete else 1
+    return 0 if result.complete else 1
 
 
 def _designed(options: Sim) -> Callable[[Mapping[str, str]], tuple[Network, Network]] | None:

@@ -14,7 +14,7 @@ from railweave.cli.failures import INTERRUPTED
 from railweave.cli.output import print_json, telling
 
 if TYPE_CHECKING:
-    from railweave.operations.tune.by_rule import Ruled
+    from railweave.operations.tune.by_rule import RuleResult
 
 app = typer.Typer(
     no_args_is_help=True, help="Find better values for fields of the fabric file, and print them as a patch."
@@ -48,19 +48,19 @@ def run(options: TuneRun, *, as_json: bool, quiet: bool) -> None:
     folder = folder_of(Path(options.study)) if options.output is None else Path(options.output)
     try:
         with telling(quiet=quiet or as_json) as say:
-            found = tune_run.of(replace(options, progress=say))
+            result = tune_run.of(replace(options, progress=say))
     except StoppedError as stopped:
         typer.echo(f"stopped: {stopped.trials} trials are kept in {folder}; the same command goes on", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    write_file(folder / PAGE, tuning_html(found))
+    write_file(folder / PAGE, tuning_html(result))
     if as_json:
-        print_json(found.to_json())
+        print_json(result.to_json())
         return
-    typer.echo(found.to_text())
-    if found.patch:
-        typer.echo(found.patch, nl=False)
+    typer.echo(result.to_text())
+    if result.patch:
+        typer.echo(result.patch, nl=False)
         if options.apply:
-            typer.echo(f"wrote {found.fabric}")
+            typer.echo(f"wrote {result.fabric}")
         else:
             typer.echo(f"nothing was changed; --apply, or patch -p0 < {folder / PATCH}, does")
     typer.echo(f"wrote {folder / PAGE}")
@@ -74,8 +74,8 @@ def headroom(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
 
     with telling(quiet=quiet or as_json) as say:
         say("working out the design")
-        found = tune_headroom.of(options)
-    _shown(found, as_json=as_json, applied=options.apply)
+        result = tune_headroom.of(options)
+    _shown(result, as_json=as_json, applied=options.apply)
 
 
 @app.command(short_help="Intervals of the PFC watchdog by rule, with the arithmetic.")
@@ -86,8 +86,8 @@ def watchdog(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
 
     with telling(quiet=quiet or as_json) as say:
         say("working out the design")
-        found = tune_watchdog.of(options)
-    _shown(found, as_json=as_json, applied=options.apply)
+        result = tune_watchdog.of(options)
+    _shown(result, as_json=as_json, applied=options.apply)
 
 
 @app.command(short_help="The next value of one field, from counters of two captures.")
@@ -97,25 +97,27 @@ def diagnose(options: TuneDiagnose, *, as_json: bool, quiet: bool) -> None:
     from railweave.api.tuning import tune_diagnose
 
     with telling(quiet=quiet or as_json) as say:
-        found = tune_diagnose.of(replace(options, progress=say))
+        result = tune_diagnose.of(replace(options, progress=say))
     if as_json:
-        print_json(found.to_json())
+        print_json(result.to_json())
     else:
-        typer.echo(found.to_text())
-        if found.patch:
-            typer.echo(found.patch, nl=False)
+        typer.echo(result.to_text())
+        if result.patch:
+            typer.echo(result.patch, nl=False)
             typer.echo(
-                f"wrote {found.fabric}" if options.apply and found.recommended else "nothing was changed; --apply does"
+                f"wrote {result.fabric}"
+                if options.apply and result.recommended
+                else "nothing was changed; --apply does"
             )
-    if options.apply and found.step is not None and not found.recommended:
+    if options.apply and result.step is not None and not result.recommended:
         raise typer.Exit(1)
 
 
-def _shown(found: Ruled, *, as_json: bool, applied: bool) -> None:
+def _shown(result: RuleResult, *, as_json: bool, applied: bool) -> None:
     if as_json:
-        print_json(found.to_json())
+        print_json(result.to_json())
         return
-    typer.echo(found.to_text())
-    if found.patch:
-        typer.echo(found.patch, nl=False)
-        typer.echo(f"wrote {found.fabric}" if applied else "nothing was changed; --apply does")
+    typer.echo(result.to_text())
+    if result.patch:
+        typer.echo(result.patch, nl=False)
+        typer.echo(f"wrote {result.fabric}" if applied else "nothing was changed; --apply does")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from railweave.operations.watch.anomalies import Anomaly, Change
-    from railweave.operations.watch.watching import Standing, Watching
+    from railweave.operations.watch.watching import NetworkStanding, WatchedNetwork
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ def watch(options: Watch, *, as_json: bool, quiet: bool) -> None:
     """
     from railweave.api.living import lines_of
     from railweave.api.sites import asking_of
-    from railweave.operations.watch.starting import Serving, Wanted, password_of, proxy_of, serve, watching_of
+    from railweave.operations.watch.starting import Serving, WatchSettings, password_of, proxy_of, serve, watching_of
 
     where = _listening(options.listen, guarded=options.password is not None or options.proxy is not None)
     secret = None if options.password is None else password_of(options.password)
@@ -80,7 +80,7 @@ def watch(options: Watch, *, as_json: bool, quiet: bool) -> None:
     at = None if where is None else Serving(*where, secret, by, options.runs)
     _addresses({"--webhook": options.webhook, "--alertmanager": options.alertmanager})
     receives = None if options.syslog is None else _place("--syslog", options.syslog)
-    wanted = Wanted(options.interval, options.store, options.webhook, options.alertmanager, receives)
+    wanted = WatchSettings(options.interval, options.store, options.webhook, options.alertmanager, receives)
     line = lines_of(options.fabric)
     with telling(quiet=quiet or as_json) as say:
         site = asking_of(
@@ -133,9 +133,9 @@ def _free(listen: str, host: str, port: int) -> None:
         try:
             tried.bind((host, port))
         except OSError as error:
-            what = f"nothing can be served there: {error.strerror or error}"
+            description = f"nothing can be served there: {error.strerror or error}"
             fix = "end the program that has the port, or choose another port of this machine"
-            raise InputError([Problem(Option("--listen", listen), what, fix)]) from None
+            raise InputError([Problem(Option("--listen", listen), description, fix)]) from None
 
 
 def _addresses(given: Mapping[str, str | None]) -> None:
@@ -147,8 +147,8 @@ def _addresses(given: Mapping[str, str | None]) -> None:
     problems: list[Problem] = []
     for option, address in given.items():
         try:
-            found = urlsplit(address or "http://none")
-            good = found.scheme in {"http", "https"} and bool(found.hostname) and found.port != 0
+            url = urlsplit(address or "http://none")
+            good = url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
         except ValueError:
             good = False
         if not good:
@@ -176,13 +176,13 @@ def _place(option: str, given: str, more: str = "") -> tuple[str, int]:
 
 
 def _json(changes: Sequence[tuple[Change, Anomaly]]) -> None:
-    for change, one in changes:
-        typer.echo(json.dumps({"change": change, **one.to_json()}))
+    for change, anomaly in changes:
+        typer.echo(json.dumps({"change": change, **anomaly.to_json()}))
 
 
-def _whole(watching: Watching, *, as_json: bool) -> Callable[[object], None]:
+def _whole(watching: WatchedNetwork, *, as_json: bool) -> Callable[[object], None]:
     """Print the state of the whole network whenever it changes."""
-    last: Standing | None = None
+    last: NetworkStanding | None = None
 
     def whole(_: object) -> None:
         nonlocal last
@@ -197,12 +197,12 @@ def _whole(watching: Watching, *, as_json: bool) -> Callable[[object], None]:
 
 def _lines(*, quiet: bool) -> Callable[[Sequence[tuple[Change, Anomaly]]], None]:
     def lines(changes: Sequence[tuple[Change, Anomaly]]) -> None:
-        for change, one in changes:
-            if one.finding.severity == "info" or (quiet and one.finding.severity != "error"):
+        for change, anomaly in changes:
+            if anomaly.finding.severity == "info" or (quiet and anomaly.finding.severity != "error"):
                 continue
-            at = strftime("%H:%M:%S", localtime(one.closed or one.last))
-            word = "over" if change == "closed" else one.finding.severity
-            during = " (deploy at work)" if one.deploy else ""
-            typer.echo(f"{at} {word}: {one.finding.id} {one.finding.where}: {one.finding.what}{during}")
+            at = strftime("%H:%M:%S", localtime(anomaly.closed or anomaly.last))
+            word = "over" if change == "closed" else anomaly.finding.severity
+            during = " (deploy at work)" if anomaly.deploy else ""
+            typer.echo(f"{at} {word}: {anomaly.finding.id} {anomaly.finding.where}: {anomaly.finding.what}{during}")
 
     return lines

@@ -79,13 +79,13 @@ def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None 
         if layout.spec.underlay.peering == "numbered":
             cables = number_links(context, layout, cables)
         known, owners = tenants(context, layout)
-        found = segments(context, layout, colors, owners)
+        fabric_segments = segments(context, layout, colors, owners)
         made_switches = with_endpoints(context, layout, switches(context, layout), colors)
-        found = with_tunnels(found, made_switches)
-        known = with_external(context, layout, known, found, cables, made_switches)
-        known = with_leaves(context, layout, known, found, made_switches)
+        fabric_segments = with_tunnels(fabric_segments, made_switches)
+        known = with_external(context, layout, known, fabric_segments, cables, made_switches)
+        known = with_leaves(context, layout, known, fabric_segments, made_switches)
         all_switches += made_switches
-        for server, made in nics(context, layout, cables, found, colors, owners).items():
+        for server, made in nics(context, layout, cables, fabric_segments, colors, owners).items():
             found_nics.setdefault(server, []).extend(made)
         check_port_qos(context, layout, made_switches, cables)
         check_balancing(context, layout, cables)
@@ -95,12 +95,12 @@ def design(source: Source, described: Mapping[tuple[str, str], FileLine] | None 
         note_unused_ports(context, layout)
         note_empty_stripes(context, layout)
         note_rank_order(context, layout)
-        between = [one for one in cables if one.kind == "fabric"]
+        between = [link for link in cables if link.kind == "fabric"]
         by_port = layout.spec.topology.port_planes > 1
         note_growth(context, growth(layout.name, made_switches, between, colors, by_port=by_port), layout)
         made = _fabric(context, layout, colors, known, cables)
         fabrics.append(replace(made, edge_ports=edge_ports(context, layout, cables)))
-        all_segments += found
+        all_segments += fabric_segments
         all_cables += cables
     check_color_names(context, fabrics)
     overrides.check_all_taken(context)
@@ -227,24 +227,24 @@ def _intents(context: Context, layout: Layout, cables: Sequence[Cable]) -> dict[
         "super-spine": ("super_spine", spec.super_spine_role()),
         "dci": ("dci", spec.dci_role()),
     }
-    speed = max((one.speed_gbps for one in cables), default=0)
-    found: dict[RoleName, RoleIntent] = {}
+    speed = max((link.speed_gbps for link in cables), default=0)
+    intents: dict[RoleName, RoleIntent] = {}
     for name, (key, role) in given.items():
         qos = with_platform_defaults(role.qos or spec.qos, role.device)
         if name in layout.tiers and speed:
             at = ("fabrics", layout.name, *((key,) if role.qos else ()), "qos")
             qos = with_lengths(context, qos, role, speed, at)
-        found[name] = RoleIntent(role.device, role.nos, qos, role.extra)
-    lossless: list[RoleName] = [name for name in layout.tiers if found[name].qos.lossless_class()]
-    pausing: list[RoleName] = [name for name in lossless if found[name].qos.pfc.pauses("fabric")]
+        intents[name] = RoleIntent(role.device, role.nos, qos, role.extra)
+    lossless: list[RoleName] = [name for name in layout.tiers if intents[name].qos.lossless_class()]
+    pausing: list[RoleName] = [name for name in lossless if intents[name].qos.pfc.pauses("fabric")]
     for name in lossless if pausing else ():
         if name not in pausing:
             at = ("fabrics", layout.name, *((given[name][0],) if given[name][1].qos else ()), "qos", "pfc", "ports")
-            what = f"{name} switches do not pause on ports between switches, and {pausing[0]} switches do"
-            context.problem(at, what, "give all tiers the same: both ends of a link pause, or neither")
-    check_roles(context, layout, found)
+            message = f"{name} switches do not pause on ports between switches, and {pausing[0]} switches do"
+            context.problem(at, message, "give all tiers the same: both ends of a link pause, or neither")
+    check_roles(context, layout, intents)
     context.check()
-    return found
+    return intents
 
 
 def _site(context: Context, group: ServerGroup, nics: Sequence[Nic]) -> str:
@@ -254,8 +254,8 @@ def _site(context: Context, group: ServerGroup, nics: Sequence[Nic]) -> str:
         there = across.site_of(nic.stripe) if across else ""
         if there and group.site not in {None, there}:
             index = context.source.spec.servers.index(group)
-            what = f"site {group.site!r} is not that of stripe {nic.stripe!r}, which is {there!r}"
-            context.problem(("servers", index, "site"), what, "leave `site:` out, or choose a stripe there")
+            message = f"site {group.site!r} is not that of stripe {nic.stripe!r}, which is {there!r}"
+            context.problem(("servers", index, "site"), message, "leave `site:` out, or choose a stripe there")
             context.check()
         if there:
             return there

@@ -65,8 +65,8 @@ def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tup
         live = list(range(1, wanted + 1))
         _check_balance(context, name, wanted, list(chosen.values()))
     indexes = {(name, link): index for (key, link), index in chosen.items() for name in names[key]}
-    placed = _place_names(context.lock, f"{name}/colors", [one.name for one in spec.colors], live)
-    named = {placed[one.name]: one for one in spec.colors}
+    placed = _place_names(context.lock, f"{name}/colors", [color_spec.name for color_spec in spec.colors], live)
+    named = {placed[color_spec.name]: color_spec for color_spec in spec.colors}
     colors: list[Color] = []
     numbers: set[int] = set()
     for index in range(1, count + 1):
@@ -82,7 +82,7 @@ def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tup
                 f"path color {index} has no name of its own: name it, or rename this one",
             )
         colors.append(Color(index, number, given.name if given else f"color{index}"))
-    return tuple(one for one in colors if one.index in live), indexes
+    return tuple(path_color for path_color in colors if path_color.index in live), indexes
 
 
 def _place_names(lock: Lock, pool: str, names: list[str], live: list[int]) -> dict[str, int]:

@@ -29,15 +29,15 @@ class Context:
     problems: list[Problem] = field(default_factory=list[Problem])
     findings: list[Finding] = field(default_factory=list[Finding])
 
-    def problem(self, location: Iterable[Key], what: str, fix: str) -> None:
+    def problem(self, location: Iterable[Key], message: str, fix: str) -> None:
         """Note that something asked for cannot be built; design stops at the next ``check``."""
-        problem = self.source.document.problem(location, what, fix)
+        problem = self.source.document.problem(location, message, fix)
         if problem not in self.problems:
             self.problems.append(problem)
 
-    def inventory_problem(self, line: int, what: str, fix: str) -> None:
+    def inventory_problem(self, line: int, message: str, fix: str) -> None:
         """Note that a line of the inventory does not go with the rest; design stops at the next ``check``."""
-        problem = Problem(FileLine(self.source.inventory.file, line), what, fix)
+        problem = Problem(FileLine(self.source.inventory.file, line), message, fix)
         if problem not in self.problems:
             self.problems.append(problem)
 
@@ -51,7 +51,7 @@ class Context:
         rule: Rule,
         where: str,
         location: Iterable[Key],
-        what: str,
+        message: str,
         *,
         severity: Severity | None = None,
         why: str | None = None,
@@ -59,4 +59,4 @@ class Context:
     ) -> None:
         """Note something that is worth knowing but stops nothing; what is not given is as the rule says."""
         file, line = self.source.path.name, self.source.document.line(location)
-        self.findings.append(rule.finding(where, what, file=file, line=line, severity=severity, why=why, fix=fix))
+        self.findings.append(rule.finding(where, message, file=file, line=line, severity=severity, why=why, fix=fix))

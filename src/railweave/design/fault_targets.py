@@ -30,23 +30,23 @@ class FaultTarget:
 class _UnknownError(ValueError):
     """A name that is not on the network: the field that holds the name, the problem and the fix."""
 
-    def __init__(self, field: str, what: str, fix: str) -> None:
-        super().__init__(field, what, fix)
-        self.field, self.what, self.fix = field, what, fix
+    def __init__(self, field: str, message: str, fix: str) -> None:
+        super().__init__(field, message, fix)
+        self.field, self.what, self.fix = field, message, fix
 
 
 def fault_targets(network: Network, file: ScenarioFile) -> list[FaultTarget]:
     """The faults of a scenario, in its order. Raises ``SpecError`` with the line of every name that is not on the network."""
     problems: list[Problem] = []
-    found: list[FaultTarget] = []
+    targets: list[FaultTarget] = []
     for place, fault in enumerate(file.scenario.faults):
         try:
-            found.append(_target(network, fault))
+            targets.append(_target(network, fault))
         except _UnknownError as error:
             problems.append(file.document.problem(("faults", place, error.field), error.what, error.fix))
     if problems:
         raise SpecError(problems)
-    return found
+    return targets
 
 
 def _target(network: Network, fault: Fault) -> FaultTarget:
@@ -95,14 +95,14 @@ def _plane(network: Network, text: str) -> tuple[str, ...]:
         raise _UnknownError(
             "plane", f"there is no plane {text!r}", "no fabric here has planes: name a switch by `device`"
         )
-    found = [plane for plane in planes if plane.rpartition("/")[2] == name]
-    if not found:
+    matches = [plane for plane in planes if plane.rpartition("/")[2] == name]
+    if not matches:
         raise _UnknownError(
             "plane", f"there is no plane {text!r}", _near(name, [plane.rpartition("/")[2] for plane in planes])
         )
-    if len(found) > 1:
-        raise _UnknownError("plane", f"several fabrics have a plane {name!r}", f"write {' or '.join(found)}")
-    return tuple(planes[found[0]])
+    if len(matches) > 1:
+        raise _UnknownError("plane", f"several fabrics have a plane {name!r}", f"write {' or '.join(matches)}")
+    return tuple(planes[matches[0]])
 
 
 def _links(network: Network, text: str) -> tuple[str, ...]:
@@ -112,15 +112,15 @@ def _links(network: Network, text: str) -> tuple[str, ...]:
     for name in (text, f"{far}--{near}"):
         if name in names:
             return (name,)
-    found = _between(network, near, far) if dashes else ()
-    if not found:
+    links = _between(network, near, far) if dashes else ()
+    if not links:
         pairs = [f"{cable.a.device}--{cable.b.device}" for cable in network.cables]
         raise _UnknownError("link", f"there is no link {text!r}", _near(text, [*names, *pairs]))
-    return found
+    return links
 
 
-def _between(network: Network, one: str, other: str) -> tuple[str, ...]:
-    return tuple(cable.name for cable in network.cables if {cable.a.device, cable.b.device} == {one, other})
+def _between(network: Network, device: str, other: str) -> tuple[str, ...]:
+    return tuple(cable.name for cable in network.cables if {cable.a.device, cable.b.device} == {device, other})
 
 
 def _near(name: str, known: Iterable[str]) -> str:

@@ -34,7 +34,7 @@ ASSUMED_UNITS = 1
 def positions(context: Context, layouts: Iterable[Layout]) -> dict[str, Position]:
     """The place of every device that the file puts into a rack. Notes problems where it cannot be, and stops there."""
     heights = _heights(context, layouts)
-    found: dict[str, Position] = {}
+    places: dict[str, Position] = {}
     for rack, spec in context.source.spec.racks.racks.items():
         taken: dict[int, str] = {}
         for pattern, lowest in spec.devices.items():
@@ -44,20 +44,20 @@ def positions(context: Context, layouts: Iterable[Layout]) -> dict[str, Position
                 if name not in heights:
                     context.problem(at, f"there is no device {name!r}", "name a switch or a server of this file")
                     continue
-                if name in found:
-                    context.problem(at, f"{name} stands in rack {found[name].rack} too", "name each device once")
+                if name in places:
+                    context.problem(at, f"{name} stands in rack {places[name].rack} too", "name each device once")
                     continue
-                own = range(unit, unit + heights[name])
-                if unit < 1 or own[-1] > spec.units:
+                units = range(unit, unit + heights[name])
+                if unit < 1 or units[-1] > spec.units:
                     fix = f"the rack has units 1 to {spec.units}; {name} needs {heights[name]}"
-                    context.problem(at, f"{name} would reach unit {own[-1]} of rack {rack}", fix)
-                elif other := next((taken[one] for one in own if one in taken), ""):
+                    context.problem(at, f"{name} would reach unit {units[-1]} of rack {rack}", fix)
+                elif other := next((taken[slot] for slot in units if slot in taken), ""):
                     context.problem(at, f"{name} and {other} overlap in rack {rack}", "move one of them")
-                taken |= dict.fromkeys(own, name)
-                found[name] = Position(rack, unit)
-                unit = own[-1] + 1
+                taken |= dict.fromkeys(units, name)
+                places[name] = Position(rack, unit)
+                unit = units[-1] + 1
     context.check()
-    return found
+    return places
 
 
 def _expanded(context: Context, at: tuple[str, ...], pattern: str) -> list[str]:
@@ -71,22 +71,22 @@ def _expanded(context: Context, at: tuple[str, ...], pattern: str) -> list[str]:
 def _heights(context: Context, layouts: Iterable[Layout]) -> dict[str, int]:
     """Every device of the network with its height in rack units."""
     known = context.catalog
-    found: dict[str, int] = {}
+    heights: dict[str, int] = {}
     for layout in layouts:
         for name, equipment in layout.equipment.items():
-            found[name] = equipment.model.rack_units or ASSUMED_UNITS
+            heights[name] = equipment.model.rack_units or ASSUMED_UNITS
     for group in context.source.spec.servers:
         model = known.servers.get(group.model)
-        found |= dict.fromkeys(group.names, (model.rack_units if model else None) or ASSUMED_UNITS)
-    return found
+        heights |= dict.fromkeys(group.names, (model.rack_units if model else None) or ASSUMED_UNITS)
+    return heights
 
 
-def cable_length(spec: Racks, places: Mapping[str, Position], one: str, other: str) -> float | None:
+def cable_length(spec: Racks, places: Mapping[str, Position], device: str, other: str) -> float | None:
     """The length of a cable between two devices, metres; None where one of them has no place.
 
     In one rack it runs from unit to unit. Between racks it rises to the top of each and runs along and across the rows.
     """
-    near, far = places.get(one), places.get(other)
+    near, far = places.get(device), places.get(other)
     if near is None or far is None:
         return None
     if near.rack == far.rack:
@@ -158,15 +158,15 @@ def _check_apart(context: Context, server: Server) -> None:
             name = getattr(nic, column)
             other = owners.setdefault(name, nic.name)
             if other != nic.name:
-                rows = [context.source.inventory.get(server.name, one) for one in (nic.name, other)]
+                rows = [context.source.inventory.get(server.name, nic_name) for nic_name in (nic.name, other)]
                 line = next((row.line for row in rows if getattr(row, column) == name), 0)
-                what = f"{server.name}: {other} and {nic.name} would both be {column} {name!r}"
-                context.inventory_problem(line, what, f"fill the column {column} of both")
+                message = f"{server.name}: {other} and {nic.name} would both be {column} {name!r}"
+                context.inventory_problem(line, message, f"fill the column {column} of both")
 
 
-def _unused(context: Context, line: int, what: str, fix: str) -> None:
+def _unused(context: Context, line: int, message: str, fix: str) -> None:
     file = Path(context.source.inventory.file).name
-    context.findings.append(INVENTORY_UNUSED.finding(file, what, fix=fix, file=file, line=line))
+    context.findings.append(INVENTORY_UNUSED.finding(file, message, fix=fix, file=file, line=line))
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

@@ -36,31 +36,31 @@ def used_hardware(
     context: Context, switches: Iterable[Switch], servers: Iterable[Server], cables: Iterable[Cable]
 ) -> Hardware:
     """Of the models that are not the package's those that the network has."""
-    own = context.catalog.own
-    if own.empty:
-        return own
+    own_hardware = context.catalog.own
+    if own_hardware.empty:
+        return own_hardware
     models = {switch.model for switch in switches}
     hosts = {server.model for server in servers}
     nics = {group.nic for name in hosts for group in context.catalog.servers[name].nics.values()}
     optics = {end.optic for cable in cables for end in (cable.a, cable.b)}
     return Hardware(
-        switches={name: one for name, one in own.switches.items() if name in models},
-        servers={name: one for name, one in own.servers.items() if name in hosts},
-        nics={name: one for name, one in own.nics.items() if name in nics},
-        optics={name: one for name, one in own.optics.items() if name in optics},
+        switches={name: model for name, model in own_hardware.switches.items() if name in models},
+        servers={name: model for name, model in own_hardware.servers.items() if name in hosts},
+        nics={name: model for name, model in own_hardware.nics.items() if name in nics},
+        optics={name: model for name, model in own_hardware.optics.items() if name in optics},
     )
 
 
 def note_outside(context: Context, used: Hardware, places: Mapping[tuple[str, str], FileLine]) -> None:
     """Note models that come from files other than the fabric file."""
-    found = [
+    outside = [
         f"{name} ({place.file.rpartition('/')[2]}:{place.line})"
         for section in ("switches", "servers", "nics", "optics")
         for name in getattr(used, section)
         if (place := places.get((section, name))) and place.file != context.source.document.file
     ]
-    if found:
-        context.finding(OUTSIDE, context.source.spec.name, (), f"from hardware files: {', '.join(found)}")
+    if outside:
+        context.finding(OUTSIDE, context.source.spec.name, (), f"from hardware files: {', '.join(outside)}")
 
 
 HOW = "docs/howto/add-a-nic-vendor.md says how to add it; or choose another server model"
@@ -74,8 +74,8 @@ def check_nic_vendors(context: Context) -> None:
             if group.model not in models or (group.fabrics is not None and name not in group.fabrics):
                 continue
             nics = models[group.model].nics.get(fabric.nics)
-            if nics is not None and (what := _missing(context.catalog.nics.get(nics.nic))):
-                context.problem(("servers", index, "model"), f"NICs {nics.nic} of {group.model}: {what}", HOW)
+            if nics is not None and (missing := _missing(context.catalog.nics.get(nics.nic))):
+                context.problem(("servers", index, "model"), f"NICs {nics.nic} of {group.model}: {missing}", HOW)
     context.check()
 
 
@@ -125,8 +125,10 @@ def with_catalog_names(spec: FabricFile, catalog: Catalog) -> FabricFile:
         for name, fabric in spec.fabrics.items()
     }
     devices = {
-        key: one.model_copy(update={"device": chosen.get(("overrides", "devices", key, "device"), one.device)})
-        for key, one in spec.overrides.devices.items()
+        key: override.model_copy(
+            update={"device": chosen.get(("overrides", "devices", key, "device"), override.device)}
+        )
+        for key, override in spec.overrides.devices.items()
     }
     servers = tuple(
         group.model_copy(update={"model": chosen.get(("servers", place, "model"), group.model)})
@@ -147,8 +149,8 @@ def note_words(context: Context, spec: FabricFile) -> None:
     """Note the words of a file that mean several models."""
     for at, word, means in _words(spec, context.catalog):
         if len(means) > 1:
-            what = f"{word!r} means {', '.join(means)}: {means[0]} is taken"
-            context.finding(MODEL_BY_WORD, ".".join(map(str, at)), at, what)
+            message = f"{word!r} means {', '.join(means)}: {means[0]} is taken"
+            context.finding(MODEL_BY_WORD, ".".join(map(str, at)), at, message)
 
 
 def _words(spec: FabricFile, catalog: Catalog) -> Iterator[tuple[Location, str, list[str]]]:
@@ -160,9 +162,9 @@ def _words(spec: FabricFile, catalog: Catalog) -> Iterator[tuple[Location, str, 
         if (given := getattr(fabric, role)) is not None
     ]
     places += [
-        (("overrides", "devices", key, "device"), one.device)
-        for key, one in spec.overrides.devices.items()
-        if one.device is not None
+        (("overrides", "devices", key, "device"), override.device)
+        for key, override in spec.overrides.devices.items()
+        if override.device is not None
     ]
     for at, word in places:
         if word not in catalog.switches and (means := switches_named(catalog, word)):

@@ -85,27 +85,27 @@ def _check_versions(context: Context) -> None:
         ("nic_driver", versions.nic_driver, drivers),
     ):
         for name in asked.keys() - known:
-            what = "NIC model" if key == "nic_firmware" else "NIC driver"
+            kind = "NIC model" if key == "nic_firmware" else "NIC driver"
             where = ("hosts", "versions", key, name)
-            context.problem(where, f"there is no {what} {name!r}", f"there are {', '.join(sorted(known))}")
+            context.problem(where, f"there is no {kind} {name!r}", f"there are {', '.join(sorted(known))}")
 
 
 def _check_nic_groups(context: Context) -> None:
     """A NIC is on one fabric: fabrics that connect one group of NICs have different servers."""
     spec = context.source.spec
-    for (one, first), (other, second) in combinations(spec.fabrics.items(), 2):
+    for (name, first), (other, second) in combinations(spec.fabrics.items(), 2):
         if first.nics != second.nics or first.site != second.site:
             continue
         models = context.catalog.servers
         both = [
             group
             for group in spec.servers
-            if (group.fabrics is None or {one, other} <= set(group.fabrics))
+            if (group.fabrics is None or {name, other} <= set(group.fabrics))
             and (group.model not in models or first.nics in models[group.model].nics)
         ]
         if both or not spec.servers:
             context.problem(
                 ("fabrics", other, "nics"),
-                f"duplicate: fabrics {one!r} and {other!r} both connect the {second.nics!r} NICs of the same servers",
+                f"duplicate: fabrics {name!r} and {other!r} both connect the {second.nics!r} NICs of the same servers",
                 "choose another NIC group with `nics:`, put them on different sites, or say `fabrics:` of each group of servers",
             )

@@ -59,26 +59,26 @@ def parse_target(text: str) -> Target:
     parts = {key: value or "" for key, value in match.groupdict().items()} if match else {}
     if not parts.get("model") and not parts.get("nos"):
         raise _wrong(text, "names neither a model nor an operating system", HOW)
-    found = Target(text, **parts)
-    if found.role and found.role not in ROLES:
-        raise _wrong(text, f"there is no role {found.role!r}", f"roles are {', '.join(ROLES)}")
-    if found.model:
-        means = switches_named(catalog(), found.model)
+    target = Target(text, **parts)
+    if target.role and target.role not in ROLES:
+        raise _wrong(text, f"there is no role {target.role!r}", f"roles are {', '.join(ROLES)}")
+    if target.model:
+        means = switches_named(catalog(), target.model)
         if not means:
-            raise _wrong(text, *unknown_switch(catalog(), found.model))
-        found = replace(found, model=means[0])
-    if found.nos and found.nos not in catalog().systems:
-        raise _wrong(text, f"there is no operating system {found.nos!r}", f"known: {', '.join(catalog().systems)}")
-    if found.model and found.nos and found.nos not in catalog().switches[found.model].systems:
-        runs = ", ".join(catalog().switches[found.model].systems)
-        raise _wrong(text, f"{found.model} does not run {found.nos!r}", f"it runs {runs}")
-    if found.release and not found.release[0].isdecimal():
-        raise _wrong(text, f"{found.release!r} is not a release", "write its number first, for example 25.4R1")
-    return found
+            raise _wrong(text, *unknown_switch(catalog(), target.model))
+        target = replace(target, model=means[0])
+    if target.nos and target.nos not in catalog().systems:
+        raise _wrong(text, f"there is no operating system {target.nos!r}", f"known: {', '.join(catalog().systems)}")
+    if target.model and target.nos and target.nos not in catalog().switches[target.model].systems:
+        runs = ", ".join(catalog().switches[target.model].systems)
+        raise _wrong(text, f"{target.model} does not run {target.nos!r}", f"it runs {runs}")
+    if target.release and not target.release[0].isdecimal():
+        raise _wrong(text, f"{target.release!r} is not a release", "write its number first, for example 25.4R1")
+    return target
 
 
-def _wrong(text: str, what: str, fix: str) -> InputError:
-    return InputError([Problem(Option("--device", text), what, fix)])
+def _wrong(text: str, message: str, fix: str) -> InputError:
+    return InputError([Problem(Option("--device", text), message, fix)])
 
 
 def retargeted(source: Source, words: Iterable[str]) -> Source:
@@ -105,26 +105,26 @@ def _apply(spec: FabricFile, target: Target, as_written: dict[tuple[str, str], R
                 if key in made:
                     as_written.setdefault((name, key), role)
             # A tier that the file leaves out is like the one below it: it stays what that was.
-            own = {key.replace("-", "_"): role for key, role in {**roles, **made}.items()}
-            changed[name] = fabric.model_copy(update=own)
+            all_roles = {key.replace("-", "_"): role for key, role in {**roles, **made}.items()}
+            changed[name] = fabric.model_copy(update=all_roles)
     if not changed:
         where = f"fabric {target.fabric!r} has" if target.fabric else "no fabric has"
-        what = f"{where} no {several(target.role)}" if target.fabric else f"{where} {several(target.role)}"
-        raise _wrong(target.text, what, "leave the role out, or name one that there is")
+        message = f"{where} no {several(target.role)}" if target.fabric else f"{where} {several(target.role)}"
+        raise _wrong(target.text, message, "leave the role out, or name one that there is")
     return spec.model_copy(update={"fabrics": {**spec.fabrics, **changed}})
 
 
 def _roles(fabric: Fabric) -> dict[RoleName, Role]:
     """The roles that a fabric has switches of."""
-    found: dict[RoleName, Role] = {"leaf": fabric.leaf}
+    roles: dict[RoleName, Role] = {"leaf": fabric.leaf}
     if fabric.topology.spine_names():
-        found["spine"] = fabric.spine_role()
+        roles["spine"] = fabric.spine_role()
     if fabric.topology.super_spines:
-        found["super-spine"] = fabric.super_spine_role()
+        roles["super-spine"] = fabric.super_spine_role()
     across = fabric.topology.interconnect
     if across and across.routers:
-        found["dci"] = fabric.dci_role()
-    return found
+        roles["dci"] = fabric.dci_role()
+    return roles
 
 
 def _other(role: Role, target: Target) -> Role:
@@ -156,15 +156,15 @@ def _like(name: str, old: SwitchModel, target: Target) -> str:
     if target.nos in old.systems:
         return name
     count, speed = _shape(old)
-    models = {key: one for key, one in catalog().switches.items() if target.nos in one.systems}
-    fast = {key: one for key, one in models.items() if _shape(one)[1] == speed}
+    models = {key: model for key, model in catalog().switches.items() if target.nos in model.systems}
+    fast = {key: model for key, model in models.items() if _shape(model)[1] == speed}
     if not fast:
         known = f"models that run it: {', '.join(models)}" if models else "no model of the catalog does"
         raise _wrong(target.text, f"no model with {speed}G ports as {name} has runs {target.nos!r}", known)
 
     def distance(key: str) -> tuple[bool, int, bool, bool]:
-        ports, one = _shape(fast[key])[0], fast[key]
-        return ports < count, abs(ports - count), one.ports[0].cage != old.ports[0].cage, one.asic != old.asic
+        ports, model = _shape(fast[key])[0], fast[key]
+        return ports < count, abs(ports - count), model.ports[0].cage != old.ports[0].cage, model.asic != old.asic
 
     return min(fast, key=distance)
 
@@ -195,8 +195,8 @@ def rename_ports(context: Context, layouts: Sequence[Layout]) -> list[Layout]:
                 now = layout.roles[cast("RoleName", key)].role
                 usual = _names(before, now)
                 for device in devices:
-                    _, own = overrides.of_device(device.name)
-                    names[device.name] = _names(own.applied(before, layout.spec.qos), now) if own else usual
+                    _, override = overrides.of_device(device.name)
+                    names[device.name] = _names(override.applied(before, layout.spec.qos), now) if override else usual
     if not names:
         return list(layouts)
     cables = tuple(
@@ -204,12 +204,17 @@ def rename_ports(context: Context, layouts: Sequence[Layout]) -> list[Layout]:
         for cable in overrides.cables
     )
     devices = {
-        key: one.model_copy(
-            update={"ports": {names.get(expand(key)[0], {}).get(port, port): own for port, own in one.ports.items()}}
+        key: device_override.model_copy(
+            update={
+                "ports": {
+                    names.get(expand(key)[0], {}).get(port, port): port_intent
+                    for port, port_intent in device_override.ports.items()
+                }
+            }
         )
-        if one.ports
-        else one
-        for key, one in overrides.devices.items()
+        if device_override.ports
+        else device_override
+        for key, device_override in overrides.devices.items()
     }
     changed = overrides.model_copy(update={"cables": cables, "devices": devices})
     items = {(d, names.get(d, {}).get(port, port)): item for (d, port), item in source.inventory.items.items()}
@@ -232,12 +237,12 @@ def _outside(spec: Fabric, names: dict[str, dict[str, str]]) -> Fabric:
         return router.model_copy(update={"links": links})
 
     tenants = {
-        name: one.model_copy(update={"external": {key: renamed(router) for key, router in one.external.items()}})
-        for name, one in spec.tenants.items()
+        name: tenant.model_copy(update={"external": {key: renamed(router) for key, router in tenant.external.items()}})
+        for name, tenant in spec.tenants.items()
     }
     edges = {
-        name: one.model_copy(update={"port": names.get(one.leaf, {}).get(one.port, one.port)})
-        for name, one in spec.edge_ports.items()
+        name: edge_port.model_copy(update={"port": names.get(edge_port.leaf, {}).get(edge_port.port, edge_port.port)})
+        for name, edge_port in spec.edge_ports.items()
     }
     return spec.model_copy(update={"tenants": tenants, "edge_ports": edges})
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.model.findings.registry import Rule
 from railweave.model.intent.base import expand
 from railweave.model.intent.status import Status, matcher
-from railweave.model.network.devices import Cable, End, NotActive, Server, Switch
+from railweave.model.network.devices import Cable, End, InactivePart, Server, Switch
 from railweave.model.network.status import SHOWN
 from railweave.nearest import nearest
 
@@ -28,50 +28,50 @@ TREATED_AS_ABSENT = Rule(
 
 def not_active(
     context: Context, switches: Sequence[Switch], servers: Sequence[Server], cables: Sequence[Cable]
-) -> tuple[NotActive, ...]:
+) -> tuple[InactivePart, ...]:
     """Every switch, server and link whose status is not ``active``, in this order; of several lines the last one holds.
 
     Notes a problem for a line that names nothing, and a finding for each that makes something absent.
     """
     if not context.source.spec.status:
         return ()
-    devices = [one.name for one in (*switches, *servers)]
+    devices = [device.name for device in (*switches, *servers)]
     planes = _planes(switches)
-    found: dict[str, tuple[str, Status]] = {}
+    inactive: dict[str, tuple[str, Status]] = {}
     for pattern, status in context.source.spec.status.items():
         names = list(_named(pattern, devices, cables))
         of_planes = [] if names else [plane for plane in planes if pattern in {plane, plane.rpartition("/")[2]}]
         if len(of_planes) > 1:
-            what = f"several fabrics have a plane {pattern!r}"
-            context.problem(("status", pattern), what, f"write {' or '.join(of_planes)}")
+            message = f"several fabrics have a plane {pattern!r}"
+            context.problem(("status", pattern), message, f"write {' or '.join(of_planes)}")
             continue
         names = planes[of_planes[0]] if of_planes else names
         unknown = _unknown(pattern, names)
         if unknown:
-            what = f"there is no switch, server{', plane' if planes else ''} or link {unknown!r}"
+            message = f"there is no switch, server{', plane' if planes else ''} or link {unknown!r}"
             fix = _by_rdma(unknown, servers) or _near(unknown, [*devices, *_short(planes)])
-            context.problem(("status", pattern), what, fix)
+            context.problem(("status", pattern), message, fix)
         for name in names:
-            found.pop(name, None)
+            inactive.pop(name, None)
             if status != "active":
-                found[name] = pattern, status
+                inactive[name] = pattern, status
     for pattern, status in context.source.spec.status.items():
-        names = [name for name, (by, _) in found.items() if by == pattern]
+        names = [name for name, (by, _) in inactive.items() if by == pattern]
         if names:
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-            what = f"`status: {status}`: {', '.join(names[:SHOWN])}{more} treated as absent"
-            context.finding(TREATED_AS_ABSENT, pattern, ("status", pattern), what)
+            message = f"`status: {status}`: {', '.join(names[:SHOWN])}{more} treated as absent"
+            context.finding(TREATED_AS_ABSENT, pattern, ("status", pattern), message)
     order = [*devices, *(cable.name for cable in cables)]
-    return tuple(NotActive(name, found[name][1]) for name in order if name in found)
+    return tuple(InactivePart(name, inactive[name][1]) for name in order if name in inactive)
 
 
 def _planes(switches: Sequence[Switch]) -> dict[str, list[str]]:
     """The switches of each plane, by ``FABRIC/PLANE``."""
-    found: dict[str, list[str]] = {}
+    planes: dict[str, list[str]] = {}
     for switch in switches:
         if switch.plane:
-            found.setdefault(f"{switch.fabric}/{switch.plane}", []).append(switch.name)
-    return found
+            planes.setdefault(f"{switch.fabric}/{switch.plane}", []).append(switch.name)
+    return planes
 
 
 def _short(planes: Iterable[str]) -> list[str]:

@@ -41,20 +41,22 @@ class Remains:
     @property
     def lines(self) -> list[str]:
         """The commands for an operator to type: what to remove, and what to put back."""
-        lines = [f"still there, to be removed: {some([('del', one) for one in self.more])}"] if self.more else []
-        return lines + ([f"gone, to be put back: {some([('add', one) for one in self.less])}"] if self.less else [])
+        lines = [f"still there, to be removed: {some([('del', entry) for entry in self.more])}"] if self.more else []
+        return lines + ([f"gone, to be put back: {some([('add', entry) for entry in self.less])}"] if self.less else [])
 
     def kept(self, journal: Journal) -> Journal:
         """The journal of before, with what ``undo`` must do besides.
 
         What could not be written back as it was is left out: a rule or a route that says less would do more.
         """
-        added, replaced = ({one.identity for one in known} for known in (journal.added, journal.replaced))
-        restorable = (one for one in self.less if not (one.opaque if isinstance(one, Route) else not one.plain))
+        added, replaced = ({entry.identity for entry in known} for known in (journal.added, journal.replaced))
+        restorable = (
+            entry for entry in self.less if not (entry.opaque if isinstance(entry, Route) else not entry.plain)
+        )
         return replace(
             journal,
-            added=(*journal.added, *(one for one in self.more if one.identity not in added | replaced)),
-            replaced=(*journal.replaced, *(one for one in restorable if one.identity not in added | replaced)),
+            added=(*journal.added, *(entry for entry in self.more if entry.identity not in added | replaced)),
+            replaced=(*journal.replaced, *(entry for entry in restorable if entry.identity not in added | replaced)),
         )
 
 
@@ -66,17 +68,17 @@ def after(commands: Sequence[Command], before: Kernel, now: Kernel) -> Remains:
     command names, new ones count if their protocol is ours; others are not our doing.
     """
     touched = [entry for _, entry in commands]
-    names = {one.identity for one in touched}
-    tables = {one.table for one in touched} - SYSTEM_TABLES
-    places = {one.place for one in touched}
+    names = {entry.identity for entry in touched}
+    tables = {entry.table for entry in touched} - SYSTEM_TABLES
+    places = {entry.place for entry in touched}
 
-    def reached(one: Entry) -> bool:
-        return one.table in tables or one.place in places
+    def reached(entry: Entry) -> bool:
+        return entry.table in tables or entry.place in places
 
     had, has = ({entry.identity for entry in kernel.entries} for kernel in (before, now))
     more = [entry for entry in now.entries if entry.identity not in had and reached(entry)]
     return Remains(
-        tuple(one for one in more if one.identity in names or one.protocol == STATIC),
+        tuple(entry for entry in more if entry.identity in names or entry.protocol == STATIC),
         tuple(entry for entry in before.entries if entry.identity not in has and reached(entry)),
     )
 
@@ -93,8 +95,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 def by_exception() -> None:
     """From now on both signals end the program as Ctrl-C does: with KeyboardInterrupt."""
-    for one in _SIGNALS:
-        signal.signal(one, signal.default_int_handler)
+    for signal_number in _SIGNALS:
+        signal.signal(signal_number, signal.default_int_handler)
 
 
 @contextmanager
@@ -109,12 +111,12 @@ def held() -> Generator[Callable[[], None], None, None]:
         if came:
             raise InterruptedRunError(f"interrupted by {signal.Signals(came[0]).name}")
 
-    before = [signal.signal(one, note) for one in _SIGNALS]
+    before = [signal.signal(signal_number, note) for signal_number in _SIGNALS]
     try:
         yield check
     finally:
-        for one, handler in zip(_SIGNALS, before):
-            signal.signal(one, handler)
+        for signal_number, handler in zip(_SIGNALS, before):
+            signal.signal(signal_number, handler)
 
 
 @dataclass(frozen=True)
@@ -224,9 +226,9 @@ def _put_back(
     except HostError as error:
         troubles.append(str(error))
     try:
-        found = after(wanted.commands, before, kernel.read())
-        journal.save(places.journal, found.kept(kept))
-        left = [*found.lines, *left]
+        remains = after(wanted.commands, before, kernel.read())
+        journal.save(places.journal, remains.kept(kept))
+        left = [*remains.lines, *left]
     except HostError as error:  # the journal of the time before, or of all that was to be done, is there: both will do
         troubles.append(str(error))
         left = [*left, "what the kernel or the journal has now could not be found out or kept"]
@@ -279,7 +281,7 @@ def watch(plan: HostFile, places: Places, lock: int, say: Callable[[str], None])
 
 
 def _report(plan: HostFile, before: dict[str, str], say: Callable[[str], None]) -> dict[str, str]:
-    now = {one.netdev: one.blocked for one in readiness.read(plan) if one.blocked}
+    now = {state.netdev: state.blocked for state in readiness.read(plan) if state.blocked}
     for netdev in {**before, **now}:
         if before.get(netdev) != now.get(netdev):
             say(f"{netdev}: {now.get(netdev, 'is back')}")

@@ -30,10 +30,11 @@ def _sources() -> dict[str, str]:
     """The room's modules, under a name of their own; also from within a zipapp."""
     here = Path(__file__).parent
     if here.is_dir():
-        found = {
-            f"{_TOP}/{one.relative_to(here).as_posix()}": one.read_text(encoding="utf-8") for one in here.rglob("*.py")
+        sources = {
+            f"{_TOP}/{path.relative_to(here).as_posix()}": path.read_text(encoding="utf-8")
+            for path in here.rglob("*.py")
         }
     else:
         with zipfile.ZipFile(here.parent) as archive:
-            found = {name: archive.read(name).decode("utf-8") for name in archive.namelist() if "/" in name}
-    return {**found, "__main__.py": _MAIN}
+            sources = {name: archive.read(name).decode("utf-8") for name in archive.namelist() if "/" in name}
+    return {**sources, "__main__.py": _MAIN}

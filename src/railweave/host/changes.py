@@ -48,29 +48,31 @@ def to_plan(
 
     ``names_now`` is the text of ``names_file``; None if there is no file. Raises HostError if an entry could not be put back as it was.
     """
-    planned = [one for _, one in plan.entries]
+    planned = [entry for _, entry in plan.entries]
     planned_at = _by_place(planned)
     ours = _identities(journal.added)
-    ours_at = {one.place for one in journal.added}
+    ours_at = {entry.place for entry in journal.added}
     stale = [entry for entry in kernel.entries if entry.identity in ours and not _planned(entry, planned_at)]
     going = _identities(stale)
     left = [entry for entry in kernel.entries if entry.identity not in going]
     there_at = _by_place(left)
     free = _free_priorities(left)
 
-    back = [one for one in journal.replaced if not any(one.conflicts(p) for p in planned_at[one.place])]
+    back = [entry for entry in journal.replaced if not any(entry.conflicts(p) for p in planned_at[entry.place])]
     steps = [*_removals(stale), *_returns(back, left)]
     conflicts: dict[Entry, None] = {}  # in their order
     added: list[Entry] = []
-    for dev, one in plan.entries:
+    for dev, entry in plan.entries:
         if dev in skip:
             continue
-        wanted = one
-        rivals = [one for one in there_at[wanted.place] if one.conflicts(wanted) and not _planned(one, planned_at)]
+        wanted = entry
+        rivals = [
+            rival for rival in there_at[wanted.place] if rival.conflicts(wanted) and not _planned(rival, planned_at)
+        ]
         rivals = [rival for rival in rivals if rival not in conflicts]
         conflicts.update(dict.fromkeys(rivals))
         steps += [("del", rival) for rival in rivals]
-        if not any(one.does(wanted) for one in there_at[wanted.place]):
+        if not any(other.does(wanted) for other in there_at[wanted.place]):
             if isinstance(wanted, Rule) and wanted.priority is None:
                 free[wanted.family] = max(free[wanted.family] - 1, 0)
                 wanted = replace(wanted, priority=free[wanted.family])
@@ -85,7 +87,7 @@ def to_plan(
     text = files.rt_tables_text(plan.host, plan.network, plan.tables)
     new_names = None if files.rt_tables(names_now) == files.rt_tables(text) else text
     during = Journal(
-        (*journal.added, *(one for one in added if one.identity not in ours)),
+        (*journal.added, *(entry for entry in added if entry.identity not in ours)),
         (*journal.replaced, *foreign),
         journal.names if new_names is None else names_file,
         journal.names_before if journal.names or new_names is None else names_now,
@@ -93,8 +95,8 @@ def to_plan(
     returned = set(back)
     after = replace(
         during,
-        added=tuple(one for one in during.added if _planned(one, planned_at)),
-        replaced=tuple(one for one in during.replaced if one not in returned),
+        added=tuple(entry for entry in during.added if _planned(entry, planned_at)),
+        replaced=tuple(entry for entry in during.replaced if entry not in returned),
     )
     return Changes(tuple(steps), new_names, during, after)
 
@@ -112,23 +114,23 @@ def back(changes: Changes, before: Kernel, now: Kernel) -> tuple[Command, ...]:
     had, has = _identities(before.entries), _identities(now.entries)
     touched = [entry for _, entry in changes.commands]
     new, lost = has - had, had - has
-    made = [one for one in touched if one.identity in new]
-    gone = [one for one in touched if one.identity in lost]
-    return (*_removals(made), *(("add", one) for one in gone))
+    made = [entry for entry in touched if entry.identity in new]
+    gone = [entry for entry in touched if entry.identity in lost]
+    return (*_removals(made), *(("add", entry) for entry in gone))
 
 
 def undone(plan: HostFile, kernel: Kernel, skip: Collection[str] = ()) -> list[Entry]:
     """The planned entries that nothing in the kernel does."""
     at = _by_place(kernel.entries)
-    return [one for dev, one in plan.entries if dev not in skip and not any(r.does(one) for r in at[one.place])]
+    return [entry for dev, entry in plan.entries if dev not in skip and not any(r.does(entry) for r in at[entry.place])]
 
 
 def _by_place(entries: Iterable[Entry]) -> defaultdict[Any, list[Any]]:
     """Entries by their place, where each is a route, or each a rule."""
-    found: defaultdict[Any, list[Any]] = defaultdict(list)
+    by_place: defaultdict[Any, list[Any]] = defaultdict(list)
     for entry in entries:
-        found[entry.place].append(entry)
-    return found
+        by_place[entry.place].append(entry)
+    return by_place
 
 
 def _identities(entries: Iterable[Entry]) -> set[tuple[Any, ...]]:
@@ -136,23 +138,23 @@ def _identities(entries: Iterable[Entry]) -> set[tuple[Any, ...]]:
 
 
 def _planned(entry: Entry, planned_at: defaultdict[Any, list[Any]]) -> bool:
-    return any(entry.does(one) for one in planned_at[entry.place])
+    return any(entry.does(wanted) for wanted in planned_at[entry.place])
 
 
 def _removals(entries: Iterable[Entry]) -> list[Command]:
     """Rules first, so that none leads to a table half empty."""
-    return [("del", entry) for entry in sorted(entries, key=lambda one: isinstance(one, Route))]
+    return [("del", entry) for entry in sorted(entries, key=lambda entry: isinstance(entry, Route))]
 
 
 def _returns(entries: Iterable[Entry], left: Iterable[Entry]) -> list[Command]:
     """Put back what is not there, unless someone has put another route in its place."""
-    taken = {(*one.place, one.metric if isinstance(one, Route) else one.identity) for one in left}
+    taken = {(*entry.place, entry.metric if isinstance(entry, Route) else entry.identity) for entry in left}
     missing = [
         entry
         for entry in entries
         if (*entry.place, entry.metric if isinstance(entry, Route) else entry.identity) not in taken
     ]
-    return [("add", one) for one in missing]
+    return [("add", entry) for entry in missing]
 
 
 def _free_priorities(left: Iterable[Entry]) -> dict[int, int]:
@@ -160,18 +162,18 @@ def _free_priorities(left: Iterable[Entry]) -> dict[int, int]:
 
     (fib_default_rule_pref in the kernel's net/core/fib_rules.c.) Chosen here, so that the journal can name the rule.
     """
-    found = {4: 0, 6: 0}
-    for family in found:
-        rules = [one for one in left if isinstance(one, Rule) and one.family == family]
+    priorities = {4: 0, 6: 0}
+    for family in priorities:
+        rules = [rule for rule in left if isinstance(rule, Rule) and rule.family == family]
         if len(rules) > 1:
-            found[family] = rules[1].priority or 0
-    return found
+            priorities[family] = rules[1].priority or 0
+    return priorities
 
 
 def _must_be_restorable(conflicts: Iterable[Entry]) -> None:
     for conflict in conflicts:
         if isinstance(conflict, Route) and conflict.opaque:
-            what = f"the route to {conflict.destination} in table {conflict.table} ({', '.join(conflict.opaque)})"
+            subject = f"the route to {conflict.destination} in table {conflict.table} ({', '.join(conflict.opaque)})"
             raise HostError(
-                f"{what} conflicts with the plan, and could not be put back as it is: remove it yourself first"
+                f"{subject} conflicts with the plan, and could not be put back as it is: remove it yourself first"
             )

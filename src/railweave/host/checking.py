@@ -18,7 +18,7 @@ from .checks import server as running
 from .checks.outcome import ALL, COULD_NOT_TELL, FAILED, NOT_APPLICABLE, OK, VERDICTS, WARNING
 from .checks.server import Counters, Server, server
 from .failure import HostInputError
-from .machine import FileMachine, Machine, Said, ThisMachine, objects
+from .machine import CommandOutput, FileMachine, Machine, ThisMachine, objects
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -37,16 +37,16 @@ class RecordedMachine(FileMachine):
         self.root_user = bool(index.get("root", True))
         self.denied = {str(path): str(why) for path, why in dict(index.get("denied", {})).items()}
         self.texts = dict.fromkeys(self.denied)
-        for line, one in dict(index.get("commands", {})).items():
-            self.said[tuple(line.split(" "))] = _said(folder, one)
+        for line, command in dict(index.get("commands", {})).items():
+            self.said[tuple(line.split(" "))] = _said(folder, command)
 
     def has(self, tool: str) -> bool:
         """Return whether a tool was installed: a command of the tool was recorded."""
-        return any(words[0] == tool and not said.missing for words, said in self.said.items())
+        return any(words[0] == tool and not answer.missing for words, answer in self.said.items())
 
-    def _run(self, words: tuple[str, ...]) -> Said:
+    def _run(self, words: tuple[str, ...]) -> CommandOutput:
         del words
-        return Said("", missing=True)  # what was not recorded was not there
+        return CommandOutput("", missing=True)  # what was not recorded was not there
 
 
 def record(machine: Machine, folder: Path) -> None:
@@ -64,16 +64,16 @@ def record(machine: Machine, folder: Path) -> None:
         if text is not None:
             files.write(root / path.lstrip("/"), text + "\n")
     commands: dict[str, Any] = {}
-    for number, (words, said) in enumerate(sorted(machine.said.items()), 1):
-        one: dict[str, Any] = {"code": said.code}
-        if said.missing:
-            one = {"missing": True}
-        if said.out:
-            one["file"] = f"{number:03}-{words[0]}.txt"
-            files.write(folder / "commands" / one["file"], said.out)
-        if said.err:
-            one["stderr"] = said.err
-        commands[" ".join(words)] = one
+    for number, (words, answer) in enumerate(sorted(machine.said.items()), 1):
+        command: dict[str, Any] = {"code": answer.code}
+        if answer.missing:
+            command = {"missing": True}
+        if answer.out:
+            command["file"] = f"{number:03}-{words[0]}.txt"
+            files.write(folder / "commands" / command["file"], answer.out)
+        if answer.err:
+            command["stderr"] = answer.err
+        commands[" ".join(words)] = command
     index = {
         "schema": 1,
         "time": round(machine.now),
@@ -100,22 +100,22 @@ def _index(file: Path) -> dict[str, Any]:
         raise HostInputError(f"{file}: cannot be read: {error.strerror}; `railweave host capture` writes it") from None
     except ValueError as error:
         raise HostInputError(f"{file}: not JSON: {error}") from None
-    if [one.get("schema") for one in objects(index)] != [1]:
+    if [content.get("schema") for content in objects(index)] != [1]:
         raise HostInputError(f"{file}: not a recorded machine of schema 1")
     return objects(index)[0]
 
 
-def _said(folder: Path, one: Mapping[str, Any]) -> Said:
-    if one.get("missing"):
-        return Said("", missing=True)
+def _said(folder: Path, command: Mapping[str, Any]) -> CommandOutput:
+    if command.get("missing"):
+        return CommandOutput("", missing=True)
     out = ""
-    if "file" in one:
-        place = folder / "commands" / Path(str(one["file"])).name
+    if "file" in command:
+        place = folder / "commands" / Path(str(command["file"])).name
         try:
             out = files.content(place)
         except (OSError, ValueError) as error:
             raise HostInputError(f"{place}: cannot be read: {error}") from None
-    return Said(out, str(one.get("stderr", "")), one.get("code", 0))
+    return CommandOutput(out, str(command.get("stderr", "")), command.get("code", 0))
 
 
 SCHEMA = 1
@@ -169,7 +169,9 @@ def support(asked: Namespace) -> int:
         name = re.sub(r"[^A-Za-z0-9_.-]", "_", looked.plan.host)
         inside = {
             **{
-                f"machine/{one.relative_to(folder).as_posix()}": one for one in sorted(folder.rglob("*")) if _plain(one)
+                f"machine/{path.relative_to(folder).as_posix()}": path
+                for path in sorted(folder.rglob("*"))
+                if _plain(path)
             },
         }
         data = io.BytesIO()
@@ -252,8 +254,8 @@ def _earlier(file: Path) -> Counters:
     try:
         document = files.parsed(files.content(file))
         nics = {
-            str(nic): {str(name): int(value) for name, value in one.items()}
-            for nic, one in document["counters"].items()
+            str(nic): {str(name): int(value) for name, value in readings.items()}
+            for nic, readings in document["counters"].items()
         }
         return Counters(float(document["time"]), nics)
     except OSError as error:
@@ -291,7 +293,7 @@ def document(looked: Server, results: list[Result]) -> dict[str, Any]:
 def text(looked: Server, results: list[Result], *, everything: bool) -> str:
     """Return the results for people: faults first, each with the wanted value and the fix; equal findings of several NICs as one."""
     count = running.counted(results)
-    summary = ", ".join(f"{count[one]} {one}" for one in VERDICTS if count.get(one))
+    summary = ", ".join(f"{count[verdict]} {verdict}" for verdict in VERDICTS if count.get(verdict))
     lines = [
         f"{looked.plan.host}: {show.count(len({result.check.id for result in results}), 'check')}: {summary or 'nothing to check'}"
     ]
@@ -320,13 +322,13 @@ _THING = "\0"
 
 def _alike(results: list[Result], verdict: str) -> dict[tuple[str, str, str, str, str], list[str]]:
     """Verdicts that say the same of several things, and those things."""
-    found: dict[tuple[str, str, str, str, str], list[str]] = {}
+    alike: dict[tuple[str, str, str, str, str], list[str]] = {}
     for result in results:
         o = result.outcome
         if o.verdict == verdict:
             origin = re.sub(r"nics\[\d+\]", "nics[]", o.origin)  # differs by NIC in its index alone
             key = (result.check.id, o.seen, o.wanted, origin, o.remedy.replace(o.of, _THING) if o.of else o.remedy)
-            found.setdefault(key, []).append(o.of)
+            alike.setdefault(key, []).append(o.of)
     return {
         (
             name,
@@ -335,7 +337,7 @@ def _alike(results: list[Result], verdict: str) -> dict[tuple[str, str, str, str
             origin,
             remedy.replace(_THING, of[0]) + (" (the others alike)" if _THING in remedy and of[1:] else ""),
         ): of
-        for (name, seen, wanted, origin, remedy), of in found.items()
+        for (name, seen, wanted, origin, remedy), of in alike.items()
     }
 
 
@@ -346,18 +348,21 @@ def _names(of: list[str]) -> str:
 def reason(results: list[Result]) -> str:
     """The first failures in a line, for a scheduler; empty where nothing failed."""
     wrong = [result for result in results if result.outcome.verdict == FAILED]
-    said = [f"{one.check.id}{' ' + one.outcome.of if one.outcome.of else ''}: {one.outcome.seen}" for one in wrong[:3]]
+    reasons = [
+        f"{result.check.id}{' ' + result.outcome.of if result.outcome.of else ''}: {result.outcome.seen}"
+        for result in wrong[:3]
+    ]
     more = f" (and {len(wrong) - 3} more)" if len(wrong) > 3 else ""
-    return re.sub(r"\s+", " ", "; ".join(said) + more)[:480]
+    return re.sub(r"\s+", " ", "; ".join(reasons) + more)[:480]
 
 
 def listed(as_json: bool) -> str:
     """All checks: id and rule."""
     if as_json:
         keys = ("id", "subject", "what", "why", "how", "source", "root", "per_nic")
-        return json.dumps([{key: getattr(one, key) for key in keys} for one in ALL.values()], indent=1)
-    width = max(len(one) for one in ALL)
-    return "\n".join(f"{one.id:{width}}  {one.what}" for one in ALL.values())
+        return json.dumps([{key: getattr(entry, key) for key in keys} for entry in ALL.values()], indent=1)
+    width = max(len(name) for name in ALL)
+    return "\n".join(f"{entry.id:{width}}  {entry.what}" for entry in ALL.values())
 
 
 VERBS = {"check": check, "capture": capture, "bundle": support}

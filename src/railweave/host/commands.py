@@ -139,19 +139,19 @@ def _gids(asked: Namespace) -> int:
     plan, machine = _maybe_plan(asked, needed=asked.check), ThisMachine(asked.sysfs)
     if asked.device is not None:
         _known_device(asked.device, machine, plan)
-    found = [one for one in gids.read(machine, plan) if asked.device in {None, one.device}]
-    shown = found if asked.all else [one for one in found if one.type == gids.V2 and not one.link_local]
-    absent = gids.missing(plan, found) if plan else []
+    device_gids = [gid for gid in gids.read(machine, plan) if asked.device in {None, gid.device}]
+    shown = device_gids if asked.all else [gid for gid in device_gids if gid.type == gids.V2 and not gid.link_local]
+    absent = gids.missing(plan, device_gids) if plan else []
     absent = [(nic, path) for nic, path in absent if asked.device in {None, nic.rdma}]
     if asked.json:
-        print(json.dumps({"gids": [_gid(one) for one in shown], "missing": [
+        print(json.dumps({"gids": [_gid(gid) for gid in shown], "missing": [
             {"device": nic.rdma, "port": nic.rdma_port, "path": path.number, "prefix": str(path.prefix)} for nic, path in absent
         ]}, indent=1))  # fmt: skip
     else:
         rows = [["device", "port", "index", "GID", "type", "netdev", "path", "color", "table"]]
-        for one in shown:
-            path = [str(one.path.number), one.path.color_name or "-", one.path.table_name] if one.path else ["-"] * 3
-            rows.append([one.device, str(one.port), str(one.index), str(one.address), one.type, one.netdev, *path])
+        for gid in shown:
+            path = [str(gid.path.number), gid.path.color_name or "-", gid.path.table_name] if gid.path else ["-"] * 3
+            rows.append([gid.device, str(gid.port), str(gid.index), str(gid.address), gid.type, gid.netdev, *path])
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         for row in rows:
             print("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths)).rstrip())
@@ -160,15 +160,15 @@ def _gids(asked: Namespace) -> int:
     return 1 if absent and asked.check else 0
 
 
-def _gid(one: gids.Gid) -> dict[str, object]:
-    path = one.path
+def _gid(gid: gids.Gid) -> dict[str, object]:
+    path = gid.path
     return {
-        "device": one.device,
-        "port": one.port,
-        "index": one.index,
-        "gid": str(one.address),
-        "type": one.type,
-        "netdev": one.netdev,
+        "device": gid.device,
+        "port": gid.port,
+        "index": gid.index,
+        "gid": str(gid.address),
+        "type": gid.type,
+        "netdev": gid.netdev,
         "path": path.number if path else None,
         "color": path.color if path else None,
         "color_name": path.color_name if path else None,
@@ -212,9 +212,9 @@ def _plugin(asked: Namespace) -> int:
     if asked.what == "doctor":
         plan = host_file.load(asked.host_file)
         raw, machine = plugin.load_raw(asked.host_file), ThisMachine(asked.sysfs)
-        found = plugin.examine(plan, raw, machine, os.environ)
-        print(json.dumps([asdict(one) for one in found], indent=1) if asked.json else plugin.lines(found))
-        return 1 if any(one.level == "error" for one in found) else 0
+        verdicts = plugin.examine(plan, raw, machine, os.environ)
+        print(json.dumps([asdict(verdict) for verdict in verdicts], indent=1) if asked.json else plugin.lines(verdicts))
+        return 1 if any(verdict.level == "error" for verdict in verdicts) else 0
     before = plugin.read(asked.shm)
     if asked.prometheus:
         print(plugin.prometheus(plugin.total(before)), end="")

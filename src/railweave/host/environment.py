@@ -30,7 +30,7 @@ def resolve(plan: HostFile, gids: Iterable[Gid]) -> tuple[dict[str, str], list[s
     A variable ``*_GID_INDEX`` is one number for all devices: the index of the RoCE v2 GID of the first path of every NIC
     beside a GPU.
     """
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     warnings: list[str] = []
     index, why = _common_index(plan, list(gids))
     for name in plan.resolve:
@@ -40,8 +40,8 @@ def resolve(plan: HostFile, gids: Iterable[Gid]) -> tuple[dict[str, str], list[s
             advice = _ADVICE.get(name, "give all devices the same index")
             warnings.append(f"{name} is left out: {why}. {advice}")
         else:
-            found[name] = str(index)
-    return found, warnings
+            variables[name] = str(index)
+    return variables, warnings
 
 
 def _common_index(plan: HostFile, gids: list[Gid]) -> tuple[int | None, str]:

@@ -35,8 +35,8 @@ def rt_tables_text(host: str, network: str, tables: Mapping[int, str]) -> str:
 
 def rt_tables(text: str | None) -> set[tuple[int, str]]:
     """Return numbers and names as iproute2 reads them from a file, no matter who wrote it; empty if there is no file."""
-    found = [_LINE.fullmatch(line) for line in (text or "").splitlines()]
-    return {(int(one[1], 16 if one[1].startswith("0x") else 10), one[2]) for one in found if one}
+    matches = [_LINE.fullmatch(line) for line in (text or "").splitlines()]
+    return {(int(match[1], 16 if match[1].startswith("0x") else 10), match[2]) for match in matches if match}
 
 
 MOST_BYTES = 16 << 20

@@ -48,21 +48,23 @@ def ports(machine: Machine) -> list[tuple[str, int]]:
 def read(machine: Machine, plan: HostFile | None) -> list[Gid]:
     """All GIDs that are not zero, by device, port and index. Empty where there is no RDMA device."""
     nics = {(nic.rdma, nic.rdma_port): nic for nic in (plan.nics if plan else ())}
-    return [one for port in ports(machine) for one in of_port(machine, *port, nics.get(port))]
+    return [gid for port in ports(machine) for gid in of_port(machine, *port, nics.get(port))]
 
 
 def of_port(machine: Machine, device: str, port: int, nic: Nic | None) -> list[Gid]:
     """The GIDs of a port that are not zero, by index; with their paths where its planned NIC is given."""
-    found: list[Gid] = []
+    gids: list[Gid] = []
     folder = f"{DEVICES}/{device}/ports/{port}"
     for index in _numbers(machine, f"{folder}/gids"):
         address = as_address(machine.readable(f"{folder}/gids/{index}") or "::")
         if address is None:
             continue
         # The kernel refuses (EINVAL) for the type and device of an empty slot, and for those of another network namespace.
-        kind, netdev = (machine.readable(f"{folder}/gid_attrs/{one}/{index}") or "" for one in ("types", "ndevs"))
-        found.append(Gid(device, port, index, address, kind, netdev, path_of(nic, address) if nic else None))
-    return found
+        kind, netdev = (
+            machine.readable(f"{folder}/gid_attrs/{attribute}/{index}") or "" for attribute in ("types", "ndevs")
+        )
+        gids.append(Gid(device, port, index, address, kind, netdev, path_of(nic, address) if nic else None))
+    return gids
 
 
 def missing(plan: HostFile, gids: Iterable[Gid]) -> list[tuple[Nic, PathAddress]]:
@@ -74,7 +76,7 @@ def missing(plan: HostFile, gids: Iterable[Gid]) -> list[tuple[Nic, PathAddress]
 def path_of(nic: Nic, address: Address) -> PathAddress | None:
     """The path of the NIC whose prefix holds the address; of several, the longest."""
     holding = [path for path in nic.paths if address in path.prefix and (path.slaac or path.address in {None, address})]
-    return max(holding, key=lambda one: one.prefix.prefixlen, default=None)
+    return max(holding, key=lambda path: path.prefix.prefixlen, default=None)
 
 
 def _numbers(machine: Machine, folder: str) -> list[int]:

@@ -144,7 +144,7 @@ class _Item:
         return None if self.value.get(key) is None else self.get(key, read)
 
     def items(self, key: str) -> list[_Item]:
-        return [_Item(f"{self.at(key)}[{i}]", one) for i, one in enumerate(self.get(key, values.a_list))]
+        return [_Item(f"{self.at(key)}[{i}]", value) for i, value in enumerate(self.get(key, values.a_list))]
 
 
 def _host(file: Path, top: _Item) -> HostFile:
@@ -154,25 +154,25 @@ def _host(file: Path, top: _Item) -> HostFile:
         raise _WrongError(f"schema: version {schema}, but this railweave host reads version {SCHEMA}: {advice}")
     nics = tuple(_nic(item) for item in top.items("nics"))
     netdevs = [nic.netdev for nic in nics]
-    for again in (one for one, times in Counter(netdevs).items() if times > 1):
+    for again in (netdev for netdev, times in Counter(netdevs).items() if times > 1):
         raise _WrongError(f"nics: {again} is there twice")
     routes = tuple(_route(item, netdevs) for item in top.items("routes"))
     places: set[tuple[int, int, str]] = set()
-    for i, one in enumerate(routes):
-        if one.place in places:
-            raise _WrongError(f"routes[{i}]: a second route to {one.destination} in table {one.table}")
-        places.add(one.place)
+    for i, route in enumerate(routes):
+        if route.place in places:
+            raise _WrongError(f"routes[{i}]: a second route to {route.destination} in table {route.table}")
+        places.add(route.place)
     job = _Item("job", top.value.get("job", {"environment": {}, "resolve": []}))
     given = _Item("job.tenants", job.value.get("tenants", {}))
-    own = _job(job)
+    host_job = _job(job)
     return HostFile(
         file,
         top.get("host", values.a_line),
         top.get("network", values.a_line),
         nics,
         (*((route.dev, route) for route in routes), *(_rule(item, netdevs) for item in top.items("rules"))),
-        own.environment,
-        own.resolve,
+        host_job.environment,
+        host_job.resolve,
         {name: _job(_Item(given.at(name), given.value[name])) for name in given.value},
     )
 
@@ -181,7 +181,7 @@ def _job(job: _Item) -> Job:
     variables = _Item(job.at("environment"), job.get("environment", values.an_object))
     return Job(
         {_variable(variables.at(name), name): variables.get(name, values.a_variable_value) for name in variables.value},
-        tuple(_variable(f"{job.at('resolve')}[{i}]", one) for i, one in enumerate(job.get("resolve", values.a_list))),
+        tuple(_variable(f"{job.at('resolve')}[{i}]", name) for i, name in enumerate(job.get("resolve", values.a_list))),
     )
 
 
@@ -194,7 +194,7 @@ def _nic(item: _Item) -> Nic:
         item.maybe("gpu", values.a_number),
         item.get("fabric", values.a_line),
         item.get("mtu", values.a_number),
-        tuple(_path(one) for one in item.items("addresses")),
+        tuple(_path(address) for address in item.items("addresses")),
         item.maybe("tenant", values.a_line) or "",
     )
 

@@ -149,12 +149,12 @@ def _text(value: object) -> str | None:
 
 
 def _entries(values: list[dict[str, Any]]) -> tuple[Entry, ...]:
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for value in values:
         if "route" in value:
             given = value["route"]  # JSON has no tuples
             lists: dict[str, Any] = {key: tuple(given[key]) for key in ("rest", "opaque") if key in given}
-            found.append(Route(**{**given, **lists}))
+            entries.append(Route(**{**given, **lists}))
         else:
-            found.append(Rule(**value["rule"]))
-    return tuple(found)
+            entries.append(Rule(**value["rule"]))
+    return tuple(entries)

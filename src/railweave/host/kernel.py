@@ -37,8 +37,8 @@ class Kernel:
 
 def read() -> Kernel:
     """The kernel's state now. Raises HostError where ``ip`` cannot say."""
-    routes = [route_of(f, one) for f in (4, 6) for one in ip_json(f"-{f}", "-N", "-d", "route", "show", "table", "all")]
-    rules = [rule_of(f, one) for f in (4, 6) for one in ip_json(f"-{f}", "-N", "-d", "rule", "show")]
+    routes = [route_of(f, row) for f in (4, 6) for row in ip_json(f"-{f}", "-N", "-d", "route", "show", "table", "all")]
+    rules = [rule_of(f, row) for f in (4, 6) for row in ip_json(f"-{f}", "-N", "-d", "rule", "show")]
     return Kernel(tuple(routes), tuple(rules))
 
 
@@ -94,8 +94,8 @@ def _batches(commands: Iterable[Command], lock: int, *options: str) -> Iterator[
             done = _ip(f"-{family}", "-batch", "-", *options, stdin=lines, lock=lock)
         if done.returncode:
             # Of each that fails: why, and then its line.
-            said = re.split(r"^Command failed .*:(\d+)\s*$", done.stderr, flags=re.MULTILINE)
-            failed = [(command_line(batch[int(line) - 1]), why) for why, line in zip(said[::2], said[1::2])]
+            parts = re.split(r"^Command failed .*:(\d+)\s*$", done.stderr, flags=re.MULTILINE)
+            failed = [(command_line(batch[int(line) - 1]), why) for why, line in zip(parts[::2], parts[1::2])]
             for command, why in failed or [(f"ip -{family} -batch", done.stderr)]:
                 yield f"{command}: {_reason(why)}"
 

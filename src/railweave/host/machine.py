@@ -26,7 +26,7 @@ class CannotTellError(Exception):
 
 
 @dataclass(frozen=True)
-class Said:
+class CommandOutput:
     """The output of a command; ``missing``: the command is not installed; ``code`` None: the command did not end in time."""
 
     out: str
@@ -43,7 +43,7 @@ class Machine:
         self.denied: dict[str, str] = {}
         self.listed: dict[str, list[str]] = {}
         self.reals: dict[str, str | None] = {}
-        self.said: dict[tuple[str, ...], Said] = {}
+        self.said: dict[tuple[str, ...], CommandOutput] = {}
         self._made: dict[object, Any] = {}
         self._locks: dict[object, threading.Lock] = {}
         self._lock = threading.Lock()
@@ -80,29 +80,29 @@ class Machine:
         """Where a path leads, with links followed; None where it leads nowhere."""
         return self._once(self.reals, path, lambda: self._real(path))
 
-    def run(self, *words: str) -> Said:
+    def run(self, *words: str) -> CommandOutput:
         """Return the output of a command, whether or not it failed.
 
         Raises CannotTellError if the command is not installed or did not end.
         """
-        said = self._once(self.said, words, lambda: self._run(words))
-        if said.missing:
+        answer = self._once(self.said, words, lambda: self._run(words))
+        if answer.missing:
             raise CannotTellError(f"{words[0]} is not installed")
-        if said.code is None:
+        if answer.code is None:
             raise CannotTellError(f"`{' '.join(words)}` did not end within {COMMAND_S:g} s")
-        return said
+        return answer
 
     def output(self, *words: str) -> str:
         """Return the text that a command prints.
 
         Raises CannotTellError if the command is not installed, fails, or does not end.
         """
-        said = self.run(*words)
-        if said.code:
-            reason = (said.err.strip() or said.out.strip() or f"exit code {said.code}").splitlines()[-1]
+        answer = self.run(*words)
+        if answer.code:
+            reason = (answer.err.strip() or answer.out.strip() or f"exit code {answer.code}").splitlines()[-1]
             root = "" if self.root_user else "; root may be needed"
             raise CannotTellError(f"`{' '.join(words)}`: {reason}{root}")
-        return said.out
+        return answer.out
 
     def json(self, *words: str) -> Any:  # noqa: ANN401 - JSON
         """The JSON that a command prints; None where it prints nothing. Raises CannotTellError."""
@@ -145,14 +145,14 @@ class Machine:
     def _real(self, path: str) -> str | None:
         raise NotImplementedError
 
-    def _run(self, words: tuple[str, ...]) -> Said:
+    def _run(self, words: tuple[str, ...]) -> CommandOutput:
         raise NotImplementedError
 
 
 def objects(value: object) -> list[dict[str, Any]]:
     """The objects of a JSON list, or the one object; nothing else is in it."""
-    found = cast("list[object]", value) if isinstance(value, list) else [value]
-    return [cast("dict[str, Any]", one) for one in found if isinstance(one, dict)]
+    members = cast("list[object]", value) if isinstance(value, list) else [value]
+    return [cast("dict[str, Any]", member) for member in members if isinstance(member, dict)]
 
 
 class FileMachine(Machine):
@@ -179,7 +179,7 @@ class FileMachine(Machine):
 
     def _names(self, folder: str) -> list[str]:
         try:
-            return sorted(one.name for one in self._at(folder).iterdir())
+            return sorted(path.name for path in self._at(folder).iterdir())
         except OSError:
             return []
 
@@ -205,7 +205,7 @@ class ThisMachine(FileMachine):
         """Return whether a tool is installed."""
         return any(os.access(Path(word) / tool, os.X_OK) for word in self._path.split(":") if word)
 
-    def _run(self, words: tuple[str, ...]) -> Said:
+    def _run(self, words: tuple[str, ...]) -> CommandOutput:
         try:
             done = subprocess.run(
                 words,
@@ -216,9 +216,11 @@ class ThisMachine(FileMachine):
                 env={**os.environ, "PATH": self._path, "LC_ALL": "C"},
             )
         except FileNotFoundError:
-            return Said("", missing=True)
+            return CommandOutput("", missing=True)
         except subprocess.TimeoutExpired:
-            return Said("", code=None)
+            return CommandOutput("", code=None)
         except OSError as error:
-            return Said("", os.strerror(error.errno or 0), 126)
-        return Said(done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"), done.returncode)
+            return CommandOutput("", os.strerror(error.errno or 0), 126)
+        return CommandOutput(
+            done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"), done.returncode
+        )

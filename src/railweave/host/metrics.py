@@ -59,9 +59,9 @@ def document(server: Server, pages: list[Page]) -> dict[str, Any]:
         "time": int(time.time()),
         "nics": [_nic(server, nic) for nic in server.nics],
         "net": [
-            {"direction": one.direction, "device": one.device, "color": one.color, "peer_leaf": one.peer_leaf, "bytes": one.bytes,
-             "resent": one.resent, "errors": one.errors, "live": one.live, "queue_pairs": one.queue_pairs}
-            for one in plugin.total(pages)
+            {"direction": way.direction, "device": way.device, "color": way.color, "peer_leaf": way.peer_leaf, "bytes": way.bytes,
+             "resent": way.resent, "errors": way.errors, "live": way.live, "queue_pairs": way.queue_pairs}
+            for way in plugin.total(pages)
         ],
     }  # fmt: skip
 
@@ -75,11 +75,11 @@ def _nic(server: Server, nic: WantedNic) -> dict[str, Any]:
         "planned_speed_bytes_per_second": nic.speed_gbps * 125_000_000,
     }
     folder = f"/sys/class/infiniband/{nic.rdma}/ports/{port}/counters"
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for name, file in _BYTES.items():
         data = _number(server, f"{folder}/{file}")
         if data is not None:
-            found[name] = data * _UNIT
+            counts[name] = data * _UNIT
     try:
         read = counters.read(server, nic)
     except CannotTellError:
@@ -87,9 +87,9 @@ def _nic(server: Server, nic: WantedNic) -> dict[str, Any]:
     for check, (name, _) in COUNTED.items():
         there = [read[name] for name in counters.KNOWN[check].names(nic) if name in read]
         if there:
-            found[name] = sum(there)
+            counts[name] = sum(there)
     marks = zip(_MARKS, counters.KNOWN[NOTIFICATION].names(nic))
-    found.update({name: read[one] for name, one in marks if one in read})
+    counts.update({name: read[counter] for name, counter in marks if counter in read})
     return {
         "netdev": nic.netdev,
         "rdma": nic.rdma,
@@ -98,7 +98,7 @@ def _nic(server: Server, nic: WantedNic) -> dict[str, Any]:
         "leaf": nic.leaf,
         "leaf_port": nic.leaf_port,
         **{name: number for name, number in numbers.items() if number is not None},
-        "counters": found,
+        "counters": counts,
     }
 
 
@@ -148,10 +148,10 @@ def text(shown: dict[str, Any], pages: list[Page]) -> str:
 
 def _family(name: str, kind: str, says: str, values: list[tuple[dict[str, Any], int]]) -> list[str]:
     lines = [f"# HELP {name} {says}", f"# TYPE {name} {kind}"] if values else []
-    for one, value in values:
-        labels = {key: str(one[key]) for key in ("netdev", "rdma", "rail", "leaf", "leaf_port")}
-        said = ",".join(f'{key}="{_escaped(label)}"' for key, label in labels.items())
-        lines.append(f"{name}{{{said}}} {value}")
+    for nic, value in values:
+        labels = {key: str(nic[key]) for key in ("netdev", "rdma", "rail", "leaf", "leaf_port")}
+        pairs = ",".join(f'{key}="{_escaped(label)}"' for key, label in labels.items())
+        lines.append(f"{name}{{{pairs}}} {value}")
     return lines
 
 

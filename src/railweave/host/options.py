@@ -61,15 +61,15 @@ def parser() -> ArgumentParser:
     def verb(name: str, help: str, more: str, *examples: str) -> ArgumentParser:  # noqa: A002 - argparse's word
         lines = "\n".join(f"  railweave host {example}" for example in examples)
         description = f"{help[0].upper()}{help[1:]}.{more and ' '}{more}"
-        one = verbs.add_parser(
+        subparser = verbs.add_parser(
             name,
             help=help,
             description=description,
             epilog=f"examples:\n{lines}",
             formatter_class=RawDescriptionHelpFormatter,
         )
-        one.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
-        return one
+        subparser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
+        return subparser
 
     plan = verb(
         "plan",

@@ -41,7 +41,7 @@ _HELP = {
 
 
 @dataclass(frozen=True)
-class Way:
+class PathSums:
     """Sums over one way: direction, NIC, path color, leaf of the other end. Latencies in ns, from posting to completion."""
 
     device: str
@@ -80,13 +80,13 @@ class Page:
     host: str
     pid: int
     written_ns: int
-    paths: tuple[Way, ...]
+    paths: tuple[PathSums, ...]
 
 
 def _text(raw: bytes) -> str:
     """A name; what would end a line or a label in what is printed is not shown."""
     text = raw.split(b"\0", 1)[0].decode(errors="replace")
-    return "".join(one if one.isprintable() and one not in '"\\' else "?" for one in text)
+    return "".join(character if character.isprintable() and character not in '"\\' else "?" for character in text)
 
 
 def parse(data: bytes) -> Page | None:
@@ -98,13 +98,13 @@ def parse(data: bytes) -> Page | None:
         return None
     if len(data) < _HEADER.size + n * _ENTRY.size:
         return None
-    paths: list[Way] = []
+    paths: list[PathSums] = []
     for i in range(n):
         device, leaf, peer_leaf, color_name, color, sends, *numbers = _ENTRY.unpack_from(
             data, _HEADER.size + i * _ENTRY.size
         )
         names = _text(device), _text(leaf), _text(peer_leaf), _text(color_name)
-        paths.append(Way(*names, color, "send" if sends else "receive", *numbers))
+        paths.append(PathSums(*names, color, "send" if sends else "receive", *numbers))
     return Page(_text(host), pid, written_ns, tuple(paths))
 
 
@@ -132,9 +132,9 @@ def read(folder: Path) -> list[Page]:
     return pages
 
 
-def total(pages: list[Page]) -> list[Way]:
+def total(pages: list[Page]) -> list[PathSums]:
     """One entry per way over all processes: sums, and the worst of latencies."""
-    sums: dict[tuple[str, str, int, str], Way] = {}
+    sums: dict[tuple[str, str, int, str], PathSums] = {}
     for page in pages:
         for path in page.paths:
             before = sums.get(path.key)
@@ -142,7 +142,7 @@ def total(pages: list[Page]) -> list[Way]:
     return [sums[key] for key in sorted(sums)]
 
 
-def _add(a: Way, b: Way) -> Way:
+def _add(a: PathSums, b: PathSums) -> PathSums:
     added = {
         name: getattr(a, name) + getattr(b, name)
         for name in ("queue_pairs", "live", "suspect", "connections", *COUNTERS)
@@ -154,19 +154,19 @@ def _add(a: Way, b: Way) -> Way:
 def rates(before: list[Page], after: list[Page]) -> dict[tuple[str, str, int, str], float]:
     """Bytes per second of each way between two readings, of the processes that are in both."""
     old = {page.pid: page for page in before}
-    found: dict[tuple[str, str, int, str], float] = {}
+    per_second: dict[tuple[str, str, int, str], float] = {}
     for page in after:
         then = old.get(page.pid)
         if not then or page.written_ns <= then.written_ns:
             continue
         bytes_then = {path.key: path.bytes for path in then.paths}
-        for one in page.paths:
-            rate = (one.bytes - bytes_then.get(one.key, 0)) * 1e9 / (page.written_ns - then.written_ns)
-            found[one.key] = found.get(one.key, 0.0) + rate
-    return found
+        for path in page.paths:
+            rate = (path.bytes - bytes_then.get(path.key, 0)) * 1e9 / (page.written_ns - then.written_ns)
+            per_second[path.key] = per_second.get(path.key, 0.0) + rate
+    return per_second
 
 
-def table(paths: list[Way], speed: dict[tuple[str, str, int, str], float]) -> str:
+def table(paths: list[PathSums], speed: dict[tuple[str, str, int, str], float]) -> str:
     """For people: a line per way. A share is of what its NIC sends or receives."""
     rows = [
         ["direction", "device", "color", "peer leaf", "live", "MB/s", "share", "bytes", "resent", "deaths", "p99 us"]
@@ -187,14 +187,14 @@ def table(paths: list[Way], speed: dict[tuple[str, str, int, str], float]) -> st
 def document(pages: list[Page], speed: dict[tuple[str, str, int, str], float]) -> dict[str, object]:
     """For programs."""
     return {"pids": [page.pid for page in pages], "paths": [
-        {**asdict(one), "bytes_per_s": round(speed.get(one.key, 0.0))} for one in total(pages)
+        {**asdict(way), "bytes_per_s": round(speed.get(way.key, 0.0))} for way in total(pages)
     ]}  # fmt: skip
 
 
-def prometheus(paths: list[Way]) -> str:
+def prometheus(paths: list[PathSums]) -> str:
     """The textfile format of node_exporter, summed over processes: labels do not grow with them."""
     lines: list[str] = []
-    for name in (field.name for field in fields(Way)):
+    for name in (field.name for field in fields(PathSums)):
         counter = name in COUNTERS
         if not counter and name not in {"queue_pairs", "live", "suspect"}:
             continue
@@ -232,42 +232,42 @@ class Verdict:
 
 def examine(plan: HostFile, raw: Mapping[str, Any], machine: Machine, variables: Mapping[str, str]) -> list[Verdict]:
     """All findings. ``raw`` is ``host.json`` as read, ``variables`` the environment that the job will have."""
-    found = [*speeds(raw, machine), *_mtus(plan, machine), *_addresses(plan, machine), _gpu_memory(machine)]
-    return [*found, *timeout(raw, variables), *variables_of_nccl(variables), *tuner(variables)]
+    verdicts = [*speeds(raw, machine), *_mtus(plan, machine), *_addresses(plan, machine), _gpu_memory(machine)]
+    return [*verdicts, *timeout(raw, variables), *variables_of_nccl(variables), *tuner(variables)]
 
 
 def speeds(raw: Mapping[str, Any], machine: Machine) -> list[Verdict]:
     """Ports slower than the design says."""
-    found: list[Verdict] = []
+    verdicts: list[Verdict] = []
     for nic in raw.get("nics", []):
         rdma, wanted = nic.get("rdma", ""), nic.get("speed_gbps")
         rate = machine.readable(f"{gids.DEVICES}/{rdma}/ports/{nic.get('rdma_port', 1)}/rate")
         there = float(rate.split()[0]) if rate and rate.split()[0].replace(".", "").isdigit() else None
         if there is None:
-            found.append(Verdict("error", "speed", f"{rdma}: no such RDMA device, or its driver tells no rate"))
+            verdicts.append(Verdict("error", "speed", f"{rdma}: no such RDMA device, or its driver tells no rate"))
         elif wanted and there < wanted:
-            found.append(Verdict("error", "speed", f"{rdma} runs at {there:g} Gbit/s, the design says {wanted:g}"))
+            verdicts.append(Verdict("error", "speed", f"{rdma} runs at {there:g} Gbit/s, the design says {wanted:g}"))
         else:
-            found.append(Verdict("good", "speed", f"{rdma}: {there:g} Gbit/s"))
-    return found
+            verdicts.append(Verdict("good", "speed", f"{rdma}: {there:g} Gbit/s"))
+    return verdicts
 
 
 def _mtus(plan: HostFile, machine: Machine) -> list[Verdict]:
-    found: list[Verdict] = []
+    verdicts: list[Verdict] = []
     for nic in plan.nics:
         mtu = machine.readable(f"/sys/class/net/{nic.netdev}/mtu")
         if mtu and int(mtu) < nic.mtu:
-            found.append(
+            verdicts.append(
                 Verdict("error", "MTU", f"{nic.netdev} has {mtu}, the design says {nic.mtu}: RoCE falls back to less")
             )
         elif mtu:
-            found.append(Verdict("good", "MTU", f"{nic.netdev}: {mtu}"))
-    return found
+            verdicts.append(Verdict("good", "MTU", f"{nic.netdev}: {mtu}"))
+    return verdicts
 
 
 def _addresses(plan: HostFile, machine: Machine) -> list[Verdict]:
     missing = gids.missing(plan, gids.read(machine, plan))
-    found = [
+    verdicts = [
         Verdict(
             "error",
             "paths",
@@ -275,11 +275,11 @@ def _addresses(plan: HostFile, machine: Machine) -> list[Verdict]:
         )
         for nic, path in missing
     ]
-    return found or [Verdict("good", "paths", "every NIC has an address on every path")]
+    return verdicts or [Verdict("good", "paths", "every NIC has an address on every path")]
 
 
 def _gpu_memory(machine: Machine) -> Verdict:
-    if any(machine.real(one) for one in _PEER_MEMORY):
+    if any(machine.real(path) for path in _PEER_MEMORY):
         return Verdict("good", "GPU memory", "a peer memory module is loaded: GPUDirect RDMA")
     if machine.real(_NVIDIA_OPEN):
         text = "no peer memory module: GPUDirect RDMA needs DMA-BUF (open kernel modules, Linux 5.12); NCCL's log says GPU Direct RDMA Enabled"
@@ -296,8 +296,8 @@ def timeout(raw: Mapping[str, Any], variables: Mapping[str, str]) -> list[Verdic
         return []
     retries = variables.get("NCCL_IB_RETRY_CNT", "")
     lasts_ms = _RETRY_UNIT_MS * 2 ** min(int(given), 31) * (int(retries) + 1 if retries.isdigit() else 8)
-    bfd = [one.get("bfd_detection_ms") for one in raw.get("fabrics", {}).values()]
-    detected = max((one for one in bfd if one is not None), default=None)
+    bfd = [fabric.get("bfd_detection_ms") for fabric in raw.get("fabrics", {}).values()]
+    detected = max((detection_ms for detection_ms in bfd if detection_ms is not None), default=None)
     reroute_ms = int(
         variables.get("RAILWEAVE_NET_REROUTE_MS") or (_WITHOUT_BFD_MS if detected is None else detected + _AFTER_BFD_MS)
     )
@@ -315,22 +315,22 @@ def timeout(raw: Mapping[str, Any], variables: Mapping[str, str]) -> list[Verdic
 
 def variables_of_nccl(variables: Mapping[str, str]) -> list[Verdict]:
     """Variables that harm, or that are missing."""
-    found: list[Verdict] = []
+    verdicts: list[Verdict] = []
     if variables.get("NCCL_IB_GID_INDEX"):
-        found.append(Verdict("error", "variables", "NCCL_IB_GID_INDEX leaves one path per NIC: unset it"))
+        verdicts.append(Verdict("error", "variables", "NCCL_IB_GID_INDEX leaves one path per NIC: unset it"))
     if variables.get("NCCL_NET_PLUGIN") not in {"railweave", "libnccl-net-railweave.so", "librccl-net-railweave.so"}:
-        found.append(
+        verdicts.append(
             Verdict("warning", "variables", "NCCL_NET_PLUGIN does not name railweave: NCCL takes its own transport")
         )
     if variables.get("NCCL_NET_PLUGIN") == "railweave" and variables.get("NCCL_NET") != "railweave":
-        found.append(
+        verdicts.append(
             Verdict(
                 "warning",
                 "variables",
                 "without NCCL_NET=railweave NCCL goes on in silence where the plugin cannot start",
             )
         )
-    return found
+    return verdicts
 
 
 def tuner(variables: Mapping[str, str]) -> list[Verdict]:
@@ -351,6 +351,6 @@ def load_raw(file: Path) -> dict[str, Any]:
     return files.parsed(files.content(file))
 
 
-def lines(found: list[Verdict]) -> str:
+def lines(verdicts: list[Verdict]) -> str:
     """For people."""
-    return "\n".join(f"{one.level:<8} {one.what:<11} {one.text}" for one in found)
+    return "\n".join(f"{verdict.level:<8} {verdict.what:<11} {verdict.text}" for verdict in verdicts)

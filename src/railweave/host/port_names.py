@@ -30,27 +30,32 @@ def announced(
     ``ports`` are the neighbor's ports by all their names. ``kind`` is the subtype of the id, in any system's words. A MAC address, an
     interface index and a locally assigned text mean something to the neighbor only, unless they are among the names: then the description decides.
     """
-    said, about = plain(port_id), plain(description)
-    if said in ports:
-        return True, ports[said]
-    places = {found[1] for name in ports if (found := _NAME.fullmatch(name))}
-    if _by_place(said, places):
+    port_name, about = plain(port_id), plain(description)
+    if port_name in ports:
+        return True, ports[port_name]
+    places = {match[1] for name in ports if (match := _NAME.fullmatch(name))}
+    if _by_place(port_name, places):
         return True, None
     if about in ports:
         return True, ports[about]
-    opaque = not said or _MAC.fullmatch(said) or _INDEX.fullmatch(said) or "name" not in (kind or "name").lower()
+    opaque = (
+        not port_name
+        or _MAC.fullmatch(port_name)
+        or _INDEX.fullmatch(port_name)
+        or "name" not in (kind or "name").lower()
+    )
     return not opaque or _by_place(about, places), None
 
 
 def by_names(ports: Mapping[Port, Sequence[str]]) -> dict[str, Port]:
     """Return ports by all their names, the first of each first: what two ports have at the same place tells neither."""
-    found: dict[str, Port] = {}
+    by_name: dict[str, Port] = {}
     for rank in zip_longest(*ports.values(), fillvalue=""):
         times = Counter(plain(name) for name in rank)
         for port, name in zip(ports, map(plain, rank)):
             if name and times[name] == 1:
-                found.setdefault(name, port)
-    return found
+                by_name.setdefault(name, port)
+    return by_name
 
 
 def plain(name: str | None) -> str:
@@ -65,5 +70,5 @@ def plain(name: str | None) -> str:
 
 def _by_place(name: str, heads: set[str]) -> bool:
     """Return whether a name is of the form that the known ports have: ``Eth1/3/1`` where another is called ``Eth1/2/1``."""
-    found = _NAME.fullmatch(name)
-    return found is not None and found[1] in heads
+    match = _NAME.fullmatch(name)
+    return match is not None and match[1] in heads

@@ -135,7 +135,7 @@ def main(words: list[str] | None = None) -> int:
         for load in json.loads(Path(name).read_text(encoding="utf-8"))
     ]
     by = probed(asked)
-    print(json.dumps({"by": by, "rdma_ping": _rdma_ping(), "probes": [asdict(one.found) for one in asked]}))
+    print(json.dumps({"by": by, "rdma_ping": _rdma_ping(), "probes": [asdict(probe.found) for probe in asked]}))
     return 0
 
 
@@ -189,9 +189,9 @@ class _Sockets:
             made.bind((probe.source, 0))
         except OSError as error:
             made.close()
-            for one in probes:
-                if one.source == probe.source:
-                    one.found = Outcome(REFUSED, _told(error))
+            for other in probes:
+                if other.source == probe.source:
+                    other.found = Outcome(REFUSED, _told(error))
             return
         self.of[probe.source] = made
         self.by_number[made.fileno()] = probe.source
@@ -211,8 +211,8 @@ class _Sockets:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for one in self.of.values():
-            one.close()
+        for open_socket in self.of.values():
+            open_socket.close()
 
 
 def _rounds(sockets: _Sockets, probes: list[_Probe], size: int | None) -> None:
@@ -226,21 +226,23 @@ def _rounds(sockets: _Sockets, probes: list[_Probe], size: int | None) -> None:
 
 def _sent_and_awaited(sockets: _Sockets, probes: list[_Probe], size: int | None) -> None:
     waiting: dict[tuple[str, str], _Probe] = {}
-    for number, one in enumerate(probes):
-        body = bytes((size or one.size) - _HEADERS[one.family])
-        checked = _ECHO.pack(_REQUEST[one.family], 0, 0, os.getpid() & 0xFFFF, number) + body
-        if one.family == socket.AF_INET:  # of ICMPv6 the kernel sums up itself
-            checked = _ECHO.pack(_REQUEST[one.family], 0, _sum(checked), os.getpid() & 0xFFFF, number) + body
-        one.sent = time.monotonic()
-        own = sockets.of[one.source]
-        own.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)  # else what an earlier packet met would be said of this one
+    for number, probe in enumerate(probes):
+        body = bytes((size or probe.size) - _HEADERS[probe.family])
+        checked = _ECHO.pack(_REQUEST[probe.family], 0, 0, os.getpid() & 0xFFFF, number) + body
+        if probe.family == socket.AF_INET:  # of ICMPv6 the kernel sums up itself
+            checked = _ECHO.pack(_REQUEST[probe.family], 0, _sum(checked), os.getpid() & 0xFFFF, number) + body
+        probe.sent = time.monotonic()
+        sender = sockets.of[probe.source]
+        sender.getsockopt(
+            socket.SOL_SOCKET, socket.SO_ERROR
+        )  # else what an earlier packet met would be said of this one
         try:
-            own.sendto(checked, (one.target, 0))
+            sender.sendto(checked, (probe.target, 0))
         except OSError as error:
-            one.found = Outcome(SIZE if error.errno == errno.EMSGSIZE else LOST, _told(error))
-            _errors(sockets, one.source, waiting)
+            probe.found = Outcome(SIZE if error.errno == errno.EMSGSIZE else LOST, _told(error))
+            _errors(sockets, probe.source, waiting)
             continue
-        waiting[one.source, one.target] = one
+        waiting[probe.source, probe.target] = probe
     until = time.monotonic() + WAIT_S
     while waiting and (left := until - time.monotonic()) > 0:
         for number, _ in sockets.poll.poll(left * 1000):
@@ -264,12 +266,12 @@ def _replies(sockets: _Sockets, source: str, waiting: dict[tuple[str, str], _Pro
             continue
         if sockets.kind == "raw" and _ECHO.unpack_from(data)[3] != os.getpid() & 0xFFFF:
             continue  # another program's
-        one = waiting.pop((source, peer[0].partition("%")[0]), None)
-        if one is not None:
-            ms = round((time.monotonic() - one.sent) * 1000, 3)
-            said = one.found.said or f"packets of {_SMALL} bytes come back, of {one.size} bytes none"
-            whole = len(data) - _ECHO.size == one.size - _HEADERS[family]
-            one.found = Outcome(OK, ms=ms) if whole else Outcome(SIZE, said, one.found.by, ms)
+        probe = waiting.pop((source, peer[0].partition("%")[0]), None)
+        if probe is not None:
+            ms = round((time.monotonic() - probe.sent) * 1000, 3)
+            text = probe.found.said or f"packets of {_SMALL} bytes come back, of {probe.size} bytes none"
+            whole = len(data) - _ECHO.size == probe.size - _HEADERS[family]
+            probe.found = Outcome(OK, ms=ms) if whole else Outcome(SIZE, text, probe.found.by, ms)
 
 
 def _errors(sockets: _Sockets, source: str, waiting: dict[tuple[str, str], _Probe]) -> None:
@@ -279,18 +281,18 @@ def _errors(sockets: _Sockets, source: str, waiting: dict[tuple[str, str], _Prob
             _, extra, _, address = sockets.of[source].recvmsg(0, 1024, _MSG_ERRQUEUE)
         except OSError:
             return
-        one = waiting.get((source, str(address[0]).partition("%")[0])) if address else None
+        probe = waiting.get((source, str(address[0]).partition("%")[0])) if address else None
         for level, kind, data in extra:
-            if one is None or (level, kind) != _TELL_ERRORS[one.family] or len(data) < _ERROR.size:
+            if probe is None or (level, kind) != _TELL_ERRORS[probe.family] or len(data) < _ERROR.size:
                 continue
             number, origin, *_, info, _ = _ERROR.unpack_from(data)
             by = _offender(data[_ERROR.size :]) if origin in {2, 3} else ""  # SO_EE_ORIGIN_ICMP, _ICMP6
             large = number == errno.EMSGSIZE
-            said = (
+            text = (
                 f"larger than an MTU of {info} on the way" if large and by else _SAID.get(number, os.strerror(number))
             )
-            one.found = Outcome(SIZE if large else LOST, said, by)
-            waiting.pop((one.source, one.target), None)
+            probe.found = Outcome(SIZE if large else LOST, text, by)
+            waiting.pop((probe.source, probe.target), None)
 
 
 def _offender(data: bytes) -> str:
@@ -315,19 +317,19 @@ def _sum(data: bytes) -> int:
     return ~total & 0xFFFF
 
 
-def _by_program(one: _Probe) -> None:
+def _by_program(probe: _Probe) -> None:
     """By ``ping`` of iputils: whole first, then small."""
-    for size in (one.size, _SMALL):
-        words = ["ping", "-n", "-M", "do", "-c", str(TRIES), "-i", "0.2", "-W", "1", "-I", one.source]
-        words += ["-s", str(size - _HEADERS[one.family]), one.target]
+    for size in (probe.size, _SMALL):
+        words = ["ping", "-n", "-M", "do", "-c", str(TRIES), "-i", "0.2", "-W", "1", "-I", probe.source]
+        words += ["-s", str(size - _HEADERS[probe.family]), probe.target]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         lines = (done.stdout + done.stderr).strip().splitlines()
         if done.returncode == 0:
-            one.found = Outcome(OK) if size == one.size else Outcome(SIZE, one.found.said)
+            probe.found = Outcome(OK) if size == probe.size else Outcome(SIZE, probe.found.said)
             return
-        if size == one.size:
+        if size == probe.size:
             wrong = [line for line in lines if "rror" in line or "nreachable" in line or line.startswith("ping:")]
-            one.found = Outcome(REFUSED if done.returncode == 2 else LOST, wrong[0][:200] if wrong else "")
+            probe.found = Outcome(REFUSED if done.returncode == 2 else LOST, wrong[0][:200] if wrong else "")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ class NicState:
 
 def read(plan: HostFile) -> list[NicState]:
     """The state of every NIC of the plan. Raises HostError."""
-    shown = {one["ifname"]: one for one in kernel.ip_json("addr", "show")}
+    shown = {link["ifname"]: link for link in kernel.ip_json("addr", "show")}
     return [_state(nic, shown.get(nic.netdev)) for nic in plan.nics]
 
 
@@ -54,9 +54,9 @@ def _state(nic: Nic, link: dict[str, Any] | None) -> NicState:
     if link is None:
         return NicState(nic.netdev, False, False, False, None, "there is no such interface", (), (), ())
     up, carrier, mtu = "UP" in link["flags"], "LOWER_UP" in link["flags"], int(link["mtu"])
-    found = [address_of(path, link["addr_info"]) for path in nic.paths]
-    missing = tuple(why for _, why in found if why)
-    static4 = [why for path, (_, why) in zip(nic.paths, found) if why and path.prefix.version == 4]
+    addresses = [address_of(path, link["addr_info"]) for path in nic.paths]
+    missing = tuple(why for _, why in addresses if why)
+    static4 = [why for path, (_, why) in zip(nic.paths, addresses) if why and path.prefix.version == 4]
     blocked = f"it is down: ip link set {nic.netdev} up" if not up else ""
     # IPv4 takes no route by a gateway that it has no address beside; IPv6 routes go by the prefix in the table.
     blocked = blocked or (static4[0] if static4 else "")
@@ -69,20 +69,22 @@ def _state(nic: Nic, link: dict[str, Any] | None) -> NicState:
         notes.append(f"MAC {link.get('address')}, planned {nic.mac}: another NIC, or another server's host.json")
     notes += [
         f"{address} in {path.prefix}, planned {path.address}"
-        for path, (address, _) in zip(nic.paths, found)
+        for path, (address, _) in zip(nic.paths, addresses)
         if address and path.address is not None and address != str(path.address)
     ]
-    return NicState(nic.netdev, True, up, carrier, mtu, blocked, tuple(one for one, _ in found), missing, tuple(notes))
+    return NicState(
+        nic.netdev, True, up, carrier, mtu, blocked, tuple(address for address, _ in addresses), missing, tuple(notes)
+    )
 
 
 def address_of(path: PathAddress, shown: list[dict[str, Any]]) -> tuple[str | None, str]:
     """The usable address of a path, or why there is none. By SLAAC any in the prefix will do, else only the planned."""
     why = f"no address in {path.prefix}" if path.slaac or path.address is None else f"no address {path.address}"
-    for one in shown:
-        address = ipaddress.ip_address(one["local"]) if "local" in one else None
+    for row in shown:
+        address = ipaddress.ip_address(row["local"]) if "local" in row else None
         if address is None or address not in path.prefix or (not path.slaac and address != path.address):
             continue
-        bad = [key for key in ("temporary", "deprecated", "tentative", "dadfailed") if one.get(key)]
+        bad = [key for key in ("temporary", "deprecated", "tentative", "dadfailed") if row.get(key)]
         if not bad:
             return str(address), ""
         if "temporary" not in bad:

@@ -38,8 +38,10 @@ def state_document(machine: Machine) -> dict[str, Any]:
         "version": __version__,
         "host": socket.gethostname(),
         "time": int(time.time()),
-        "links": [_link(machine, one) for one in shown],
-        "addresses": [_address(link["ifname"], one) for link in shown for one in link["addr_info"] if "local" in one],
+        "links": [_link(machine, link) for link in shown],
+        "addresses": [
+            _address(link["ifname"], address) for link in shown for address in link["addr_info"] if "local" in address
+        ],
         "rules": [
             {
                 "family": rule.family,
@@ -68,19 +70,19 @@ def state_document(machine: Machine) -> dict[str, Any]:
             if route.table != _LOCAL
         ],
         "permanent_neighbors": [
-            {"dev": one.get("dev"), "address": one.get("dst"), "mac": one.get("lladdr")}
-            for one in kernel.ip_json("neigh", "show", "nud", "permanent")
+            {"dev": neighbor.get("dev"), "address": neighbor.get("dst"), "mac": neighbor.get("lladdr")}
+            for neighbor in kernel.ip_json("neigh", "show", "nud", "permanent")
         ],
         "gids": [
             {
-                "device": one.device,
-                "port": one.port,
-                "index": one.index,
-                "gid": str(one.address),
-                "type": one.type,
-                "netdev": one.netdev,
+                "device": gid.device,
+                "port": gid.port,
+                "index": gid.index,
+                "gid": str(gid.address),
+                "type": gid.type,
+                "netdev": gid.netdev,
             }
-            for one in gids.read(machine, None)
+            for gid in gids.read(machine, None)
         ],
         "rdma": [_rdma(machine, *port) for port in gids.ports(machine)],
         "lldp": lldp,
@@ -90,16 +92,16 @@ def state_document(machine: Machine) -> dict[str, Any]:
 
 def table(shown: dict[str, Any]) -> str:
     """A line for each link, and one of the rest, for people."""
-    width = max((len(one["name"]) for one in shown["links"]), default=0)
+    width = max((len(link["name"]) for link in shown["links"]), default=0)
     addresses: dict[str, list[str]] = {}
-    for one in shown["addresses"]:
-        addresses.setdefault(one["dev"], []).append(f"{one['address']}/{one['prefix_length']}")
+    for address in shown["addresses"]:
+        addresses.setdefault(address["dev"], []).append(f"{address['address']}/{address['prefix_length']}")
     lines: list[str] = []
-    for one in shown["links"]:
-        state = "up" if one["up"] and one["carrier"] else "no carrier" if one["up"] else "down"
-        speed = f", {one['speed_mbps'] / 1000:g} Gb/s" if one["speed_mbps"] else ""
-        lines.append(f"{one['name']:{width}}  {state}, MTU {one['mtu']}{speed}")
-        lines += [f"{'':{width}}    {address}" for address in addresses.get(one["name"], [])]
+    for link in shown["links"]:
+        state = "up" if link["up"] and link["carrier"] else "no carrier" if link["up"] else "down"
+        speed = f", {link['speed_mbps'] / 1000:g} Gb/s" if link["speed_mbps"] else ""
+        lines.append(f"{link['name']:{width}}  {state}, MTU {link['mtu']}{speed}")
+        lines += [f"{'':{width}}    {address}" for address in addresses.get(link["name"], [])]
     rest = {name: len(shown[name]) for name in ("rules", "routes", "gids")}
     return "\n".join([*lines, ", ".join(f"{count} {name}" for name, count in rest.items()), *shown["notes"]])
 
@@ -133,7 +135,7 @@ def _address(dev: str, shown: dict[str, Any]) -> dict[str, Any]:
         "address": shown["local"],
         "prefix_length": shown["prefixlen"],
         "scope": shown.get("scope"),
-        "flags": [one for one in _DOUBTFUL if shown.get(one)],
+        "flags": [flag for flag in _DOUBTFUL if shown.get(flag)],
     }
 
 
@@ -146,7 +148,7 @@ def _rdma(machine: Machine, device: str, port: int) -> dict[str, Any]:
         for name in machine.names(f"{at}/{folder}")
         if (number := _number(machine, f"{at}/{folder}/{name}")) is not None
     }
-    state, rate = (machine.readable(f"{at}/{one}") for one in ("state", "rate"))
+    state, rate = (machine.readable(f"{at}/{attribute}") for attribute in ("state", "rate"))
     return {"device": device, "port": port, "state": state, "rate": rate, "counters": counters}
 
 
@@ -169,14 +171,14 @@ def _lldp(machine: Machine) -> tuple[Any, str]:
         return None, f"LLDP neighbors are not known: {error}"
 
 
-def count(number: int, what: str) -> str:
+def count(number: int, noun: str) -> str:
     """``1 route``, ``2 routes``."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}{'es' if what.endswith('s') else 's'}"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
 def planned(plan: HostFile) -> str:
     """Return the numbers of planned routes and rules, in a line."""
-    routes = sum(isinstance(one, Route) for _, one in plan.entries)
+    routes = sum(isinstance(entry, Route) for _, entry in plan.entries)
     return f"{count(routes, 'route')} and {count(len(plan.entries) - routes, 'rule')}"
 
 
@@ -184,12 +186,16 @@ def nics(states: list[NicState]) -> str:
     """A line for each NIC, and one for all that is not as it must be."""
     width = max((len(state.netdev) for state in states), default=0)
     lines: list[str] = []
-    for one in states:
-        have = sum(address is not None for address in one.addresses)
-        link = "up" if one.up else "down"
-        say = f"{link}, MTU {one.mtu}, {have} of {count(len(one.addresses), 'address')}" if one.there else "not there"
-        lines.append(f"{one.netdev:{width}}  {say}")
-        lines += [f"{'':{width}}    {why}" for why in (*one.missing, *one.notes)]
+    for state in states:
+        have = sum(address is not None for address in state.addresses)
+        link = "up" if state.up else "down"
+        say = (
+            f"{link}, MTU {state.mtu}, {have} of {count(len(state.addresses), 'address')}"
+            if state.there
+            else "not there"
+        )
+        lines.append(f"{state.netdev:{width}}  {say}")
+        lines += [f"{'':{width}}    {why}" for why in (*state.missing, *state.notes)]
     return "\n".join(lines)
 
 

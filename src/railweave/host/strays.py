@@ -44,29 +44,33 @@ def stray_rules(planned: Sequence[Rule], there: Sequence[Rule], prefixes: Iterab
     """
     every = list(planned)
     for prefix in prefixes:
-        if not any(one.family == _family(prefix) and _overlap(one.from_, prefix) and not one.to for one in every):
+        if not any(rule.family == _family(prefix) and _overlap(rule.from_, prefix) and not rule.to for rule in every):
             every.append(Rule(_family(prefix), MAIN_PRIORITY, prefix, "", MAIN))
-    found: list[Stray] = []
+    strays: list[Stray] = []
     for family in (4, 6):
-        kernel = sorted((one for one in there if one.family == family), key=lambda one: one.priority or 0)
-        ours = [one for one in every if one.family == family]
+        kernel = sorted((rule for rule in there if rule.family == family), key=lambda rule: rule.priority or 0)
+        ours = [rule for rule in every if rule.family == family]
         place = {rule: _place(rule, kernel) for rule in ours}
-        for number, one in enumerate(kernel):
-            if _harmless(one) or any(one.does(wanted) for wanted in ours):
+        for number, rule in enumerate(kernel):
+            if _harmless(rule) or any(rule.does(wanted) for wanted in ours):
                 continue
-            before = [wanted for wanted in ours if number < place[wanted] and _takes(one, wanted)]
+            before = [wanted for wanted in ours if number < place[wanted] and _takes(rule, wanted)]
             if before:
                 first = before[0]
                 which = f"{_selector(first)} lookup {first.table}" + (
                     f" and {len(before) - 1} more" if len(before) > 1 else ""
                 )
-                what = f"stray rule {one.priority}: {_selector(one)}{_action(one)} comes before {which}"
-                found.append(
+                description = f"stray rule {rule.priority}: {_selector(rule)}{_action(rule)} comes before {which}"
+                strays.append(
                     Stray(
-                        what, f"sudo {_delete(one)}", not _only_some(one), first.table, one.place if one.plain else ()
+                        description,
+                        f"sudo {_delete(rule)}",
+                        not _only_some(rule),
+                        first.table,
+                        rule.place if rule.plain else (),
                     )
                 )
-    return found
+    return strays
 
 
 def stray_routes(
@@ -76,33 +80,35 @@ def stray_routes(
 
     ``sources`` are the prefixes of each table's own addresses: a route may prefer such an address, and no other.
     """
-    tables = {one.table for one in planned} - SYSTEM_TABLES
+    tables = {route.table for route in planned} - SYSTEM_TABLES
     at: dict[tuple[int, int, str], list[Route]] = {}
-    for one in planned:
-        at.setdefault(one.place, []).append(one)
-    right = {one.place: one.metric for one in there if any(one.does(wanted) for wanted in at.get(one.place, ()))}
-    found: list[Stray] = []
-    for one in there:
-        wanted = at.get(one.place, [])
-        if one.table not in tables and not (wanted and one.metric <= right.get(one.place, one.metric)):
+    for route in planned:
+        at.setdefault(route.place, []).append(route)
+    right = {
+        route.place: route.metric for route in there if any(route.does(wanted) for wanted in at.get(route.place, ()))
+    }
+    strays: list[Stray] = []
+    for route in there:
+        wanted = at.get(route.place, [])
+        if route.table not in tables and not (wanted and route.metric <= right.get(route.place, route.metric)):
             continue
         certain = True
         if not wanted:
             why = "no route to there is planned in this table"
-        elif not any(one.does(each) for each in wanted):
+        elif not any(route.does(each) for each in wanted):
             why = f"the plan has {_way(wanted[0])}"
-        elif (source := _source(one)) and not any(_within(source, each) for each in sources.get(one.table, ())):
+        elif (source := _source(route)) and not any(_within(source, each) for each in sources.get(route.table, ())):
             why = f"its source {source} is no address of this table's path"
-        elif "encap" in one.opaque:
+        elif "encap" in route.opaque:
             why = "it wraps packets, and the plan does not"
-        elif one.metric != wanted[0].metric:
-            why, certain = f"its metric is {one.metric}, the plan has {wanted[0].metric}", False
+        elif route.metric != wanted[0].metric:
+            why, certain = f"its metric is {route.metric}, the plan has {wanted[0].metric}", False
         else:
             continue
-        what = f"stray route to {one.destination}{_way(one, kind=True)} in table {one.table}: {why}"
-        remedy = f"sudo ip -{one.family} {' '.join(one.words('del'))}"
-        found.append(Stray(what, remedy, certain, one.table, one.place))
-    return found
+        description = f"stray route to {route.destination}{_way(route, kind=True)} in table {route.table}: {why}"
+        remedy = f"sudo ip -{route.family} {' '.join(route.words('del'))}"
+        strays.append(Stray(description, remedy, certain, route.table, route.place))
+    return strays
 
 
 def stray_neighbors(there: Iterable[tuple[str, str, str]], devices: Collection[str]) -> list[Stray]:
@@ -122,11 +128,11 @@ def _family(prefix: str) -> int:
     return 6 if ":" in prefix else 4
 
 
-def _overlap(one: str, other: str) -> bool:
+def _overlap(prefix: str, other: str) -> bool:
     """Return whether two prefixes of one family have addresses in common; empty is every address."""
-    if not one or not other:
+    if not prefix or not other:
         return True
-    first, second = (ipaddress.ip_network(each, strict=False) for each in (one, other))
+    first, second = (ipaddress.ip_network(each, strict=False) for each in (prefix, other))
     return first.version == second.version and first.overlaps(second)
 
 
@@ -139,68 +145,68 @@ def _within(address: str, prefix: str) -> bool:
 
 def _place(wanted: Rule, kernel: Sequence[Rule]) -> int:
     """Return the place of a planned rule in the kernel's order; if the rule is missing, the place where it belongs."""
-    for number, one in enumerate(kernel):
-        if one.does(wanted):
+    for number, rule in enumerate(kernel):
+        if rule.does(wanted):
             return number
     priority = MAIN_PRIORITY if wanted.priority is None else wanted.priority
-    return sum((one.priority or 0) <= priority for one in kernel)
+    return sum((rule.priority or 0) <= priority for rule in kernel)
 
 
-def _harmless(one: Rule) -> bool:
+def _harmless(rule: Rule) -> bool:
     """Return whether a rule decides nothing: it looks up this machine's own addresses, is a mark for others, or is for VRFs, which have their own."""
-    words = one.more.split()
-    return one.table == LOCAL or "nop" in words or "l3mdev" in words or ("goto" in words and "unresolved" in words)
+    words = rule.more.split()
+    return rule.table == LOCAL or "nop" in words or "l3mdev" in words or ("goto" in words and "unresolved" in words)
 
 
-def _takes(one: Rule, wanted: Rule) -> bool:
+def _takes(rule: Rule, wanted: Rule) -> bool:
     """Return whether a rule selects packets that a planned one is for, and sends them elsewhere."""
-    if one.plain and one.table == wanted.table:
+    if rule.plain and rule.table == wanted.table:
         return False
-    jump = re.search(r"\bgoto (\d+)", one.more)
+    jump = re.search(r"\bgoto (\d+)", rule.more)
     if jump and int(jump[1]) <= (wanted.priority or 0):
         return False
-    if one.more.split()[:1] == ["not"]:
+    if rule.more.split()[:1] == ["not"]:
         return True  # all but what it names
-    return _overlap(one.from_, wanted.from_) and _overlap(one.to, wanted.to)
+    return _overlap(rule.from_, wanted.from_) and _overlap(rule.to, wanted.to)
 
 
-def _only_some(one: Rule) -> bool:
+def _only_some(rule: Rule) -> bool:
     """Return whether a rule is for packets that a program marks, or that come in by another interface: what this server sends has neither by itself."""
-    words = one.more.split()
+    words = rule.more.split()
     if words[:1] == ["not"]:
         return False
-    mark = re.search(r"\bfwmark (\S+)", one.more)
+    mark = re.search(r"\bfwmark (\S+)", rule.more)
     marked = mark is not None and re.fullmatch("(?:0x)?0+", mark[1].partition("/")[0]) is None
     foreign = "iif" in words and words[words.index("iif") + 1 :][:1] != ["lo"]
     return marked or foreign
 
 
-def _selector(one: Rule) -> str:
-    words = one.more.split()
+def _selector(rule: Rule) -> str:
+    words = rule.more.split()
     negated = "not " if words[:1] == ["not"] else ""
     rest = " ".join(words[1:] if negated else words)
-    to = f" to {one.to}" if one.to else ""
-    return f"{negated}from {one.from_ or 'all'}{to}{f' {rest}' if rest else ''}"
+    to = f" to {rule.to}" if rule.to else ""
+    return f"{negated}from {rule.from_ or 'all'}{to}{f' {rest}' if rest else ''}"
 
 
-def _action(one: Rule) -> str:
-    return f" lookup {one.table}" if one.table else ""
+def _action(rule: Rule) -> str:
+    return f" lookup {rule.table}" if rule.table else ""
 
 
-def _delete(one: Rule) -> str:
-    selector = re.sub(r" unresolved\b", "", _selector(one))
-    return f"ip -{one.family} rule del priority {one.priority} {selector}{_action(one)}"
+def _delete(rule: Rule) -> str:
+    selector = re.sub(r" unresolved\b", "", _selector(rule))
+    return f"ip -{rule.family} rule del priority {rule.priority} {selector}{_action(rule)}"
 
 
-def _way(one: Route, *, kind: bool = False) -> str:
+def _way(route: Route, *, kind: bool = False) -> str:
     """A route's next hop in words; of the kind, where it is no plain route."""
-    special = f"{one.kind} " if kind and one.kind != "unicast" else ""
-    via = f"via {one.via} " if one.via else ""
-    dev = f"dev {one.dev} " if one.dev else ""
-    rest = f"{' '.join(one.rest)} " if kind and one.rest else ""
+    special = f"{route.kind} " if kind and route.kind != "unicast" else ""
+    via = f"via {route.via} " if route.via else ""
+    dev = f"dev {route.dev} " if route.dev else ""
+    rest = f"{' '.join(route.rest)} " if kind and route.rest else ""
     text = f"{special}{via}{dev}{rest}".strip()
     return f" {text}" if kind and text else text
 
 
-def _source(one: Route) -> str:
-    return dict(zip(one.rest, one.rest[1:], strict=False)).get("src", "")
+def _source(route: Route) -> str:
+    return dict(zip(route.rest, route.rest[1:], strict=False)).get("src", "")

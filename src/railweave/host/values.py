@@ -55,11 +55,11 @@ def a_number(value: object) -> int:
     raise ValueError("is not a whole number, 0 or more")
 
 
-def _matching(pattern: str, what: str) -> Callable[[object], str]:
+def _matching(pattern: str, expected: str) -> Callable[[object], str]:
     def read(value: object) -> str:
         if isinstance(value, str) and re.fullmatch(pattern, value, re.ASCII):
             return value
-        raise ValueError(f"is not {what}")
+        raise ValueError(f"is not {expected}")
 
     return read
 
@@ -103,14 +103,14 @@ def an_address(value: object) -> Address:
     raise ValueError("is not an IP address, such as fc00:1:1:1::1")
 
 
-def _spelled(value: object, strict: bool, what: str) -> str:
+def _spelled(value: object, strict: bool, expected: str) -> str:
     """A prefix in its one spelling."""
     if isinstance(value, str) and "%" not in value:
         try:
             return spelled(value, strict=strict)
         except ValueError:
             pass
-    raise ValueError(f"is not {what}")
+    raise ValueError(f"is not {expected}")
 
 
 def _strictly(value: object) -> str:

@@ -87,8 +87,10 @@ def lines(
     step = (across(axis.places[-1]) - LEFT) / max(len(axis.places) - 1, 1) if axis.places else 1.0
     for place, x in enumerate(axis.places):
         values = [(line.name, line.values[place]) for line in several]
-        said = "\n".join(f"{name}: {shown(value)} {unit}" for name, value in values if value is not None)
-        parts.append(_target(across(x) - step / 2, TOP, step, height - TOP - BOTTOM, f"{shown(x)} {axis.unit}\n{said}"))
+        readings = "\n".join(f"{name}: {shown(value)} {unit}" for name, value in values if value is not None)
+        parts.append(
+            _target(across(x) - step / 2, TOP, step, height - TOP - BOTTOM, f"{shown(x)} {axis.unit}\n{readings}")
+        )
     parts += [
         f'<circle class="point c{point.line % LINES}" cx="{number(across(point.x))}" cy="{number(up(point.y))}" r="4">'
         f"<title>{text(point.said)}</title></circle>"
@@ -163,11 +165,11 @@ def bars(
     row = 19.0
     height = TOP + row * len(rows) + 6
     parts: list[str] = []
-    for place, (name, value, said) in enumerate(rows):
+    for place, (name, value, hint) in enumerate(rows):
         y = TOP + row * place
         long = (width - left - 70) * min(value / most, 1)
         parts.append(
-            f"<g><title>{text(name)}\n{text(said)}</title>"
+            f"<g><title>{text(name)}\n{text(hint)}</title>"
             f'<text class="name" x="{number(left - 8)}" y="{number(y + 12)}">{text(_short(name))}</text>'
             f'<rect class="track" x="{number(left)}" y="{number(y + 1)}" width="{number(width - left - 70)}" height="14" rx="3"/>'
             f'<rect class="bar-value" x="{number(left)}" y="{number(y + 1)}" width="{number(long)}" height="14" rx="3"/>'
@@ -206,18 +208,18 @@ def _grid(axis: Axis, scale: list[float], height: float) -> str:
         if value <= end * 1.001
     ]
     parts.append(f'<text class="unit" x="{number(LEFT - 6)}" y="{number(height - 8)}">{text(axis.unit)}</text>')
-    for moment, what in axis.marks:
+    for moment, event in axis.marks:
         if 0 <= moment <= end:
             parts.append(
                 f'<path class="event" d="M{number(across(moment))} {number(TOP)}V{number(height - BOTTOM)}">'
-                f"<title>{text(what)} at {shown(moment)} {axis.unit}</title></path>"
+                f"<title>{text(event)} at {shown(moment)} {axis.unit}</title></path>"
             )
     return "".join(parts)
 
 
-def _target(x: float, y: float, width: float, height: float, said: str) -> str:
+def _target(x: float, y: float, width: float, height: float, hint: str) -> str:
     box = f'x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}"'
-    return f'<rect class="target" {box}><title>{text(said)}</title></rect>'
+    return f'<rect class="target" {box}><title>{text(hint)}</title></rect>'
 
 
 def _svg(height: float, parts: Sequence[str], width: float = WIDTH) -> str:

@@ -121,15 +121,18 @@ def network_strokes(network: Network) -> dict[str, dict[int, Stroke]]:
     return {fabric.name: strokes(fabric.colors, place) for place, fabric in enumerate(network.fabrics, 1)}
 
 
-def stroke_rules(found: dict[str, dict[int, Stroke]]) -> str:
+def stroke_rules(all_strokes: dict[str, dict[int, Stroke]]) -> str:
     """CSS of all strokes: ``.k1-2`` strokes a line, ``.s1-2`` fills a swatch, in light and dark shades."""
-    every = [one for by_index in found.values() for one in by_index.values()]
+    every = [stroke for by_index in all_strokes.values() for stroke in by_index.values()]
     light = [
-        f".{one.css_class}{{stroke:{one.light}{f';stroke-dasharray:{one.dash}' if one.dash else ''}}}"
-        f".{swatch_class(one)}{{background:{one.light}}}"
-        for one in every
+        f".{stroke.css_class}{{stroke:{stroke.light}{f';stroke-dasharray:{stroke.dash}' if stroke.dash else ''}}}"
+        f".{swatch_class(stroke)}{{background:{stroke.light}}}"
+        for stroke in every
     ]
-    dark = [f".{one.css_class}{{stroke:{one.dark}}}.{swatch_class(one)}{{background:{one.dark}}}" for one in every]
+    dark = [
+        f".{stroke.css_class}{{stroke:{stroke.dark}}}.{swatch_class(stroke)}{{background:{stroke.dark}}}"
+        for stroke in every
+    ]
     return "".join(light) + (f"@media(prefers-color-scheme:dark){{{''.join(dark)}}}" if dark else "")
 
 

@@ -142,20 +142,22 @@ def _link(where: str, name: str, here: str) -> str:
     """A link of the navigation, to a section or a page."""
     if not where.startswith("/"):
         return element("a", text(name), href=f"#{where}")
-    own = where == here
-    return element("a", text(name), href=where, class_="here" if own else None, aria_current="page" if own else None)
+    current = where == here
+    return element(
+        "a", text(name), href=where, class_="here" if current else None, aria_current="page" if current else None
+    )
 
 
 def section(name: str, title: str, about: str, content: str) -> str:
     """A section with its heading; ``about`` is a text that says what it holds, ``content`` is markup."""
-    said = element("p", text(about), class_="about") if about else ""
-    return element("section", element("h2", text(title)), said, content, id=name)
+    intro = element("p", text(about), class_="about") if about else ""
+    return element("section", element("h2", text(title)), intro, content, id=name)
 
 
 def still_picture(svg: str) -> tuple[str, str]:
     """A topology on a page without script: its markup, and the style that shows a hint where the window has to scroll it."""
-    found = re.search(r"--natural:([\d.]+)px", svg)
-    narrow = (float(found[1]) * SMALLEST if found else 0.0) + MARGINS
+    match = re.search(r"--natural:([\d.]+)px", svg)
+    narrow = (float(match[1]) * SMALLEST if match else 0.0) + MARGINS
     hint = element("p", "The picture is wider than this window: scroll it sideways.", class_="wider")
     style = f".wider{{display:none}}@media(max-width:{narrow:.0f}px){{.wider{{display:block}}}}"
     return hint + element("div", svg, class_="picture", tabindex=0), style

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from railweave.analysis.adopt.adopt import Imported
+    from railweave.analysis.adopt.adopt import ImportedNetwork
     from railweave.model.device.model import DeviceConfig
 
 ONE_LEAF, RAILS, TENANTS = "mi300x-leaf-24", "h100-rlb", "evpn-server-isolation"
 
 
-def _imported(configs: Mapping[str, DeviceConfig]) -> Imported:
+def _imported(configs: Mapping[str, DeviceConfig]) -> ImportedNetwork:
     """What is found from the texts of switches, compared with what these texts say."""
     trees = {name: system(config.nos).trees(config) for name, config in configs.items()}
     return imported("other", {name: read_back(config) for name, config in configs.items()}, trees=trees)
 
 
-def _same(found: Imported) -> None:
+def _same(found: ImportedNetwork) -> None:
     """Every statement is there again, and no other."""
     assert found.differences() == []
     assert all(one.fields == () for one in found.scores)

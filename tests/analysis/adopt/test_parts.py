@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from railweave.analysis.adopt.addressing import Cut, rule
+from railweave.analysis.adopt.addressing import NumberedPrefix, rule
 from railweave.analysis.adopt.adopt import imported
-from railweave.analysis.adopt.cabling import Taken, port_range
+from railweave.analysis.adopt.cabling import LinkPort, port_range
 from railweave.analysis.adopt.draft import Draft
 from railweave.analysis.adopt.equipment import Place
 from railweave.analysis.adopt.servers import host_lists
@@ -71,9 +71,9 @@ def test_links_from_lldp_and_from_addresses() -> None:
     assert len(wiring(without, heard).links) == 4 * 4 * 4
 
 
-def _cuts(form: str) -> list[Cut]:
+def _cuts(form: str) -> list[NumberedPrefix]:
     return [
-        Cut((0, stripe, 0, rail, 1), Prefix(form.format(stripe=stripe, rail=rail, sum=stripe * 10 + rail)))
+        NumberedPrefix((0, stripe, 0, rail, 1), Prefix(form.format(stripe=stripe, rail=rail, sum=stripe * 10 + rail)))
         for stripe in (1, 2, 3)
         for rail in (1, 2)
     ]
@@ -102,11 +102,11 @@ def test_prefixes_without_a_rule() -> None:
 
 def test_ports_that_no_range_gives() -> None:
     places = [Place(16 + at // 2, at % 2, 2, 400) for at in range(6)]
-    taken = [Taken("leaf1", at + 1, 0, one) for at, one in enumerate(places)]
+    taken = [LinkPort("leaf1", at + 1, 0, one) for at, one in enumerate(places)]
     assert port_range("qfx5240-64od", taken, 1) == ({"first": 16}, [])
-    odd = Taken("leaf1", 7, 0, Place(40, 0, 2, 400))
+    odd = LinkPort("leaf1", 7, 0, Place(40, 0, 2, 400))
     assert port_range("qfx5240-64od", [*taken, odd], 1) == ({"first": 16}, [odd])
-    spread = [Taken("leaf1", at + 1, 0, Place(at, 0, 2, 400)) for at in range(4)]
+    spread = [LinkPort("leaf1", at + 1, 0, Place(at, 0, 2, 400)) for at in range(4)]
     assert port_range("qfx5240-64od", spread, 1) == ({"first": 0, "fill": "spread"}, [])
 
 

@@ -15,7 +15,7 @@ from tests.analysis.adopt.scramble import configs_of, read_back
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from railweave.analysis.adopt.adopt import Imported
+    from railweave.analysis.adopt.adopt import ImportedNetwork
     from railweave.model.network.model import Network
 
 SYSTEMS = ["junos", "eos", "sonic", "dell_sonic"]
@@ -43,7 +43,7 @@ def on(nos: str, folder: Path, ports: str = "all", more: str = "") -> Network:
     return design_file(file, device=[f":{nos}"])[0]
 
 
-def back(network: Network) -> tuple[dict[str, Any], Imported]:
+def back(network: Network) -> tuple[dict[str, Any], ImportedNetwork]:
     """The fabric file that is found, and how well it gives back what was read."""
     configs = configs_of(network)
     trees = {name: system(config.nos).trees(config) for name, config in configs.items()}

@@ -16,7 +16,7 @@ from railweave.analysis.checks.subject import Subject
 from railweave.systems import system
 
 if TYPE_CHECKING:
-    from railweave.analysis.checks.devices import Stands
+    from railweave.analysis.checks.devices import DeviceCheck
 
 LEAF = "stripe1-leaf1"
 FILE = "frr.conf"
@@ -32,7 +32,7 @@ def _designed() -> str:
     return system("frr").files(_subject().configs[LEAF])[FILE]
 
 
-def _stands(text: str) -> Stands:
+def _stands(text: str) -> DeviceCheck:
     return stands(_subject().configs[LEAF], {FILE: _designed()}, {FILE: (FILE, text)})
 
 

@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 
 from railweave.model.catalog import catalog
 from railweave.model.findings import SEVERITIES
-from railweave.model.findings.registry import Found, Rule, check, lint, rules_of
+from railweave.model.findings.registry import FindingPlace, Rule, check, lint, rules_of
 from railweave.systems import systems
 
 SOURCES = sorted((ROOT / "src" / "railweave").rglob("*.py"))
@@ -144,8 +144,8 @@ def test_a_check_says_only_what_is_its_own() -> None:
         And more.
         """
         del read
-        yield Found("leaf", "one")
-        yield Found("spine", "two", "a.yaml", 3, severity="warning", why="", fix="other")
+        yield FindingPlace("leaf", "one")
+        yield FindingPlace("spine", "two", "a.yaml", 3, severity="warning", why="", fix="other")
         yield other.finding("leaf")
 
     assert (own.holds, own.says) == ("It holds.", "")

@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from railweave.design.sizing.shapes import size
-from railweave.design.sizing.size import LEAST_COLORS, SHAPES, Ports, Size, Wanted, spread
+from railweave.design.sizing.size import LEAST_COLORS, SHAPES, Ports, Size, SizeRequest, spread
 from railweave.model.catalog import catalog
 
 GPUS = (
@@ -75,7 +75,7 @@ def test_fewest_stripes_and_spines_of_two_tiers_and_planes(server: str, growth: 
     for switch in catalog().switches:
         for ratio in RATIOS:
             for gpus in GPUS:
-                wanted = Wanted(gpus, server, switch, ratio, growth)
+                wanted = SizeRequest(gpus, server, switch, ratio, growth)
                 for shape in ("two-tier", "rail-planes"):
                     try:
                         found = size(catalog(), wanted, shape)
@@ -106,7 +106,7 @@ def test_fewest_switches_above_the_leaves_of_pods(ratio: float) -> None:
     for switch in ("qfx5240-64od", "qfx5220-32cd", "ptx10008-lc1201"):
         server = "dgx-a100-aidc" if switch == "qfx5220-32cd" else "h100-8gpu-cx7"
         for gpus in (1544, 4608, 5000, 8193, 12345, 32768):
-            found = size(catalog(), Wanted(gpus, server, switch, ratio), "super-spine")
+            found = size(catalog(), SizeRequest(gpus, server, switch, ratio), "super-spine")
             if not isinstance(found, Size):
                 continue
             check_ports(found, switch)
@@ -143,15 +143,15 @@ def test_path_colors_cost_a_spine_only_where_they_could_not_share_uplinks_equall
 
 def test_a_ratio_is_exact() -> None:
     """33 servers at 1.1:1 need 30 uplinks and 10 servers grown 1.1 times are 11; in binary fractions neither holds."""
-    found = size(catalog(), Wanted(33 * 8, "h100-8gpu-cx7", "qfx5240-64od", 1.1), "two-tier")
+    found = size(catalog(), SizeRequest(33 * 8, "h100-8gpu-cx7", "qfx5240-64od", 1.1), "two-tier")
     assert isinstance(found, Size)
     assert found.servers_per_stripe == 33
     assert found.uplinks == 30
-    assert Wanted(80, "h100-8gpu-cx7", "qfx5240-64od", growth=1.1).grown(10) == 11
+    assert SizeRequest(80, "h100-8gpu-cx7", "qfx5240-64od", growth=1.1).grown(10) == 11
 
 
 @pytest.mark.parametrize("gpus", [8, 32768])
 def test_the_shapes_of_a_size_are_all_answered(gpus: int) -> None:
     for shape in SHAPES:
-        found = size(catalog(), Wanted(gpus, "h100-8gpu-cx7", "qfx5240-64od"), shape)
+        found = size(catalog(), SizeRequest(gpus, "h100-8gpu-cx7", "qfx5240-64od"), shape)
         assert found.shape == shape

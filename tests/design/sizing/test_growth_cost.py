@@ -11,7 +11,7 @@ import pytest
 
 from railweave.design.sizing.fabric_file import fabric_text
 from railweave.design.sizing.shapes import Step, grow, growth_steps, size
-from railweave.design.sizing.size import Refused, Shape, Size, Wanted
+from railweave.design.sizing.size import RefusedShape, Shape, Size, SizeRequest
 from railweave.design.sizing.words import cost, growth_lines
 from railweave.model.catalog import catalog
 from railweave.model.network.devices import Cable
@@ -26,7 +26,7 @@ SMALL = "qfx5220-32cd"
 
 def sized(gpus: int, shape: Shape, oversubscription: float = 1, growth: float = 1, switch: str = SWITCH) -> Size:
     server = TWO_PORTS if shape == "port-planes" else SERVER
-    found = size(catalog(), Wanted(gpus, server, switch, oversubscription, growth), shape)
+    found = size(catalog(), SizeRequest(gpus, server, switch, oversubscription, growth), shape)
     assert isinstance(found, Size), found
     return found
 
@@ -122,8 +122,8 @@ def test_growth_never_takes_away() -> None:
     for gpus in (8, 13, 100, 600, 1000, 1025, 3001, 5000, 8192):
         for ratio in (1, 1.5, 2, 3, 4):
             for shape in ("two-tier", "rail-planes", "super-spine"):
-                found = size(catalog(), Wanted(gpus, SERVER, SWITCH, ratio), shape)
-                if isinstance(found, Refused):
+                found = size(catalog(), SizeRequest(gpus, SERVER, SWITCH, ratio), shape)
+                if isinstance(found, RefusedShape):
                     continue
                 step = grow(catalog(), found, 2)
                 if isinstance(step.size, Size) and found.spines:
@@ -217,6 +217,6 @@ def test_full_spines_of_half_empty_leaves_grow_on_those(tmp_path: Path) -> None:
 
 
 def test_a_step_that_does_not_fit_has_no_cost() -> None:
-    step = Step(sized(8192, "two-tier"), 0, Refused("two-tier", "too many"))
+    step = Step(sized(8192, "two-tier"), 0, RefusedShape("two-tier", "too many"))
     with pytest.raises(TypeError, match="too many"):
         cost(replace(step))

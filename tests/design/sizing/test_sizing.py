@@ -8,7 +8,7 @@ import pytest
 
 from railweave.design.sizing.fabric_file import fabric_text
 from railweave.design.sizing.shapes import choose, size, sizes
-from railweave.design.sizing.size import Refused, Size, Wanted
+from railweave.design.sizing.size import RefusedShape, Size, SizeRequest
 from railweave.design.sizing.words import reason
 from railweave.model.catalog import catalog
 from railweave.model.network.model import Network
@@ -22,7 +22,7 @@ TWO_PORTS = "hgx-b300-8gpu-cx8-2x400"
 def sized(
     gpus: int, shape: str | None = None, oversubscription: float = 1, growth: float = 1, server: str = SERVER
 ) -> Size:
-    wanted = Wanted(gpus, server, SWITCH, oversubscription, growth)
+    wanted = SizeRequest(gpus, server, SWITCH, oversubscription, growth)
     found = {name: one for name, one in sizes(catalog(), wanted).items() if shape in {None, name}}
     best = choose(found)
     assert best is not None, found
@@ -99,7 +99,7 @@ def test_counts_by_hand(gpus: int, shape: str, leaves: int, spines: int, super_s
 
 
 def test_nics_with_two_ports_get_a_plane_for_each_where_that_fits() -> None:
-    found = sizes(catalog(), Wanted(512, TWO_PORTS, SWITCH))
+    found = sizes(catalog(), SizeRequest(512, TWO_PORTS, SWITCH))
     best = choose(found)
     assert best is not None
     assert best.shape == "port-planes"
@@ -107,14 +107,14 @@ def test_nics_with_two_ports_get_a_plane_for_each_where_that_fits() -> None:
     assert (best.leaf_switches, best.spine_switches, best.links_per_spine) == (16, 8, 16)
     assert reason(best).startswith("2 networks without a link between them, one for each port of a NIC")
     assert sized(8192, server=TWO_PORTS).shape == "port-planes"
-    most = sizes(catalog(), Wanted(8193, TWO_PORTS, SWITCH))["port-planes"]
-    assert isinstance(most, Refused)
+    most = sizes(catalog(), SizeRequest(8193, TWO_PORTS, SWITCH))["port-planes"]
+    assert isinstance(most, RefusedShape)
     assert "it ends at 8,192" in most.why
-    assert "port-planes" not in sizes(catalog(), Wanted(512, SERVER, SWITCH))
+    assert "port-planes" not in sizes(catalog(), SizeRequest(512, SERVER, SWITCH))
 
 
 def test_two_tiers_end_at_a_port_of_a_spine_for_every_leaf() -> None:
-    wanted = Wanted(8193, SERVER, SWITCH)
+    wanted = SizeRequest(8193, SERVER, SWITCH)
     found = size(catalog(), wanted, "two-tier")
-    assert isinstance(found, Refused)
+    assert isinstance(found, RefusedShape)
     assert "8,192" in found.why

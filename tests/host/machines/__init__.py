@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from railweave.host.machine import Machine, Said
+from railweave.host.machine import CommandOutput, Machine
 from tests.host.machines import forms
 
 
@@ -22,12 +22,12 @@ class Parts:
 
     files: dict[str, str] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
-    commands: dict[tuple[str, ...], Said] = field(default_factory=dict)
+    commands: dict[tuple[str, ...], CommandOutput] = field(default_factory=dict)
     gpus: list[str] = field(default_factory=list)
 
     def say(self, out: str, *words: str) -> None:
         """A command prints this."""
-        self.commands[words] = Said(out)
+        self.commands[words] = CommandOutput(out)
 
 
 class Written(Machine):
@@ -64,8 +64,10 @@ class Written(Machine):
             path = self.parts.links[link] + path[len(link) :]
         return path
 
-    def _run(self, words: tuple[str, ...]) -> Said:
-        return self.parts.commands.get(words, Said("", missing=not self.has(words[0]), code=1, err="not recorded"))
+    def _run(self, words: tuple[str, ...]) -> CommandOutput:
+        return self.parts.commands.get(
+            words, CommandOutput("", missing=not self.has(words[0]), code=1, err="not recorded")
+        )
 
 
 @dataclass(frozen=True)

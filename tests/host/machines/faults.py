@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from railweave.host.machine import Said
+from railweave.host.machine import CommandOutput
 from tests.host.machines import Parts, forms, option, pci_of
 
 Plan = dict[str, Any]
@@ -51,7 +51,7 @@ def _edit(parts: Parts, words: tuple[str, ...], pattern: str, by: str, times: in
     out = parts.commands[words].out
     changed = re.sub(pattern, by, out, count=times, flags=re.MULTILINE)
     assert changed != out, (words, pattern)
-    parts.commands[words] = Said(changed)
+    parts.commands[words] = CommandOutput(changed)
 
 
 def _file(check: str, name: str, path: str, values: tuple[str, ...], driver: str = "") -> None:
@@ -231,7 +231,7 @@ def module_not_reloaded(parts: Parts, plan: Plan, chance: Random) -> str | None:
 @fault("peer-memory-once")
 def two_peer_memories(parts: Parts, plan: Plan, chance: Random) -> str | None:
     words = ("grep", "-w", "ib_register_peer_memory_client", "/proc/kallsyms")
-    parts.commands[words] = Said(
+    parts.commands[words] = CommandOutput(
         parts.commands[words].out + "ffffffffc0d0 T ib_register_peer_memory_client\t[ib_peer_mem]\n"
     )
     return ""
@@ -432,7 +432,7 @@ def old_library(parts: Parts, plan: Plan, chance: Random) -> str | None:
     nic = _nic(plan, chance)
     assert nic is not None
     text = "libibverbs: Warning: Driver bnxt_re does not support the kernel ABI of 7 (supports 1 to 6) for device\n"
-    parts.commands[("ibv_devinfo", "-d", nic["rdma"])] = Said("", text + "No IB devices found\n", 255)
+    parts.commands[("ibv_devinfo", "-d", nic["rdma"])] = CommandOutput("", text + "No IB devices found\n", 255)
     return str(nic["netdev"])
 
 
@@ -828,7 +828,7 @@ def gpu_lost(parts: Parts, plan: Plan, chance: Random) -> str | None:
         if words[0] == "nvidia-smi" and words[1].startswith("--query-gpu"):
             lines = said.out.splitlines(keepends=True)
             lines.pop(chance.randrange(len(lines)))
-            parts.commands[words] = Said("".join(lines))
+            parts.commands[words] = CommandOutput("".join(lines))
             return ""
         if words[:2] == ("amd-smi", "list"):
             parts.say(json.dumps(json.loads(said.out)[1:]), *words)
@@ -1059,7 +1059,7 @@ def two_libraries(parts: Parts, plan: Plan, chance: Random) -> str | None:
 def _log(check: str, *lines: str) -> None:
     def spoil(parts: Parts, plan: Plan, chance: Random) -> str | None:
         words = ("journalctl", "-k", "-b", "-o", "cat", "--no-pager")
-        parts.commands[words] = Said(parts.commands[words].out + chance.choice(lines) + "\n")
+        parts.commands[words] = CommandOutput(parts.commands[words].out + chance.choice(lines) + "\n")
         return ""
 
     FAULTS.append(Fault(check, f"a line of {check}", spoil))
@@ -1107,7 +1107,7 @@ def flapping_in_the_log(parts: Parts, plan: Plan, chance: Random) -> str | None:
         ("NIC Link is Down", "NIC Link is Up, 400000 Mbps") if nic["driver"] == "bnxt_en" else ("Link down", "Link up")
     )
     lines = [f"{nic['driver']} {pci_of(parts, dev)} {dev}: {one}" for one in chance.choice(((down,), (down, up) * 3))]
-    parts.commands[words] = Said(parts.commands[words].out + "\n".join(lines) + "\n")
+    parts.commands[words] = CommandOutput(parts.commands[words].out + "\n".join(lines) + "\n")
     return str(nic["netdev"])
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from railweave.host.machine import Said
+from railweave.host.machine import CommandOutput
 from tests.host.machines import Parts, Places, healthy, option, pci_of
 from tests.host.machines.plans import plan
 
@@ -113,7 +113,7 @@ def _bad_cable(parts: Parts, plan: Plan) -> None:
 def _xid_79(parts: Parts, plan: Plan) -> None:
     """A GPU fell off the bus while a job ran: nvidia-smi lists none any more, though seven are well."""
     lost = parts.gpus[4]
-    said = Said(f"Unable to determine the device handle for GPU{lost.upper()}: Unknown Error\n", "", 255)
+    said = CommandOutput(f"Unable to determine the device handle for GPU{lost.upper()}: Unknown Error\n", "", 255)
     for words in [one for one in parts.commands if one[0] == "nvidia-smi"]:
         parts.commands[words] = said
     _log(
@@ -184,7 +184,7 @@ def _two_drivers(parts: Parts, plan: Plan) -> None:
         for path in [one for one in kept if "/sys/class/infiniband/" in one or "/sys/module/bnxt_re/" in one]:
             del kept[path]
     for nic in plan["nics"]:
-        parts.commands[("ibv_devinfo", "-d", nic["rdma"])] = Said("", "No IB devices found\n", 255)
+        parts.commands[("ibv_devinfo", "-d", nic["rdma"])] = CommandOutput("", "No IB devices found\n", 255)
     _log(
         parts,
         "bnxt_re: disagrees about version of symbol ib_unregister_device",

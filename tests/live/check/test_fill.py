@@ -11,7 +11,7 @@ import pytest
 from railweave import api
 from railweave.analysis.expect.hosts import expected_host
 from railweave.errors import InputError
-from railweave.live.check.learnt import Learnt, add_lengths, filled, learnt, lengths
+from railweave.live.check.learnt import LearnedCells, add_lengths, filled, learnt, lengths
 from railweave.model.intent.inventory import Item
 from railweave.model.network.model import Network
 from railweave.model.state.device_state import DeviceState, Identity
@@ -233,7 +233,7 @@ def test_a_measured_length_stays(network: Network) -> None:
         ({there: Item(length_m=2.8)}, {}, 0),
         ({there: Item(length_m=12.0)}, {}, 1),
     ):
-        found = Learnt({}, [])
+        found = LearnedCells({}, [])
         add_lengths(network, states, items, found)
         assert (found.cells, len(found.notes)) == (cells, notes)
 

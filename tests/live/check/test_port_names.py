@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from railweave.host.port_names import announced, by_names
-from railweave.live.check.check import Checked, check
+from railweave.live.check.check import CheckResult, check
 from railweave.model.network.devices import End
 from railweave.model.network.model import Network
 from railweave.model.state.capture import read_capture
@@ -47,7 +47,9 @@ FORMS: dict[str, tuple[str, Form]] = {
 }  # fmt: skip
 
 
-def checked(network: Network, folder: Path, form: Form, cables: dict[tuple[str, str], End] | None = None) -> Checked:
+def checked(
+    network: Network, folder: Path, form: Form, cables: dict[tuple[str, str], End] | None = None
+) -> CheckResult:
     """What ``check`` says where every switch hears its neighbors in this form; ``cables`` are far ends that are not as designed."""
     nics = {(server.name, nic.name): nic.netdev for server in network.servers for nic in server.nics}
     heard: dict[str, dict[str, tuple[LldpNeighbor, ...]]] = {one.name: {} for one in network.switches}
@@ -76,7 +78,7 @@ def checked(network: Network, folder: Path, form: Form, cables: dict[tuple[str, 
     )
 
 
-def cable_findings(found: Checked) -> list[str]:
+def cable_findings(found: CheckResult) -> list[str]:
     return [one.id for one in found.findings if one.id.startswith("cable")]
 
 

@@ -234,9 +234,9 @@ def test_rdma_is_tried_where_the_program_is(servers: Servers, tmp_path: Path, mo
     assert "RDMA writes are lost" in found.to_text()
     assert "RDMA: 12 paths tried" in found.to_text()
     with pytest.raises(ValueError, match="nothing answers"):
-        rdma.read(network, rdma.Said(asked[0], error="nothing answers on H100-02 port 18590"))
+        rdma.read(network, rdma.PairOutput(asked[0], error="nothing answers on H100-02 port 18590"))
     with pytest.raises(ValueError, match="did not print"):
-        rdma.read(network, rdma.Said(asked[0], '[{"local": "fd00::1"}]'))
+        rdma.read(network, rdma.PairOutput(asked[0], '[{"local": "fd00::1"}]'))
 
 
 def test_the_mesh_of_real_servers_that_have_none_of_the_addresses(

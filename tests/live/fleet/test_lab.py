@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from railweave import api
-from railweave.live.fleet.checked import Checked
-from railweave.live.fleet.meshed import Meshed
+from railweave.live.fleet.checked import FleetCheckResult
+from railweave.live.fleet.meshed import MeshResult
 from railweave.live.lab import hosts
 from railweave.live.lab.kernel import shaping
 from railweave.live.lab.names import namespace
@@ -149,7 +149,7 @@ def test_faults_of_servers_are_found_and_grouped(tmp_path: Path) -> None:
         _ports_down(running, access)
 
 
-def _is_found(found: Checked, fault: Fault) -> None:
+def _is_found(found: FleetCheckResult, fault: Fault) -> None:
     here = {
         (answer.server, one.verdict)
         for answer in found.answers
@@ -195,7 +195,7 @@ def _made(running: Running, faults: Iterable[Fault]) -> Iterator[None]:
 def _mesh(running: Running, access: Path) -> None:
     network = running.plan.network
 
-    def meshed() -> Meshed:
+    def meshed() -> MeshResult:
         return api.fleet_mesh(network, access=access)
 
     clean = meshed()
@@ -244,5 +244,5 @@ def _shell(running: Running, device: str, line: str) -> None:
     assert done.returncode == 0, (device, line, done.stderr)
 
 
-def _checked(running: Running, access: Path, only: Iterable[str] = ONLY) -> Checked:
+def _checked(running: Running, access: Path, only: Iterable[str] = ONLY) -> FleetCheckResult:
     return api.fleet_check(running.plan.network, access=access, only=list(only))

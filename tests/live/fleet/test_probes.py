@@ -18,7 +18,7 @@ from railweave.live.fleet.meshed import common, meshed, parts
 from railweave.live.fleet.page import page
 from railweave.live.fleet.probes import MOST, Probe, plan, probe_file
 from railweave.live.fleet.running import Reply
-from railweave.model.network.devices import NotActive
+from railweave.model.network.devices import InactivePart
 from railweave.model.network.model import Network
 from railweave.model.network.status import present
 from tests.conftest import SMALL, example
@@ -137,7 +137,7 @@ def test_what_is_absent_neither_sends_nor_answers(data: st.DataObject) -> None:
     whole = example("h100-rlb")
     devices = [one.name for one in (*whole.servers, *whole.switches)]
     gone = data.draw(st.sets(st.sampled_from(devices), max_size=6))
-    network = replace(whole, not_active=tuple(NotActive(one, "drained") for one in gone))
+    network = replace(whole, not_active=tuple(InactivePart(one, "drained") for one in gone))
     probes = plan(network)
     assert not gone & {name for one in probes for name in (one.server, one.peer, one.leaf, one.peer_leaf, *one.spines)}
     if len({server.name for server in present(network).servers}) > 1 and probes:

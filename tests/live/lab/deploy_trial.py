@@ -20,7 +20,7 @@ from railweave import api
 from railweave.api.deploying import deploy_apply, deploy_plan, deploy_rollback, deploy_status
 from railweave.counting import counted
 from railweave.live.lab import assertions, fib, hosts, life, logins
-from railweave.live.lab.faults.measure import Probed, Prober
+from railweave.live.lab.faults.measure import ProbeCounts, Prober
 from railweave.live.lab.faults.traffic import QueuePair, queue_pairs, spread
 from railweave.live.lab.overlay import Overlay
 from railweave.model.network.model import Network
@@ -68,12 +68,12 @@ class Way:
     sent: list[int] = field(default_factory=list[int])
     seconds: float = 0.0
 
-    def measured(self, probed: Probed) -> None:
+    def measured(self, probed: ProbeCounts) -> None:
         """Packets lost between the beginning of each wave and that of the next, and what went between tenants."""
         wanted = len(self.pairs)
         came = [bool(row.any()) for row in probed.arrived[wanted:]]
         self.astray += [pair for pair, arrived in zip(self.apart, came, strict=True) if arrived]
-        probed = Probed(probed.sent, probed.arrived[:wanted])
+        probed = ProbeCounts(probed.sent, probed.arrived[:wanted])
         for begin, end in zip(self.marks, [*self.marks[1:], float("inf")], strict=True):
             during = probed.between(begin, end)
             gone = (~during.arrived).sum(axis=1)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from railweave.live.lab import life, slicing
-from railweave.live.lab.life import Up
+from railweave.live.lab.life import LabStart
 from railweave.live.lab.overlay import Overlay
 from railweave.live.lab.running import Running
 from railweave.model.device.model import DeviceConfig
@@ -30,7 +30,9 @@ def _reason() -> str:
 needs_lab = pytest.mark.skipif(bool(_reason()), reason=_reason() or "-")
 
 
-def bring_up(fabric: Path, network: Network, part: str = "", configs: dict[str, DeviceConfig] | None = None) -> Up:
+def bring_up(
+    fabric: Path, network: Network, part: str = "", configs: dict[str, DeviceConfig] | None = None
+) -> LabStart:
     """A lab with the lab's own timers; the path of ``fabric`` is its name, and need not be there."""
     return life.up(fabric, network, part=part, overlay=Overlay(), frr_root=frr_root(), configs=configs)
 
@@ -38,7 +40,7 @@ def bring_up(fabric: Path, network: Network, part: str = "", configs: dict[str, 
 @contextmanager
 def lab(
     fabric: Path, network: Network, part: str = "", configs: dict[str, DeviceConfig] | None = None
-) -> Iterator[tuple[Up, Running]]:
+) -> Iterator[tuple[LabStart, Running]]:
     """A lab that is up, and gone afterwards."""
     try:
         made = bring_up(fabric, network, part, configs)

@@ -19,7 +19,7 @@ from railweave.live.lab.faults.sweep import sweep
 from railweave.live.lab.kernel import links, processes
 from railweave.live.lab.kernel.namespace import existing
 from railweave.live.lab.running import Running
-from railweave.model.network.devices import NotActive
+from railweave.model.network.devices import InactivePart
 from tests.conftest import example
 from tests.drawn import some
 from tests.live.lab.machine import bring_up, lab, needs_lab
@@ -179,7 +179,7 @@ def test_two_sites_by_is_is_forward_as_computed_and_servers_meet_by_proxy_arp(tm
 def test_a_part_that_is_there_settles_and_a_leaf_without_servers_too(tmp_path: Path) -> None:
     whole = example("h100-rlb")
     absent = ("spine4", "H100-03", "H100-04", "stripe1-leaf1:et-0/0/1:0--spine2:et-0/0/0:0")
-    partly = replace(whole, not_active=tuple(NotActive(name, "planned") for name in absent))
+    partly = replace(whole, not_active=tuple(InactivePart(name, "planned") for name in absent))
     assert set(absent) <= partly.absent
     with lab(tmp_path / "h100-rlb.yaml", partly, "rails=1") as (made, running):
         assert (made.routers, made.servers, made.links) == (5, 2, 7)

@@ -16,10 +16,10 @@ from railweave.cli.app import app
 from railweave.errors import InputError, Option
 from railweave.live.lab import life
 from railweave.live.lab.assertions import Outcome
-from railweave.live.lab.faults.measure import Measured
+from railweave.live.lab.faults.measure import FaultMeasurement
 from railweave.live.lab.faults.page import faults_html, rows, summary
 from railweave.live.lab.faults.sweep import targets, written
-from railweave.live.lab.frr.rootfs import AIGP, PLAIN, TENANTS, Need, find
+from railweave.live.lab.frr.rootfs import AIGP, PLAIN, TENANTS, FrrRequirement, find
 from railweave.live.lab.state import Record
 from railweave.live.lab.status import junit
 from tests.conftest import example
@@ -29,7 +29,7 @@ BAD = Outcome("mtu", "packets pass", False, 4, "4 of 4", ("9000 bytes <do not> a
 NONE = replace(GOOD, id="path-colors", checked=0, applies=False)
 
 RECORD = Record("rw0", "/f.yaml", "net", "", None, "/", "10.3", "up")
-MEASURED = Measured(
+MEASURED = FaultMeasurement(
     "link-down", "a--b", 80, 8000, 12, 0.34, 0.4, 2.1, 3, 64, 64, 64, (), 0.01
 )  # fmt: skip
 
@@ -141,7 +141,7 @@ def _frr(root: Path, version: str) -> None:
 
 @pytest.mark.parametrize("need", [PLAIN, AIGP, TENANTS])
 def test_the_frr_of_an_older_debian_is_refused_with_what_to_run(
-    need: Need, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    need: FrrRequirement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("railweave.live.lab.frr.rootfs.CACHE", tmp_path / "cache")
     monkeypatch.setattr("railweave.live.lab.frr.rootfs.project_root", lambda _: None)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from railweave.live.lab import assertions
-from railweave.live.lab.assertions import Registered, Seen, traffic
+from railweave.live.lab.assertions import Observation, Registered, traffic
 from railweave.live.lab.faults.traffic import QueuePair, Traffic, reached
 
 BACKLOG = 1000
@@ -68,7 +68,7 @@ def test_a_packet_that_is_lost_is_sent_again() -> None:
 
 def counted_links(
     monkeypatch: pytest.MonkeyPatch, wrong: Any, strays: Any = lambda *_: []
-) -> tuple[Seen, list[int]]:  # what stands in for counters
+) -> tuple[Observation, list[int]]:  # what stands in for counters
     """``links`` over 300 queue pairs, and the sizes of the batches that were sent."""
     every, sizes = pairs(300), list[int]()
 
@@ -116,10 +116,10 @@ def test_what_fails_is_looked_at_again_however_long_a_look_took(monkeypatch: pyt
     monkeypatch.setattr(assertions, "AGAIN_S", 0)
     looks: list[int] = []
 
-    def late(lab: object, routes: object) -> Seen:
+    def late(lab: object, routes: object) -> Observation:
         del lab, routes
         looks.append(1)
-        return Seen(1, "", [] if len(looks) > 1 else ["not yet"])
+        return Observation(1, "", [] if len(looks) > 1 else ["not yet"])
 
     monkeypatch.setattr(assertions, "every", lambda: [Registered("late", "", late)])
     lab = SimpleNamespace(control_plane=SimpleNamespace(routes=lambda: None))

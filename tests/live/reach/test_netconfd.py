@@ -22,8 +22,8 @@ import asyncssh
 import pytest
 
 from railweave.live.reach.failure import ReachError
-from railweave.live.reach.target import Target, Way
-from railweave.live.reach.telling import Calls, opened
+from railweave.live.reach.target import MachineLogin, Target
+from railweave.live.reach.telling import NetconfShell, opened
 from railweave.systems.transaction import RefusedError
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
@@ -109,7 +109,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
             stack.callback(ended, ssh)
         until(where.exists, "netconfd does not come up")
         until(lambda: answers(port), "sshd does not come up")
-        way = Way(
+        way = MachineLogin(
             "127.0.0.1",
             getpass.getuser(),
             {"netconf": port},
@@ -131,11 +131,11 @@ def answers(port: int) -> bool:
         return one.connect_ex(("127.0.0.1", port)) == 0
 
 
-async def answering(server: Server) -> Calls:
+async def answering(server: Server) -> NetconfShell:
     """A new session that answers: netconfd now and then answers nothing to the first call of a session."""
     for _ in range(3):
         session = await opened(server.target, "netconf")
-        assert isinstance(session, Calls)
+        assert isinstance(session, NetconfShell)
         try:
             await session.tell(READ)
         except ReachError:
@@ -145,7 +145,7 @@ async def answering(server: Server) -> Calls:
     raise AssertionError("three sessions, and no answer")
 
 
-def told(server: Server, work: Callable[[Calls], Awaitable[None]]) -> None:
+def told(server: Server, work: Callable[[NetconfShell], Awaitable[None]]) -> None:
     """Do something in a session of its own."""
 
     async def whole() -> None:
@@ -159,7 +159,7 @@ def told(server: Server, work: Callable[[Calls], Awaitable[None]]) -> None:
 
 
 def test_a_change_is_checked_committed_for_a_time_and_kept(server: Server) -> None:
-    async def work(session: Calls) -> None:
+    async def work(session: NetconfShell) -> None:
         for one in (LOCK, EDIT.format(9000)):
             assert "<ok/>" in await session.tell(one)
         await session.tell("<commit><confirmed/><confirm-timeout>600</confirm-timeout></commit>")
@@ -169,14 +169,14 @@ def test_a_change_is_checked_committed_for_a_time_and_kept(server: Server) -> No
 
     told(server, work)
 
-    async def later(session: Calls) -> None:
+    async def later(session: NetconfShell) -> None:
         assert "<mtu>9000</mtu>" in await session.tell(READ)
 
     told(server, later)
 
 
 def test_what_nobody_confirms_goes_back_by_itself(server: Server) -> None:
-    async def work(session: Calls) -> None:
+    async def work(session: NetconfShell) -> None:
         await session.tell(EDIT.format(9000))
         await session.tell("<commit><confirmed/><confirm-timeout>1</confirm-timeout></commit>")
         for _ in range(30):
@@ -189,7 +189,7 @@ def test_what_nobody_confirms_goes_back_by_itself(server: Server) -> None:
 
 
 def test_what_it_refuses_is_told_in_its_words(server: Server) -> None:
-    async def work(session: Calls) -> None:
+    async def work(session: NetconfShell) -> None:
         with pytest.raises(RefusedError, match=r"(?i)range|value"):
             await session.tell(EDIT.format(99))
         with pytest.raises(RefusedError):
@@ -200,7 +200,7 @@ def test_what_it_refuses_is_told_in_its_words(server: Server) -> None:
 
 
 def test_a_lock_is_held_against_another_session(server: Server) -> None:
-    async def work(session: Calls) -> None:
+    async def work(session: NetconfShell) -> None:
         await session.tell(LOCK)
         other = await answering(server)
         try:
@@ -213,7 +213,7 @@ def test_a_lock_is_held_against_another_session(server: Server) -> None:
 
 
 def test_a_server_that_dies_is_lost_and_not_waited_for(server: Server) -> None:
-    async def work(session: Calls) -> None:
+    async def work(session: NetconfShell) -> None:
         await session.tell(READ)
         server.process.send_signal(signal.SIGKILL)
         server.process.wait()

@@ -19,7 +19,7 @@ import pytest
 
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened
-from railweave.live.reach.target import PORTS, Target, Way
+from railweave.live.reach.target import PORTS, MachineLogin, Target
 from railweave.model.state.question import Question
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
@@ -79,11 +79,11 @@ class _Server:
         """Its line of known_hosts."""
         return f"[127.0.0.1]:{self.port} {self._key.export_public_key().decode()}"
 
-    def way(self, folder: Path, jump: Way | None = None) -> Way:
+    def way(self, folder: Path, jump: MachineLogin | None = None) -> MachineLogin:
         """How it is logged in to."""
         ports = dict.fromkeys(PORTS, self.port)
         known = folder / "known_hosts"
-        return Way("127.0.0.1", getpass.getuser(), ports, key=folder / "key", known_hosts=known, jump=jump)
+        return MachineLogin("127.0.0.1", getpass.getuser(), ports, key=folder / "key", known_hosts=known, jump=jump)
 
 
 @contextmanager
@@ -107,7 +107,7 @@ def _servers(folder: Path, **forwarding: str) -> Iterator[dict[str, _Server]]:
             one.process.wait(30)
 
 
-def _ask(way: Way) -> str:
+def _ask(way: MachineLogin) -> str:
     async def run() -> str:
         transport = await opened(Target("leaf1", ("ssh",), way, connect_s=60, answer_s=60), "ssh")
         try:

@@ -21,7 +21,7 @@ from railweave.live.reach import failure, telling
 from railweave.live.reach.command import Command
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened
-from railweave.live.reach.target import PORTS, Password, Target, Way
+from railweave.live.reach.target import PORTS, MachineLogin, Password, Target
 from railweave.model.state.question import Protocol, Question
 from tests.live.reach.stand_ins import PASSWORD, USER, StandIn, StandIns, stand_ins, trusting
 
@@ -43,7 +43,7 @@ def secret(monkeypatch: pytest.MonkeyPatch) -> Password:
 def target(device: StandIn, known: Path | None, password: Password, **more) -> Target:
     ports = dict.fromkeys(PORTS, device.port)
     limits = {name: more.pop(name) for name in ("connect_s", "answer_s") if name in more}
-    way = Way("127.0.0.1", USER, ports, password=password, known_hosts=known, tls=False, **more)
+    way = MachineLogin("127.0.0.1", USER, ports, password=password, known_hosts=known, tls=False, **more)
     return Target("leaf1", ("ssh",), way, **limits)
 
 
@@ -192,7 +192,7 @@ def test_an_answer_without_end_is_cut_off(devices, secret, tmp_path, monkeypatch
 def test_a_device_behind_a_jump_host(devices, secret, tmp_path) -> None:
     jump, device, web = devices.ssh({}), devices.ssh({"show version": "x"}), devices.web({"show version": '{"a": 1}'})
     known = trusting(tmp_path, jump, device)
-    through = Way("127.0.0.1", USER, dict.fromkeys(PORTS, jump.port), password=secret, known_hosts=known)
+    through = MachineLogin("127.0.0.1", USER, dict.fromkeys(PORTS, jump.port), password=secret, known_hosts=known)
     assert ask(target(device, known, secret, jump=through), "ssh", SHOW) == ["x"]
     asked = Question("version", "json", {"eapi": "show version"})
     assert json.loads(ask(target(web, known, secret, jump=through), "eapi", asked)[0]) == {"a": 1}
@@ -279,7 +279,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(devices, secret, tmp_p
     context.load_cert_chain(chain, private)
     device = devices.web({"show version": "{}"}, tls=context)
     asked = Question("version", "json", {"eapi": "show version"})
-    way = Way("127.0.0.1", USER, dict.fromkeys(PORTS, device.port), password=secret)
+    way = MachineLogin("127.0.0.1", USER, dict.fromkeys(PORTS, device.port), password=secret)
     error = refused(Target("leaf1", ("eapi",), way), "eapi", asked)
     assert error.kind == "host key"
     assert "certificates" in error.fix
@@ -289,7 +289,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(devices, secret, tmp_p
 
 
 def test_plain_http_is_for_this_machine_alone(secret) -> None:
-    where = Target("leaf1", ("eapi",), Way("192.0.2.1", USER, password=secret, tls=False))
+    where = Target("leaf1", ("eapi",), MachineLogin("192.0.2.1", USER, password=secret, tls=False))
     error = refused(where, "eapi", Question("version", "json", {"eapi": "show version"}))
     assert error.kind == "not asked"
 
@@ -324,4 +324,4 @@ def test_a_command_on_this_machine() -> None:
 
 
 def test_a_password_is_not_printed(secret) -> None:
-    assert PASSWORD not in repr(Way("192.0.2.1", USER, password=secret))
+    assert PASSWORD not in repr(MachineLogin("192.0.2.1", USER, password=secret))

@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 
 from railweave.operations.bench.nccl_log import NcclLog
-from railweave.operations.bench.nccl_tests import Measured, NcclTests
+from railweave.operations.bench.nccl_tests import NcclTests, PlaceTimes
 from railweave.operations.bench.perftest import Perftest
-from railweave.operations.bench.read import Read, read
+from railweave.operations.bench.read import ParsedText, read
 
 FIXTURES = Path(__file__).parent / "fixtures"
 NAMES = sorted(path.name for path in FIXTURES.iterdir() if path.name != "README.md")
@@ -21,7 +21,7 @@ def text_of(name: str) -> str:
 
 
 @cache
-def said(name: str) -> Read:
+def said(name: str) -> ParsedText:
     """What is read of a fixture, by its name."""
     return read(text_of(name), name)
 
@@ -50,7 +50,7 @@ def log_of(name: str) -> NcclLog:
     return found.log
 
 
-def numbers(measured: Measured | None) -> tuple[float | None, ...]:
+def numbers(measured: PlaceTimes | None) -> tuple[float | None, ...]:
     """Time, algorithm and bus bandwidth, wrong values."""
     assert measured is not None
     return measured.time_us, measured.algbw_gbytes_per_s, measured.busbw_gbytes_per_s, measured.wrong

@@ -17,7 +17,7 @@ from railweave.analysis.routing.paths import queue_pair_paths
 from railweave.analysis.routing.table import Routes
 from railweave.api import bench_plan
 from railweave.errors import InputError
-from railweave.model.network.devices import Nic, NotActive
+from railweave.model.network.devices import InactivePart, Nic
 from railweave.model.network.model import Network
 from railweave.operations.bench.plan import NcclTests, Perftest, Plan, PlannedRun, read_plan
 from railweave.operations.bench.planning.making import printed_size, sizes_of
@@ -240,7 +240,7 @@ def test_servers_are_chosen_and_ordered() -> None:
 
 
 def test_what_is_absent_takes_no_part() -> None:
-    network = replace(example("h100-rlb"), not_active=(NotActive("H100-04", "planned"),))
+    network = replace(example("h100-rlb"), not_active=(InactivePart("H100-04", "planned"),))
     plan = bench_plan(network, predict=False)
     assert "H100-04" not in plan.to_json().decode().replace(plan.notes[0], "")
     assert "H100-04" in plan.notes[0]

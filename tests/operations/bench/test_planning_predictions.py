@@ -20,8 +20,8 @@ from railweave.operations.bench.planning.making import (
     write_bandwidth_gbps,
 )
 from railweave.operations.bench.planning.places import Routed
-from railweave.operations.bench.planning.suites import MIB, Knobs, Sizes, of_scope
-from railweave.operations.bench.planning.wanted import Wanted
+from railweave.operations.bench.planning.suites import MIB, RunSettings, Sizes, of_scope
+from railweave.operations.bench.planning.wanted import RunRequest
 from railweave.operations.bench.read import read
 from railweave.operations.bench.runs import runs_of
 from railweave.operations.store.records import Prediction
@@ -47,7 +47,7 @@ def test_a_plan_takes_flows_sooner_than_sim_by_the_same_estimate() -> None:
     network = example("h100-rlb")
     plan = bench_plan(network, hosts="2", parts=["cluster"], predict=False)
     (test,) = [run.test for run in plan.runs if run.part == "cluster" and isinstance(run.test, NcclTests)][:1]
-    asked = options(Question(Wanted("x", "cluster", "", test, 0, None, 0.0), MIB))
+    asked = options(Question(RunRequest("x", "cluster", "", test, 0, None, 0.0), MIB))
     assert (asked["engine"], asked["most_hops"]) == ("auto", 60_000_000)
     given = {"collective": "all-reduce", "size": "1M"}
     for most, engine in ((None, "packet"), (60_000_000, "packet"), (1000, "flow")):
@@ -161,7 +161,7 @@ def test_the_slope_is_that_of_a_line_through_what_sim_says() -> None:
     (job,) = jobs(network, [server.name for server in network.servers])
     (scope,) = job.cluster()
     run = of_scope(
-        job, scope, "all-reduce", Sizes(32 * MIB, 128 * MIB), Knobs("", tuple(variables.items())), slope=True
+        job, scope, "all-reduce", Sizes(32 * MIB, 128 * MIB), RunSettings("", tuple(variables.items())), slope=True
     )
     (found,) = predictions(Routed.of(network), [], [run])
     (slope,) = (one for one in found if one.quantity == "slope_busbw_gbytes_per_s")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from railweave.operations.bench.comparing.reported import compare_predicted
-from railweave.operations.bench.read import Read, read
+from railweave.operations.bench.read import ParsedText, read
 from railweave.operations.bench.runs import runs_of
 from railweave.operations.store.records import Prediction, Run
 from tests.operations.bench.said import text_of
@@ -54,7 +54,7 @@ def rows_of(test: Perftest) -> list[tuple[str | None, float | None]]:
     return [(one.half, one.bandwidth_gbps) for one in test.rows]
 
 
-def runs(found: Read) -> list[Run]:
+def runs(found: ParsedText) -> list[Run]:
     """What the store would get."""
     return runs_of(found, "digest", "2026-01-01T00:00:00+00:00")
 

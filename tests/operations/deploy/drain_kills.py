@@ -15,14 +15,14 @@ from pathlib import Path
 from railweave.api.deploying import deploy_apply, deploy_history, deploy_resume, deploy_status
 from railweave.api.draining import deploy_drain, deploy_undrain
 from railweave.operations.deploy.plan import Plan
-from railweave.operations.deploy.traffic import Quiet
+from railweave.operations.deploy.traffic import IdleLimit
 from railweave.writing import write_file
 from tests.live.reach.stand_ins import PASSWORD
 from tests.operations.deploy.kills import kill
 from tests.operations.deploy.network import Changing, changing, runs
 from tests.operations.deploy.test_rollout import SMALL
 
-AT_ONCE = Quiet(every_s=0, within_s=0)
+AT_ONCE = IdleLimit(every_s=0, within_s=0)
 APPLY = """
 import sys
 from railweave.api.deploying import deploy_apply

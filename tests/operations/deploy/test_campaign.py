@@ -25,15 +25,15 @@ from railweave.api.deploying import (
 )
 from railweave.cli import main
 from railweave.design.fault_targets import FaultTarget
-from railweave.live.fleet.rdma import Pair, Said
-from railweave.live.site.protocol import Seen
+from railweave.live.fleet.rdma import Pair, PairOutput
+from railweave.live.site.protocol import PacketLoss
 from railweave.model.device.build import device_config
 from railweave.model.intent.scenario import Fault
 from railweave.model.network.model import Network
 from railweave.operations.deploy.campaign import carrying
 from railweave.operations.deploy.campaign.carrying import HEAD, Limits, rows
 from railweave.operations.deploy.campaign.measuring import summed
-from railweave.operations.deploy.campaign.plan import Campaign, Predicted, predicted
+from railweave.operations.deploy.campaign.plan import Campaign, TurnPrediction, predicted
 from railweave.operations.deploy.campaign.radius import Turn
 from railweave.systems import system
 from railweave.systems.junos import outage as junos_outage
@@ -305,7 +305,7 @@ def test_the_model_says_who_moves_and_who_keeps_a_path(rlb: Network) -> None:
     """On h100-rlb a spine has one of four path colors, and a leaf is the only way to its NICs."""
     configs = {one.name: device_config(rlb, one.name) for one in rlb.switches}
 
-    def of(kind: str, **what: str) -> Predicted:
+    def of(kind: str, **what: str) -> TurnPrediction:
         fault = Fault.model_validate({"at": 0, "kind": kind, **what})
         return predicted(rlb, configs, Turn((FaultTarget(fault),), 1))
 
@@ -320,10 +320,10 @@ def test_the_model_says_who_moves_and_who_keeps_a_path(rlb: Network) -> None:
 def test_pings_are_summed_and_a_dead_path_is_named() -> None:
     row = {"sent": 100, "lost": 7, "dead": False, "reason": ""}
     pair = Pair("gpu-1", "gpu-2", 18590)
-    assert summed([Said(pair, json.dumps([row, row | {"lost": 3}]))]) == Seen(200, 10, 0.07)
-    dead = summed([Said(pair, json.dumps([row | {"dead": True, "reason": "retries ran out"}]))])
+    assert summed([PairOutput(pair, json.dumps([row, row | {"lost": 3}]))]) == PacketLoss(200, 10, 0.07)
+    dead = summed([PairOutput(pair, json.dumps([row | {"dead": True, "reason": "retries ran out"}]))])
     assert "a path of gpu-1 is dead: retries ran out" in dead.line()
-    assert summed([Said(pair, error="no answer in time")]).line() == "gpu-1 to gpu-2: no answer in time"
+    assert summed([PairOutput(pair, error="no answer in time")]).line() == "gpu-1 to gpu-2: no answer in time"
 
 
 def test_the_verb_shows_first_and_breaks_by_digest(

@@ -16,7 +16,7 @@ from railweave.errors import InputError
 from railweave.model.state.device_state import DeviceState
 from railweave.operations.deploy.plan import Plan
 from railweave.operations.deploy.rollout import StoppedError
-from railweave.operations.deploy.traffic import Quiet
+from railweave.operations.deploy.traffic import IdleLimit
 from railweave.writing import write_file
 from tests.live.reach.stand_ins import PASSWORD
 from tests.operations.deploy.network import Changing, changing, runs
@@ -24,7 +24,7 @@ from tests.operations.deploy.test_rollout import SMALL
 
 TAGGED = SMALL.replace("    colors:", "    underlay: {path_color: local-preference}\n    colors:")
 """The same by large communities and local preference."""
-AT_ONCE = Quiet(every_s=0, within_s=0)
+AT_ONCE = IdleLimit(every_s=0, within_s=0)
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ def drain(network: Changing, *what: str, force: bool = True) -> Plan:
     return deploy_drain(network.fabric, what, access=network.access, force=force)
 
 
-def apply(network: Changing, plan: Plan, quiet: Quiet = AT_ONCE) -> None:
+def apply(network: Changing, plan: Plan, quiet: IdleLimit = AT_ONCE) -> None:
     deploy_apply(saved(network, plan), access=network.access, settle=0, quiet=quiet)
 
 

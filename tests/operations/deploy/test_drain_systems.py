@@ -10,7 +10,7 @@ import pytest
 from railweave.api.deploying import deploy_apply, deploy_plan
 from railweave.api.draining import deploy_drain, deploy_undrain
 from railweave.operations.deploy.plan import Plan
-from railweave.operations.deploy.traffic import Quiet
+from railweave.operations.deploy.traffic import IdleLimit
 from railweave.writing import write_file
 from tests.live.reach.stand_ins import PASSWORD
 from tests.operations.deploy import eos_network, sonic_network
@@ -27,7 +27,7 @@ def _password(monkeypatch: pytest.MonkeyPatch) -> None:
 def apply(fabric: Path, plan: Plan) -> None:
     path = fabric.with_name("plan.json")
     write_file(path, json.dumps(plan.to_json()), private=True)
-    quiet = Quiet(every_s=0, within_s=0)
+    quiet = IdleLimit(every_s=0, within_s=0)
     deploy_apply(path, access=fabric.with_name("access.yaml"), settle=0, quiet=quiet)
 
 

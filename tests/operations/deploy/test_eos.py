@@ -12,7 +12,7 @@ import pytest
 
 from railweave import api
 from railweave.analysis.checks.devices import saved
-from railweave.live.reach.target import PORTS, Password, Target, Way
+from railweave.live.reach.target import PORTS, MachineLogin, Password, Target
 from railweave.live.reach.telling import opened
 from railweave.model.device.build import device_config
 from railweave.operations.deploy.changes import change
@@ -51,7 +51,7 @@ def leaf(given: Given, monkeypatch: pytest.MonkeyPatch, scale: float = 1) -> Ite
     with stand_ins() as devices:
         box = EosBox(given.before["eos.conf"], scale=scale)
         port = devices.web({}, commands=box).port
-        way = Way("127.0.0.1", USER, {**PORTS, "eapi": port}, password=Password("env", "READER"), tls=False)
+        way = MachineLogin("127.0.0.1", USER, {**PORTS, "eapi": port}, password=Password("env", "READER"), tls=False)
         yield box, Target(LEAF, ("eapi",), way)
 
 

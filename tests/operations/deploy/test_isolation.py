@@ -14,7 +14,7 @@ from railweave.api.deploying import deploy_apply, deploy_plan
 from railweave.model.device.build import device_config
 from railweave.model.device.model import DeviceConfig
 from railweave.model.state.device_state import DeviceState
-from railweave.operations.deploy.making import Moments, leaks, make_plan, tenants
+from railweave.operations.deploy.making import PlanConfigs, leaks, make_plan, tenants
 from railweave.operations.deploy.rollout import StoppedError
 from railweave.operations.deploy.waves import Wave
 from railweave.writing import write_file
@@ -65,7 +65,7 @@ def test_a_wave_never_leaves_a_server_in_two_tenants(fabric: Path) -> None:
         fabric, new, {name: one for name, one in texts(old).items() if name != "stripe2-leaf2"}, silent={}, live=True
     )
     assert any(f"{MOVED} moves, and it is not known what stripe2-leaf2 runs" in line for line in one.refused)
-    moments = Moments(new, texts(old), plan.changed, {name: device_config(new, name) for name in texts(old)})
+    moments = PlanConfigs(new, texts(old), plan.changed, {name: device_config(new, name) for name in texts(old)})
     apart = moments.told([Wave((leaf,), "") for leaf in sorted(LEAVES)])
     assert apart[0].refused == (f"{MOVED} would be in tenant-2 and tenant-3: between tenant-3 and tenant-2",)
     assert apart[1].refused == ()

@@ -17,7 +17,7 @@ from railweave import api
 from railweave.analysis.checks.devices import saved
 from railweave.api.deploying import deploy_apply
 from railweave.errors import InputError
-from railweave.live.reach.target import PORTS, Password, Target, Way
+from railweave.live.reach.target import PORTS, MachineLogin, Password, Target
 from railweave.live.reach.telling import opened
 from railweave.model.device.build import device_config
 from railweave.model.device.model import DeviceConfig
@@ -90,7 +90,7 @@ def leaf(given: Given, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[SonicB
             device = devices.ssh({}, shell=box.shell)
             known = box.folder / "known_hosts"
             known.write_text(f"{device.known()}\n")
-            way = Way(
+            way = MachineLogin(
                 "127.0.0.1", USER, {**PORTS, "ssh": device.port}, password=Password("env", "READER"), known_hosts=known
             )
             yield box, Target(LEAF, ("ssh",), way)

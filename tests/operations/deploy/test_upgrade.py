@@ -23,8 +23,8 @@ from railweave.api.upgrading import deploy_upgrade
 from railweave.errors import InputError
 from railweave.operations.deploy.plan import Plan, read_plan
 from railweave.operations.deploy.rollout import StoppedError
-from railweave.operations.deploy.traffic import Quiet
-from railweave.operations.deploy.upgrading import Patience
+from railweave.operations.deploy.traffic import IdleLimit
+from railweave.operations.deploy.upgrading import UpgradeTimeouts
 from railweave.writing import write_file
 from tests.live.reach.stand_ins import PASSWORD
 from tests.operations.deploy import eos_network, network, sonic_network
@@ -33,8 +33,8 @@ from tests.operations.deploy.test_rollout import SMALL
 
 URL = "http://images.example/new.img"
 SPINES = ("spine1", "spine2")
-AT_ONCE = Quiet(every_s=0, within_s=0)
-SHORT = Patience(restart_s=5, settle_s=0, every_s=0.05)
+AT_ONCE = IdleLimit(every_s=0, within_s=0)
+SHORT = UpgradeTimeouts(restart_s=5, settle_s=0, every_s=0.05)
 
 
 @pytest.fixture(autouse=True)
@@ -159,7 +159,7 @@ def test_a_switch_that_does_not_come_back_stops_it(fabric: Path) -> None:
         plan = one.plan()
         path = fabric.with_name("plan.json")
         write_file(path, json.dumps(plan.to_json()), private=True)
-        short = Patience(restart_s=0.1, settle_s=0, every_s=0.05)
+        short = UpgradeTimeouts(restart_s=0.1, settle_s=0, every_s=0.05)
         with pytest.raises(StoppedError, match=r"spine1: it is not back after 0.1 s"):
             deploy_apply(path, access=one.access, settle=0, quiet=AT_ONCE, patience=short)
         assert one.fleet["spine2"].images == []

@@ -12,7 +12,7 @@ from railweave.analysis.checks.subject import Subject
 from railweave.model.device.host import host_config
 from railweave.model.network.model import Network
 from railweave.operations.deploy.changes import DeviceChange, Disruptive
-from railweave.operations.deploy.drain import WaitFor
+from railweave.operations.deploy.drain import DrainWait
 from railweave.operations.deploy.making import make_plan
 from railweave.operations.deploy.plan import Plan
 from railweave.operations.deploy.waves import Wave, forced, waves
@@ -69,7 +69,7 @@ def test_a_server_whose_kernel_lacks_something_is_in_the_plan(tmp_path: Path) ->
 def test_the_command_that_a_wave_waits_for(command: str, why: str) -> None:
     wave = Wave(("leaf1", "leaf2"), "", servers=("gpu-1", "gpu-2"))
     seconds = 0.2 if "sleep" in command else 60
-    assert asyncio.run(WaitFor(command, seconds)(3, wave)) == why
+    assert asyncio.run(DrainWait(command, seconds)(3, wave)) == why
 
 
 def test_servers_that_lose_nics_are_in_the_wave_of_their_leaf(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from railweave.api.deploying import deploy_ztp
 from railweave.cli import main
 from railweave.model.device.build import device_config
 from railweave.operations.deploy.changes import change
-from railweave.operations.deploy.ztp.making import Made
+from railweave.operations.deploy.ztp.making import FirstBootFiles
 from railweave.operations.deploy.ztp.serving import LOG, Server
 from railweave.systems import system
 from tests.operations.deploy.test_rollout import SMALL
@@ -59,12 +59,12 @@ def fabric_of(folder: Path, nos: str, serials: dict[str, str] = SERIALS) -> Path
     return path
 
 
-def made_of(folder: Path, nos: str, **options: object) -> Made:
+def made_of(folder: Path, nos: str, **options: object) -> FirstBootFiles:
     fabric = fabric_of(folder, nos)
     return deploy_ztp(fabric, folder / "out", URL, secrets=folder / "secrets.yaml", **options)  # type: ignore[arg-type]
 
 
-def leaf_of(made: Made) -> dict[str, str]:
+def leaf_of(made: FirstBootFiles) -> dict[str, str]:
     return dict(next(one for one in made.devices if one.name == LEAF).files)
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from railweave.api.deploying import deploy_history, deploy_plan, deploy_resume, deploy_status
 from railweave.api.upgrading import deploy_upgrade
-from railweave.operations.deploy.traffic import Quiet
-from railweave.operations.deploy.upgrading import Patience
+from railweave.operations.deploy.traffic import IdleLimit
+from railweave.operations.deploy.upgrading import UpgradeTimeouts
 from railweave.writing import write_file
 from tests.live.reach.stand_ins import PASSWORD
 from tests.operations.deploy.network import Changing, changing, runs
@@ -83,9 +83,14 @@ def killed(fabric: Path, seed: int) -> str:
         assert newest is not None, where
         assert newest.state == "running", where
         begun = {name for name in SPINES if fleet[name].images}
-        patience = Patience(restart_s=20, settle_s=0, every_s=0.05)
+        patience = UpgradeTimeouts(restart_s=20, settle_s=0, every_s=0.05)
         ended = deploy_resume(
-            fabric, access=network.access, settle=0, back=back, quiet=Quiet(every_s=0, within_s=0), patience=patience
+            fabric,
+            access=network.access,
+            settle=0,
+            back=back,
+            quiet=IdleLimit(every_s=0, within_s=0),
+            patience=patience,
         )
         assert ended.state == ("stopped" if back else "done"), where
         assert all(one.state != "running" for one in deploy_history(fabric)), where

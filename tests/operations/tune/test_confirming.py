@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from railweave.model.intent.study import Study
-from railweave.operations.tune.measuring import Failed, Refused, Sample, Wanted
+from railweave.operations.tune.measuring import FailedCombination, RefusedCombination, Sample, TrialRequest
 from railweave.operations.tune.run import Candidate, confirmed, on_hardware
 from railweave.operations.tune.scoring import Score, as_measured
 from tests.operations.tune.test_run import a_study
@@ -21,13 +21,13 @@ class Network:
     def __init__(self, speeds: Mapping[int, float | str], off: float = 0.1, drops: int = 0) -> None:
         self._speeds, self._off, self._drops = speeds, off, drops
 
-    def measure(self, wanted: Sequence[Wanted]) -> Sequence[Sample | Refused | Failed]:
+    def measure(self, wanted: Sequence[TrialRequest]) -> Sequence[Sample | RefusedCombination | FailedCombination]:
         return [self._one(one) for one in wanted]
 
-    def _one(self, one: Wanted) -> Sample | Failed:
+    def _one(self, one: TrialRequest) -> Sample | FailedCombination:
         speed = self._speeds[int(one.values["x"])]
         if isinstance(speed, str):
-            return Failed(speed)
+            return FailedCombination(speed)
         got = speed + self._off * (one.seed * 7919 % 5 - 2)
         return Sample(one.seed, (got,), got, drops=self._drops if one.values["x"] == OWN["x"] else 0)
 

@@ -23,7 +23,7 @@ from railweave.model.network.model import Network
 from railweave.model.state.ports import PfcCounters, PortQueues, Queue
 from railweave.operations.tune import diagnosing
 from railweave.operations.tune.diagnosing import Diagnosis, rehearsal
-from railweave.operations.tune.measuring import Refused, Sample
+from railweave.operations.tune.measuring import RefusedCombination, Sample
 from railweave.prediction.simulation.conditions import bed_of
 from railweave.prediction.simulation.job import job_network
 from tests.conftest import EXAMPLES, example
@@ -233,7 +233,9 @@ def test_what_the_simulator_calls_worse_is_not_written(
 def test_a_step_that_the_design_refuses(tmp_path: Path) -> None:
     move = diagnosing.Move(("name",), 1, 2)
     symptom = diagnosing.Symptom("lossless-drops", "", (), (move,))
-    found = diagnosing.diagnosed(tmp_path / "a.yaml", "name: a\n", [symptom], lambda _: Refused("it does not fit"), "")
+    found = diagnosing.diagnosed(
+        tmp_path / "a.yaml", "name: a\n", [symptom], lambda _: RefusedCombination("it does not fit"), ""
+    )
     assert (found.refused, found.patch, found.recommended) == ("it does not fit", "", False)
 
 

@@ -120,8 +120,8 @@ def test_a_killed_trial_is_never_kept_by_deploy_resume(network: Bed, monkeypatch
         raise SystemExit  # nothing is taken back: as a process that is gone leaves it
 
     monkeypatch.setattr("railweave.operations.deploy.trial._end", lambda *_: None)
-    monkeypatch.setattr(hardware.Measured, "_runs", killed)
-    monkeypatch.setattr(hardware.Measured, "_own_runs", lambda *_: [Sample(1, (1.0,), 1.0)])
+    monkeypatch.setattr(hardware.HardwareEvaluator, "_runs", killed)
+    monkeypatch.setattr(hardware.HardwareEvaluator, "_own_runs", lambda *_: [Sample(1, (1.0,), 1.0)])
     with pytest.raises(SystemExit):
         tune_run(network.study(), access=network.network.access)
     assert not network.at_own()

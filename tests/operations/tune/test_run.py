@@ -16,7 +16,7 @@ import pytest
 from railweave.api import tune_run
 from railweave.errors import InputError
 from railweave.model.intent.study import Study
-from railweave.operations.tune.measuring import Refused, Sample, Wanted, jain
+from railweave.operations.tune.measuring import RefusedCombination, Sample, TrialRequest, jain
 from railweave.operations.tune.run import Outcome, StoppedError, run_study
 from railweave.operations.tune.scoring import scored
 from railweave.operations.tune.space import Knob, Space
@@ -31,19 +31,19 @@ class Known:
     """An evaluator whose answers are a formula: best at x = 12, y = b; the seed moves it a little. x above 17 is refused."""
 
     def __init__(self, scatter: float = 0.1, *, flat: bool = False, stop_after: int | None = None) -> None:
-        self.asked: list[Wanted] = []
+        self.asked: list[TrialRequest] = []
         self._scatter, self._flat, self._stop = scatter, flat, stop_after
 
-    def measure(self, wanted: Sequence[Wanted]) -> list[Sample | Refused]:
+    def measure(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination]:
         self.asked += wanted
         if self._stop is not None and len(self.asked) >= self._stop:
             raise KeyboardInterrupt
         return [self._one(one) for one in wanted]
 
-    def _one(self, one: Wanted) -> Sample | Refused:
+    def _one(self, one: TrialRequest) -> Sample | RefusedCombination:
         x, y = int(one.values["x"]), one.values["y"]
         if x > 17:
-            return Refused("x is above 17")
+            return RefusedCombination("x is above 17")
         speed = 100.0 if self._flat else 200.0 - (x - 12) ** 2 - (0 if y == "b" else 20)
         speed += self._scatter * ((one.seed * 7919 + x * 104729 + ord(str(y)) * 31) % 11 - 5)
         return Sample(one.seed, (speed,), speed, drops=0, pauses=10 * x, marks=100 - x)
@@ -172,8 +172,8 @@ def test_no_significant_difference_is_an_answer(tmp_path: Path) -> None:
 
 def test_a_knob_that_makes_no_difference_stays_as_it_is(tmp_path: Path) -> None:
     class Blind(Known):
-        def _one(self, one: Wanted) -> Sample | Refused:
-            return super()._one(Wanted({**one.values, "y": "b"}, one.seed))
+        def _one(self, one: TrialRequest) -> Sample | RefusedCombination:
+            return super()._one(TrialRequest({**one.values, "y": "b"}, one.seed))
 
     found = run_study(a_study(), SPACE, Blind(), tmp_path / "a.db", "")
     assert found.confirmed is not None

@@ -21,7 +21,7 @@ from railweave.operations.deploy import journal
 from railweave.operations.watch.anomalies import Anomalies, Anomaly
 from railweave.operations.watch.notify import Notifier, alerts
 from railweave.operations.watch.storms import storms
-from railweave.operations.watch.validator import Look, Validator
+from railweave.operations.watch.validator import NetworkSnapshot, Validator
 from railweave.operations.watch.watching import deploying
 from tests.conftest import example
 from tests.live.check.perfect import perfect
@@ -97,9 +97,9 @@ def validator_and_states() -> tuple[Validator, dict[str, DeviceState]]:
     return validator, {name: perfect(one) for name, one in validator.expected.items()}
 
 
-def at(time: float, states: Mapping[str, DeviceState], **more: Any) -> Look:
+def at(time: float, states: Mapping[str, DeviceState], **more: Any) -> NetworkSnapshot:
     nothing: dict[str, Any] = {"silent": {}, "unanswered": {}, "pauses": {}, "behind": {}}
-    return Look(time, states, **(nothing | more))
+    return NetworkSnapshot(time, states, **(nothing | more))
 
 
 def fresh() -> tuple[Validator, dict[str, DeviceState]]:

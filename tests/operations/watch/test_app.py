@@ -21,22 +21,22 @@ from railweave.cli.watch import _whole
 from railweave.errors import InputError
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened
-from railweave.live.reach.target import Target, Way
+from railweave.live.reach.target import MachineLogin, Target
 from railweave.model.findings import Finding
 from railweave.model.state.device_state import DeviceState
 from railweave.model.state.host_state import read_host
 from railweave.model.state.telemetry import Series
 from railweave.operations.watch.anomalies import Anomalies
 from railweave.operations.watch.app import app
-from railweave.operations.watch.collector import Collector, Watched
+from railweave.operations.watch.collector import Collector, WatchedDevice
 from railweave.operations.watch.exposition import exposed
 from railweave.operations.watch.layout import Layout
 from railweave.operations.watch.measured import said, state_of
-from railweave.operations.watch.setting_up import Poller, Reached, Subscriber, watched
+from railweave.operations.watch.setting_up import Poller, Subscriber, SubscriptionState, watched
 from railweave.operations.watch.store import Store
 from railweave.operations.watch.stream import Stream
 from railweave.operations.watch.syslog import Syslog
-from railweave.operations.watch.watching import Watching
+from railweave.operations.watch.watching import WatchedNetwork
 from tests.conftest import EXAMPLES, example
 from tests.operations.watch.test_anomalies import validator_and_states
 from tests.operations.watch.traffic import network_watched
@@ -44,13 +44,13 @@ from tests.operations.watch.traffic import network_watched
 
 class Nothing:
     def __init__(self) -> None:
-        self.reached = Reached()
+        self.reached = SubscriptionState()
 
     async def run(self) -> None:
         await asyncio.sleep(3600)
 
 
-def device(name: str = "leaf1") -> Watched:
+def device(name: str = "leaf1") -> WatchedDevice:
     stream = Stream(name, Layout(lambda _: None))
     source = Nothing()
     source.reached.turn(up=True)
@@ -73,16 +73,16 @@ def device(name: str = "leaf1") -> Watched:
             time.time(),
         )
         stream.end_round(time.time())
-    return Watched(name, "junos", "leaf", stream, [source])
+    return WatchedDevice(name, "junos", "leaf", stream, [source])
 
 
-def watching(tmp_path: Path) -> Watching:
+def watching(tmp_path: Path) -> WatchedNetwork:
     one, validator = device(), validator_and_states()[0]
     known = Anomalies(frozenset({"leaf1"}), 30)
     known.see([Finding("port-down", "error", "leaf1 et-0/0/1:0", "it is down")], 100)
     store = Store(tmp_path / "samples")
     store.write([(one.stream.layout, each) for each in one.stream.rounds(time.time())])
-    return Watching(Collector([one], store, every_s=10), validator, known, store, 10)
+    return WatchedNetwork(Collector([one], store, every_s=10), validator, known, store, 10)
 
 
 def asked(application: Any, path: str, password: str | None = None) -> tuple[int, str]:
@@ -260,13 +260,13 @@ def test_a_state_is_its_numbers_and_back() -> None:
 
 
 def test_who_is_subscribed_to_and_who_is_asked() -> None:
-    from railweave.live.collect.plan import Asked
+    from railweave.live.collect.plan import CollectTarget
 
-    own = Way("192.0.2.1", "x")
+    own = MachineLogin("192.0.2.1", "x")
     asked_ = [
-        Asked(Target("a", ("ssh",), own), "junos", ()),
-        Asked(Target("b", ("ssh",), own), "frr", ()),
-        Asked(Target("c", ("eapi",), Way("192.0.2.1", "x", gnmi=False)), "eos", ()),
+        CollectTarget(Target("a", ("ssh",), own), "junos", ()),
+        CollectTarget(Target("b", ("ssh",), own), "frr", ()),
+        CollectTarget(Target("c", ("eapi",), MachineLogin("192.0.2.1", "x", gnmi=False)), "eos", ()),
     ]
     found = watched(asked_, {"a": "leaf"}, every_s=10, rarely_s=60, open_by=opened)
     assert [[type(each) for each in one.sources] for one in found] == [[Subscriber, Poller], [Poller], [Poller]]
@@ -343,10 +343,10 @@ def test_servers_are_asked_for_their_state_and_their_numbers() -> None:
     }
     assert dict(host_numbers("a", {HOST_METRICS.name: "no JSON"})) == {}
 
-    from railweave.live.collect.plan import Asked
+    from railweave.live.collect.plan import CollectTarget
     from railweave.operations.watch.validator import Validator, look
 
-    asked = [Asked(Target(server.name, ("ssh",), Way("192.0.2.1", "x")), "", (HOST, HOST_METRICS))]
+    asked = [CollectTarget(Target(server.name, ("ssh",), MachineLogin("192.0.2.1", "x")), "", (HOST, HOST_METRICS))]
     [one] = watched(asked, {}, every_s=10, rarely_s=60, open_by=opened)
     assert [type(each) for each in one.sources] == [Poller]
     links = [

@@ -30,7 +30,7 @@ from railweave.operations.watch.console.state import Console
 from railweave.operations.watch.console.view import ago, per_second, percent, rate, size
 from railweave.operations.watch.starting import proxy_of
 from railweave.operations.watch.syslog import Syslog
-from railweave.operations.watch.watching import Watching
+from railweave.operations.watch.watching import WatchedNetwork
 from tests.conftest import ROOT, example
 from tests.operations.watch.traffic import Traffic, filled, network_watched
 
@@ -54,7 +54,7 @@ def asked(
 
 
 @pytest.fixture
-def watching(tmp_path: Path) -> Watching:
+def watching(tmp_path: Path) -> WatchedNetwork:
     return network_watched(example("h100-rlb"), fabric=tmp_path / "h100-rlb.yaml")
 
 
@@ -66,7 +66,7 @@ def application() -> Any:
     return made
 
 
-def wrong(watching: Watching, at: float = 0.0) -> list[Finding]:
+def wrong(watching: WatchedNetwork, at: float = 0.0) -> list[Finding]:
     """A port that is down, and the session that is for that reason."""
     port = watching.validator.expected[LEAF].ports[-1]
     where = f"{LEAF} {port.name}"
@@ -95,7 +95,7 @@ def test_a_page_is_right_as_it_comes(application: Any, where: str) -> None:
     assert keys
 
 
-def test_a_device_with_what_it_said_by_syslog(watching: Watching) -> None:
+def test_a_device_with_what_it_said_by_syslog(watching: WatchedNetwork) -> None:
     assert "Syslog" not in asked(app(watching), f"/devices/{LEAF}").text
     watching.syslog = Syslog("127.0.0.1", 514, {LEAF: "192.0.2.1"})
     watching.syslog.take(b"<189>Nov 23 10:00:00 x UI_COMMIT_COMPLETED: <b>", "192.0.2.1")
@@ -129,7 +129,7 @@ def test_pages_of_other_networks(name: str) -> None:
     assert asked(made, "/rails").text.count('class="heat"') == len(network.fabrics)
 
 
-def test_every_live_value_of_a_page_is_known_to_it(application: Any, watching: Watching) -> None:
+def test_every_live_value_of_a_page_is_known_to_it(application: Any, watching: WatchedNetwork) -> None:
     console = Console(watching)
     asyncio.run(filled(watching))
     for where in PAGES:
@@ -164,7 +164,7 @@ def test_what_the_pages_say(application: Any) -> None:
     assert 'aria-current="true" class="choice-link"' in rails or 'class="choice-link"' in rails
 
 
-def test_links_are_measured_from_either_end(watching: Watching) -> None:
+def test_links_are_measured_from_either_end(watching: WatchedNetwork) -> None:
     console = Console(watching)
     asyncio.run(filled(watching))
     one = watching.validator.network.cables[console.links.colors[0].places[3]]
@@ -189,7 +189,7 @@ def test_links_are_measured_from_either_end(watching: Watching) -> None:
     ]
 
 
-def test_a_counter_that_falls_has_no_rate(watching: Watching) -> None:
+def test_a_counter_that_falls_has_no_rate(watching: WatchedNetwork) -> None:
     console = Console(watching)
     stream, port = watching.collector.devices[LEAF].stream, watching.validator.expected[LEAF].ports[0].name
     for at, count in ((100, 1000), (110, 6000), (120, 50), (130, 1050)):
@@ -211,7 +211,7 @@ def test_a_counter_that_falls_has_no_rate(watching: Watching) -> None:
     assert np.isnan(console.ports.of("nobody", port)["received"])  # fmt: skip
 
 
-def test_an_anomaly_with_its_evidence_and_the_line_of_the_fabric_file(watching: Watching, tmp_path: Path) -> None:
+def test_an_anomaly_with_its_evidence_and_the_line_of_the_fabric_file(watching: WatchedNetwork, tmp_path: Path) -> None:
     (tmp_path / "h100-rlb.yaml").write_text("name: x\nfabrics: <&>\n", encoding="utf-8")
     wrong(watching, time.time() - 60)
     wrong(watching)
@@ -242,7 +242,7 @@ async def first(stream: Any, count: int) -> list[bytes]:
     return found
 
 
-def test_only_what_has_changed_is_sent(watching: Watching) -> None:
+def test_only_what_has_changed_is_sent(watching: WatchedNetwork) -> None:
     console = Console(watching)
 
     async def run() -> tuple[dict[str, str], dict[str, str], bytes]:
@@ -301,7 +301,7 @@ def test_the_past_is_kept_with_the_samples_and_in_memory(tmp_path: Path) -> None
     assert answer["until"] - answer["since"] == pytest.approx(900)
 
 
-def test_deploys_and_jobs_stand_on_the_time_axis(watching: Watching, tmp_path: Path) -> None:
+def test_deploys_and_jobs_stand_on_the_time_axis(watching: WatchedNetwork, tmp_path: Path) -> None:
     from railweave.operations.store.records import Run
     from railweave.operations.store.store import opened
 
@@ -349,7 +349,7 @@ def basic(password: str) -> dict[str, str]:
     return {"authorization": "Basic " + base64.b64encode(f"anyone:{password}".encode()).decode()}
 
 
-def test_a_password_or_a_proxy_beyond_loopback(watching: Watching) -> None:
+def test_a_password_or_a_proxy_beyond_loopback(watching: WatchedNetwork) -> None:
     by_password = app(watching, "a good one")
     every = ("/", "/events", "/api/history", "/metrics", address("page.css"))
     for where in every:

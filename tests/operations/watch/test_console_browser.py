@@ -16,7 +16,7 @@ import uvicorn
 
 from railweave.model.findings import Finding
 from railweave.operations.watch.app import app
-from railweave.operations.watch.watching import Watching
+from railweave.operations.watch.watching import WatchedNetwork
 from tests.chromium import Chromium, Page, browser, program
 from tests.conftest import example
 from tests.operations.watch.traffic import Traffic, filled, network_watched
@@ -32,7 +32,7 @@ class Served:
     """A console that is served by a thread of its own; ``step`` gives it new numbers."""
 
     def __init__(self, folder: Path, *, seconds: float = 20) -> None:
-        self.watching: Watching = network_watched(example("h100-rlb"), folder / "samples.sqlite", every_s=2)
+        self.watching: WatchedNetwork = network_watched(example("h100-rlb"), folder / "samples.sqlite", every_s=2)
         application = app(self.watching)
         self._loop = asyncio.new_event_loop()
         self._socket = socket.create_server(("127.0.0.1", 0))

@@ -36,7 +36,7 @@ async def _events(_: Any) -> StreamingResponse:
 
 
 @contextlib.asynccontextmanager
-async def served(most: int) -> AsyncIterator[tuple[int, type[app.Limited]]]:
+async def served(most: int) -> AsyncIterator[tuple[int, type[app.LimitedProtocol]]]:
     own = app.limited(most)
     application = Starlette(routes=[Route("/", _page), Route("/events", _events)])
     config = uvicorn.Config(

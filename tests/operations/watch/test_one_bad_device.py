@@ -13,19 +13,19 @@ import pytest
 
 from railweave.errors import RailweaveError
 from railweave.live.collect.asking import ask_all
-from railweave.live.collect.plan import Asked
+from railweave.live.collect.plan import CollectTarget
 from railweave.live.fleet.running import Answer, _take
 from railweave.live.reach import command, failure
 from railweave.live.reach.command import Command
 from railweave.live.reach.failure import ReachError, limited
 from railweave.live.reach.gnmi import Gnmi
 from railweave.live.reach.gnmi_messages import message, path_message
-from railweave.live.reach.target import Target, Way
+from railweave.live.reach.target import MachineLogin, Target
 from railweave.model.state.question import Question
 from railweave.model.state.telemetry import Series, Subscription
-from railweave.operations.watch.collector import Collector, Watched
+from railweave.operations.watch.collector import Collector, WatchedDevice
 from railweave.operations.watch.layout import Layout
-from railweave.operations.watch.setting_up import Reached
+from railweave.operations.watch.setting_up import SubscriptionState
 from railweave.operations.watch.stream import Stream
 from railweave.operations.watch.validator import look
 from railweave.systems import system, systems
@@ -39,7 +39,7 @@ class Source:
     """``run`` does what it is told to, once; then it lasts."""
 
     def __init__(self, stream: Stream, first: BaseException | float | None) -> None:
-        self.reached = Reached()
+        self.reached = SubscriptionState()
         self.stream = stream
         self.first = first
         self.begun = 0
@@ -52,9 +52,9 @@ class Source:
         await asyncio.sleep(3600)
 
 
-def device(name: str, first: BaseException | float | None = None) -> Watched:
+def device(name: str, first: BaseException | float | None = None) -> WatchedDevice:
     stream = Stream(name, Layout(lambda _: OCTETS))
-    return Watched(name, "junos", "leaf", stream, [Source(stream, first)])
+    return WatchedDevice(name, "junos", "leaf", stream, [Source(stream, first)])
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_what_is_no_protobuf_ends_the_subscription_alone() -> None:
         def cancel(self) -> None: ...
 
     channel = SimpleNamespace(stream_stream=lambda _: lambda *_, **__: Call())
-    gnmi = Gnmi(channel, Target("leaf1", (), Way("127.0.0.1", "x", {})), ())  # type: ignore[arg-type]
+    gnmi = Gnmi(channel, Target("leaf1", (), MachineLogin("127.0.0.1", "x", {})), ())  # type: ignore[arg-type]
 
     async def run() -> None:
         async for _ in gnmi.subscribed([Subscription("/a", "ports", "sample")], "proto", 10):
@@ -164,7 +164,10 @@ def test_an_answer_that_cannot_be_read_is_one_devices() -> None:
         return Transport(target.name)
 
     question = Question("version", "text", {"ssh": "show version"})
-    asked = [Asked(Target(name, ("ssh",), Way("x", "x")), "junos", (question,)) for name in ("leaf1", "leaf2")]
+    asked = [
+        CollectTarget(Target(name, ("ssh",), MachineLogin("x", "x")), "junos", (question,))
+        for name in ("leaf1", "leaf2")
+    ]
     kept: list[str] = []
     found = asyncio.run(
         ask_all(

@@ -17,7 +17,7 @@ from railweave.errors import SpecError
 from railweave.live.collect.access_file import read_access
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.snmp import column
-from railweave.live.reach.target import Password, Snmp, Target, Way
+from railweave.live.reach.target import MachineLogin, Password, Snmp, Target
 from railweave.model.state.telemetry import PORT_NAMES, PORTS_BY_SNMP, Column, Series
 from railweave.operations.watch.layout import Layout
 from railweave.operations.watch.setting_up import SnmpSource, snmp_numbers
@@ -54,7 +54,7 @@ def agent(folder: Path) -> Iterator[int]:
 
 
 def target(own: Snmp, limit_s: float = 2) -> Target:
-    return Target("a-leaf", (), Way("127.0.0.1", "nobody", snmp=own), limit_s, limit_s)
+    return Target("a-leaf", (), MachineLogin("127.0.0.1", "nobody", snmp=own), limit_s, limit_s)
 
 
 def community(port: int, monkeypatch: pytest.MonkeyPatch, word: str = "a-community") -> Snmp:

@@ -15,7 +15,7 @@ import pytest
 
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.gnmi import Gnmi
-from railweave.live.reach.target import Password, Way
+from railweave.live.reach.target import MachineLogin, Password
 from railweave.live.reach.target import Target as Reach
 from railweave.model.state import telemetry as openconfig
 from railweave.model.state.telemetry import Series, Subscription
@@ -39,9 +39,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-def way(folder: Path, monkeypatch: pytest.MonkeyPatch, password: str = PASSWORD) -> Way:
+def way(folder: Path, monkeypatch: pytest.MonkeyPatch, password: str = PASSWORD) -> MachineLogin:
     monkeypatch.setenv("WATCHER", password)
-    return Way("127.0.0.1", USER, password=Password("env", "WATCHER"), certificates=folder / "ca.pem")
+    return MachineLogin("127.0.0.1", USER, password=Password("env", "WATCHER"), certificates=folder / "ca.pem")
 
 
 @asynccontextmanager
@@ -57,7 +57,7 @@ async def target(folder: Path) -> AsyncIterator[Target]:
         await made.stop()
 
 
-def reach(own: Way, limit_s: float = 5) -> Reach:
+def reach(own: MachineLogin, limit_s: float = 5) -> Reach:
     return Reach("a-leaf", (), own, limit_s, limit_s)
 
 
@@ -68,7 +68,7 @@ async def until(what: Callable[[], bool]) -> None:
 
 
 @asynccontextmanager
-async def subscribed(one: Target, own: Way, paths: Any = PATHS) -> AsyncIterator[Subscriber]:
+async def subscribed(one: Target, own: MachineLogin, paths: Any = PATHS) -> AsyncIterator[Subscriber]:
     stream = Stream("a-leaf", Layout(openconfig.series))
     telemetry: Any = SimpleNamespace(SUBSCRIPTIONS=paths, ENCODING="proto")
     made = Subscriber(stream, telemetry, partial(Gnmi.opened, reach(own), one.port), every_s=0.05)
@@ -169,7 +169,7 @@ def test_models_and_encodings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert asyncio.run(run()) == (("openconfig-interfaces 3.0.0",), ("json_ietf", "proto"))
 
 
-def failure(folder: Path, own: Way, port: int | None = None) -> ReachError:
+def failure(folder: Path, own: MachineLogin, port: int | None = None) -> ReachError:
     async def run() -> None:
         async with target(folder) as one:
             connection = await Gnmi.opened(reach(own, 2), port or one.port)

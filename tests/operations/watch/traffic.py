@@ -16,13 +16,13 @@ from railweave.model.device.build import device_config
 from railweave.model.network.model import Network
 from railweave.model.state.telemetry import Series
 from railweave.operations.watch.anomalies import Anomalies
-from railweave.operations.watch.collector import Collector, Watched
+from railweave.operations.watch.collector import Collector, WatchedDevice
 from railweave.operations.watch.layout import Layout
-from railweave.operations.watch.setting_up import Reached
+from railweave.operations.watch.setting_up import SubscriptionState
 from railweave.operations.watch.store import Store
 from railweave.operations.watch.stream import Stream
 from railweave.operations.watch.validator import Validator
-from railweave.operations.watch.watching import Watching
+from railweave.operations.watch.watching import WatchedNetwork
 
 LOSSLESS = "3"
 
@@ -31,7 +31,7 @@ class Silent:
     """A source of numbers that brings none by itself."""
 
     def __init__(self) -> None:
-        self.reached = Reached()
+        self.reached = SubscriptionState()
 
     async def run(self) -> None:
         await asyncio.Event().wait()
@@ -39,20 +39,20 @@ class Silent:
 
 def network_watched(
     network: Network, store: Path | None = None, *, every_s: float = 10, fabric: Path | None = None
-) -> Watching:
+) -> WatchedNetwork:
     """All switches of a network as devices that are watched and up, without numbers yet."""
     configs = {one.name: device_config(network, one.name) for one in network.switches}
     validator = Validator(network, configs, window_s=3 * every_s)
     layouts = {one.nos: Layout(lambda _: None) for one in network.switches}
-    devices: list[Watched] = []
+    devices: list[WatchedDevice] = []
     for one in network.switches:
         source = Silent()
         source.reached.turn(up=True)
         source.reached.heard = time.monotonic()
-        devices.append(Watched(one.name, one.nos, one.role, Stream(one.name, layouts[one.nos]), [source]))
+        devices.append(WatchedDevice(one.name, one.nos, one.role, Stream(one.name, layouts[one.nos]), [source]))
     names = frozenset(one.name for one in (*network.switches, *network.servers))
     kept = None if store is None else Store(store)
-    return Watching(
+    return WatchedNetwork(
         Collector(devices, kept, every_s=every_s), validator, Anomalies(names, 3 * every_s), kept, every_s, fabric
     )
 
@@ -60,7 +60,7 @@ def network_watched(
 class Traffic:
     """What the ports of a network carry. ``feed`` gives every stream its counters at a time."""
 
-    def __init__(self, watching: Watching) -> None:
+    def __init__(self, watching: WatchedNetwork) -> None:
         self._watching = watching
         self._totals: dict[tuple[str, str, str], float] = {}
         self._last: float | None = None
@@ -116,7 +116,7 @@ class Traffic:
         return int(self._totals[key])
 
 
-async def filled(watching: Watching, seconds: float = 60) -> None:
+async def filled(watching: WatchedNetwork, seconds: float = 60) -> None:
     """Let traffic run for some time that has just passed."""
     traffic, now = Traffic(watching), time.time()
     steps = int(seconds / watching.every_s)

@@ -15,7 +15,7 @@ from railweave.prediction.simulation.engines.choice import MOST_PACKET_HOPS
 
 if TYPE_CHECKING:
     from railweave.model.network.model import Network
-    from railweave.prediction.simulation.conditions import Bed
+    from railweave.prediction.simulation.conditions import SimulatedNetwork
 
 EXAMPLE = Path(__file__).parents[3] / "examples/h100-rlb.yaml"
 MIB = 1 << 20
@@ -27,7 +27,7 @@ def network() -> Network:
 
 
 @cache
-def bed(lb: str | None) -> Bed:
+def bed(lb: str | None) -> SimulatedNetwork:
     return bed_of(network(), lb)
 
 

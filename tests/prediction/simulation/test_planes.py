@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.model.network.model import Network
-    from railweave.prediction.simulation.conditions import Bed
+    from railweave.prediction.simulation.conditions import SimulatedNetwork
     from railweave.prediction.simulation.engines.traffic import Traffic
 
 MB = 1 << 20
@@ -50,7 +50,7 @@ def last(count: int, dead: int) -> range:
 
 
 @cache
-def bed(count: int, dead: int = 0, how: str = "absent") -> Bed:
+def bed(count: int, dead: int = 0, how: str = "absent") -> SimulatedNetwork:
     """Planes that are absent when the job starts, or whose leaves or spines die under it."""
     if how == "absent" or not dead:
         return bed_of(planes(count, dead))
@@ -62,7 +62,7 @@ def bed(count: int, dead: int = 0, how: str = "absent") -> Bed:
     return replace(whole, fabric=replace(whole.fabric, routes=whole.plane.routes(down)))
 
 
-def traffic(one: Bed, size: int, qps: int, *, split_data: bool) -> tuple[Traffic, NDArray[np.int64]]:
+def traffic(one: SimulatedNetwork, size: int, qps: int, *, split_data: bool) -> tuple[Traffic, NDArray[np.int64]]:
     """An all-reduce's traffic, and the bytes that each host of the engine, which is a port, sends."""
     planned = program(one.job, "all-reduce", size, parameters({"NCCL_ALGO": "Ring"}, "NCCL"), credit=True)
     ports = one.job.ports

@@ -15,7 +15,7 @@ from railweave.prediction.collectives.nccl import parameters
 from railweave.prediction.collectives.program import csr
 from railweave.prediction.collectives.queue_pairs import split
 from railweave.prediction.simulation.collective import POST_COST_PS, predict
-from railweave.prediction.simulation.conditions import Bed, Conditions, bed_of
+from railweave.prediction.simulation.conditions import Conditions, SimulatedNetwork, bed_of
 from railweave.prediction.simulation.engines.run import run_flows
 from railweave.prediction.simulation.engines.traffic import Traffic, traffic_of
 from railweave.prediction.simulation.rotation import Rotation, rotation, run_rotation
@@ -59,16 +59,16 @@ def with_cost(cost_ps: int) -> Callable[[FlowArguments], FlowArguments]:
     return given
 
 
-def known(bed: Bed, qps: int) -> Parameters:
+def known(bed: SimulatedNetwork, qps: int) -> Parameters:
     given = {"NCCL_IB_QPS_PER_CONNECTION": str(qps), "NCCL_IB_SPLIT_DATA_ON_QPS": "1"}
     return parameters(given, bed.job.library)
 
 
-def rotated(bed: Bed, size: int, qps: int, cost_ps: int = POST_COST_PS) -> Rotation | str:
+def rotated(bed: SimulatedNetwork, size: int, qps: int, cost_ps: int = POST_COST_PS) -> Rotation | str:
     return rotation(bed, size, known(bed, qps), Conditions().timeline, with_cost(cost_ps))
 
 
-def whole_ps(bed: Bed, size: int, qps: int, cost_ps: int) -> tuple[int, np.ndarray]:
+def whole_ps(bed: SimulatedNetwork, size: int, qps: int, cost_ps: int) -> tuple[int, np.ndarray]:
     """All servers, each posting what is ready at the same moment in the order of how far away the other is."""
     planned = program(bed.job, "all-to-all", size, known(bed, qps), credit=True)
     parts = split(planned, qps, split_data=True)

@@ -15,7 +15,7 @@ from railweave.prediction.collectives.nccl import parameters
 from railweave.prediction.collectives.queue_pairs import split
 from railweave.prediction.simulation import collective
 from railweave.prediction.simulation.collective import predict
-from railweave.prediction.simulation.engines.packets import EQUAL, Rest, Rounds, Watch, period, repeated_rounds
+from railweave.prediction.simulation.engines.packets import EQUAL, Rounds, StoppedRun, Watch, period, repeated_rounds
 from railweave.prediction.simulation.engines.run import NEVER
 from railweave.prediction.simulation.settings import by_name
 from tests.conftest import EXAMPLES
@@ -80,7 +80,7 @@ ROUND, ROUNDS, CONNECTIONS = 16, 10, 3
 ROUNDS_OF_RUN = Rounds(np.arange(CONNECTIONS * ROUND * ROUNDS).reshape(CONNECTIONS, ROUND * ROUNDS, 1), ROUND)
 
 
-def looked_at(durations: NDArray[np.int64], changed_ps: int = -1) -> Rest | None:
+def looked_at(durations: NDArray[np.int64], changed_ps: int = -1) -> StoppedRun | None:
     """A run whose messages take these times on each connection, looked at every 1000 ps until it is stopped."""
     ends = np.cumsum(durations, axis=1).astype(np.uint64).ravel()
     watch = Watch(ROUNDS_OF_RUN, changed_ps)
@@ -130,7 +130,7 @@ def test_credit_messages_follow_their_data(late: int) -> None:
     credit_messages = np.stack([ends.size + np.arange(row.size), row, place], axis=1)
     watch = Watch(Rounds(ROUNDS_OF_RUN.parts, ROUND, credit_messages))
     all_ends = np.concatenate([ends.ravel(), ends[row, place] + late]).astype(np.uint64)
-    rests: list[Rest] = []
+    rests: list[StoppedRun] = []
     for now in range(1000, int(ends.max()), 1000):
         arrivals = np.where(all_ends < now, all_ends, np.uint64(NEVER))
         rest = watch.rest(arrivals, now)

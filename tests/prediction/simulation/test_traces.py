@@ -8,7 +8,7 @@ import pytest
 
 from railweave.errors import InputError
 from railweave.model.catalog import in_force
-from railweave.prediction.jobs.plan import Planned
+from railweave.prediction.jobs.plan import JobPlan
 from railweave.prediction.jobs.traces.chakra_write import of_model
 from railweave.prediction.simulation.training.answer import TrainingPrediction
 from railweave.prediction.simulation.training.question import predict_training
@@ -40,7 +40,7 @@ def predicted(folder: Path, text: str) -> TrainingPrediction:
 def test_there_and_back_a_step_takes_as_long(tmp_path: Path, text: str, near: float) -> None:
     """With tensor parallel a trace says a little more than what is run: gradients do not wait for what tensors still send inside the server."""
     (job,) = predicted(tmp_path, text).jobs
-    assert isinstance(job.plan, Planned)
+    assert isinstance(job.plan, JobPlan)
     write_below(tmp_path / "out", dict(of_model(job.plan, "small")))
     (again,) = predicted(tmp_path, "trace: out/small\n").jobs
     assert again.step_ps == pytest.approx(job.step_ps, rel=near)

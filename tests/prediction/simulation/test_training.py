@@ -14,10 +14,10 @@ from railweave.model.network.model import Network
 from railweave.prediction.simulation.conditions import bed_of
 from railweave.prediction.simulation.model.outages import Timeline
 from railweave.prediction.simulation.training.answer import TrainingPrediction, judged
-from railweave.prediction.simulation.training.loads import Carried, Placed, nccl_of
+from railweave.prediction.simulation.training.loads import CarriedCommunication, PlacedJob, nccl_of
 from railweave.prediction.simulation.training.packets import check_packets
 from railweave.prediction.simulation.training.question import predict_training
-from railweave.prediction.simulation.training.storage import Shared
+from railweave.prediction.simulation.training.storage import SharedLinks
 from railweave.prediction.simulation.training.variants import training_over_seeds
 from tests.conftest import EXAMPLES
 
@@ -115,11 +115,11 @@ def _item(name: str, hosts: str) -> str:
 def test_what_shares_a_link_shares_its_rate() -> None:
     import numpy as np
 
-    def one(*busy: float) -> Carried:
+    def one(*busy: float) -> CarriedCommunication:
         ports = np.flatnonzero(np.array(busy) > 0)
-        return Carried(100, ports, np.array(busy)[ports], np.zeros(len(ports)), "", "", complete=True)
+        return CarriedCommunication(100, ports, np.array(busy)[ports], np.zeros(len(ports)), "", "", complete=True)
 
-    shared = Shared([one(1, 0), one(1, 0.5), one(0, 0.4), one(0, 1)])
+    shared = SharedLinks([one(1, 0), one(1, 0.5), one(0, 0.4), one(0, 1)])
     assert shared.paces((0,)) == [1]
     assert shared.paces((0, 1)) == pytest.approx([0.5, 0.5])
     assert shared.paces((1, 2)) == pytest.approx([1, 1])
@@ -149,7 +149,7 @@ def test_packets_take_as_long_as_flows_where_nothing_meets(tmp_path: Path) -> No
     with in_force(network().catalog):
         bed = bed_of(network())
         colors = nccl_of(network(), {}, bed.job, 4, 4)
-        placed = Placed(bed.fabric, bed.job, bed.hosts, colors, Timeline(), {})
+        placed = PlacedJob(bed.fabric, bed.job, bed.hosts, colors, Timeline(), {})
         cut = check_packets(placed, job.slowest(), said.append, most_hops=20_000)
     assert all(one.size_bytes < one.communication.size_bytes for one in cut if one.communication.size_bytes > 4_000_000)
     assert len(said) == len(cut)

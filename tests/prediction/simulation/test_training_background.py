@@ -13,13 +13,13 @@ import railweave
 from railweave.errors import InputError
 from railweave.model.catalog import in_force
 from railweave.model.network.model import Network
-from railweave.prediction.simulation.conditions import Bed, bed_of
+from railweave.prediction.simulation.conditions import SimulatedNetwork, bed_of
 from railweave.prediction.simulation.model.outages import Timeline
 from railweave.prediction.simulation.question import background
 from railweave.prediction.simulation.training.answer import TrainingPrediction
-from railweave.prediction.simulation.training.loads import Carried
+from railweave.prediction.simulation.training.loads import CarriedCommunication
 from railweave.prediction.simulation.training.question import predict_training, taken
-from railweave.prediction.simulation.training.storage import Shared
+from railweave.prediction.simulation.training.storage import SharedLinks
 from tests.conftest import EXAMPLES
 
 JOB = """
@@ -36,7 +36,7 @@ def network() -> Network:
 
 
 @cache
-def bed() -> Bed:
+def bed() -> SimulatedNetwork:
     with in_force(network().catalog):
         return bed_of(network())
 
@@ -103,11 +103,11 @@ def test_what_cannot_be_sent_is_said(words: str, what: str) -> None:
 
 
 def test_a_link_that_is_partly_taken_slows_down_what_needs_more_than_is_left() -> None:
-    def one(busy: float) -> Carried:
-        return Carried(100, np.array([0]), np.array([busy]), np.zeros(1), "", "", complete=True)
+    def one(busy: float) -> CarriedCommunication:
+        return CarriedCommunication(100, np.array([0]), np.array([busy]), np.zeros(1), "", "", complete=True)
 
     for part, busy, pace in ((0.25, 1.0, 0.75), (0.25, 0.6, 1.0), (0.9, 1.0, 0.5), (0.4, 0.8, 0.75)):
-        assert Shared([one(busy)], np.array([part])).paces((0,)) == pytest.approx([pace], rel=2e-3)
+        assert SharedLinks([one(busy)], np.array([part])).paces((0,)) == pytest.approx([pace], rel=2e-3)
 
 
 def test_more_background_never_makes_a_step_quicker(tmp_path: Path) -> None:

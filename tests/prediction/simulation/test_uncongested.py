@@ -10,7 +10,7 @@ from railweave.outputs.rendering.host.cluster import tuner_rows, uncongested_ps
 from railweave.prediction.collectives.nccl import parameters
 from railweave.prediction.collectives.tuning import choice_of
 from railweave.prediction.simulation.collective import predict
-from railweave.prediction.simulation.conditions import Bed, bed_of
+from railweave.prediction.simulation.conditions import SimulatedNetwork, bed_of
 from tests.conftest import example
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ EVERY_CHANNEL = {"NCCL_NTHREADS": "64", "NCCL_LL128_NTHREADS": "160"}
 
 
 @pytest.fixture(scope="module")
-def bed() -> Bed:
+def bed() -> SimulatedNetwork:
     return bed_of(example("h100-rlb"))
 
 
-def run_us(bed: Bed, collective: str, size: int, **given: str) -> float:
+def run_us(bed: SimulatedNetwork, collective: str, size: int, **given: str) -> float:
     return predict(example("h100-rlb"), collective, size, nccl=given, bed=bed).time_ps / 1e6
 
 
@@ -45,7 +45,7 @@ def run_us(bed: Bed, collective: str, size: int, **given: str) -> float:
     ],
 )
 def test_is_within_a_sixth_of_packets_where_no_link_is_shared(
-    bed: Bed, collective: Collective, size: int, algorithm: str, protocol: str, channels: int
+    bed: SimulatedNetwork, collective: Collective, size: int, algorithm: str, protocol: str, channels: int
 ) -> None:
     choice = choice_of(bed.job, algorithm, protocol, channels)
     closed_us = uncongested_ps(bed.job, parameters(SPLIT), collective, size, choice) / 1e6
@@ -57,7 +57,7 @@ def test_is_within_a_sixth_of_packets_where_no_link_is_shared(
 @pytest.mark.parametrize("collective", ["all-reduce", "all-gather"])
 @pytest.mark.parametrize("power", [12, 16, 18, 20, 22, 24, 26])
 def test_the_table_loses_at_most_a_tenth_to_what_nccl_takes_by_itself(
-    bed: Bed, collective: Collective, power: int
+    bed: SimulatedNetwork, collective: Collective, power: int
 ) -> None:
     rows = tuner_rows(lambda _: bed.job, 4, parameters(SPLIT), 4)
     row = next(r for r in rows if r.collective == collective and r.nodes == 4 and r.max_bytes >= 1 << power)

@@ -33,7 +33,7 @@ MOST_BITS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class NumberedPrefix:
     """A server prefix, and the numbers (in the order of ``FIELDS``) of what it is for."""
 
     numbers: tuple[int, ...]
@@ -45,7 +45,9 @@ class Cut:
         return int(ipaddress.ip_network(self.prefix).network_address)
 
 
-def rule(cuts: Sequence[Cut], pools: Sequence[str], *, routed: bool, tenants: bool) -> dict[str, object] | None:
+def rule(
+    cuts: Sequence[NumberedPrefix], pools: Sequence[str], *, routed: bool, tenants: bool
+) -> dict[str, object] | None:
     """The part of ``addressing`` that gives all these prefixes: a pool with its bits, else a formula; None: none does.
 
     ``pools`` are prefixes that leaves let through, which the pool is probably one of.
@@ -55,7 +57,11 @@ def rule(cuts: Sequence[Cut], pools: Sequence[str], *, routed: bool, tenants: bo
         return None
     length, family = lengths.pop(), cuts[0].prefix.family
     around = _common(cuts)
-    known = [one for one in map(ipaddress.ip_network, pools) if one.version == around.version and around.subnet_of(one)]  # type: ignore[arg-type]
+    known = [
+        network
+        for network in map(ipaddress.ip_network, pools)
+        if network.version == around.version and around.subnet_of(network)  # type: ignore[arg-type]
+    ]
     wider = [around.supernet(new_prefix=bits) for bits in range(around.prefixlen, 7, -1)]
     for pool in (*known, *wider):
         free = length - pool.prefixlen
@@ -72,30 +78,30 @@ def rule(cuts: Sequence[Cut], pools: Sequence[str], *, routed: bool, tenants: bo
     return {"server_pool": str((*known, around)[0]), "server_prefix": formula} if formula else None
 
 
-def with_own_pools(cuts: Sequence[Cut], tenants: Mapping[int, str], *, routed: bool) -> dict[str, list[str]]:
+def with_own_pools(cuts: Sequence[NumberedPrefix], tenants: Mapping[int, str], *, routed: bool) -> dict[str, list[str]]:
     """The pools of tenants whose prefixes no rule gives together with those of others, by tenant; ``tenants`` are names by slot.
 
     Tenants are taken together in the order of their slots, as long as a rule gives the prefixes of all.
     """
     families = sorted({cut.prefix.family for cut in cuts})
     together: set[int] = set()
-    found: dict[str, list[str]] = {}
+    tenant_pools: dict[str, list[str]] = {}
     for slot in sorted({cut.numbers[0] for cut in cuts} & tenants.keys()):
         tried = together | {slot}
         parts = [[cut for cut in cuts if cut.numbers[0] in tried and cut.prefix.family == each] for each in families]
-        own = [[cut for cut in cuts if cut.numbers[0] == slot and cut.prefix.family == each] for each in families]
-        if all(part and rule(part, (), routed=routed, tenants=True) for part in parts) and all(own):
+        slot_cuts = [[cut for cut in cuts if cut.numbers[0] == slot and cut.prefix.family == each] for each in families]
+        if all(part and rule(part, (), routed=routed, tenants=True) for part in parts) and all(slot_cuts):
             together = tried
             continue
-        pools = [_own_pool(one, routed=routed) for one in own if one]
+        pools = [_own_pool(family_cuts, routed=routed) for family_cuts in slot_cuts if family_cuts]
         if all(pools) and together:
-            found[tenants[slot]] = [str(pool) for pool in pools]
+            tenant_pools[tenants[slot]] = [str(pool) for pool in pools]
         else:
             together = tried
-    return found
+    return tenant_pools
 
 
-def _own_pool(cuts: Sequence[Cut], *, routed: bool) -> str:
+def _own_pool(cuts: Sequence[NumberedPrefix], *, routed: bool) -> str:
     """The pool that a tenant's prefixes are cut from by stripe and rail alone; empty where there is none."""
     lengths = {cut.prefix.length for cut in cuts}
     around = _common(cuts)
@@ -106,17 +112,17 @@ def _own_pool(cuts: Sequence[Cut], *, routed: bool) -> str:
     return ""
 
 
-def _common(cuts: Sequence[Cut]) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+def _common(cuts: Sequence[NumberedPrefix]) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     """The longest prefix that holds all of them, and is shorter than any."""
     nets = [ipaddress.ip_network(cut.prefix) for cut in cuts]
-    found = nets[0].supernet()
-    while not all(net.network_address in found for net in nets):
-        found = found.supernet()
-    return found
+    supernet = nets[0].supernet()
+    while not all(net.network_address in supernet for net in nets):
+        supernet = supernet.supernet()
+    return supernet
 
 
 def _by_bits(
-    cuts: Sequence[Cut], pool: ipaddress.IPv4Network | ipaddress.IPv6Network, length: int, bits: FieldBits
+    cuts: Sequence[NumberedPrefix], pool: ipaddress.IPv4Network | ipaddress.IPv6Network, length: int, bits: FieldBits
 ) -> bool:
     widths = [getattr(bits, name) for name in FIELDS]
     if sum(widths) != length - pool.prefixlen:
@@ -132,7 +138,7 @@ def _by_bits(
     return True
 
 
-def _factors(cuts: Sequence[Cut]) -> tuple[int, ...] | None:
+def _factors(cuts: Sequence[NumberedPrefix]) -> tuple[int, ...] | None:
     """Return how much an increase of 1 in each number adds to a prefix, or None if no such sum gives the prefixes.
 
     A number that is the same in every prefix adds 0.
@@ -144,14 +150,14 @@ def _factors(cuts: Sequence[Cut]) -> tuple[int, ...] | None:
                 pair = next(_pairs(cuts, place, factors), None)
                 if pair is not None:
                     factors[place] = pair
-    found = tuple(factors.get(place, 0) for place in range(len(FIELDS)))
-    start = _start(cuts[0], found)
-    return found if all(_start(cut, found) == start for cut in cuts) else None
+    all_factors = tuple(factors.get(place, 0) for place in range(len(FIELDS)))
+    start = _start(cuts[0], all_factors)
+    return all_factors if all(_start(cut, all_factors) == start for cut in cuts) else None
 
 
-def _pairs(cuts: Sequence[Cut], place: int, known: dict[int, int]) -> Iterator[int]:
+def _pairs(cuts: Sequence[NumberedPrefix], place: int, known: dict[int, int]) -> Iterator[int]:
     """The factor of a number by two prefixes that differ in it, and else in numbers whose factors are known."""
-    seen: dict[tuple[int, ...], Cut] = {}
+    seen: dict[tuple[int, ...], NumberedPrefix] = {}
     for cut in cuts:
         rest = tuple(n for at, n in enumerate(cut.numbers) if at != place and at not in known)
         other = seen.setdefault(rest, cut)
@@ -163,8 +169,8 @@ def _pairs(cuts: Sequence[Cut], place: int, known: dict[int, int]) -> Iterator[i
                 yield difference // step
 
 
-def _start(one: Cut, factors: tuple[int, ...]) -> int:
-    return one.value - sum(factor * number for factor, number in zip(factors, one.numbers, strict=True))
+def _start(cut: NumberedPrefix, factors: tuple[int, ...]) -> int:
+    return cut.value - sum(factor * number for factor, number in zip(factors, cut.numbers, strict=True))
 
 
 def _bits(
@@ -187,7 +193,7 @@ def _bits(
     return FieldBits(**widths) if max(widths.values()) <= MOST_BITS else None
 
 
-def _formula(cuts: Sequence[Cut], factors: tuple[int, ...], six: bool, length: int) -> str | None:
+def _formula(cuts: Sequence[NumberedPrefix], factors: tuple[int, ...], six: bool, length: int) -> str | None:
     """A formula whose groups (bytes, or 16 bits in hexadecimal) each count some of the numbers; None: there is none."""
     width, groups = (16, 8) if six else (8, 4)
     used: list[list[str]] = [[] for _ in range(groups)]
@@ -217,22 +223,22 @@ def _formula(cuts: Sequence[Cut], factors: tuple[int, ...], six: bool, length: i
 VLANS = Pools().vlan
 
 
-def rails_by_vlan(found: Shape, configs: Mapping[str, DeviceConfig]) -> dict[tuple[str, str], int]:
+def rails_by_vlan(shape: Shape, configs: Mapping[str, DeviceConfig]) -> dict[tuple[str, str], int]:
     """The rail that the NICs on a VLAN, or on a port, of a leaf are of, by the leaf and the VLAN's or the port's name."""
-    rail_of = rails_of(found.wiring.servers.values())
+    rail_of = rails_of(shape.wiring.servers.values())
     result: dict[tuple[str, str], int] = {}
-    for stripe in found.stripes:
-        each = max(1, found.rails // found.per_stripe)
+    for stripe in shape.stripes:
+        each = max(1, shape.rails // shape.per_stripe)
         for at, leaf in enumerate(stripe.leaves):
             for interface in configs[leaf].interfaces:
-                nic = found.wiring.servers.get(End(leaf, interface.name))
+                nic = shape.wiring.servers.get(End(leaf, interface.name))
                 rail = rail_of.get(nic, at * each + 1) if nic else 0
                 if nic and interface.vlan:
                     result.setdefault((leaf, interface.vlan), rail)
                 elif nic:
                     result[leaf, interface.name] = rail
             for gateway in configs[leaf].gateways:  # of which no port says the VLAN
-                nic = found.wiring.servers.get(End(leaf, gateway.port or gateway.name))
+                nic = shape.wiring.servers.get(End(leaf, gateway.port or gateway.name))
                 if nic in rail_of:
                     result.setdefault((leaf, gateway.port or gateway.vlan_name or gateway.name), rail_of[nic])
     return result
@@ -240,9 +246,9 @@ def rails_by_vlan(found: Shape, configs: Mapping[str, DeviceConfig]) -> dict[tup
 
 def addressing(
     draft: Draft,
-    found: Shape,
+    shape: Shape,
     configs: Mapping[str, DeviceConfig],
-    own: Mapping[str, Colors],
+    leaf_colors: Mapping[str, Colors],
     order: Mapping[str, int],
     pools: Sequence[str],
     tenants: Mapping[str, int],
@@ -253,17 +259,17 @@ def addressing(
 
     ``pools`` are prefixes let through; ``tenants`` the slots of tenants by their VRF.
     """
-    gateways = [(name, gateway) for name in found.leaves for gateway in configs[name].gateways if not gateway.mac]
+    gateways = [(name, gateway) for name in shape.leaves for gateway in configs[name].gateways if not gateway.mac]
     part = draft.at("addressing")
     usual = Addressing()
     if not slaac:
         part["server_mode"] = "static"
-    if any(one.port for _, one in gateways):
-        part["server_link"] = "proxy-arp" if any(one.proxy_arp for _, one in gateways) else "routed"
-    elif any(interface.native_vlan for name in found.leaves for interface in configs[name].interfaces):
+    if any(gateway.port for _, gateway in gateways):
+        part["server_link"] = "proxy-arp" if any(gateway.proxy_arp for _, gateway in gateways) else "routed"
+    elif any(interface.native_vlan for name in shape.leaves for interface in configs[name].interfaces):
         part["server_link"] = "trunk"
-    rails = rails_by_vlan(found, configs)
-    cuts = list(_cuts(found, gateways, rails, own, order, tenants))
+    rails = rails_by_vlan(shape, configs)
+    cuts = list(_cuts(shape, gateways, rails, leaf_colors, order, tenants))
     routed = part.get("server_link") in {"routed", "proxy-arp"}
     alone = with_own_pools(cuts, {slot: name for name, slot in tenants.items()}, routed=routed)
     cuts = [cut for cut in cuts if not any(tenants.get(name) == cut.numbers[0] for name in alone)]
@@ -279,11 +285,11 @@ def addressing(
         part |= {"server_pool": "10.0.0.0/8", "prefix_length": 24}
     made = {
         part.get("server_pool", usual.server_pool),
-        *(one["server_pool"] for one in [part.get("dual_stack")] if one),
+        *(dual_stack["server_pool"] for dual_stack in [part.get("dual_stack")] if dual_stack),
     }
     if not tenants and pools and (len(pools) > len(made) or set(pools) != made):
         part["local_prefixes"] = list(pools)
-    _vlans(draft, found, gateways, rails, tenants)
+    _vlans(draft, shape, gateways, rails, tenants)
     if not part:
         del draft.fabric["addressing"]
     return alone
@@ -309,7 +315,7 @@ def _gateway_host(draft: Draft, part: dict[str, Any], gateways: Sequence[tuple[s
 def _apply_rule(
     draft: Draft,
     part: dict[str, Any],
-    cuts: Sequence[Cut],
+    cuts: Sequence[NumberedPrefix],
     pools: Sequence[str],
     *,
     routed: bool,
@@ -331,41 +337,41 @@ def _apply_rule(
 
 
 def _cuts(
-    found: Shape,
+    shape: Shape,
     gateways: Sequence[tuple[str, Gateway]],
     rails: Mapping[tuple[str, str], int],
-    own: Mapping[str, Colors],
+    leaf_colors: Mapping[str, Colors],
     order: Mapping[str, int],
     tenants: Mapping[str, int],
-) -> Iterator[Cut]:
-    slots = {leaf: stripe for stripe in found.stripes for leaf in stripe.leaves}
-    for leaf, one in gateways:
-        nic = found.wiring.servers.get(End(leaf, one.port)) if one.port else None
-        rail = rails.get((leaf, one.port or one.vlan_name or one.name), 0)
+) -> Iterator[NumberedPrefix]:
+    slots = {leaf: stripe for stripe in shape.stripes for leaf in stripe.leaves}
+    for leaf, gateway in gateways:
+        nic = shape.wiring.servers.get(End(leaf, gateway.port)) if gateway.port else None
+        rail = rails.get((leaf, gateway.port or gateway.vlan_name or gateway.name), 0)
         stripe = slots[leaf]
         server = stripe.servers.get(nic.device, 0) if nic else 0
-        if not rail or (one.port and not server):
+        if not rail or (gateway.port and not server):
             continue
-        for family in one.families:
-            prefixes = [prefix for prefix in one.prefixes if prefix.family == family]
+        for family in gateway.families:
+            prefixes = [prefix for prefix in gateway.prefixes if prefix.family == family]
             for at, prefix in enumerate(prefixes, 1):
                 usual = at if len(prefixes) > 1 else 1
-                color = order.get(own[leaf].of_prefix.get(prefix, ""), usual) if leaf in own else 1
-                yield Cut((tenants.get(one.vrf, 0), stripe.slot, server, rail, color), prefix)
+                color = order.get(leaf_colors[leaf].of_prefix.get(prefix, ""), usual) if leaf in leaf_colors else 1
+                yield NumberedPrefix((tenants.get(gateway.vrf, 0), stripe.slot, server, rail, color), prefix)
 
 
 def _vlans(
     draft: Draft,
-    found: Shape,
+    shape: Shape,
     gateways: Sequence[tuple[str, Gateway]],
     rails: Mapping[tuple[str, str], int],
     tenants: Mapping[str, int],
 ) -> None:
-    slots = {leaf: stripe.slot for stripe in found.stripes for leaf in stripe.leaves}
+    slots = {leaf: stripe.slot for stripe in shape.stripes for leaf in stripe.leaves}
     starts = [
-        one.vlan - ((tenants[one.vrf] if one.vrf in tenants else slots[leaf]) - 1) * found.rails - rail + 1
-        for leaf, one in gateways
-        if one.vlan is not None and (rail := rails.get((leaf, one.vlan_name or one.name), 0))
+        gateway.vlan - ((tenants[gateway.vrf] if gateway.vrf in tenants else slots[leaf]) - 1) * shape.rails - rail + 1
+        for leaf, gateway in gateways
+        if gateway.vlan is not None and (rail := rails.get((leaf, gateway.vlan_name or gateway.name), 0))
     ]
     if not starts:
         return

@@ -68,7 +68,9 @@ class Score:
     @property
     def reordered(self) -> tuple[str, ...]:
         """Policies whose terms the design has in another order."""
-        return tuple(one.place[2] for one in self.fields if one.field == "bgp.policies.terms.order")
+        return tuple(
+            difference.place[2] for difference in self.fields if difference.field == "bgp.policies.terms.order"
+        )
 
     @property
     def whole(self) -> bool:
@@ -83,7 +85,10 @@ class Score:
             "equivalent": self.equivalent,
             "extra": list(self.extra),
             "lost": list(self.lost),
-            "fields": [{"place": list(one.place), "read": one.old, "designed": one.new} for one in self.fields],
+            "fields": [
+                {"place": list(difference.place), "read": difference.old, "designed": difference.new}
+                for difference in self.fields
+            ],
         }
 
 
@@ -105,11 +110,13 @@ def score(
 
     ``ports`` has the design's names of ports that the texts call otherwise; statements that differ by them alone are equivalent.
     """
-    own = system(read.nos)
-    said = list(_all(trees if trees is not None else own.trees(replace(read, model=read.model or designed.model))))
-    moved = _moved(said, ports or {}) if trees is not None else {}
-    old = Counter(moved.get(line, line) for line in said)
-    new = Counter(_all(own.trees(designed)))
+    read_system = system(read.nos)
+    statements = list(
+        _all(trees if trees is not None else read_system.trees(replace(read, model=read.model or designed.model)))
+    )
+    moved = _moved(statements, ports or {}) if trees is not None else {}
+    old = Counter(moved.get(line, line) for line in statements)
+    new = Counter(_all(read_system.trees(designed)))
     both = old & new
     equivalent = sum(both[line] for line in {*moved.values()} if line in both)
     equal = sum(both.values()) - equivalent
@@ -146,16 +153,16 @@ def _take(left: list[str], come: list[str], form: Callable[[str], str]) -> int:
         there.setdefault(form(line), []).append(line)
         if form(line) != line:
             there.setdefault(line, []).append(line)
-    found = 0
+    pairs = 0
     for line in list(left):
         for key in (form(line), line):
-            match = next((one for one in there.get(key, ()) if one in come), None)
+            match = next((candidate for candidate in there.get(key, ()) if candidate in come), None)
             if match is not None:
                 left.remove(line)
                 come.remove(match)
-                found += 1
+                pairs += 1
                 break
-    return found
+    return pairs
 
 
 _SECRET = re.compile(r"<(?:secret|hidden)(?:[-:][^<>]*)?>")
@@ -195,43 +202,45 @@ def _lines(nodes: Iterable[Node], above: str) -> Iterator[str]:
 
 def _renames(read: DeviceConfig, designed: DeviceConfig) -> dict[str, str]:
     """Return new names in the design by the names read: VLANs, groups, policies, their terms and lists, communities, classes."""
-    found: dict[str, str] = {}
+    renames: dict[str, str] = {}
     vlans = {gateway.vlan: gateway.vlan_name for gateway in designed.gateways}
-    found |= {gateway.vlan_name: vlans[gateway.vlan] for gateway in read.gateways if gateway.vlan in vlans}
-    one, other = read.bgp, designed.bgp
-    if one is None or other is None:
-        return found
+    renames |= {gateway.vlan_name: vlans[gateway.vlan] for gateway in read.gateways if gateway.vlan in vlans}
+    read_bgp, other = read.bgp, designed.bgp
+    if read_bgp is None or other is None:
+        return renames
     groups = {_sessions(group): group for group in other.groups}
     policies = {policy.name: policy for policy in other.policies}
-    for group in one.groups:
+    for group in read_bgp.groups:
         there = groups.get(_sessions(group))
         if there is None:
             continue
-        found |= {
+        renames |= {
             group.name: there.name,
             group.import_policy: there.import_policy,
             group.export_policy: there.export_policy,
         }
         if group.peer_as_list and there.peer_as_list:
-            found[group.peer_as_list] = there.peer_as_list
-    for policy in one.policies:
-        named = policies.get(found.get(policy.name, policy.name))
+            renames[group.peer_as_list] = there.peer_as_list
+    for policy in read_bgp.policies:
+        named = policies.get(renames.get(policy.name, policy.name))
         if named is not None and len(named.terms) == len(policy.terms):
-            found |= {a.name: b.name for a, b in zip(policy.terms, named.terms, strict=True) if a.name != b.name}
+            renames |= {a.name: b.name for a, b in zip(policy.terms, named.terms, strict=True) if a.name != b.name}
     lists = {prefixes: name for name, prefixes in other.prefix_lists.items()}
-    found |= {name: lists[prefixes] for name, prefixes in one.prefix_lists.items() if prefixes in lists}
+    renames |= {name: lists[prefixes] for name, prefixes in read_bgp.prefix_lists.items() if prefixes in lists}
     values = {community.value: community.name for community in other.communities}
-    found |= {community.name: values[community.value] for community in one.communities if community.value in values}
-    return {name: word for name, word in found.items() if name and word and name != word}
+    renames |= {
+        community.name: values[community.value] for community in read_bgp.communities if community.value in values
+    }
+    return {name: word for name, word in renames.items() if name and word and name != word}
 
 
 def _sessions(group: BgpGroup) -> tuple[str, ...]:
     return tuple(sorted(session.interface or str(session.peer_address) for session in group.sessions))
 
 
-def secrets_alike(one: str, other: str) -> bool:
+def secrets_alike(statement: str, other: str) -> bool:
     """Return whether two statements are the same except for values in the place of secrets."""
-    return alike(one, other) is not False
+    return alike(statement, other) is not False
 
 
 def fabric_text(document: Mapping[str, Any]) -> str:
@@ -271,19 +280,19 @@ def _ordered(value: Any, model: type[BaseModel]) -> Any:  # noqa: ANN401 - YAML 
     for name, known in model.model_fields.items():
         if name not in part:
             continue
-        inner, one = _inner(known.annotation), part[name]
-        if inner is not None and isinstance(one, dict) and get_origin(known.annotation) is dict:
-            made[name] = {key: _ordered(each, inner) for key, each in cast("dict[str, Any]", one).items()}
+        inner, child = _inner(known.annotation), part[name]
+        if inner is not None and isinstance(child, dict) and get_origin(known.annotation) is dict:
+            made[name] = {key: _ordered(each, inner) for key, each in cast("dict[str, Any]", child).items()}
         else:
-            made[name] = _ordered(one, inner) if inner is not None and isinstance(one, dict) else one
-    return made | {key: one for key, one in part.items() if key not in made}
+            made[name] = _ordered(child, inner) if inner is not None and isinstance(child, dict) else child
+    return made | {key: unordered for key, unordered in part.items() if key not in made}
 
 
 def _inner(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - a type
     """The part of the fabric file that a field is, or maps names to."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for argument in get_args(annotation) if (found := _inner(argument)) is not None), None)
+    return next((model for argument in get_args(annotation) if (model := _inner(argument)) is not None), None)
 
 
 def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapping[str, DeviceConfig]) -> str:
@@ -301,8 +310,8 @@ def extra(nos: str, read: Mapping[str, Mapping[str, ConfigTree]], designed: Mapp
             there = system(nos).trees(designed[name])
             if file not in trees or file not in there:
                 return ""
-            found = _added(there[file], trees[file])
-            shared = found if shared is None else [one for one in shared if one in found]
+            added = _added(there[file], trees[file])
+            shared = added if shared is None else [node for node in shared if node in added]
         if not shared:
             continue
         text = named(reader.printed(file, merged(shared)))
@@ -320,7 +329,7 @@ def _added(designed: ConfigTree, read: ConfigTree) -> list[Node]:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedNetwork:
     """A network as a fabric file: its three texts, what could not be taken into them, and how well they give it back.
 
     ``network`` is the design of the file, and ``scores`` compares it with what was read, switch by switch.
@@ -336,11 +345,11 @@ class Imported:
     def differences(self) -> list[str]:
         """Statements that are lost or new, and policies in another order, each once with its switches."""
         seen: dict[tuple[str, str], list[str]] = {}
-        for one in self.scores:
-            moved = [f"terms of policy {name} are in another order" for name in one.reordered]
-            for sign, lines in (("-", one.lost), ("+", one.extra), ("~", moved)):
+        for switch_score in self.scores:
+            moved = [f"terms of policy {name} are in another order" for name in switch_score.reordered]
+            for sign, lines in (("-", switch_score.lost), ("+", switch_score.extra), ("~", moved)):
                 for line in lines:
-                    seen.setdefault((sign, line), []).append(one.device)
+                    seen.setdefault((sign, line), []).append(switch_score.device)
         return [
             f"{sign} {line} ({devices[0]}{f' and {len(devices) - 1} more' if len(devices) > 1 else ''})"
             for (sign, line), devices in seen.items()
@@ -361,12 +370,12 @@ class Imported:
         """Return the result as plain values."""
         return {
             "switches": len(self.scores),
-            "equal": sum(one.equal for one in self.scores),
-            "equivalent": sum(one.equivalent for one in self.scores),
-            "extra": sum(len(one.extra) for one in self.scores),
-            "lost": sum(len(one.lost) for one in self.scores),
+            "equal": sum(switch_score.equal for switch_score in self.scores),
+            "equivalent": sum(switch_score.equivalent for switch_score in self.scores),
+            "extra": sum(len(switch_score.extra) for switch_score in self.scores),
+            "lost": sum(len(switch_score.lost) for switch_score in self.scores),
             "notes": list(self.notes),
-            "devices": [one.to_json() for one in self.scores],
+            "devices": [switch_score.to_json() for switch_score in self.scores],
         }
 
 
@@ -379,38 +388,43 @@ def imported(
     models: Mapping[str, str] | None = None,
     draft: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
-) -> Imported:
+) -> ImportedNetwork:
     """Return a network's configurations as a fabric file.
 
     ``trees`` are the trees of the texts from which the configurations were read, by switch and file; ``models`` the switch models by
     role. Raises ``InputError`` if the resulting fabric file cannot be designed; the file is then written to ``draft``, to be fixed by hand.
     """
     progress("finding out who is joined with whom")
-    found = files(name, configs, lldp or {}, models)
-    configs = found.configs
+    fabric_files = files(name, configs, lldp or {}, models)
+    configs = fabric_files.configs
     progress("designing what was found")
     try:
-        network, lock, found = _settled(found, configs)
+        network, lock, fabric_files = _settled(fabric_files, configs)
     except InputError as error:
         if draft is None:
             raise
-        write_file(draft, fabric_text(found.document))
+        write_file(draft, fabric_text(fabric_files.document))
         write_file(
-            companion(draft, "lock"), Lock({pool: slots for pool, slots in found.lock.items() if slots}).to_text()
+            companion(draft, "lock"),
+            Lock({pool: slots for pool, slots in fabric_files.lock.items() if slots}).to_text(),
         )
-        write_file(companion(draft, "inventory.csv"), _inventory(found))
+        write_file(companion(draft, "inventory.csv"), _inventory(fabric_files))
         raise InputError([_in_file(problem, draft) for problem in error.problems]) from None
-    scores = _scores(network, found, trees or {})
-    kept = _with_extra(found, network, configs, trees or {}, scores)
+    scores = _scores(network, fabric_files, trees or {})
+    kept = _with_extra(fabric_files, network, configs, trees or {}, scores)
     if kept is not None:
-        found, network, lock = kept
-        scores = _scores(network, found, trees or {})
-    there = {one.device for one in scores}
-    found.notes.extend(Note(f"{name}: no switch of the design stands for it") for name in configs if name not in there)
+        fabric_files, network, lock = kept
+        scores = _scores(network, fabric_files, trees or {})
+    there = {switch_score.device for switch_score in scores}
+    fabric_files.notes.extend(
+        Note(f"{name}: no switch of the design stands for it") for name in configs if name not in there
+    )
     scores.extend(nothing_of(name, configs[name], (trees or {}).get(name)) for name in configs if name not in there)
-    parts = {field.field.partition(".")[0] for one in scores for field in one.fields}
-    notes = tuple(note.text for note in found.notes if not note.part or note.part in parts)
-    return Imported(fabric_text(found.document), lock.to_text(), _inventory(found), notes, network, tuple(scores))
+    parts = {field.field.partition(".")[0] for switch_score in scores for field in switch_score.fields}
+    notes = tuple(note.text for note in fabric_files.notes if not note.part or note.part in parts)
+    return ImportedNetwork(
+        fabric_text(fabric_files.document), lock.to_text(), _inventory(fabric_files), notes, network, tuple(scores)
+    )
 
 
 def _in_file(problem: Problem, file: Path) -> Problem:
@@ -419,17 +433,17 @@ def _in_file(problem: Problem, file: Path) -> Problem:
     return replace(problem, place=FileLine(str(file), place.line)) if isinstance(place, FileLine) else problem
 
 
-def _scores(network: Network, found: Files, trees: Mapping[str, Mapping[str, ConfigTree]]) -> list[Score]:
+def _scores(network: Network, fabric_files: Files, trees: Mapping[str, Mapping[str, ConfigTree]]) -> list[Score]:
     there = {switch.name for switch in network.switches}
     return [
-        score(config, device_config(network, name), trees.get(name), found.ports.get(name))
-        for name, config in found.configs.items()
+        score(config, device_config(network, name), trees.get(name), fabric_files.ports.get(name))
+        for name, config in fabric_files.configs.items()
         if name in there
     ]
 
 
 def _with_extra(
-    found: Files,
+    fabric_files: Files,
     network: Network,
     configs: Mapping[str, DeviceConfig],
     trees: Mapping[str, Mapping[str, ConfigTree]],
@@ -439,7 +453,7 @@ def _with_extra(
 
     They are left out again where the fabric file is refused with them, or less of what was read is there afterwards.
     """
-    document = copy.deepcopy(found.document)
+    document = copy.deepcopy(fabric_files.document)
     added = False
     for fabric in network.fabrics:
         by_role: dict[tuple[str, str], list[str]] = {}
@@ -455,14 +469,14 @@ def _with_extra(
                 added = True
     if not added:
         return None
-    made = replace(found, document=document)
+    made = replace(fabric_files, document=document)
     try:
         other, lock = _design(made)
-        again = _scores(other, found, trees)
+        again = _scores(other, fabric_files, trees)
     except (InputError, RenderError):
         return None
-    better = sum(len(one.lost) + len(one.extra) for one in again) < sum(
-        len(one.lost) + len(one.extra) for one in scores
+    better = sum(len(switch_score.lost) + len(switch_score.extra) for switch_score in again) < sum(
+        len(switch_score.lost) + len(switch_score.extra) for switch_score in scores
     )
     return (made, other, lock) if better else None
 
@@ -473,7 +487,7 @@ def imported_folder(
     models: Mapping[str, str],
     draft: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
-) -> Imported:
+) -> ImportedNetwork:
     """The same from a folder of saved configurations. What no reader understood is among the notes, and lost.
 
     Raises ``InputError`` for a folder that is no capture, with file and line of a text that cannot be read, and as ``imported`` does.
@@ -485,36 +499,36 @@ def imported_folder(
     if len(configs) < len(devices):
         names = Counter(device.name for device in devices)
         twice = next(device for device in devices if names[device.name] > 1)
-        what = f"two devices call themselves {twice.name!r}"
+        message = f"two devices call themselves {twice.name!r}"
         raise InputError(
-            [Problem(FileLine(str(next(iter(twice.paths.values())))), what, "keep one configuration of each device")]
+            [Problem(FileLine(str(next(iter(twice.paths.values())))), message, "keep one configuration of each device")]
         )
     lldp = read_lldp(capture, devices)
     trees = {device.name: device.trees() for device in devices}
-    found = imported(name, configs, lldp=lldp, trees=trees, models=models, draft=draft, progress=progress)
+    result = imported(name, configs, lldp=lldp, trees=trees, models=models, draft=draft, progress=progress)
     unknown = [
-        f"{device.paths[said.file].name if said.file in device.paths else said.file}:{said.line} of {device.name} is not understood: {said.path}"
+        f"{device.paths[statement.file].name if statement.file in device.paths else statement.file}:{statement.line} of {device.name} is not understood: {statement.path}"
         for device in devices
-        for said in device.not_understood
+        for statement in device.not_understood
     ]
-    return replace(found, notes=(*found.notes, *unknown))
+    return replace(result, notes=(*result.notes, *unknown))
 
 
-def _design(found: Files) -> tuple[Network, Lock]:
+def _design(fabric_files: Files) -> tuple[Network, Lock]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "imported.yaml"
-        write_file(file, fabric_text(found.document))
-        write_file(companion(file, "inventory.csv"), _inventory(found))
-        pools = {pool: dict(slots) for pool, slots in found.lock.items() if slots}
+        write_file(file, fabric_text(fabric_files.document))
+        write_file(companion(file, "inventory.csv"), _inventory(fabric_files))
+        pools = {pool: dict(slots) for pool, slots in fabric_files.lock.items() if slots}
         return design(read_source(file, Lock(pools)))
 
 
-def _settled(found: Files, configs: Mapping[str, DeviceConfig]) -> tuple[Network, Lock, Files]:
+def _settled(fabric_files: Files, configs: Mapping[str, DeviceConfig]) -> tuple[Network, Lock, Files]:
     """The design, with the fields set whose default it shows not to be what switches have."""
-    network, lock = _design(found)
+    network, lock = _design(fabric_files)
     changed = False
     for fabric in network.fabrics:
-        part = found.document["fabrics"][fabric.name]
+        part = fabric_files.document["fabrics"][fabric.name]
         widths: dict[bool, int] = {}
         forms: set[tuple[bool, bool]] = set()
         for switch in network.switches:
@@ -532,14 +546,14 @@ def _settled(found: Files, configs: Mapping[str, DeviceConfig]) -> tuple[Network
             part.setdefault("underlay", {})["path_color"] = "local-preference"
             changed = True
     if changed:
-        network, lock = _design(found)
-    return network, lock, found
+        network, lock = _design(fabric_files)
+    return network, lock, fabric_files
 
 
-def _inventory(found: Files) -> str:
+def _inventory(fabric_files: Files) -> str:
     text = io.StringIO()
     rows = csv.DictWriter(text, TO_FILL_IN, lineterminator="\n")
     rows.writeheader()
-    for (device, port), metres in sorted(found.lengths.items()):
+    for (device, port), metres in sorted(fabric_files.lengths.items()):
         rows.writerow({"device": device, "interface": port, "length": metres})
     return text.getvalue()

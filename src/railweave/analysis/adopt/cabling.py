@@ -28,7 +28,7 @@ _Port = tuple[str, str]
 
 def link_addresses(
     draft: Draft,
-    found: Shape,
+    shape: Shape,
     configs: Mapping[str, DeviceConfig],
     model: Mapping[str, str],
     lower: Sequence[_Port],
@@ -38,40 +38,43 @@ def link_addresses(
     ``lower`` are the lower ends of all links, by switch and port. An address follows from the number of that switch and its port;
     links of spines to what is above them have the second half of the pool, those between routers of two sites its last quarter.
     """
-    tiers = [found.numbers, *({name: at for at, name in enumerate(one, 1)} for one in (found.spines, found.routers))]
-    own = {
+    tiers = [
+        shape.numbers,
+        *({name: at for at, name in enumerate(names, 1)} for names in (shape.spines, shape.routers)),
+    ]
+    addresses = {
         (name, interface.name): interface.addresses[0]
         for tier in tiers
         for name in tier
         for interface in configs[name].interfaces
         if interface.addresses
     }
-    known = [end for end in lower if end in own and end in found.places]
-    below = tiers if found.super_spines or found.routers else tiers[:1]
+    known = [end for end in lower if end in addresses and end in shape.places]
+    below = tiers if shape.super_spines or shape.routers else tiers[:1]
     groups = [
-        catalog().switches[one].ports[0]
-        for one in {model[name] for tier in below for name in tier} | {draft.at("leaf")["device"]}
+        catalog().switches[model_name].ports[0]
+        for model_name in {model[name] for tier in below for name in tier} | {draft.at("leaf")["device"]}
     ]
     widest = max(mode.channels for group in groups for mode in group.modes())
     stride = 1 << (max(group.count for group in groups) * widest - 1).bit_length()
 
     def start(end: _Port, number: int) -> int:
-        place = found.places[end]
+        place = shape.places[end]
         at = (number - 1) * stride + place.physical * widest + (place.channel or 0)
-        return int(ipaddress.ip_address(str(own[end].address))) - 2 * at
+        return int(ipaddress.ip_address(str(addresses[end].address))) - 2 * at
 
     starts = [{end: start(end, tier[end[0]]) for end in known if end[0] in tier} for tier in tiers]
     of_leaves = list(starts[0].values())
     first = max(dict.fromkeys(of_leaves), key=of_leaves.count, default=0)
     if first <= 0 or 2 * of_leaves.count(first) <= len(of_leaves):  # no rule of ours: each link has its addresses given
         return set(known)
-    needed = 2 * max(found.numbers.values()) * stride * (2 if len(below) > 1 else 1)
+    needed = 2 * max(shape.numbers.values()) * stride * (2 if len(below) > 1 else 1)
     of_spines = list(starts[1].values())
     half = max(dict.fromkeys(of_spines), key=of_spines.count, default=0) - first
     size = 2 * half if half > 0 and not half & (half - 1) and first % (2 * half) == 0 else 1
     while first % (2 * size) == 0 and size < needed:
         size *= 2
-    six = own[next(iter(starts[0]))].family == "ipv6"
+    six = addresses[next(iter(starts[0]))].family == "ipv6"
     address, bits = (ipaddress.IPv6Address(first), 128) if six else (ipaddress.IPv4Address(first), 32)
     draft.at("pools")["fabric_links"] = f"{address}/{bits - size.bit_length() + 1}"
     expected = (first, first + size // 2, first + size // 2 + size // 4)
@@ -79,7 +82,7 @@ def link_addresses(
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class LinkPort:
     """A port that a link has: of the neighbor in ``slot`` (from 1), its parallel link ``link`` (from 0)."""
 
     device: str
@@ -88,13 +91,13 @@ class Taken:
     place: Place
 
 
-def port_range(model: str, taken: Sequence[Taken], links: int) -> tuple[dict[str, object], list[Taken]]:
+def port_range(model: str, taken: Sequence[LinkPort], links: int) -> tuple[dict[str, object], list[LinkPort]]:
     """The range as the fabric file has it that gives most of the ports, and those that it does not give."""
     if not taken:
         return {}, []
-    best: tuple[int, dict[str, object], list[Taken]] | None = None
+    best: tuple[int, dict[str, object], list[LinkPort]] | None = None
     for given in _candidates(model, taken, links):
-        wrong = [one for one in taken if not _gives(model, given, one, links)]
+        wrong = [taken_port for taken_port in taken if not _gives(model, given, taken_port, links)]
         if best is None or len(wrong) < best[0]:
             best = (len(wrong), given, wrong)
         if not wrong:
@@ -102,50 +105,50 @@ def port_range(model: str, taken: Sequence[Taken], links: int) -> tuple[dict[str
     return (best[1], best[2]) if best else ({}, list(taken))
 
 
-def _candidates(model: str, taken: Sequence[Taken], links: int) -> Iterator[dict[str, object]]:
+def _candidates(model: str, taken: Sequence[LinkPort], links: int) -> Iterator[dict[str, object]]:
     """Ranges that give one of the ports at least: those of the lowest ports first, packed before spread."""
     hardware = catalog().switches[model]
-    for one in sorted(taken, key=lambda each: each.place.key)[:8]:
-        channels = one.place.channels
-        group = hardware.group_of(one.place.physical)
+    for taken_port in sorted(taken, key=lambda each: each.place.key)[:8]:
+        channels = taken_port.place.channels
+        group = hardware.group_of(taken_port.place.physical)
         if group is None:
             continue
         for spread in (False, True):
             each = -(-links // channels)
-            index = (one.slot - 1) * links + one.link
-            before = (one.slot - 1) * each + one.link // channels if spread else index // channels
-            first = one.place.physical - before
+            index = (taken_port.slot - 1) * links + taken_port.link
+            before = (taken_port.slot - 1) * each + taken_port.link // channels if spread else index // channels
+            first = taken_port.place.physical - before
             if first < group.first:
                 continue
             given: dict[str, object] = {"first": first}
             if spread:
                 given["fill"] = "spread"
-            usual = breakout_of(hardware, PortRange(first=first), one.place.speed_gbps)
+            usual = breakout_of(hardware, PortRange(first=first), taken_port.place.speed_gbps)
             if usual is None or usual.channels != channels:
-                given["breakout"] = f"{channels}x{one.place.speed_gbps}G"
+                given["breakout"] = f"{channels}x{taken_port.place.speed_gbps}G"
             yield given
 
 
-def _gives(model: str, given: dict[str, object], one: Taken, links: int) -> bool:
+def _gives(model: str, given: dict[str, object], taken_port: LinkPort, links: int) -> bool:
     """Return whether a port range gives this port to this link, split as the link's speed needs."""
     hardware = catalog().switches[model]
     ports = PortRange.model_validate(given)
     group = hardware.group_of(ports.first or 0)
-    mode = breakout_of(hardware, ports, one.place.speed_gbps)
+    mode = breakout_of(hardware, ports, taken_port.place.speed_gbps)
     if group is None or mode is None:
         return False
     made = Range(group, ports.first or 0, group.last, mode.channels, ports.fill == "spread", mode.speed_gbps)
-    found = made.port(one.slot, one.link, links)
-    return found is not None and (found.physical, found.channel, found.channels) == (
-        one.place.physical,
-        one.place.channel,
-        one.place.channels,
+    port = made.port(taken_port.slot, taken_port.link, links)
+    return port is not None and (port.physical, port.channel, port.channels) == (
+        taken_port.place.physical,
+        taken_port.place.channel,
+        taken_port.place.channels,
     )
 
 
 def cabling(
     draft: Draft,
-    found: Shape,
+    shape: Shape,
     configs: Mapping[str, DeviceConfig],
     model: Mapping[str, str],
     lengths: dict[tuple[str, str], int],
@@ -153,24 +156,26 @@ def cabling(
     """Write the port ranges, and the cables that no range gives."""
     wrong: dict[tuple[str, str, int], dict[str, str]] = defaultdict(dict)
     pairs: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for tier in _tiers(found):
-        pairs |= _ports(draft, found, model, tier, wrong)
-    _server_ports(draft, found, configs, model)
+    for tier in _tiers(shape):
+        pairs |= _ports(draft, shape, model, tier, wrong)
+    _server_ports(draft, shape, configs, model)
     given = link_addresses(
-        draft, found, configs, model, [(lower, here) for (lower, _), ports in pairs.items() for here, _ in ports]
+        draft, shape, configs, model, [(lower, here) for (lower, _), ports in pairs.items() for here, _ in ports]
     )
     fixed_addresses: dict[tuple[str, str, int], dict[str, str]] = {}
     for (lower, upper), ports in pairs.items():
         for link, (here, there) in enumerate(ports, 1):
-            own = {one: _address(configs[one], port) for one, port in ((lower, here), (upper, there))}
-            if (lower, here) in given and all(own.values()):
-                fixed_addresses[lower, upper, link] = own
+            addresses = {switch: _address(configs[switch], port) for switch, port in ((lower, here), (upper, there))}
+            if (lower, here) in given and all(addresses.values()):
+                fixed_addresses[lower, upper, link] = addresses
     for lower, upper, link in sorted({*wrong, *fixed_addresses}):
-        ports, own = (part.get((lower, upper, link), {}) for part in (wrong, fixed_addresses))
+        ports, addresses = (part.get((lower, upper, link), {}) for part in (wrong, fixed_addresses))
         cable: dict[str, Any] = {"between": [lower, upper]} | ({"link": link} if link > 1 else {})
-        cable |= ({"ports": dict(sorted(ports.items()))} if ports else {}) | ({"addresses": own} if own else {})
+        cable |= ({"ports": dict(sorted(ports.items()))} if ports else {}) | (
+            {"addresses": addresses} if addresses else {}
+        )
         draft.whole.setdefault("overrides", {}).setdefault("cables", []).append(cable)
-    _lengths(found, configs, lengths)
+    _lengths(shape, configs, lengths)
 
 
 class _Tier(NamedTuple):
@@ -185,32 +190,32 @@ class _Tier(NamedTuple):
     place: Callable[[str, str], int]
 
 
-def _tiers(found: Shape) -> Iterator[_Tier]:
+def _tiers(shape: Shape) -> Iterator[_Tier]:
     def among(*places: Mapping[str, int]) -> Callable[[str, str], int]:
         return lambda _, far: next(place[far] for place in places if far in place)
 
-    leaves, spines, wiring = found.leaf_places, found.spine_places, found.wiring
+    leaves, spines, wiring = shape.leaf_places, shape.spine_places, shape.wiring
     yield _Tier(
         wiring.between(leaves, spines), ("leaf", "uplink_ports"), ("spine", "leaf_ports"), among(leaves, spines)
     )
-    if found.super_spines:
-        each = max(1, len(found.super_spines) * found.pods // max(1, len(found.spines)))
-        pod = {name: at * found.pods // len(found.spines) + 1 for at, name in enumerate(found.spines)}
-        supers = {name: at % each + 1 for at, name in enumerate(found.super_spines)}
+    if shape.super_spines:
+        each = max(1, len(shape.super_spines) * shape.pods // max(1, len(shape.spines)))
+        pod = {name: at * shape.pods // len(shape.spines) + 1 for at, name in enumerate(shape.spines)}
+        supers = {name: at % each + 1 for at, name in enumerate(shape.super_spines)}
         ends = wiring.between(spines, supers)
         yield _Tier(ends, ("spine", "uplink_ports"), ("super_spine", "leaf_ports"), among(pod, supers))
-    if found.across:
-        routers = {name: number for name, (_, number) in found.across.borders.items()}
-        if found.routers:
+    if shape.across:
+        routers = {name: number for name, (_, number) in shape.across.borders.items()}
+        if shape.routers:
             ends = wiring.between(spines, routers)
             yield _Tier(ends, ("spine", "uplink_ports"), ("dci", "leaf_ports"), among(spines, routers))
-        own = ("dci" if found.routers else "leaf", "uplink_ports")
-        yield _Tier(found.across.ends(wiring), own, own, found.across.place)
+        border_ports = ("dci" if shape.routers else "leaf", "uplink_ports")
+        yield _Tier(shape.across.ends(wiring), border_ports, border_ports, shape.across.place)
 
 
 def _ports(
     draft: Draft,
-    found: Shape,
+    shape: Shape,
     model: Mapping[str, str],
     tier: _Tier,
     wrong: dict[tuple[str, str, int], dict[str, str]],
@@ -223,35 +228,37 @@ def _ports(
     for end, there in tier.ends:
         pairs[end.device, there.device].append((end.port, there.port))
     links = max((len(pair) for pair in pairs.values()), default=1)
-    taken: dict[tuple[str, str], dict[str, list[Taken]]] = {one: defaultdict(list) for one in (tier.lower, tier.upper)}
+    taken: dict[tuple[str, str], dict[str, list[LinkPort]]] = {
+        tier_end: defaultdict(list) for tier_end in (tier.lower, tier.upper)
+    }
     owner: dict[tuple[str, tuple[int, int]], tuple[str, str, int, str]] = {}
     for (below, above), ports in pairs.items():
-        ports.sort(key=lambda pair: found.places[below, pair[0]].key)
+        ports.sort(key=lambda pair: shape.places[below, pair[0]].key)
         for link, names in enumerate(ports):
-            for kind, own, far, port in zip(
+            for kind, near, far, port in zip(
                 (tier.lower, tier.upper), (below, above), (above, below), names, strict=True
             ):
-                place = found.places[own, port]
-                taken[kind][own].append(Taken(own, tier.place(own, far), link, place))
-                owner[own, place.key] = (below, above, link + 1, port)
+                place = shape.places[near, port]
+                taken[kind][near].append(LinkPort(near, tier.place(near, far), link, place))
+                owner[near, place.key] = (below, above, link + 1, port)
     for (role, kind), of_role in taken.items():
-        for one in _ranges(draft, role, kind, of_role, model, links):
-            below, above, link, port = owner[one.device, one.place.key]
-            wrong[below, above, link][one.device] = port
+        for taken_port in _ranges(draft, role, kind, of_role, model, links):
+            below, above, link, port = owner[taken_port.device, taken_port.place.key]
+            wrong[below, above, link][taken_port.device] = port
     return pairs
 
 
 def _ranges(
-    draft: Draft, role: str, kind: str, taken: Mapping[str, list[Taken]], model: Mapping[str, str], links: int
-) -> list[Taken]:
+    draft: Draft, role: str, kind: str, taken: Mapping[str, list[LinkPort]], model: Mapping[str, str], links: int
+) -> list[LinkPort]:
     """Write the range of a role, and those of switches of other models; the ports that they do not give."""
-    by_model: dict[str, list[Taken]] = defaultdict(list)
-    for device, own in taken.items():
-        by_model[model[device]] += own
-    wrong: list[Taken] = []
-    for name, own in by_model.items():
-        given, others = port_range(name, own, links)
-        _write(draft, role, kind, name, [one for one in taken if model[one] == name], given)
+    by_model: dict[str, list[LinkPort]] = defaultdict(list)
+    for device, device_ports in taken.items():
+        by_model[model[device]] += device_ports
+    wrong: list[LinkPort] = []
+    for name, model_ports in by_model.items():
+        given, others = port_range(name, model_ports, links)
+        _write(draft, role, kind, name, [switch for switch in taken if model[switch] == name], given)
         for device in dict.fromkeys(other.device for other in others):
             single, left = port_range(name, taken[device], links)
             before = [other for other in others if other.device == device]
@@ -270,28 +277,28 @@ def _write(draft: Draft, role: str, kind: str, model: str, devices: Sequence[str
             draft.override(device)[kind] = given
 
 
-def _server_ports(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], model: Mapping[str, str]) -> None:
+def _server_ports(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig], model: Mapping[str, str]) -> None:
     """Write the port range of servers, and the ports that it does not give; NICs of which no port was read get free ones then."""
-    rail_of = rails_of(found.wiring.servers.values())
-    each = max(1, found.rails // found.per_stripe)
-    taken: dict[str, list[Taken]] = defaultdict(list)
+    rail_of = rails_of(shape.wiring.servers.values())
+    each = max(1, shape.rails // shape.per_stripe)
+    taken: dict[str, list[LinkPort]] = defaultdict(list)
     names: dict[tuple[str, int, int], tuple[str, str, str]] = {}
-    for stripe in found.stripes:
-        for end, nic in found.wiring.servers.items():
-            place = found.places.get((end.device, end.port))
+    for stripe in shape.stripes:
+        for end, nic in shape.wiring.servers.items():
+            place = shape.places.get((end.device, end.port))
             if end.device in stripe.leaves and nic.device in stripe.servers and place:
                 slot, link = stripe.servers[nic.device], (rail_of[nic] - 1) % each
-                taken[end.device].append(Taken(end.device, slot, link, place))
+                taken[end.device].append(LinkPort(end.device, slot, link, place))
                 names[end.device, slot, link] = (f"{nic.device}:{nic.port}", end.device, end.port)
     wrong = _ranges(draft, "leaf", "server_ports", taken, model, each)
     if wrong:
         cables = draft.whole.setdefault("overrides", {}).setdefault("cables", [])
-        for one in wrong:
-            nic, leaf, port = names[one.device, one.slot, one.link]
+        for taken_port in wrong:
+            nic, leaf, port = names[taken_port.device, taken_port.slot, taken_port.link]
             cables.append({"between": [nic, leaf], "ports": {leaf: port}})
-        for stripe in found.stripes:
+        for stripe in shape.stripes:
             for at, leaf in enumerate(stripe.leaves):
-                taken_here = {place.physical for (device, _), place in found.places.items() if device == leaf}
+                taken_here = {place.physical for (device, _), place in shape.places.items() if device == leaf}
                 free = free_ports(configs[leaf], model[leaf], taken_here)
                 for server, slot in stripe.servers.items():
                     for link in range(each):
@@ -312,14 +319,14 @@ def _address(config: DeviceConfig, port: str) -> str:
     )
 
 
-def _lengths(found: Shape, configs: Mapping[str, DeviceConfig], lengths: dict[tuple[str, str], int]) -> None:
+def _lengths(shape: Shape, configs: Mapping[str, DeviceConfig], lengths: dict[tuple[str, str], int]) -> None:
     """Lengths of cables that are not those of most of their kind, by switch and port."""
-    far = found.wiring.far()
+    far = shape.wiring.far()
     of: dict[str, dict[tuple[str, str], int]] = {"fabric": {}, "server": {}}
     ends = {(end.device, end.port): "fabric" for end in far} | {
-        (end.device, end.port): "server" for end in found.wiring.servers
+        (end.device, end.port): "server" for end in shape.wiring.servers
     }
-    for name in (*found.leaves, *found.spines, *found.super_spines, *found.routers):
+    for name in (*shape.leaves, *shape.spines, *shape.super_spines, *shape.routers):
         qos = configs[name].qos
         for profile in qos.profiles if qos else ():
             for port in profile.ports:

@@ -56,47 +56,47 @@ def common_start(names: Sequence[str]) -> str:
 
 def given(value: object, default: BaseModel) -> dict[str, Any]:
     """The fields of a device's part that differ from those of the same name of a part of the fabric file."""
-    found: dict[str, Any] = {}
-    for one in dataclasses.fields(value):  # type: ignore[arg-type]
-        if not hasattr(default, one.name):
+    changed: dict[str, Any] = {}
+    for part_field in dataclasses.fields(value):  # type: ignore[arg-type]
+        if not hasattr(default, part_field.name):
             continue
-        mine, usual = getattr(value, one.name), getattr(default, one.name)
+        mine, usual = getattr(value, part_field.name), getattr(default, part_field.name)
         if dataclasses.is_dataclass(mine) and not isinstance(mine, type) and usual is not None:
             inner = given(mine, usual)
             if inner:
-                found[one.name] = inner
+                changed[part_field.name] = inner
         elif plain(mine) != _plain_model(usual):
-            found[one.name] = plain(mine)
-    return found
+            changed[part_field.name] = plain(mine)
+    return changed
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 - YAML values
     """A value as YAML has it."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
-            one.name: plain(mine)
-            for one in dataclasses.fields(value)
-            if (mine := getattr(value, one.name)) != _default(one)
+            part_field.name: plain(mine)
+            for part_field in dataclasses.fields(value)
+            if (mine := getattr(value, part_field.name)) != _default(part_field)
         }
     if isinstance(value, dict):
-        return {str(key): plain(one) for key, one in cast("dict[Any, Any]", value).items()}
+        return {str(key): plain(child) for key, child in cast("dict[Any, Any]", value).items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in cast("list[Any]", value)]
+        return [plain(element) for element in cast("list[Any]", value)]
     return str(value) if isinstance(value, str) else value
 
 
-def _default(one: dataclasses.Field[Any]) -> object:
+def _default(part_field: dataclasses.Field[Any]) -> object:
     """Return the default of a field; if the field has none, a value that equals nothing (``MISSING``)."""
-    if one.default_factory is not dataclasses.MISSING:
-        return one.default_factory()
-    return one.default
+    if part_field.default_factory is not dataclasses.MISSING:
+        return part_field.default_factory()
+    return part_field.default
 
 
 def _plain_model(value: object) -> Any:  # noqa: ANN401 - YAML values
     dump = getattr(value, "model_dump", None)
     if isinstance(value, tuple | list):
-        found = cast("list[Any]", value)
-        return None if any(hasattr(one, "model_dump") for one in found) else plain(found)
+        elements = cast("list[Any]", value)
+        return None if any(hasattr(element, "model_dump") for element in elements) else plain(elements)
     return plain(dump() if dump is not None else value)
 
 
@@ -133,18 +133,18 @@ class Draft:
 
     def at(self, *keys: str) -> dict[str, Any]:
         """A part of this fabric, made where it is not there."""
-        found = self.fabric
+        part = self.fabric
         for key in keys:
-            found = found.setdefault(key, {})
-        return found
+            part = part.setdefault(key, {})
+        return part
 
     def override(self, device: str) -> dict[str, Any]:
         """Return the overrides of one switch."""
         return self.whole.setdefault("overrides", {}).setdefault("devices", {}).setdefault(device, {})
 
-    def slots(self, pool: str, *, own: bool = False) -> dict[str, int]:
+    def slots(self, pool: str, *, per_fabric: bool = False) -> dict[str, int]:
         """The slots of a pool of the lock; ``own``: one of this fabric."""
-        return self.lock.setdefault(f"{self.name}/{pool}" if own else pool, {})
+        return self.lock.setdefault(f"{self.name}/{pool}" if per_fabric else pool, {})
 
     def note(self, text: str, part: str = "") -> None:
         """Say what could not be taken into the file; with ``part``, only where the design then has that field otherwise."""

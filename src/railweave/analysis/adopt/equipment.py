@@ -46,7 +46,7 @@ def _places(nos: str, model: str) -> dict[str, tuple[Place, ...]]:
 @lru_cache(maxsize=256)
 def _places_on(nos: str, ports: tuple[PortGroup, ...], cards: int | None) -> dict[str, tuple[Place, ...]]:
     system = catalog().systems[nos]
-    found: dict[str, tuple[Place, ...]] = {}
+    places: dict[str, tuple[Place, ...]] = {}
     for group in ports:
         for physical in range(group.first, group.last + 1):
             for mode in group.modes():
@@ -55,8 +55,8 @@ def _places_on(nos: str, ports: tuple[PortGroup, ...], cards: int | None) -> dic
                     part = channel if mode.channels > 1 else None
                     name = system.name_of(physical, part, channel * width + 1, group.lanes, cards)
                     place = Place(physical, part, mode.channels, mode.speed_gbps)
-                    found[name] = (*found.get(name, ()), place)
-    return found
+                    places[name] = (*places.get(name, ()), place)
+    return places
 
 
 def places_of(config: DeviceConfig, model: str) -> dict[str, Place]:
@@ -67,9 +67,11 @@ def places_of(config: DeviceConfig, model: str) -> dict[str, Place]:
     known = _places(config.nos, model)
     used = Counter(there[0].physical for port in config.interfaces if (there := known.get(port.name)))
     splits = {there[0].physical: split.channels for split in config.splits if (there := known.get(split.port))}
-    found: dict[str, Place] = {}
+    places: dict[str, Place] = {}
     for port in config.interfaces:
-        fitting = [one for one in known.get(port.name, ()) if not port.speed_gbps or one.speed_gbps == port.speed_gbps]
+        fitting = [
+            place for place in known.get(port.name, ()) if not port.speed_gbps or place.speed_gbps == port.speed_gbps
+        ]
         if not fitting:
             fitting = list(known.get(port.name, ()))
         if not fitting:
@@ -77,30 +79,30 @@ def places_of(config: DeviceConfig, model: str) -> dict[str, Place]:
         group = catalog().switches[model].group_of(fitting[0].physical)
         lanes = group.lanes if group else 8
         alone = used[fitting[0].physical] == 1
-        found[port.name] = min(
+        places[port.name] = min(
             fitting,
-            key=lambda one: (
-                splits.get(one.physical, one.channels) != one.channels,
-                port.lanes not in {0, lanes // one.channels},
-                alone != (one.channels == 1),
+            key=lambda place: (
+                splits.get(place.physical, place.channels) != place.channels,
+                port.lanes not in {0, lanes // place.channels},
+                alone != (place.channels == 1),
             ),
         )
     for name in (gateway.port for gateway in config.gateways):
-        if name and name not in found and name in known:
-            found[name] = next((one for one in known[name] if one.speed_gbps == USUAL_GBPS), known[name][0])
-    return found
+        if name and name not in places and name in known:
+            places[name] = next((place for place in known[name] if place.speed_gbps == USUAL_GBPS), known[name][0])
+    return places
 
 
 def whole_ports(nos: str, model: str) -> dict[str, int]:
     """The ports of a model's first kind that are not split, by name, with their numbers on the panel."""
     group = catalog().switches[model].ports[0]
     return {
-        name: one.physical
+        name: place.physical
         for name, there in _places(nos, model).items()
-        for one in there
-        if one.channels == 1
-        and group.first <= one.physical < group.first + group.count
-        and one.speed_gbps == group.speed_gbps
+        for place in there
+        if place.channels == 1
+        and group.first <= place.physical < group.first + group.count
+        and place.speed_gbps == group.speed_gbps
     }
 
 
@@ -108,9 +110,9 @@ def free_ports(config: DeviceConfig, model: str, taken: set[int]) -> Iterator[st
     """Names of ports for NICs of the usual speed that stand at none of the physical ports ``taken``, the last of the panel first."""
     names: dict[int, str] = {}
     for name, there in _places(config.nos, model).items():
-        for one in there:
-            if one.physical not in taken and one.speed_gbps == USUAL_GBPS and not one.channel:
-                names.setdefault(one.physical, name)
+        for place in there:
+            if place.physical not in taken and place.speed_gbps == USUAL_GBPS and not place.channel:
+                names.setdefault(place.physical, name)
     yield from (names[name] for name in sorted(names, reverse=True))
 
 
@@ -119,17 +121,19 @@ def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
 
     What tells models apart besides ports is what their configurations must have, or leave out; some say their model themselves.
     """
-    said = {
-        name: one.model
-        for name, one in configs.items()
-        if one.model in catalog().switches and has_ports(one.model, one)
+    stated_models = {
+        name: config.model
+        for name, config in configs.items()
+        if config.model in catalog().switches and has_ports(config.model, config)
     }
     fits = {
-        name: [said[name]] if name in said else [model for model in catalog().switches if has_ports(model, one)]
-        for name, one in configs.items()
+        name: [stated_models[name]]
+        if name in stated_models
+        else [model for model in catalog().switches if has_ports(model, config)]
+        for name, config in configs.items()
     }
     unlike = {name: {model: _unlike(model, configs[name]) for model in fit} for name, fit in fits.items()}
-    found: dict[str, str] = {}
+    chosen: dict[str, str] = {}
     left: dict[str, list[str]] = {
         name: [model for model in fit if unlike[name][model] == min(unlike[name].values())]
         for name, fit in fits.items()
@@ -146,9 +150,9 @@ def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
             ),
         )
         taken = there[best]
-        found |= dict.fromkeys(taken, best)
+        chosen |= dict.fromkeys(taken, best)
         left = {name: fit for name, fit in left.items() if name not in taken}
-    return found
+    return chosen
 
 
 def _unlike(model: str, config: DeviceConfig) -> int:
@@ -179,18 +183,18 @@ def has_ports(model: str, config: DeviceConfig) -> bool:
     }
     for port, speed in speeds.items():
         there = known.get(port, ())
-        if not there or (speed and all(one.speed_gbps != speed for one in there)):
+        if not there or (speed and all(place.speed_gbps != speed for place in there)):
             return False
     return True
 
 
 def asked_models(words: Iterable[str]) -> dict[str, str]:
     """Models by role, from words as ``leaf=MODEL``. Raises ``InputError`` for a word of another form, or an unknown model."""
-    found: dict[str, str] = {}
+    role_models: dict[str, str] = {}
     for word in words:
         target = parse_target(word)
         if target.fabric or target.nos or target.release or not target.model:
-            what = f"{word!r} says more than a role's model, or none"
-            raise InputError([Problem(Option("--device", word), what, "write it as leaf=qfx5240-64od")])
-        found |= dict.fromkeys([target.role] if target.role else ROLES, target.model)
-    return found
+            message = f"{word!r} says more than a role's model, or none"
+            raise InputError([Problem(Option("--device", word), message, "write it as leaf=qfx5240-64od")])
+        role_models |= dict.fromkeys([target.role] if target.role else ROLES, target.model)
+    return role_models

@@ -14,7 +14,7 @@ from railweave.analysis.adopt.addressing import addressing, rails_by_vlan
 from railweave.analysis.adopt.cabling import cabling
 from railweave.analysis.adopt.draft import Draft, Note, as_number, common, common_start, given
 from railweave.analysis.adopt.names import name_leaves, name_spines, name_vlans, with_servers
-from railweave.analysis.adopt.servers import OnFabric, nics_of, server_groups
+from railweave.analysis.adopt.servers import FabricServers, nics_of, server_groups
 from railweave.analysis.adopt.shape import between_tiers, by_role, fabrics, joined, neighbors, roles, routed, shape
 from railweave.analysis.adopt.sites import interconnect
 from railweave.analysis.adopt.stand_in import hardware
@@ -59,7 +59,7 @@ def as_numbers(
     named = {_first(config, role) for config in configs.values()} - {0}
     candidates = [
         *accepted,
-        *((one, 0) for one in named if role == "spine"),
+        *((first_asn, 0) for first_asn in named if role == "spine"),
         usual,
         *((start, 0) for start in sorted(set(starts), key=starts.count, reverse=True)),
     ]
@@ -72,7 +72,7 @@ def as_numbers(
         last = usual[1] if usual[0] == first else first + max(998, 2 * max(numbers.values()))
     on_top = role == "super-spine" or (role == "spine" and "super_spines" not in draft.at("topology"))
     for asn in sorted(shared) if not on_top else ():
-        alike = [name for name, one in asns.items() if one == asn]
+        alike = [name for name, other_asn in asns.items() if other_asn == asn]
         draft.note(
             f"{', '.join(alike[:4])}{' and others' if len(alike) > 4 else ''} share AS {asn}: in a design each switch has its own"
         )
@@ -87,12 +87,12 @@ def as_numbers(
 def _accepted(draft: Draft, asns: set[int], configs: Mapping[str, DeviceConfig]) -> list[tuple[int, int]]:
     """Ranges that neighbors accept these AS numbers from, the most common first."""
     ranges = [
-        one
+        asn_range
         for name in draft.switches
         if (bgp := configs[name].bgp)
         for listed in bgp.as_lists.values()
-        for one in listed
-        if one[0] != one[1] and any(one[0] <= asn <= one[1] for asn in asns)
+        for asn_range in listed
+        if asn_range[0] != asn_range[1] and any(asn_range[0] <= asn <= asn_range[1] for asn in asns)
     ]
     return sorted(dict.fromkeys(ranges), key=ranges.count, reverse=True)
 
@@ -134,20 +134,20 @@ def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], kno
         for name in draft.switches
         if configs[name].loopback
     }
-    ids = {name: one for name, one in ids.items() if "." in one and not one.startswith("0.")}
+    ids = {name: address for name, address in ids.items() if "." in address and not address.startswith("0.")}
     pool = _pool(ids.values(), USUAL.router_id, known, spare=2) if ids else USUAL.router_id
     for draft in drafts if pool != USUAL.router_id else ():
         draft.at("pools")["router_id"] = pool
     net = ipaddress.ip_network(pool)
     slots = drafts[0].slots("router-ids")
-    for name, one in ids.items():
-        host = int(ipaddress.ip_address(one)) - int(net.network_address)
+    for name, router_id in ids.items():
+        host = int(ipaddress.ip_address(router_id)) - int(net.network_address)
         if 1 <= host < net.num_addresses - 1 and host not in slots.values():
             slots[name] = host
-        elif list(ids.values()).count(one) > 1:
-            drafts[0].note(f"{name} has the router id {one} that another switch has too: it gets another")
+        elif list(ids.values()).count(router_id) > 1:
+            drafts[0].note(f"{name} has the router id {router_id} that another switch has too: it gets another")
         else:
-            drafts[0].override(name)["router_id"] = one
+            drafts[0].override(name)["router_id"] = router_id
 
 
 def apart(drafts: Sequence[Draft]) -> None:
@@ -159,30 +159,36 @@ def apart(drafts: Sequence[Draft]) -> None:
         if len(users) < 2:
             continue
         pools = {id(user): user.fabric.get(part, {}).get(key, f"{default[0]}-{default[1]}") for user in users}
-        ranges = sorted((tuple(map(int, pools[id(one)].split("-"))), at) for at, one in enumerate(users))
+        ranges = sorted((tuple(map(int, pools[id(user)].split("-"))), at) for at, user in enumerate(users))
         firsts = sorted({first for (first, _), _ in ranges})
         for (first, _), at in ranges:
-            after = next((one for one in firsts if one > first), MOST_NUMBER)
+            after = next((later for later in firsts if later > first), MOST_NUMBER)
             most = max(last for (same, last), _ in ranges if same == first)
             users[at].at(part)[key] = f"{first}-{max(first, min(most, after - 1))}"
 
 
 def management_addresses(draft: Draft, configs: Mapping[str, DeviceConfig]) -> str | None:
     """The pool of management addresses, and the slot of each switch in it. The gateway, where it is not the pool's first address."""
-    found = {name: one for name in draft.switches if (one := configs[name].management_address) and one.length}
-    if not found:
+    addresses = {
+        name: candidate
+        for name in draft.switches
+        if (candidate := configs[name].management_address) and candidate.length
+    }
+    if not addresses:
         return None
-    prefixes = [str(one.prefix) for one in found.values()]
+    prefixes = [str(interface_address.prefix) for interface_address in addresses.values()]
     pool = max(dict.fromkeys(prefixes), key=prefixes.count)
     net = ipaddress.ip_network(pool)
     slots = draft.slots("management")
-    for name, one in found.items():
-        address = ipaddress.ip_address(str(one.address))
+    for name, interface_address in addresses.items():
+        address = ipaddress.ip_address(str(interface_address.address))
         slot = int(address) - int(net.network_address) - FIRST_MANAGEMENT_HOST + 1
-        if str(one.prefix) != pool:
-            draft.note(f"{name}: its management address {one} is outside {pool}, which the others have")
-        elif list(found.values()).count(one) > 1:
-            draft.note(f"{name}: its management address {one} is that of another switch too: it gets another")
+        if str(interface_address.prefix) != pool:
+            draft.note(f"{name}: its management address {interface_address} is outside {pool}, which the others have")
+        elif list(addresses.values()).count(interface_address) > 1:
+            draft.note(
+                f"{name}: its management address {interface_address} is that of another switch too: it gets another"
+            )
         elif slot >= 1:
             slots[name] = slot
         else:
@@ -233,17 +239,17 @@ def _as_references(draft: Draft, value: Any, name: str) -> Any:  # noqa: ANN401 
     """The same with ``secret:NAME`` in the place of secrets that were read as values, which no fabric file holds."""
     if isinstance(value, list):
         value = cast("list[Any]", value)
-        return [_as_references(draft, one, f"{name}-{at}") for at, one in enumerate(value, 1)]
+        return [_as_references(draft, element, f"{name}-{at}") for at, element in enumerate(value, 1)]
     if not isinstance(value, dict):
         return value
     made: dict[str, Any] = {}
-    for key, one in cast("dict[str, Any]", value).items():
-        if key in _SECRETS and isinstance(one, str) and not _is_reference(one):
+    for key, child in cast("dict[str, Any]", value).items():
+        if key in _SECRETS and isinstance(child, str) and not _is_reference(child):
             reference = f"{name}-{key.replace('_', '-')}"
             draft.note(f"the value of {key} is not in the file, which refers to it as secret:{reference}")
             made[key] = f"secret:{reference}"
         else:
-            made[key] = _as_references(draft, one, f"{name}-{key.replace('_', '-')}")
+            made[key] = _as_references(draft, child, f"{name}-{key.replace('_', '-')}")
     return made
 
 
@@ -275,28 +281,28 @@ def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Map
     """
     every = configs
     configs, apart_from = routed(configs)
-    found = wiring(configs, lldp)
-    near = neighbors(configs, found)
-    role = roles(configs, found, near)
-    found, within = between_tiers(found, role)
-    near = neighbors(configs, found)
+    network_wiring = wiring(configs, lldp)
+    near = neighbors(configs, network_wiring)
+    role = roles(configs, network_wiring, near)
+    network_wiring, within = between_tiers(network_wiring, role)
+    near = neighbors(configs, network_wiring)
     there, alone = joined(near)
     configs = {name: configs[name] for name in there}
     sets = fabrics({name: near[name] for name in there})
-    equipped = hardware(configs, found, role, sets, given or {})
-    configs, found = equipped.configs, equipped.wiring
-    notes = [Note(one) for one in (*apart_from, *within, *alone, *found.notes, *equipped.notes)]
+    equipped = hardware(configs, network_wiring, role, sets, given or {})
+    configs, network_wiring = equipped.configs, equipped.wiring
+    notes = [Note(text) for text in (*apart_from, *within, *alone, *network_wiring.notes, *equipped.notes)]
     whole: dict[str, Any] = {"name": name, "fabrics": {}}
     lock: dict[str, dict[str, int]] = {}
     lengths: dict[tuple[str, str], int] = {}
-    servers: list[OnFabric] = []
+    servers: list[FabricServers] = []
     drafts = [Draft(fabric, whole, lock, names, notes) for fabric, names in zip(_fabric_names(sets), sets, strict=True)]
     local = {draft.name: routing.local_prefixes(draft, configs) for draft in drafts}
     evpn = [draft for draft in drafts if any(configs[name].overlay for name in draft.switches)]
     router_ids(drafts, configs, [pool for draft in evpn for pool in local[draft.name] if ":" not in pool])
     for draft in drafts:
         tiers = by_role(draft.switches, role)
-        servers.append(_fabric(draft, found, tiers, configs, equipped.models, lengths, local[draft.name]))
+        servers.append(_fabric(draft, network_wiring, tiers, configs, equipped.models, lengths, local[draft.name]))
     apart(drafts)
     for draft in drafts:
         apart_by_role(draft)
@@ -329,16 +335,16 @@ def _fabric_names(sets: Sequence[Sequence[str]]) -> list[str]:
 
 def _fabric(
     draft: Draft,
-    found: Wiring,
+    network_wiring: Wiring,
     tiers: dict[RoleName, list[str]],
     configs: Mapping[str, DeviceConfig],
     model: Mapping[str, str],
     lengths: dict[tuple[str, str], int],
     local: list[str],
-) -> OnFabric:
+) -> FabricServers:
     """One fabric of the file; its servers."""
     _equipment(draft, tiers, configs, model)
-    own_wiring = with_servers(draft.name, found, configs, tiers.get("leaf", []))
+    own_wiring = with_servers(draft.name, network_wiring, configs, tiers.get("leaf", []))
     there = shape(configs, own_wiring, tiers, model)
     for text in (*own_wiring.notes, *there.notes):
         draft.note(text)
@@ -349,8 +355,8 @@ def _fabric(
     if there.super_spines and there.pods > 0:
         topology["stripes_per_pod"] = -(-len(there.stripes) // there.pods)
         if len(there.super_spines) * there.pods < len(there.spines):
-            what = f"{len(there.super_spines)} super-spines join {len(there.spines)} spines: each joins spines of one number only, in planes"
-            raise InputError([Problem(NetworkPart(there.super_spines[0]), what, "import one pod by itself")])
+            message = f"{len(there.super_spines)} super-spines join {len(there.spines)} spines: each joins spines of one number only, in planes"
+            raise InputError([Problem(NetworkPart(there.super_spines[0]), message, "import one pod by itself")])
         topology["super_spines"] = len(there.super_spines) * there.pods // len(there.spines)
         if there.super_links != 1:
             topology["links_per_super_spine"] = there.super_links
@@ -370,10 +376,10 @@ def _fabric(
     if evpn:
         loopbacks(draft, configs, local)
     routing.underlay(draft, configs)
-    own = routing.path_colors(draft, there, configs, keys)
-    order = routing.color_order(own)
+    leaf_colors = routing.path_colors(draft, there, configs, keys)
+    order = routing.color_order(leaf_colors)
     slaac = routing.advertisements(draft, configs)
-    alone = addressing(draft, there, configs, own, order, local, slots if evpn else {}, slaac=slaac)
+    alone = addressing(draft, there, configs, leaf_colors, order, local, slots if evpn else {}, slaac=slaac)
     rails = rails_by_vlan(there, configs)
     stripe_of = {leaf: stripe.name for stripe in there.stripes for leaf in stripe.leaves}
     named = {
@@ -383,15 +389,15 @@ def _fabric(
         if gateway.vlan is not None
     }
     name_vlans(draft, configs, named)
-    routing.group_names(draft, own, configs, tiers)
-    load_balancing(draft, configs, there.leaves, colored=bool(own))
+    routing.group_names(draft, leaf_colors, configs, tiers)
+    load_balancing(draft, configs, there.leaves, colored=bool(leaf_colors))
     qos(draft, tiers, configs, model, own_wiring)
     mtus(draft, configs, there)
     tenants(draft, there, configs, slots)
     for name, pools in alone.items():
         draft.at("tenants", name)["server_pools"] = pools
     homes = {server: stripe.name for stripe in there.stripes for server in stripe.servers}
-    return OnFabric(draft, nics_of(draft, there), homes, there.per_stripe, _up(there))
+    return FabricServers(draft, nics_of(draft, there), homes, there.per_stripe, _up(there))
 
 
 def _equipment(
@@ -413,11 +419,11 @@ def _equipment(
                     draft.override(name)[key] = value
 
 
-def _up(found: Shape) -> dict[str, int]:
+def _up(fabric_shape: Shape) -> dict[str, int]:
     """Return the Gb/s that the uplinks of each stripe carry: those of its leaf with the fewest."""
     carried: Counter[str] = Counter()
-    for end, _ in found.wiring.between(found.leaves, found.spines):
-        place = found.places.get((end.device, end.port))
+    for end, _ in fabric_shape.wiring.between(fabric_shape.leaves, fabric_shape.spines):
+        place = fabric_shape.places.get((end.device, end.port))
         if place:
             carried[end.device] += place.speed_gbps
-    return {stripe.name: min(carried[leaf] for leaf in stripe.leaves) for stripe in found.stripes}
+    return {stripe.name: min(carried[leaf] for leaf in stripe.leaves) for stripe in fabric_shape.stripes}

@@ -31,35 +31,35 @@ def as_name(text: str) -> str:
     return re.sub(r"^[^A-Za-z0-9]+", "", made) or "unnamed"
 
 
-def name_leaves(draft: Draft, found: Shape) -> None:
+def name_leaves(draft: Draft, shape: Shape) -> None:
     """Name the stripes, and find the pattern that leaves are called by."""
     best: tuple[int, str, list[str]] | None = None
-    for pattern, stripes in _leaf_patterns(found):
+    for pattern, stripes in _leaf_patterns(shape):
         wrong = sum(
             _filled(pattern, draft.name, name, at) != leaf
-            for name, stripe in zip(stripes, found.stripes, strict=True)
+            for name, stripe in zip(stripes, shape.stripes, strict=True)
             for at, leaf in enumerate(stripe.leaves, 1)
         )
         if len(set(stripes)) == len(stripes) and (best is None or wrong < best[0]):
             best = (wrong, pattern, stripes)
         if best and not best[0]:
             break
-    _, pattern, stripes = best or (0, USUAL.leaf, [f"stripe{stripe.slot}" for stripe in found.stripes])
+    _, pattern, stripes = best or (0, USUAL.leaf, [f"stripe{stripe.slot}" for stripe in shape.stripes])
     if pattern != USUAL.leaf:
         draft.at("naming")["leaf"] = pattern
-    for name, stripe in zip(stripes, found.stripes, strict=True):
+    for name, stripe in zip(stripes, shape.stripes, strict=True):
         stripe.name = name
         for at, leaf in enumerate(stripe.leaves, 1):
             _rename(draft, _filled(pattern, draft.name, name, at), leaf)
-    slots = {stripe.name: stripe.slot for stripe in found.stripes}
+    slots = {stripe.name: stripe.slot for stripe in shape.stripes}
     counted = [f"stripe{n}" for n in range(1, len(stripes) + 1)]
     draft.at("topology")["stripes"] = len(stripes) if stripes == counted else stripes
-    draft.slots("stripes", own=True).update(slots)
+    draft.slots("stripes", per_fabric=True).update(slots)
 
 
-def _leaf_patterns(found: Shape) -> Iterator[tuple[str, list[str]]]:
+def _leaf_patterns(shape: Shape) -> Iterator[tuple[str, list[str]]]:
     """Patterns for leaves with the names of stripes that go with each, the likeliest first."""
-    stripes = found.stripes
+    stripes = shape.stripes
     for names in ([stripe.described for stripe in stripes], [f"stripe{stripe.slot}" for stripe in stripes]):
         if all(names):
             yield USUAL.leaf, names
@@ -99,7 +99,9 @@ def _by_common_parts(stripes: Sequence[Stripe]) -> Iterator[tuple[str, list[str]
     middle = "" if at is None else middle[at:]
     names = [head.removesuffix(middle).rstrip("-_.") for head in heads]
     tails = {
-        leaf[len(head) :].lstrip("0123456789") for head, one in zip(heads, stripes, strict=True) for leaf in one.leaves
+        leaf[len(head) :].lstrip("0123456789")
+        for head, named_stripe in zip(heads, stripes, strict=True)
+        for leaf in named_stripe.leaves
     }
     if len(tails) == 1 and all(names):
         between = heads[0][len(names[0]) :]
@@ -118,30 +120,30 @@ def _rename(draft: Draft, patterned: str, name: str) -> None:
         draft.at("naming").setdefault("switches", {})[patterned] = name
 
 
-def name_spines(draft: Draft, found: Shape) -> dict[str, str]:
+def name_spines(draft: Draft, shape: Shape) -> dict[str, str]:
     """Name the spines. The key of each, which those of one number share over all pods."""
-    if not found.spines:
+    if not shape.spines:
         return {}
-    each = len(found.spines) // found.pods
-    sites = site_names(found)
-    if not found.super_spines and not found.routers:
-        names = found.spines
+    each = len(shape.spines) // shape.pods
+    sites = site_names(shape)
+    if not shape.super_spines and not shape.routers:
+        names = shape.spines
         counted = [f"spine{n}" for n in range(1, len(names) + 1)]
         draft.at("topology")["spines"] = len(names) if names == counted else names
         keys = {name: name for name in names}
     else:
         counted = [f"spine{n}" for n in range(1, each + 1)]
         draft.at("topology")["spines"] = each
-        keys = {name: counted[at % each] for at, name in enumerate(found.spines)}
-        for at, name in enumerate(found.spines):
+        keys = {name: counted[at % each] for at, name in enumerate(shape.spines)}
+        for at, name in enumerate(shape.spines):
             pod = sites[at // each] if sites else f"pod{at // each + 1}"
             _rename(draft, f"{pod}-{counted[at % each]}", name)
-    draft.slots("spines", own=True).update({key: at for at, key in enumerate(dict.fromkeys(keys.values()), 1)})
-    for at, name in enumerate(found.super_spines):
-        per_plane = max(1, len(found.super_spines) // each)
+    draft.slots("spines", per_fabric=True).update({key: at for at, key in enumerate(dict.fromkeys(keys.values()), 1)})
+    for at, name in enumerate(shape.super_spines):
+        per_plane = max(1, len(shape.super_spines) // each)
         _rename(draft, f"plane{at // per_plane + 1}-super{at % per_plane + 1}", name)
-    for name in found.routers:
-        at, number = found.across.borders[name] if found.across else (0, 0)
+    for name in shape.routers:
+        at, number = shape.across.borders[name] if shape.across else (0, 0)
         _rename(draft, USUAL.dci.format(fabric=draft.name, site=sites[at], dci=number), name)
     return keys
 
@@ -158,7 +160,9 @@ def name_vlans(
     ]
     if not seen:
         return
-    patterns = dict.fromkeys([USUAL.vlan, *(pattern for one in seen[:4] for pattern in _vlan_patterns(*one))])
+    patterns = dict.fromkeys(
+        [USUAL.vlan, *(pattern for seen_vlan in seen[:4] for pattern in _vlan_patterns(*seen_vlan))]
+    )
 
     def right(pattern: str) -> int:
         return sum(pattern.format(fabric=draft.name, stripe=s, rail=r, vlan=v) == name for name, v, s, r in seen)
@@ -189,16 +193,18 @@ def with_servers(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceCo
 
     A fabric of which no text shows a server gets one, for a design without servers is none.
     """
-    found = Wiring(
+    fabric_wiring = Wiring(
         wiring.links, {end: nic for end, nic in wiring.servers.items() if end.device in leaves}, wiring.notes
     )
-    found = _behind_gateways(found, configs, leaves)
-    found = _with_names(draft_name, found, configs, leaves)
-    found = _with_nics(found, leaves)
-    if found.servers or not leaves:
-        return found
+    fabric_wiring = _behind_gateways(fabric_wiring, configs, leaves)
+    fabric_wiring = _with_names(draft_name, fabric_wiring, configs, leaves)
+    fabric_wiring = _with_nics(fabric_wiring, leaves)
+    if fabric_wiring.servers or not leaves:
+        return fabric_wiring
     made = {End(leaves[0], ""): End(f"{draft_name}-server1", "gpu0_eth")}
-    return Wiring(found.links, made, (*found.notes, f"no text shows a server: one is made, on {leaves[0]}"))
+    return Wiring(
+        fabric_wiring.links, made, (*fabric_wiring.notes, f"no text shows a server: one is made, on {leaves[0]}")
+    )
 
 
 def _behind_gateways(wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
@@ -206,11 +212,11 @@ def _behind_gateways(wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves
     made = dict(wiring.servers)
     there = {end.device for end in wiring.servers}
     for leaf in leaves:
-        own = [gateway for gateway in configs[leaf].gateways if gateway.vlan is not None]
-        for at, one in enumerate(own if leaf not in there else ()):
-            stripe, _, rail = one.description.partition(" rail ")
+        gateways = [gateway for gateway in configs[leaf].gateways if gateway.vlan is not None]
+        for at, gateway in enumerate(gateways if leaf not in there else ()):
+            stripe, _, rail = gateway.description.partition(" rail ")
             number = int(rail) if rail.isdecimal() else at + 1
-            made[End(leaf, one.name)] = End(f"{stripe if rail else leaf}-server1", f"gpu{number - 1}_eth")
+            made[End(leaf, gateway.name)] = End(f"{stripe if rail else leaf}-server1", f"gpu{number - 1}_eth")
     added = len(made) - len(wiring.servers)
     notes = (f"no port of a server is said: one server stands behind the {added} gateways of VLANs",) if added else ()
     return Wiring(wiring.links, made, (*wiring.notes, *notes))
@@ -230,8 +236,8 @@ def _with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceCon
     for end in nameless:
         by_leaf[end.device].append(end)
     for at, (leaf, ends) in enumerate(by_leaf.items()):
-        order = {one.name: place for place, one in enumerate(configs[leaf].interfaces)}
-        for place, end in enumerate(sorted(ends, key=lambda one: order.get(one.port, len(order)))):
+        order = {interface.name: place for place, interface in enumerate(configs[leaf].interfaces)}
+        for place, end in enumerate(sorted(ends, key=lambda port_end: order.get(port_end.port, len(order)))):
             server, rail = (place // MOST_NICS, place % MOST_NICS) if alone else (place, at % MOST_NICS)
             group = f"{at // MOST_NICS + 1}-" if at >= MOST_NICS and not alone else ""
             home = leaf if alone and len(leaves) > 1 else draft_name
@@ -249,18 +255,18 @@ def _with_nics(wiring: Wiring, leaves: Sequence[str]) -> Wiring:
     by_server: dict[str, list[tuple[End, End]]] = defaultdict(list)
     for end, nic in wiring.servers.items():
         by_server[nic.device].append((end, nic))
-    names = {server: [nic.port for _, nic in own] for server, own in by_server.items()}
-    odd = [one for one, ports in names.items() if len(set(ports)) < len(ports) or not known_nics(ports)]
+    names = {server: [nic.port for _, nic in attachments] for server, attachments in by_server.items()}
+    odd = [odd_server for odd_server, ports in names.items() if len(set(ports)) < len(ports) or not known_nics(ports)]
     if not odd:
         return wiring
-    stripes = _stripes([frozenset(end.device for end, _ in own) for own in by_server.values()], leaves)
+    stripes = _stripes([frozenset(end.device for end, _ in attachments) for attachments in by_server.values()], leaves)
     around = len(stripes[0])
     width = MOST_NICS if around > FEW_NICS or _mostly_many(by_server, stripes) else FEW_NICS
     each = width // around
     made: dict[End, End] = {}
     named: dict[tuple[str, int, int], str] = {}
-    for server, own in by_server.items():
-        parts = [(leaves_of, [end for end, _ in own if end.device in leaves_of]) for leaves_of in stripes]
+    for server, attachments in by_server.items():
+        parts = [(leaves_of, [end for end, _ in attachments if end.device in leaves_of]) for leaves_of in stripes]
         parts = [(leaves_of, ends) for leaves_of, ends in parts if ends]
         for number, (leaves_of, ends) in enumerate(parts, 1):
             for at, leaf in enumerate(leaves_of):
@@ -280,16 +286,20 @@ def _with_nics(wiring: Wiring, leaves: Sequence[str]) -> Wiring:
 def _free(name: str, taken: set[str]) -> str:
     """The name, with a number where another server has it already."""
     made = name[:MOST_LETTERS].rstrip("-_.")
-    return next(one for at in count(1) if (one := made if at == 1 else f"{made[: MOST_LETTERS - 4]}-{at}") not in taken)
+    return next(
+        candidate
+        for at in count(1)
+        if (candidate := made if at == 1 else f"{made[: MOST_LETTERS - 4]}-{at}") not in taken
+    )
 
 
 def _mostly_many(by_server: Mapping[str, Sequence[tuple[End, End]]], stripes: Sequence[Sequence[str]]) -> bool:
     """Return whether most servers have more NICs on a stripe than the smaller server models."""
     counts = [
         many
-        for own in by_server.values()
+        for attachments in by_server.values()
         for stripe in stripes
-        if (many := sum(end.device in stripe for end, _ in own))
+        if (many := sum(end.device in stripe for end, _ in attachments))
     ]
     return 2 * sum(many > FEW_NICS for many in counts) > len(counts)
 
@@ -297,12 +307,12 @@ def _mostly_many(by_server: Mapping[str, Sequence[tuple[End, End]]], stripes: Se
 def _stripes(sets: Sequence[frozenset[str]], leaves: Sequence[str]) -> list[list[str]]:
     """Sets of leaves that servers share, those of most servers first; every leaf alone where the sets are not of one size."""
     left = dict.fromkeys(sorted(leaves, key=natural))
-    found: list[list[str]] = []
+    shared: list[list[str]] = []
     counts = Counter(sets)
-    for one in sorted(counts, key=lambda each: (-counts[each], len(each), sorted(each))):
-        if one <= left.keys():
-            found.append([leaf for leaf in left if leaf in one])
-            left = {leaf: None for leaf in left if leaf not in one}
-    found += [[leaf] for leaf in left]
-    alike = len({len(one) for one in found}) == 1 and MOST_NICS % len(found[0]) == 0
-    return found if alike else [[leaf] for leaf in sorted(leaves, key=natural)]
+    for leaf_set in sorted(counts, key=lambda each: (-counts[each], len(each), sorted(each))):
+        if leaf_set <= left.keys():
+            shared.append([leaf for leaf in left if leaf in leaf_set])
+            left = {leaf: None for leaf in left if leaf not in leaf_set}
+    shared += [[leaf] for leaf in left]
+    alike = len({len(leaf_group) for leaf_group in shared}) == 1 and MOST_NICS % len(shared[0]) == 0
+    return shared if alike else [[leaf] for leaf in sorted(leaves, key=natural)]

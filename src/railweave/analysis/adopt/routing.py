@@ -46,7 +46,7 @@ def colors(config: DeviceConfig) -> Colors | None:
         return None
     names = dict.fromkeys(by_port.values())
     numbers = {name: _number(values.get(name), at) for at, name in enumerate(names, 1)}
-    of_prefix = {one.prefix: one.color for one in bgp.fabric_advertise}
+    of_prefix = {advertised.prefix: advertised.color for advertised in bgp.fabric_advertise}
     for policy in bgp.policies:
         for term in policy.terms:
             tag = next((community for community in term.action.add_communities if community in names), None)
@@ -89,12 +89,12 @@ def underlay(draft: Draft, configs: Mapping[str, DeviceConfig]) -> None:
         bgp, isis = configs[name].bgp, configs[name].isis
         if bgp is None and isis is None:
             continue
-        own = _of_bgp(bgp) if bgp is not None else _of_isis(isis) if isis is not None else {}
+        part = _of_bgp(bgp) if bgp is not None else _of_isis(isis) if isis is not None else {}
         bfd = bgp.bfd if bgp is not None else isis.bfd if isis is not None else None
         timers = {"enabled": False} if bfd is None else given(bfd, Bfd())
         if timers:
-            own["bfd"] = timers
-        made.append(own)
+            part["bfd"] = timers
+        made.append(part)
     if not made:
         return
     most, others = common(made)
@@ -107,45 +107,45 @@ def underlay(draft: Draft, configs: Mapping[str, DeviceConfig]) -> None:
 
 
 def _of_bgp(bgp: Bgp) -> dict[str, Any]:
-    own: dict[str, Any] = {}
+    part: dict[str, Any] = {}
     if bgp.groups and not bgp.found_neighbors():
-        own["peering"] = "numbered"
-    own |= {key: True for key in ("graceful_restart", "ttl_security") if getattr(bgp, key)}
+        part["peering"] = "numbered"
+    part |= {key: True for key in ("graceful_restart", "ttl_security") if getattr(bgp, key)}
     if bgp.authentication:
-        own["authentication"] = plain(bgp.authentication)
-    return own
+        part["authentication"] = plain(bgp.authentication)
+    return part
 
 
 def _of_isis(isis: IsisConfig) -> dict[str, Any]:
-    own: dict[str, Any] = {"protocol": "isis", "peering": "numbered"}
+    part: dict[str, Any] = {"protocol": "isis", "peering": "numbered"}
     area, usual = isis.net.rsplit(".", 4)[0], Isis()
     knobs = {"area": area, "metric": next((port.metric for port in isis.ports), usual.metric), "key": isis.key}
     knobs = {key: value for key, value in knobs.items() if value != getattr(usual, key)}
-    return own | ({"isis": knobs} if knobs else {})
+    return part | ({"isis": knobs} if knobs else {})
 
 
 def path_colors(
-    draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], spine_keys: Mapping[str, str]
+    draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig], spine_keys: Mapping[str, str]
 ) -> dict[str, Colors]:
     """Path colors: their names, how many, and which uplink has which. The colors of each leaf, empty where paths have none."""
-    own = {leaf: one for leaf in found.leaves if (one := colors(configs[leaf]))}
-    if not own:
+    leaf_colors = {leaf: candidate for leaf in shape.leaves if (candidate := colors(configs[leaf]))}
+    if not leaf_colors:
         return {}
-    first = next(iter(own.values()))
+    first = next(iter(leaf_colors.values()))
     order = sorted(first.numbers, key=lambda name: first.numbers[name])
-    slots = draft.slots("uplinks", own=True)
+    slots = draft.slots("uplinks", per_fabric=True)
     votes: dict[str, list[str]] = {}
-    for leaf, one in own.items():
+    for leaf, own_colors in leaf_colors.items():
         parallel: dict[str, int] = {}
         ends = sorted(
-            found.wiring.between([leaf], spine_keys),
-            key=lambda pair: found.places[leaf, pair[0].port].key,
+            shape.wiring.between([leaf], spine_keys),
+            key=lambda pair: shape.places[leaf, pair[0].port].key,
         )
         for end, there in ends:
             key = spine_keys[there.device]
             parallel[key] = parallel.get(key, 0) + 1
-            if end.port in one.of_port:
-                votes.setdefault(f"{key}#{parallel[key]}", []).append(one.of_port[end.port])
+            if end.port in own_colors.of_port:
+                votes.setdefault(f"{key}#{parallel[key]}", []).append(own_colors.of_port[end.port])
     taken: dict[str, str] = {uplink: common(list(names))[0] for uplink, names in votes.items()}
     if sum(common(list(names))[1] for names in votes.values()):
         draft.note("leaves give the same uplink different path colors; the file has those of most")
@@ -156,21 +156,21 @@ def path_colors(
         slots[uplink] = (turn - 1) * len(order) + order.index(name) + 1
     if many:
         draft.fabric["paths_per_nic"] = len(order)
-    names = [color_name(one) for one in order]
-    numbers = [first.numbers[one] for one in order]
+    names = [color_name(color) for color in order]
+    numbers = [first.numbers[color] for color in order]
     usual = names == [f"color{at}" for at in range(1, len(order) + 1)]
     if not usual or numbers != list(range(1, len(order) + 1)):
         draft.fabric["colors"] = [
             {"name": name} | ({"number": number} if number != at else {})
             for at, (name, number) in enumerate(zip(names, numbers, strict=True), 1)
         ]
-        draft.slots("colors", own=True).update({name: at for at, name in enumerate(names, 1)})
-    return own
+        draft.slots("colors", per_fabric=True).update({name: at for at, name in enumerate(names, 1)})
+    return leaf_colors
 
 
-def color_order(own: Mapping[str, Colors]) -> dict[str, int]:
+def color_order(leaf_colors: Mapping[str, Colors]) -> dict[str, int]:
     """The index of each color, from 1."""
-    first = next(iter(own.values()), None)
+    first = next(iter(leaf_colors.values()), None)
     names = sorted(first.numbers, key=lambda name: first.numbers[name]) if first else []
     return {name: at for at, name in enumerate(names, 1)}
 
@@ -179,7 +179,10 @@ _ADDRESS = re.compile(r"[0-9.]+|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")
 
 
 def group_names(
-    draft: Draft, own: Mapping[str, Colors], configs: Mapping[str, DeviceConfig], tiers: Mapping[RoleName, list[str]]
+    draft: Draft,
+    leaf_colors: Mapping[str, Colors],
+    configs: Mapping[str, DeviceConfig],
+    tiers: Mapping[RoleName, list[str]],
 ) -> None:
     """``naming.bgp_group``, where groups are called by a pattern of role and color."""
     role_of = {name: role for role, names in tiers.items() for name in names}
@@ -192,12 +195,12 @@ def group_names(
             if len(far) == 1 and not _ADDRESS.fullmatch(
                 group.name
             ):  # without groups, sessions are called by their peers
-                tag = _color_of(group.name, own)
+                tag = _color_of(group.name, leaf_colors)
                 seen.append((group.name, far.pop(), tag or "underlay"))
     if not seen:
         return
     usual = Naming().bgp_group
-    patterns = dict.fromkeys([usual, *(_pattern(*one) for one in seen[:4])])
+    patterns = dict.fromkeys([usual, *(_pattern(*seen_group) for seen_group in seen[:4])])
     best = max(
         patterns,
         key=lambda pattern: sum(pattern.format(role=role, color=color) == group for group, role, color in seen),
@@ -206,8 +209,8 @@ def group_names(
         draft.at("naming")["bgp_group"] = best
 
 
-def _color_of(group: str, own: Mapping[str, Colors]) -> str:
-    names = [color_name(number) for colors in own.values() for number in colors.numbers]
+def _color_of(group: str, leaf_colors: Mapping[str, Colors]) -> str:
+    names = [color_name(number) for colors in leaf_colors.values() for number in colors.numbers]
     return next((name for name in dict.fromkeys(names) if group.endswith(name)), "")
 
 
@@ -217,15 +220,15 @@ def _pattern(group: str, role: str, color: str) -> str:
 
 def advertisements(draft: Draft, configs: Mapping[str, DeviceConfig]) -> bool:
     """``router_advertisements``, as most gateways have them. Whether servers form addresses by them."""
-    found = [
+    advertised = [
         gateway.advertisements
         for name in draft.switches
         for gateway in configs[name].gateways
         if gateway.advertisements and any(prefix.family == "ipv6" for prefix in gateway.prefixes)
     ]
-    if not found:
+    if not advertised:
         return False
-    most, others = common([given(one, RouterAdvertisements()) for one in found])
+    most, others = common([given(settings, RouterAdvertisements()) for settings in advertised])
     if most:
         draft.fabric["router_advertisements"] = most
     if others:
@@ -248,4 +251,4 @@ def local_prefixes(draft: Draft, configs: Mapping[str, DeviceConfig]) -> list[st
             votes.append(bgp.prefix_lists.get(max(dict.fromkeys(asked), key=asked.count), ()))
     if not votes:
         return []
-    return [str(one) for one in common(list(votes))[0]]
+    return [str(prefix) for prefix in common(list(votes))[0]]

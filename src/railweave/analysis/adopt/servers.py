@@ -24,13 +24,13 @@ def rails_of(nics: Iterable[End]) -> dict[End, int]:
     for nic in nics:
         if nic.device:
             by_server[nic.device].append(nic)
-    found: dict[End, int] = {}
-    for own in by_server.values():
-        names = {one.port for one in own}
+    rail_of: dict[End, int] = {}
+    for server_nics in by_server.values():
+        names = {server_nic.port for server_nic in server_nics}
         listed = next((names_of for names_of in _lists() if names <= set(names_of)), None)
         order = list(listed) if listed else sorted(names, key=natural)
-        found |= {one: order.index(one.port) + 1 for one in own}
-    return found
+        rail_of |= {server_nic: order.index(server_nic.port) + 1 for server_nic in server_nics}
+    return rail_of
 
 
 MOST_NICS = 8
@@ -42,13 +42,13 @@ FEW_NICS = 2
 
 def known_nics(names: Iterable[str]) -> bool:
     """Return whether a server model has NICs of these names."""
-    return any(set(names) <= set(one) for one in _lists())
+    return any(set(names) <= set(listed) for listed in _lists())
 
 
 def rails(names: Iterable[str]) -> int:
     """The rails of a server with NICs of these names: of the smallest model that has them, else as many as there are."""
-    own = set(names)
-    return min((len(one) for one in _lists() if own <= set(one)), default=len(own))
+    wanted = set(names)
+    return min((len(listed) for listed in _lists() if wanted <= set(listed)), default=len(wanted))
 
 
 def _lists() -> list[tuple[str, ...]]:
@@ -68,12 +68,12 @@ def model_of(sets: Sequence[tuple[frozenset[str], int]]) -> tuple[str, list[str]
             ranked = sorted(
                 (
                     (
-                        catalog().nics[own.nic].speed_gbps != speed,
-                        not names <= set(own.names),
-                        abs(len(own.names) - len(names)),
+                        catalog().nics[nic_group.nic].speed_gbps != speed,
+                        not names <= set(nic_group.names),
+                        abs(len(nic_group.names) - len(names)),
                         group,
                     )
-                    for group, own in known.nics.items()
+                    for group, nic_group in known.nics.items()
                     if group not in groups
                 ),
             )
@@ -92,23 +92,23 @@ def model_of(sets: Sequence[tuple[frozenset[str], int]]) -> tuple[str, list[str]
 _ENDS_IN_NUMBER = re.compile(r"(.*?)(\d+)")
 
 
-def nics_of(draft: Draft, found: Shape) -> dict[str, tuple[frozenset[str], int]]:
+def nics_of(draft: Draft, shape: Shape) -> dict[str, tuple[frozenset[str], int]]:
     """The NICs of each server of a fabric, and what they do, Gb/s, in the order of stripes and slots."""
     names: dict[str, set[str]] = defaultdict(set)
     speeds: dict[str, Counter[int]] = defaultdict(Counter)
-    for end, nic in found.wiring.servers.items():
-        place = found.places.get((end.device, end.port))
+    for end, nic in shape.wiring.servers.items():
+        place = shape.places.get((end.device, end.port))
         if nic.device and end.device in draft.leaf_numbers:
             names[nic.device].add(nic.port)
             speeds[nic.device][place.speed_gbps if place else USUAL_GBPS] += 1
-    for stripe in found.stripes:
-        draft.slots(f"servers/{stripe.name}", own=True).update(stripe.servers)
-    order = [name for stripe in found.stripes for name in stripe.servers]
+    for stripe in shape.stripes:
+        draft.slots(f"servers/{stripe.name}", per_fabric=True).update(stripe.servers)
+    order = [name for stripe in shape.stripes for name in stripe.servers]
     return {name: (frozenset(names[name]), speeds[name].most_common(1)[0][0]) for name in order if name in names}
 
 
 @dataclass(frozen=True, slots=True)
-class OnFabric:
+class FabricServers:
     """The servers of a fabric: the NICs that each has on it, with their speed, and its stripe."""
 
     draft: Draft
@@ -119,69 +119,74 @@ class OnFabric:
     """The Gb/s that the uplinks of each stripe carry: those of its leaf with the fewest."""
 
 
-def server_groups(fabrics: Sequence[OnFabric]) -> list[dict[str, Any]]:
+def server_groups(fabrics: Sequence[FabricServers]) -> list[dict[str, Any]]:
     """``servers`` of the file, and ``nics`` of each fabric."""
     homes: dict[str, dict[str, str]] = defaultdict(dict)
     sets: dict[str, list[tuple[str, tuple[frozenset[str], int]]]] = defaultdict(list)
-    for one in fabrics:
-        for name, own in one.nics.items():
-            homes[name][one.draft.name] = one.stripes[name]
-            sets[name].append((one.draft.name, own))
+    for on_fabric in fabrics:
+        for name, nic_sets in on_fabric.nics.items():
+            homes[name][on_fabric.draft.name] = on_fabric.stripes[name]
+            sets[name].append((on_fabric.draft.name, nic_sets))
     groups: dict[str, Counter[str]] = defaultdict(Counter)
-    found: list[tuple[str, dict[str, str], list[str]]] = []
+    host_groups: list[tuple[str, dict[str, str], list[str]]] = []
     known: dict[tuple[tuple[frozenset[str], int], ...], tuple[str, list[str]] | None] = {}
-    for own in sets.values():
-        key = tuple(nics for _, nics in own)
+    for nic_sets in sets.values():
+        key = tuple(nics for _, nics in nic_sets)
         if key not in known:
             known[key] = model_of(key)
     _alike(known, fabrics)
-    for name, own in sets.items():
-        key = tuple(nics for _, nics in own)
+    for name, nic_sets in sets.items():
+        key = tuple(nics for _, nics in nic_sets)
         model = known[key]
         if model is None:
             shown = ", ".join(f"{len(nics)} of {speed}G" for nics, speed in key)
             fabrics[0].draft.note(f"{name}: no server model of the catalog has these NICs ({shown}): it is left out")
             continue
-        for (fabric, _), group in zip(own, model[1], strict=True):
+        for (fabric, _), group in zip(nic_sets, model[1], strict=True):
             groups[fabric][group] += 1
-        if found and found[-1][0] == model[0] and found[-1][1] == homes[name]:
-            found[-1][2].append(name)
+        if host_groups and host_groups[-1][0] == model[0] and host_groups[-1][1] == homes[name]:
+            host_groups[-1][2].append(name)
         else:
-            found.append((model[0], homes[name], [name]))
-    for one in fabrics:
-        kinds = groups[one.draft.name].most_common(1)
+            host_groups.append((model[0], homes[name], [name]))
+    for on_fabric in fabrics:
+        kinds = groups[on_fabric.draft.name].most_common(1)
         if not kinds:
             continue
         group_name = kinds[0][0]
         if group_name != "gpu":
-            one.draft.fabric["nics"] = group_name
+            on_fabric.draft.fabric["nics"] = group_name
         rails = {
-            len(own.names)
+            len(nic_sets.names)
             for model in known.values()
-            if model is not None and (own := catalog().servers[model[0]].nics.get(group_name))
+            if model is not None and (nic_sets := catalog().servers[model[0]].nics.get(group_name))
         }
-        if rails != {one.leaves_per_stripe}:
-            one.draft.at("topology")["leaves_per_stripe"] = one.leaves_per_stripe
-        _oversubscription(one, max(rails, default=1))
+        if rails != {on_fabric.leaves_per_stripe}:
+            on_fabric.draft.at("topology")["leaves_per_stripe"] = on_fabric.leaves_per_stripe
+        _oversubscription(on_fabric, max(rails, default=1))
     several = len(fabrics) > 1
     result: list[dict[str, Any]] = []
-    for model_name, home, names in found:
+    for model_name, home, names in host_groups:
         where = {"stripe": home, "fabrics": list(home)} if several else {"stripe": next(iter(home.values()))}
         result.append({"names": host_lists(names), "model": model_name, **where})
     return result
 
 
 def _alike(
-    known: dict[tuple[tuple[frozenset[str], int], ...], tuple[str, list[str]] | None], fabrics: Sequence[OnFabric]
+    known: dict[tuple[tuple[frozenset[str], int], ...], tuple[str, list[str]] | None], fabrics: Sequence[FabricServers]
 ) -> None:
     """If servers of the only fabric have different numbers of NICs, give all servers the model with the NICs of each.
 
     All servers of a fabric have the same number of NICs.
     """
-    many = {len(nic.names) for one in known.values() if one for nic in catalog().servers[one[0]].nics.values()}
+    many = {
+        len(nic.names)
+        for known_model in known.values()
+        if known_model
+        for nic in catalog().servers[known_model[0]].nics.values()
+    }
     if len(fabrics) > 1 or len(many) < 2:
         return
-    names = frozenset[str]().union(*(own for key in known for own, _ in key))
+    names = frozenset[str]().union(*(nic_names for key in known for nic_names, _ in key))
     speeds = Counter(speed for key in known for _, speed in key)
     model = model_of([(names, speeds.most_common(1)[0][0])])
     if model is not None:
@@ -189,14 +194,18 @@ def _alike(
         known.update(dict.fromkeys(known, model))
 
 
-def _oversubscription(one: OnFabric, rails: int) -> None:
+def _oversubscription(on_fabric: FabricServers, rails: int) -> None:
     """Write server bandwidth over uplink bandwidth, of the stripe where that is most, where it is more than 1."""
     down: Counter[str] = Counter()
-    for name, (_, speed) in one.nics.items():
-        down[one.stripes[name]] += speed * max(1, rails // one.leaves_per_stripe)
-    worst = max((load / one.up_gbps[stripe] for stripe, load in down.items() if one.up_gbps.get(stripe)), default=1)
+    for name, (_, speed) in on_fabric.nics.items():
+        down[on_fabric.stripes[name]] += speed * max(1, rails // on_fabric.leaves_per_stripe)
+    worst = max(
+        (load / on_fabric.up_gbps[stripe] for stripe, load in down.items() if on_fabric.up_gbps.get(stripe)), default=1
+    )
     if worst > 1:
-        one.draft.at("topology")["oversubscription"] = int(worst) if worst == int(worst) else round(worst + 0.005, 2)
+        on_fabric.draft.at("topology")["oversubscription"] = (
+            int(worst) if worst == int(worst) else round(worst + 0.005, 2)
+        )
 
 
 def host_lists(names: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.analysis.adopt.draft import as_number, natural, numbering
 from railweave.analysis.adopt.equipment import Place, places_of
 from railweave.analysis.adopt.servers import rails, rails_of
-from railweave.analysis.adopt.sites import Across, across_sites
+from railweave.analysis.adopt.sites import Interconnection, across_sites
 from railweave.analysis.adopt.wiring import End, Wiring
 from railweave.counting import counted
 from railweave.errors import InputError, NetworkPart, Problem
@@ -44,15 +44,15 @@ def pods_of(
 
     Each stripe gets the number of its pod, from 0.
     """
-    found: list[list[str]] = []
+    pods: list[list[str]] = []
     for stripe in sorted(
-        stripes, key=lambda one: (min(numbering(configs[leaf]) for leaf in one.leaves), natural(one.leaves[0]))
+        stripes, key=lambda member: (min(numbering(configs[leaf]) for leaf in member.leaves), natural(member.leaves[0]))
     ):
         above = sorted({there.device for _, there in wiring.between(stripe.leaves, spines)})
-        if above not in found:
-            found.append(above)
-        stripe.pod = found.index(above)
-    return found
+        if above not in pods:
+            pods.append(above)
+        stripe.pod = pods.index(above)
+    return pods
 
 
 def by_plane(supers: Sequence[str], wiring: Wiring, spines: Sequence[str], pods: int) -> list[str]:
@@ -106,12 +106,12 @@ class Stripe:
 
 def stripes_of(leaves: Sequence[str], servers: Mapping[End, End], configs: Mapping[str, DeviceConfig]) -> list[Stripe]:
     """The stripes that these leaves make up, without slots, in no order; ``servers`` are the NICs at their ports."""
-    found = [Stripe(0, one) for one in _sharing(leaves, servers)]
+    stripes = [Stripe(0, members) for members in _sharing(leaves, servers)]
     first = _first_rail(servers)
-    for one in found:
-        one.leaves.sort(key=lambda leaf: (first.get(leaf, 0), numbering(configs[leaf]), natural(leaf)))
-        one.described = _described(configs[leaf] for leaf in one.leaves)
-    return found
+    for stripe in stripes:
+        stripe.leaves.sort(key=lambda leaf: (first.get(leaf, 0), numbering(configs[leaf]), natural(leaf)))
+        stripe.described = _described(configs[leaf] for leaf in stripe.leaves)
+    return stripes
 
 
 def _sharing(leaves: Sequence[str], servers: Mapping[End, End]) -> list[list[str]]:
@@ -125,30 +125,30 @@ def _sharing(leaves: Sequence[str], servers: Mapping[End, End]) -> list[list[str
         whole = set[str]().union(*(home[leaf] for leaf in ends))
         for leaf in whole:
             home[leaf] = whole
-    found: list[list[str]] = []
+    groups: list[list[str]] = []
     for leaf in leaves:
-        if not any(leaf in one for one in found):
-            found.append([one for one in leaves if one in home[leaf]])
-    return found
+        if not any(leaf in group for group in groups):
+            groups.append([other for other in leaves if other in home[leaf]])
+    return groups
 
 
 def _first_rail(servers: Mapping[End, End]) -> dict[str, int]:
     rail_of = rails_of(servers.values())
-    found: dict[str, int] = {}
+    first_rails: dict[str, int] = {}
     for end, nic in servers.items():
         if nic in rail_of:
-            found[end.device] = min(found.get(end.device, 1 << 16), rail_of[nic])
-    return found
+            first_rails[end.device] = min(first_rails.get(end.device, 1 << 16), rail_of[nic])
+    return first_rails
 
 
 def _described(configs: Iterable[DeviceConfig]) -> str:
     """The stripe that all gateways name in the form of our own descriptions, ``STRIPE rail N``."""
-    found = {
+    names = {
         text.partition(" rail ")[0] if " rail " in text else ""
         for config in configs
         for text in (g.description for g in config.gateways)
     }
-    return found.pop() if len(found) == 1 else ""
+    return names.pop() if len(names) == 1 else ""
 
 
 def number(
@@ -167,11 +167,11 @@ def number(
             on_spines[end.device] = min(on_spines.get(end.device, place.key), place.key)
     each = max(len(stripe.leaves) for stripe in stripes)
     stripes.sort(
-        key=lambda one: (
-            one.pod,
-            min(on_spines.get(leaf, (0, 0)) for leaf in one.leaves),
-            min(numbering(configs[leaf]) for leaf in one.leaves),
-            natural(one.leaves[0]),
+        key=lambda stripe: (
+            stripe.pod,
+            min(on_spines.get(leaf, (0, 0)) for leaf in stripe.leaves),
+            min(numbering(configs[leaf]) for leaf in stripe.leaves),
+            natural(stripe.leaves[0]),
         ),
     )
     asns = [as_number(configs[stripe.leaves[0]]) for stripe in stripes]
@@ -182,8 +182,8 @@ def number(
         and steps == sorted(set(steps))
         and steps[-1] < each * MOST_GAPS * max(16, len(stripes))
     )
-    for rank, one in enumerate(stripes, 1):
-        one.slot = steps[rank - 1] // each + 1 if by_asn else rank
+    for rank, stripe in enumerate(stripes, 1):
+        stripe.slot = steps[rank - 1] // each + 1 if by_asn else rank
 
 
 def place_servers(
@@ -206,20 +206,20 @@ def routed(configs: Mapping[str, DeviceConfig]) -> tuple[dict[str, DeviceConfig]
 
     If no switch routes, all are taken: their routing may be in a text that was not saved.
     """
-    found = {name: one for name, one in configs.items() if one.bgp or one.isis}
-    if not found or len(found) == len(configs):
+    routing = {name: config for name, config in configs.items() if config.bgp or config.isis}
+    if not routing or len(routing) == len(configs):
         return dict(configs), ()
-    left = ", ".join(name for name in configs if name not in found)
-    return found, (f"{left}: no BGP and no IS-IS there; a fabric file has no such switches: left out",)
+    left = ", ".join(name for name in configs if name not in routing)
+    return routing, (f"{left}: no BGP and no IS-IS there; a fabric file has no such switches: left out",)
 
 
 def neighbors(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dict[str, set[str]]:
     """The switches that each switch has links to."""
-    found: dict[str, set[str]] = {name: set() for name in configs}
-    for one, other in wiring.links:
-        found[one.device].add(other.device)
-        found[other.device].add(one.device)
-    return found
+    adjacent: dict[str, set[str]] = {name: set() for name in configs}
+    for end, other in wiring.links:
+        adjacent[end.device].add(other.device)
+        adjacent[other.device].add(end.device)
+    return adjacent
 
 
 def roles(configs: Mapping[str, DeviceConfig], wiring: Wiring, near: Mapping[str, set[str]]) -> dict[str, RoleName]:
@@ -229,39 +229,43 @@ def roles(configs: Mapping[str, DeviceConfig], wiring: Wiring, near: Mapping[str
     Whatever has links to leaves is a spine, whatever else has links to spines a super-spine.
     """
     with_servers = {end.device for end in wiring.servers}
-    found: dict[str, RoleName] = {
+    role_of: dict[str, RoleName] = {
         name: "leaf"
         for name, config in configs.items()
         if name in with_servers or config.gateways or config.mac_vrf or config.vrfs or not near[name]
     }
     for component in fabrics(near):
         if not any(
-            name in found for name in component
+            name in role_of for name in component
         ):  # nothing with servers: those with the fewest links are the lowest
             least = min(len(near[name]) for name in component)
             lowest = [name for name in component if len(near[name]) == least]
             named = [name for name in lowest if "spine" not in name.casefold()]
-            found |= dict.fromkeys(named if len(lowest) == len(component) and named else lowest, "leaf")
-    below: set[str] = set(found)
+            role_of |= dict.fromkeys(named if len(lowest) == len(component) and named else lowest, "leaf")
+    below: set[str] = set(role_of)
     tiers: tuple[RoleName, ...] = ("spine", "super-spine", "dci")
     for tier in tiers:
-        here = {name for one in below for name in near[one]} - set(found)
-        found |= dict.fromkeys(here, tier)
+        here = {name for lower in below for name in near[lower]} - set(role_of)
+        role_of |= dict.fromkeys(here, tier)
         below = here
     for name in configs:
-        found.setdefault(name, "spine")
-    for name in _between_sites(near, found):
-        found[name] = "dci"
-    return found
+        role_of.setdefault(name, "spine")
+    for name in _between_sites(near, role_of):
+        role_of[name] = "dci"
+    return role_of
 
 
 def _between_sites(near: Mapping[str, set[str]], role: Mapping[str, RoleName]) -> set[str]:
     """The switches above spines that join sites: they have links to one another, and each to spines of its own site alone."""
     below = {
-        name: {far for far in near[name] if role[far] == "spine"} for name, one in role.items() if one == "super-spine"
+        name: {far for far in near[name] if role[far] == "spine"}
+        for name, role_name in role.items()
+        if role_name == "super-spine"
     }
-    pairs = [(one, far) for one in below for far in near[one] if far in below]
-    return set() if any(below[one] & below[far] for one, far in pairs) else {name for pair in pairs for name in pair}
+    pairs = [(switch, far) for switch in below for far in near[switch] if far in below]
+    return (
+        set() if any(below[switch] & below[far] for switch, far in pairs) else {name for pair in pairs for name in pair}
+    )
 
 
 def between_tiers(wiring: Wiring, role: Mapping[str, RoleName]) -> tuple[Wiring, tuple[str, ...]]:
@@ -269,7 +273,7 @@ def between_tiers(wiring: Wiring, role: Mapping[str, RoleName]) -> tuple[Wiring,
 
     Links between sites stay: those of routers above the spines of each, and those of leaves without spines.
     """
-    alike = [role[one.device] == role[other.device] for one, other in wiring.links]
+    alike = [role[end.device] == role[other.device] for end, other in wiring.links]
     above = {end.device for pair, same in zip(wiring.links, alike, strict=True) if not same for end in pair}
     left = [
         pair
@@ -280,7 +284,7 @@ def between_tiers(wiring: Wiring, role: Mapping[str, RoleName]) -> tuple[Wiring,
         return wiring, ()
     gone = set(left)
     kept = tuple(pair for pair in wiring.links if pair not in gone)
-    pairs = dict.fromkeys(f"{one.device} and {other.device}" for one, other in left)
+    pairs = dict.fromkeys(f"{end.device} and {other.device}" for end, other in left)
     shown = f"{'; '.join(list(pairs)[:4])}{'; …' if len(pairs) > 4 else ''}"
     note = f"{counted(len(left), 'link')} between switches of one role left out ({shown})"
     return Wiring(kept, wiring.servers, wiring.notes), (note,)
@@ -288,38 +292,38 @@ def between_tiers(wiring: Wiring, role: Mapping[str, RoleName]) -> tuple[Wiring,
 
 def joined(near: Mapping[str, set[str]]) -> tuple[list[str], tuple[str, ...]]:
     """The switches that have a link to another, and a word on those that have none. Raises ``InputError`` where none has, of several."""
-    found = [name for name, others in near.items() if others]
-    if len(near) == 1 or len(found) == len(near):
+    linked = [name for name, others in near.items() if others]
+    if len(near) == 1 or len(linked) == len(near):
         return list(near), ()
-    if not found:
-        what = f"no link between the {len(near)} switches is found: no description, address or LLDP says who is joined with whom"
+    if not linked:
+        message = f"no link between the {len(near)} switches is found: no description, address or LLDP says who is joined with whom"
         raise InputError(
-            [Problem(NetworkPart(next(iter(near))), what, "save lldp.json of each device beside its configuration")]
+            [Problem(NetworkPart(next(iter(near))), message, "save lldp.json of each device beside its configuration")]
         )
-    alone = ", ".join(name for name in near if name not in found)
-    return found, (f"{alone}: nothing says what they are joined with: left out",)
+    alone = ", ".join(name for name in near if name not in linked)
+    return linked, (f"{alone}: nothing says what they are joined with: left out",)
 
 
 def fabrics(near: Mapping[str, set[str]]) -> list[list[str]]:
     """Switches that are joined, each set in the order of their names."""
-    left, found = dict.fromkeys(near), list[list[str]]()
+    left, components = dict.fromkeys(near), list[list[str]]()
     while left:
         reached, edge = set[str](), {next(iter(left))}
         while edge:
             reached |= edge
-            edge = {far for one in edge for far in near[one]} - reached
-        found.append([one for one in left if one in reached])
-        for one in reached:
-            del left[one]
-    return found
+            edge = {far for switch in edge for far in near[switch]} - reached
+        components.append([switch for switch in left if switch in reached])
+        for switch in reached:
+            del left[switch]
+    return components
 
 
 def by_role(names: list[str], role: Mapping[str, RoleName]) -> dict[RoleName, list[str]]:
     """The switches of a fabric by their role."""
-    found: dict[RoleName, list[str]] = defaultdict(list)
+    switches: dict[RoleName, list[str]] = defaultdict(list)
     for name in names:
-        found[role[name]].append(name)
-    return found
+        switches[role[name]].append(name)
+    return switches
 
 
 @dataclass(slots=True)
@@ -341,7 +345,7 @@ class Shape:
     wiring: Wiring
     pods: int = 1
     routers: list[str] = field(default_factory=list[str])
-    across: Across | None = None
+    across: Interconnection | None = None
     notes: list[str] = field(default_factory=list[str])
 
     @property
@@ -409,7 +413,7 @@ def shape(
     stripes = stripes_of(leaves, servers, configs)
     pods = pods_of(stripes, spines, wiring, configs) if supers or routers else []
     number(stripes, configs, wiring, [*spines, *supers], places)
-    spine_order = [one for pod in pods or [spines] for one in upper_order(leaves, pod, wiring, places, configs)]
+    spine_order = [spine for pod in pods or [spines] for spine in upper_order(leaves, pod, wiring, places, configs)]
     super_order = upper_order(spine_order, supers, wiring, places, configs)
     router_order = upper_order(spine_order, routers, wiring, places, configs)
     across = across_sites(stripes, pods, router_order, wiring, places) if routers or not spines else None

@@ -24,7 +24,7 @@ USUAL = Interconnect(sites={"a": ("a",), "b": ("b",)})
 
 
 @dataclass(frozen=True, slots=True)
-class Across:
+class Interconnection:
     """The switches and links that join sites.
 
     ``borders`` are the switches with long links, in the order of their numbers: each with its site (from 0) and its number there (from 1).
@@ -35,16 +35,16 @@ class Across:
     links: int
     speed_gbps: int
 
-    def place(self, own: str, far: str) -> int:
+    def place(self, near: str, far: str) -> int:
         """The place of a border of another site among the neighbors of a border, which decides its ports."""
         each = max(number for _, number in self.borders.values())
-        (here, _), (there, number) = self.borders[own], self.borders[far]
+        (here, _), (there, number) = self.borders[near], self.borders[far]
         return (there - (there > here)) * each + number
 
     def ends(self, wiring: Wiring) -> list[tuple[End, End]]:
         """The long links, each from the site of the lower number."""
         site = {name: at for name, (at, _) in self.borders.items()}
-        return [(one, other) for one, other in wiring.between(site, site) if site[one.device] < site[other.device]]
+        return [(end, other) for end, other in wiring.between(site, site) if site[end.device] < site[other.device]]
 
 
 def across_sites(
@@ -53,62 +53,66 @@ def across_sites(
     routers: Sequence[str],
     wiring: Wiring,
     places: Mapping[tuple[str, str], Place],
-) -> Across | None:
+) -> Interconnection | None:
     """Return what joins the sites of a fabric: ``routers`` above the spines of each pod, or leaves if there are no spines.
 
     Returns None if nothing joins the sites, or if a site has no link to another site.
     """
-    found: list[list[str]]
+    sites: list[list[str]]
     if routers:
         above = [{near.device for near, _ in wiring.between(routers, pod)} for pod in pods]
-        found = [[router for router in routers if router in here] for here in above]
+        sites = [[router for router in routers if router in here] for here in above]
     else:
-        found = [stripe.leaves for stripe in stripes]
-        if pods or any(len(here) > 1 for here in found):
+        sites = [stripe.leaves for stripe in stripes]
+        if pods or any(len(here) > 1 for here in sites):
             return None
-    borders = {name: (at, number) for at, here in enumerate(found) for number, name in enumerate(here, 1)}
-    made = Across(borders, 1, 0)
+    borders = {name: (at, number) for at, here in enumerate(sites) for number, name in enumerate(here, 1)}
+    made = Interconnection(borders, 1, 0)
     ends = made.ends(wiring)
-    joined = Counter((one.device, other.device) for one, other in ends)
-    if len(found) < 2 or any((one, other) not in joined for a, b in combinations(found, 2) for one in a for other in b):
+    joined = Counter((end.device, other.device) for end, other in ends)
+    if len(sites) < 2 or any(
+        (switch, other) not in joined for a, b in combinations(sites, 2) for switch in a for other in b
+    ):
         return None
     speeds = Counter(place.speed_gbps for end, _ in ends if (place := places.get((end.device, end.port))) is not None)
-    return Across(borders, joined.most_common(1)[0][1], speeds.most_common(1)[0][0] if speeds else USUAL.link_speed)
+    return Interconnection(
+        borders, joined.most_common(1)[0][1], speeds.most_common(1)[0][0] if speeds else USUAL.link_speed
+    )
 
 
-def site_names(found: Shape) -> list[str]:
+def site_names(shape: Shape) -> list[str]:
     """Names of the sites: what the names of the switches there begin with, where that tells them apart."""
-    if found.across is None:
+    if shape.across is None:
         return []
-    whole: list[list[str]] = [[] for _ in range(len({at for at, _ in found.across.borders.values()}))]
-    for name, (at, _) in found.across.borders.items():
+    whole: list[list[str]] = [[] for _ in range(len({at for at, _ in shape.across.borders.values()}))]
+    for name, (at, _) in shape.across.borders.items():
         whole[at].append(name)
-    if found.spines:
-        for at, name in enumerate(found.spines):
-            whole[at * len(whole) // len(found.spines)].append(name)
+    if shape.spines:
+        for at, name in enumerate(shape.spines):
+            whole[at * len(whole) // len(shape.spines)].append(name)
     heads = [names[0] if len(names) == 1 else common_start(names).rstrip("-_.") for names in whole]
     good = len({head.casefold() for head in heads}) == len(heads) and all(re.fullmatch(NAME, head) for head in heads)
     return heads if good else [f"site{at}" for at in range(1, len(heads) + 1)]
 
 
-def interconnect(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig]) -> None:
+def interconnect(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig]) -> None:
     """Write the sites of a fabric, and what joins them."""
-    across = found.across
+    across = shape.across
     if across is None:
         return
-    names = site_names(found)
+    names = site_names(shape)
     ports = {(name, interface.name): interface for name in across.borders for interface in configs[name].interfaces}
-    long = [ports[end.device, end.port] for pair in across.ends(found.wiring) for end in pair]
+    long = [ports[end.device, end.port] for pair in across.ends(shape.wiring) for end in pair]
     part: dict[str, Any] = {
         "sites": {
-            site: [stripe.name for stripe in found.stripes if (stripe.pod if found.spines else stripe.slot - 1) == at]
+            site: [stripe.name for stripe in shape.stripes if (stripe.pod if shape.spines else stripe.slot - 1) == at]
             for at, site in enumerate(names)
         }
     }
-    if found.spines:
+    if shape.spines:
         part["routers"] = max(number for _, number in across.borders.values())
-        if found.super_links != USUAL.links_per_router:
-            part["links_per_router"] = found.super_links
+        if shape.super_links != USUAL.links_per_router:
+            part["links_per_router"] = shape.super_links
     if across.links != USUAL.links:
         part["links"] = across.links
     if across.speed_gbps != USUAL.link_speed:
@@ -116,7 +120,7 @@ def interconnect(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig]
     part |= _as_ports_have_it(draft, long)
     draft.at("topology")["interconnect"] = part
     draft.whole.setdefault("sites", {}).update({site: {} for site in names})
-    draft.slots("sites", own=True).update({site: at for at, site in enumerate(names, 1)})
+    draft.slots("sites", per_fabric=True).update({site: at for at, site in enumerate(names, 1)})
 
 
 def _as_ports_have_it(draft: Draft, ports: Iterable[Interface]) -> dict[str, Any]:

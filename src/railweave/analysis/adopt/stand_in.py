@@ -32,7 +32,7 @@ _NOT_A_PORT = re.compile(
 
 
 @dataclass(frozen=True)
-class Hardware:
+class StandInHardware:
     """The model of each switch, with configurations and wiring that name the model's ports.
 
     ``names`` has, by switch, what a stand-in calls each port that its configuration calls otherwise.
@@ -48,7 +48,7 @@ class Hardware:
 def in_use(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> tuple[dict[str, DeviceConfig], tuple[str, ...]]:
     """The configurations without ports that are joined with nothing, and what was left out that says something."""
     joined = {end for pair in wiring.links for end in pair} | set(wiring.servers)
-    found: dict[str, DeviceConfig] = {}
+    trimmed: dict[str, DeviceConfig] = {}
     notes: list[str] = []
     for name, config in configs.items():
         kept = [
@@ -63,12 +63,12 @@ def in_use(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> tuple[dict[st
             if interface not in kept and (interface.description or interface.addresses or interface.vlan)
         ]
         if left:
-            shown = ", ".join(one.name for one in left[:4])
+            shown = ", ".join(interface.name for interface in left[:4])
             notes.append(
                 f"{name}: {counted(len(left), 'port')} with no known neighbor, or of an aggregate, left out ({shown}{', …' if len(left) > 4 else ''})"
             )
-        found[name] = replace(config, interfaces=tuple(kept))
-    return found, tuple(notes)
+        trimmed[name] = replace(config, interfaces=tuple(kept))
+    return trimmed, tuple(notes)
 
 
 def hardware(
@@ -77,7 +77,7 @@ def hardware(
     role: Mapping[str, RoleName],
     fabrics: Sequence[Sequence[str]],
     given: Mapping[str, str],
-) -> Hardware:
+) -> StandInHardware:
     """The model of each switch: as ``given`` by role, one that has its ports, else a stand-in with as many.
 
     Raises ``InputError`` where a switch has more ports than any model of the catalog that runs its system.
@@ -86,33 +86,33 @@ def hardware(
     told = _as_far_ends_say(used, wiring)
     model: dict[str, str] = {}
     names: dict[str, dict[str, str]] = {}
-    said = list(notes)
+    messages = list(notes)
     for members in fabrics:
         known: dict[str, str] = {}
-        for one in dict.fromkeys(role[name] for name in members):
-            own = {name: told[name] for name in members if role[name] == one}
-            known |= dict.fromkeys(own, given[one]) if one in given else _likeliest(own)
+        for role_name in dict.fromkeys(role[name] for name in members):
+            of_role = {name: told[name] for name in members if role[name] == role_name}
+            known |= dict.fromkeys(of_role, given[role_name]) if role_name in given else _likeliest(of_role)
         lacking = [name for name in members if name not in known or not has_ports(known[name], told[name])]
         if not lacking:
             model |= known
             continue
-        speeds = Counter(catalog().switches[one].ports[0].speed_gbps for one in known.values())
+        speeds = Counter(catalog().switches[model_name].ports[0].speed_gbps for model_name in known.values())
         speed = speeds.most_common(1)[0][0] if speeds else USUAL_GBPS
-        for one in dict.fromkeys(role[name] for name in members):
-            own = [name for name in members if role[name] == one]
-            most = max(len(used[name].interfaces) for name in own)
-            for name in own:
+        for role_name in dict.fromkeys(role[name] for name in members):
+            of_role = [name for name in members if role[name] == role_name]
+            most = max(len(used[name].interfaces) for name in of_role)
+            for name in of_role:
                 model[name] = known.get(name) or _stand_in(used[name], most, speed)
                 names[name] = _named(used[name], model[name])
-            for kind in dict.fromkeys(model[name] for name in own):
-                said.extend(_said([name for name in own if model[name] == kind], kind, names))
-    renamed = {name: _renamed(used[name], own) for name, own in names.items()}
-    return Hardware(model, used | renamed, _rewired(wiring, names), names, tuple(said))
+            for kind in dict.fromkeys(model[name] for name in of_role):
+                messages.extend(_said([name for name in of_role if model[name] == kind], kind, names))
+    renamed = {name: _renamed(used[name], port_names) for name, port_names in names.items()}
+    return StandInHardware(model, used | renamed, _rewired(wiring, names), names, tuple(messages))
 
 
 def _as_far_ends_say(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dict[str, DeviceConfig]:
     """The configurations with the speed of ports that say none, where the far end of their link says it."""
-    said = {
+    speeds = {
         End(name, interface.name): interface.speed_gbps
         for name, config in configs.items()
         for interface in config.interfaces
@@ -120,7 +120,7 @@ def _as_far_ends_say(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dic
     far = wiring.far()
 
     def speed(end: End) -> int:
-        return said[end] or (said.get(far[end], 0) if end in far else 0)
+        return speeds[end] or (speeds.get(far[end], 0) if end in far else 0)
 
     return {
         name: replace(
@@ -138,22 +138,22 @@ def _likeliest(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
 
     If texts of its system never give a speed, NICs and links have the usual speed, if a model has such ports.
     """
-    found = models(configs)
+    chosen = models(configs)
     if any("interfaces.speed_gbps" not in catalog().systems[config.nos].reads.unsaid for config in configs.values()):
-        return found
+        return chosen
     for of_links in (0, USUAL_GBPS):
         guessed = {
             name: replace(
-                one,
+                config,
                 interfaces=(
-                    *(replace(port, speed_gbps=of_links) for port in one.interfaces),
-                    *(_nic_port(gateway.port) for gateway in one.gateways if gateway.port),
+                    *(replace(port, speed_gbps=of_links) for port in config.interfaces),
+                    *(_nic_port(gateway.port) for gateway in config.gateways if gateway.port),
                 ),
             )
-            for name, one in configs.items()
+            for name, config in configs.items()
         }
-        found |= models(guessed)
-    return found
+        chosen |= models(guessed)
+    return chosen
 
 
 def _nic_port(name: str) -> Interface:
@@ -175,14 +175,14 @@ def _stand_in(config: DeviceConfig, ports: int, speed: int) -> str:
     """The smallest model that runs a switch's system and has so many ports of one speed."""
     enough = [
         (group.speed_gbps != speed, group.count, name)
-        for name, one in catalog().switches.items()
-        if config.nos in one.systems or name in catalog().systems[config.nos].runs_on
-        for group in one.ports[:1]
+        for name, switch_model in catalog().switches.items()
+        if config.nos in switch_model.systems or name in catalog().systems[config.nos].runs_on
+        for group in switch_model.ports[:1]
         if group.count >= ports
     ]
     if not enough:
-        what = f"no switch model of the catalog that runs {config.nos} has {ports} ports"
-        raise InputError([Problem(NetworkPart(config.name), what, "add the model to the catalog")])
+        message = f"no switch model of the catalog that runs {config.nos} has {ports} ports"
+        raise InputError([Problem(NetworkPart(config.name), message, "add the model to the catalog")])
     return min(enough)[2]
 
 
@@ -192,42 +192,44 @@ def _named(config: DeviceConfig, model: str) -> dict[str, str]:
     free = dict(sorted(there.items(), key=lambda item: item[1]))
     numbers = {number: name for name, number in there.items()}
     wanted = sorted((interface.name for interface in config.interfaces), key=natural)
-    found = {name: name for name in wanted if free.pop(name, None) is not None}
+    renamed = {name: name for name in wanted if free.pop(name, None) is not None}
     for name in wanted:
-        if name in found:
+        if name in renamed:
             continue
         digits = re.findall(r"\d+", name)
         near = numbers.get(int(digits[-1]), "") if digits else ""
         taken = near if near in free else next(iter(free), "")
         if not taken:
-            what = f"{model} has {len(there)} ports, and the switch uses {len(wanted)}"
-            raise InputError([Problem(NetworkPart(config.name), what, "say another model with --device ROLE=MODEL")])
+            message = f"{model} has {len(there)} ports, and the switch uses {len(wanted)}"
+            raise InputError([Problem(NetworkPart(config.name), message, "say another model with --device ROLE=MODEL")])
         del free[taken]
-        found[name] = taken
-    return found
+        renamed[name] = taken
+    return renamed
 
 
-def _said(own: Sequence[str], model: str, names: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    other = [(old, new) for name in own for old, new in names[name].items() if old != new]
+def _said(switches: Sequence[str], model: str, names: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    other = [(old, new) for name in switches for old, new in names[name].items() if old != new]
     shown = ", ".join(f"{old} is {new}" for old, new in dict.fromkeys(other[:2]))
-    what = f"; ports have other names there ({shown}, …)" if other else ""
+    renaming = f"; ports have other names there ({shown}, …)" if other else ""
     speed = catalog().switches[model].ports[0].speed_gbps
     yield (
-        f"{', '.join(own[:4])}{' and others' if len(own) > 4 else ''}: no model of the catalog has these ports at their speed: {model} stands in, "
-        f"each port whole, of {speed}G{what}"
+        f"{', '.join(switches[:4])}{' and others' if len(switches) > 4 else ''}: no model of the catalog has these ports at their speed: {model} stands in, "
+        f"each port whole, of {speed}G{renaming}"
     )
 
 
 def _rewired(wiring: Wiring, names: Mapping[str, Mapping[str, str]]) -> Wiring:
-    def end(one: End) -> End:
-        return End(one.device, names.get(one.device, {}).get(one.port, one.port))
+    def end(old: End) -> End:
+        return End(old.device, names.get(old.device, {}).get(old.port, old.port))
 
     links = tuple(
-        (end(one), end(other))
-        for one, other in wiring.links
-        if not any(_NOT_A_PORT.fullmatch(each.port) for each in (one, other))
+        (end(near), end(other))
+        for near, other in wiring.links
+        if not any(_NOT_A_PORT.fullmatch(each.port) for each in (near, other))
     )
-    servers = {end(one): nic for one, nic in wiring.servers.items() if not _NOT_A_PORT.fullmatch(one.port)}
+    servers = {
+        end(port_end): nic for port_end, nic in wiring.servers.items() if not _NOT_A_PORT.fullmatch(port_end.port)
+    }
     return Wiring(links, servers, wiring.notes)
 
 
@@ -247,9 +249,9 @@ def _other(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - the f
         return type(value)(f"{names[head]}.{unit}") if dot and head in names else value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
-        return replace(value, **{key: _other(one, names) for key, one in fields.items()})
+        return replace(value, **{key: _other(child, names) for key, child in fields.items()})
     if isinstance(value, tuple):
-        return tuple(_other(one, names) for one in cast("tuple[Any, ...]", value))
+        return tuple(_other(element, names) for element in cast("tuple[Any, ...]", value))
     if isinstance(value, dict):
-        return {key: _other(one, names) for key, one in cast("dict[Any, Any]", value).items()}
+        return {key: _other(child, names) for key, child in cast("dict[Any, Any]", value).items()}
     return value

@@ -38,13 +38,13 @@ def tenant_loopbacks(
     draft: Draft, made: Mapping[str, dict[str, Any]], leaves: Sequence[str], configs: Mapping[str, DeviceConfig]
 ) -> None:
     """``loopbacks`` of tenants: formulas that give the addresses by the numbers of leaves."""
-    found: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
+    addresses: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
     for number, leaf in enumerate(leaves, 1):
         for vrf in configs[leaf].vrfs:
             for loopback in vrf.loopbacks:
                 address = ipaddress.ip_address(loopback.partition("/")[0])
-                found[vrf.name, loopback.family][number] = int(address)
-    for (tenant, family), by_leaf in found.items():
+                addresses[vrf.name, loopback.family][number] = int(address)
+    for (tenant, family), by_leaf in addresses.items():
         bits = 32 if family == "ipv4" else 128
         width, form = (8, "d") if bits == 32 else (16, "x")
         heads = {value >> width for value in by_leaf.values()}
@@ -67,28 +67,28 @@ def tenant_loopbacks(
 USUAL = Overlay()
 
 
-def overlay(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig]) -> bool:
+def overlay(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig]) -> bool:
     """``overlay``: pools and timers. Whether the fabric has one."""
-    there = {name: one for name in draft.switches if (one := configs[name].overlay)}
+    there = {name: candidate for name in draft.switches if (candidate := configs[name].overlay)}
     if not there:
         return False
     part: dict[str, Any] = {}
-    families, _ = common([one.loopback.family for one in there.values()])
+    families, _ = common([instance.loopback.family for instance in there.values()])
     if families != USUAL.vtep:
         part["vtep"] = families
-    bfds = [one.bfd for one in there.values()]
+    bfds = [instance.bfd for instance in there.values()]
     bfd, others = common(bfds)
-    own = {"enabled": False} if bfd is None else given(bfd, USUAL.bfd)
-    if own:
-        part["bfd"] = own
+    bfd_part = {"enabled": False} if bfd is None else given(bfd, USUAL.bfd)
+    if bfd_part:
+        part["bfd"] = bfd_part
     if others:
         draft.note(f"{others} switches have other BFD in the overlay than the rest, whose they get")
-    macs = {gateway.mac for name in found.leaves for gateway in configs[name].gateways if gateway.mac}
+    macs = {gateway.mac for name in shape.leaves for gateway in configs[name].gateways if gateway.mac}
     if macs and macs != {USUAL.gateway_mac}:
         part["gateway_mac"] = min(macs)
     if len(macs) > 1:
         draft.note("gateways of layer-2 networks have different MAC addresses: all get one")
-    targets = [target for name in found.leaves for vrf in configs[name].vrfs for target in vrf.export_targets]
+    targets = [target for name in shape.leaves for vrf in configs[name].vrfs for target in vrf.export_targets]
     heads = [
         int(target.split(":")[1]) for target in targets if target.count(":") == 2 and target.split(":")[1].isdecimal()
     ]
@@ -105,13 +105,13 @@ def loopbacks(draft: Draft, configs: Mapping[str, DeviceConfig], local: Sequence
     starts: list[int] = []
     ends: list[tuple[int, str]] = []
     for name in draft.switches:
-        one = configs[name].overlay
-        if one is None or name not in slots:
+        instance = configs[name].overlay
+        if instance is None or name not in slots:
             continue
-        if one.loopback.family == "ipv6":
-            starts.append(int(ipaddress.ip_address(str(one.loopback))) - slots[name])
-        colored = [end for end in one.endpoints if end.address != one.loopback]
-        if len(one.endpoints) == 1 and colored and colored[0].color is None:
+        if instance.loopback.family == "ipv6":
+            starts.append(int(ipaddress.ip_address(str(instance.loopback))) - slots[name])
+        colored = [end for end in instance.endpoints if end.address != instance.loopback]
+        if len(instance.endpoints) == 1 and colored and colored[0].color is None:
             draft.note(
                 "tunnels end on an address of their own on each leaf: in a design they end on the loopback", "overlay"
             )
@@ -161,10 +161,10 @@ def tenant_slots(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str,
         for vrf in configs[name].vrfs:
             numbers[vrf.name].add(vrf.route_distinguisher.rpartition(":")[2])
             vnis[vrf.name] = vrf.vni
-    said = {
-        name: int(next(iter(own))) for name, own in numbers.items() if len(own) == 1 and next(iter(own)).isdecimal()
+    stated = {
+        name: int(next(iter(ids))) for name, ids in numbers.items() if len(ids) == 1 and next(iter(ids)).isdecimal()
     }
-    slots = slots_of(said, draft) if len(said) == len(numbers) else said
+    slots = slots_of(stated, draft) if len(stated) == len(numbers) else stated
     if (
         len(slots) < len(vnis)
         or len(set(slots.values())) < len(slots)
@@ -174,21 +174,21 @@ def tenant_slots(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str,
         if vnis:
             draft.note("route distinguishers of VRFs are not numbered alike: they get other ones")
     if slots:
-        draft.slots("tenants", own=True).update(dict(sorted(slots.items(), key=lambda item: item[1])))
+        draft.slots("tenants", per_fabric=True).update(dict(sorted(slots.items(), key=lambda item: item[1])))
     return slots
 
 
-def tenants(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], slots: Mapping[str, int]) -> None:
+def tenants(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig], slots: Mapping[str, int]) -> None:
     """``tenants`` with members, networks and external routers, and the pools of VNIs."""
     if not slots:
         return
-    made: dict[str, dict[str, Any]] = {name: {} for name in sorted(slots, key=lambda one: slots[one])}
+    made: dict[str, dict[str, Any]] = {name: {} for name in sorted(slots, key=lambda tenant_name: slots[tenant_name])}
     nics_of: dict[str, list[End]] = defaultdict(list)
     on_network: dict[tuple[str, str], list[End]] = defaultdict(list)
     networks: dict[tuple[str, str], dict[str, Any]] = {}
     vnis: dict[str, int] = {}
     routers: dict[tuple[str, str], str] = {}
-    for leaf in found.leaves:
+    for leaf in shape.leaves:
         config = configs[leaf]
         by_vlan = {gateway.vlan_name: gateway for gateway in config.gateways if gateway.vlan_name}
         by_port = {gateway.port: gateway for gateway in config.gateways if gateway.port}
@@ -200,10 +200,10 @@ def tenants(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], slo
             interface.name: by_port.get(interface.name) or by_vlan.get(interface.vlan or "")
             for interface in config.interfaces
         }
-        for one in config.gateways:  # of whose ports nothing else may be said
-            ports.setdefault(one.port or one.name, one)
+        for routed_gateway in config.gateways:  # of whose ports nothing else may be said
+            ports.setdefault(routed_gateway.port or routed_gateway.name, routed_gateway)
         for port, gateway in ports.items():
-            nic = found.wiring.servers.get(End(leaf, port))
+            nic = shape.wiring.servers.get(End(leaf, port))
             if nic is None or gateway is None or gateway.vrf not in made or not nic.device:
                 continue
             if gateway.vlan in bridged:
@@ -213,17 +213,17 @@ def tenants(draft: Draft, found: Shape, configs: Mapping[str, DeviceConfig], slo
             else:
                 nics_of[gateway.vrf].append(nic)
     whole: dict[str, set[str]] = defaultdict(set)
-    for nic in found.wiring.servers.values():
+    for nic in shape.wiring.servers.values():
         whole[nic.device].add(nic.port)
     for name, part in made.items():
         if nics_of[name]:
             part["members"] = members(nics_of[name], whole)
-    order = {key: at for at, key in enumerate(_in_order(networks, found, configs), 1)}
+    order = {key: at for at, key in enumerate(_in_order(networks, shape, configs), 1)}
     for (tenant, name), network in sorted(networks.items(), key=lambda item: order[item[0]]):
         nics = on_network[tenant, name]
         made[tenant].setdefault("networks", {})[name] = {"members": members(nics, whole), **network}
-    _targets(draft, made, vnis, configs, found.leaves)
-    tenant_loopbacks(draft, made, found.leaves, configs)
+    _targets(draft, made, vnis, configs, shape.leaves)
+    tenant_loopbacks(draft, made, shape.leaves, configs)
     _vnis(draft, made, vnis, slots)
     _network_vnis(draft, made, {name: at for (_, name), at in order.items()})
     draft.fabric["tenants"] = _with_members(draft, made)
@@ -246,17 +246,17 @@ def _targets(
             taken = set(vrf.import_targets)
             if len(vrf.export_targets) == 1 and taken >= set(vrf.export_targets) and vrf.name in made:
                 _leaks(made, vrf, senders)
-                own = vrf.export_targets[0].removeprefix("target:")
-                if own != f"{head}:{vnis[vrf.name]}" and own.count(":") == 1:
-                    made[vrf.name].setdefault("route_target", own)
+                target = vrf.export_targets[0].removeprefix("target:")
+                if target != f"{head}:{vnis[vrf.name]}" and target.count(":") == 1:
+                    made[vrf.name].setdefault("route_target", target)
 
 
 def _leaks(made: Mapping[str, dict[str, Any]], vrf: Vrf, senders: Mapping[str, Vrf]) -> None:
     """The tenants that one shares prefixes with, where both take the other's: said at the one with fewer such."""
-    own = vrf.export_targets[0]
+    own_target = vrf.export_targets[0]
     for target in vrf.import_targets:
         other = senders.get(target)
-        if other is None or other.name == vrf.name or own not in other.import_targets or other.name not in made:
+        if other is None or other.name == vrf.name or own_target not in other.import_targets or other.name not in made:
             continue
         if (len(vrf.import_targets), vrf.name) < (len(other.import_targets), other.name):
             there = made[vrf.name].setdefault("leaks", [])
@@ -297,11 +297,11 @@ def _network(gateway: Any, bridged: BridgedVlan) -> dict[str, Any]:  # noqa: ANN
 
 
 def _in_order(
-    networks: Mapping[tuple[str, str], dict[str, Any]], found: Shape, configs: Mapping[str, DeviceConfig]
+    networks: Mapping[tuple[str, str], dict[str, Any]], shape: Shape, configs: Mapping[str, DeviceConfig]
 ) -> list[tuple[str, str]]:
     """Networks in the order in which bridging instances have their VLANs."""
     place: dict[int, int] = {}
-    for leaf in found.leaves:
+    for leaf in shape.leaves:
         instance = configs[leaf].mac_vrf
         for vlan in instance.vlans if instance else ():
             place.setdefault(vlan.vlan, len(place))
@@ -323,7 +323,7 @@ def _vnis(draft: Draft, made: dict[str, dict[str, Any]], vnis: Mapping[str, int]
 def _network_vnis(draft: Draft, made: Mapping[str, dict[str, Any]], order: Mapping[str, int]) -> None:
     """Leave the VNIs of networks to the overlay's pool, where that gives them."""
     if order:
-        draft.slots("networks", own=True).update(order)
+        draft.slots("networks", per_fabric=True).update(order)
     for part in made.values():
         for name, network in part.get("networks", {}).items():
             if network["vni"] == USUAL.network_vni[0] + order[name] - 1:
@@ -335,37 +335,37 @@ def _external(
 ) -> None:
     """The external routers of a tenant at one leaf. ``routers`` are their names by leaf and port, which all tenants share."""
     ports: dict[str, Interface] = {interface.name: interface for interface in config.interfaces}
-    for one in vrf.external:
-        name = as_name(one.router or one.session.peer or f"as{one.session.peer_as}")
-        interface, _, unit = one.session.interface.partition(".")
-        port = ports.get(interface) or ports.get(one.session.interface)
+    for peer in vrf.external:
+        name = as_name(peer.router or peer.session.peer or f"as{peer.session.peer_as}")
+        interface, _, unit = peer.session.interface.partition(".")
+        port = ports.get(interface) or ports.get(peer.session.interface)
         if port is None or not port.addresses:
             draft.note(f"{leaf}: the port of external router {name} is not known: it is left out")
             continue
         # A port with several tags is one port of each: the session's is the one with its address.
-        local = one.session.local_address
+        local = peer.session.local_address
         port = next(
             (each for each in port.parts() if any(address.address == local for address in each.addresses)), port
         )
         name = routers.setdefault((leaf, port.name), name)
-        router = part.setdefault("external", {}).setdefault(name, {"asn": one.session.peer_as, "links": []})
+        router = part.setdefault("external", {}).setdefault(name, {"asn": peer.session.peer_as, "links": []})
         link: dict[str, Any] = {"leaf": leaf, "port": port.name, "prefix": str(port.addresses[0].prefix)}
         if port.speed_gbps:
             link["speed"] = f"{port.speed_gbps}G"
         vlan = port.unit_vlan or (int(unit) if unit.isdecimal() and int(unit) else None)
         router["links"].append(link | ({"vlan": vlan} if vlan else {}))
-        if tuple(map(str, one.accept)) != DEFAULT_ROUTES[one.session.local_address.family]:
-            router["accept"] = [str(prefix) for prefix in one.accept]
-        router["advertise"] = [str(prefix) for prefix in one.advertise]
+        if tuple(map(str, peer.accept)) != DEFAULT_ROUTES[peer.session.local_address.family]:
+            router["accept"] = [str(prefix) for prefix in peer.accept]
+        router["advertise"] = [str(prefix) for prefix in peer.advertise]
 
 
 def members(nics: Iterable[End], whole: Mapping[str, set[str]]) -> list[str]:
     """NICs as a tenant's members: servers of which all NICs are there by name, others with their NICs."""
-    own: dict[str, list[str]] = defaultdict(list)
+    ports_of: dict[str, list[str]] = defaultdict(list)
     for nic in nics:
-        own[nic.device].append(nic.port)
+        ports_of[nic.device].append(nic.port)
     alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for server, ports in own.items():
+    for server, ports in ports_of.items():
         alike[() if set(ports) == whole[server] else tuple(ports)].append(server)
     return [
         f"{servers}:{ports}" if ports else servers
@@ -380,9 +380,9 @@ _NIC = re.compile(r"(\D*)(\d+)(\D*)")
 
 def _nic_lists(names: Sequence[str]) -> list[str]:
     """NICs such as gpu0_eth and gpu1_eth as gpu[0-1]_eth."""
-    found = [_NIC.fullmatch(name) for name in names]
-    if len(names) > 1 and all(found):
-        parts = [match for match in found if match]
+    matches = [_NIC.fullmatch(name) for name in names]
+    if len(names) > 1 and all(matches):
+        parts = [match for match in matches if match]
         numbers = [int(match[2]) for match in parts]
         same = len({(match[1], match[3]) for match in parts}) == 1
         if (

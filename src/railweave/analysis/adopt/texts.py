@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from railweave.analysis.adopt.wiring import Lldp
     from railweave.model.config.tree import ConfigTree
-    from railweave.model.device.reading import Reading, Said
+    from railweave.model.device.reading import Reading, ReadStatement
     from railweave.model.state.capture import Capture
 
 _NEIGHBORS = "lldp-neighbors"
@@ -39,7 +39,7 @@ GOOD = 80
 
 
 @dataclass(frozen=True)
-class Read:
+class DeviceReading:
     """A device's configuration as it was read: ``folder`` is what the capture calls the device, ``texts`` are by file name."""
 
     folder: str
@@ -54,7 +54,7 @@ class Read:
         return self.reading.config.name or self.folder
 
     @property
-    def not_understood(self) -> tuple[Said, ...]:
+    def not_understood(self) -> tuple[ReadStatement, ...]:
         """Statements that mean nothing to the reader."""
         return self.reading.not_understood
 
@@ -65,30 +65,30 @@ class Read:
         return {file: reader.parsed(file, text) for file, text in by_file(self.nos, self.texts).items()}
 
 
-def read_devices(capture: Capture) -> list[Read]:
+def read_devices(capture: Capture) -> list[DeviceReading]:
     """The configuration of every device of a capture, without its secrets, each read as of the system that knows most of it.
 
     Raises ``InputError`` with file and line of a text that no system can read.
     """
-    found: list[Read] = []
+    devices: list[DeviceReading] = []
     likely: list[str] = []
     gate = Gate()
     for device in capture.devices:
-        one = _read(capture, device, likely, gate)
-        if one is not None:
-            likely = [one.nos, *(nos for nos in likely if nos != one.nos)]
-            found.append(one)
-    if not found:
+        reading = _read(capture, device, likely, gate)
+        if reading is not None:
+            likely = [reading.nos, *(nos for nos in likely if nos != reading.nos)]
+            devices.append(reading)
+    if not devices:
         fix = "it should hold DEVICE/configuration.txt for each device, or DEVICE.txt"
         raise InputError([Problem(FileLine(str(capture.folder)), "no device's configuration is here", fix)])
-    return found
+    return devices
 
 
-def _read(capture: Capture, device: str, likely: Sequence[str], gate: Gate) -> Read | None:
-    best: tuple[int, Read] | None = None
+def _read(capture: Capture, device: str, likely: Sequence[str], gate: Gate) -> DeviceReading | None:
+    best: tuple[int, DeviceReading] | None = None
     wrong: list[tuple[bool, int, Problem]] = []
     empty: list[Path] = []
-    for nos in (*likely, *(one for one in systems() if one not in likely)):
+    for nos in (*likely, *(other for other in systems() if other not in likely)):
         reader = system(nos).reader
         if reader is None:
             continue
@@ -109,17 +109,17 @@ def _read(capture: Capture, device: str, likely: Sequence[str], gate: Gate) -> R
             path = next(iter(paths))
             nothing = Problem(FileLine(str(path), 1), "nothing in it is known", "save the switch's configuration")
             wrong.append((_has_form(nos, path.name, texts.get(path.name, "")), 0, nothing))
-        one = Read(device, nos, reading, texts, {path.name: path for path in paths})
+        candidate = DeviceReading(device, nos, reading, texts, {path.name: path for path in paths})
         if (
             nos in likely
             and known
-            and 100 * (len(reading.statements) - len(one.not_understood)) >= GOOD * len(reading.statements)
+            and 100 * (len(reading.statements) - len(candidate.not_understood)) >= GOOD * len(reading.statements)
         ):
-            return one
+            return candidate
         if known and (best is None or known > best[0]):
-            best = (known, one)
+            best = (known, candidate)
     if best is None and wrong:  # as the system says it whose form the text has, or that reads most of it
-        raise InputError([max(wrong, key=lambda one: one[:2])[2]])
+        raise InputError([max(wrong, key=lambda refusal: refusal[:2])[2]])
     if best is None and empty:
         raise InputError([Problem(FileLine(str(empty[0]), 1), "it is empty", "save it again, or remove it")])
     return best[1] if best else None
@@ -166,7 +166,7 @@ def _bare(nos: str) -> DeviceConfig:
     return DeviceConfig(
         name="switch",
         role="leaf",
-        model=next(name for name, one in catalog().switches.items() if nos in one.systems),
+        model=next(name for name, switch_model in catalog().switches.items() if nos in switch_model.systems),
         nos=nos,
         release=catalog().systems[nos].release,
         management=Management(),
@@ -183,26 +183,28 @@ def _bare(nos: str) -> DeviceConfig:
     )
 
 
-def read_lldp(capture: Capture, devices: Sequence[Read]) -> Lldp:
+def read_lldp(capture: Capture, devices: Sequence[DeviceReading]) -> Lldp:
     """Return what LLDP heard: the neighbor of each port and its port, by the name that its configuration has.
 
     ``lldp.json`` of a device has ``{"PORT": {"device": NAME, "port": PORT}}``, or what lldpd prints; without one what the device
     itself answered is read (``lldp-neighbors``). Raises ``InputError`` for a file of another form.
     """
     ports = {device.name.partition(".")[0].lower(): (device.name, _ports(device)) for device in devices}
-    found: Lldp = {}
-    for one in devices:
-        path = capture.saved.get(one.folder, {}).get("lldp.json")
-        answer = {name: text for name, text in capture.texts(one.folder).items() if name == _NEIGHBORS}
+    neighbors: Lldp = {}
+    for device in devices:
+        path = capture.saved.get(device.folder, {}).get("lldp.json")
+        answer = {name: text for name, text in capture.texts(device.folder).items() if name == _NEIGHBORS}
         if path is not None:
             heard = _neighbors(path, read_json(path, "not JSON", "save it again"))
         else:
-            heard = read_state(one.folder, one.nos, answer).neighbors or {}
-        found[one.name] = {port: _end(ports, said[0]) for port, said in heard.items() if said}
-    return {name: heard for name, heard in found.items() if heard}
+            heard = read_state(device.folder, device.nos, answer).neighbors or {}
+        neighbors[device.name] = {
+            port: _end(ports, announcement[0]) for port, announcement in heard.items() if announcement
+        }
+    return {name: heard for name, heard in neighbors.items() if heard}
 
 
-def _ports(device: Read) -> dict[str, str]:
+def _ports(device: DeviceReading) -> dict[str, str]:
     """A device's ports by all their names."""
     aliases = device.reading.port_aliases
     return by_names(
@@ -213,24 +215,24 @@ def _ports(device: Read) -> dict[str, str]:
     )
 
 
-def _end(devices: Mapping[str, tuple[str, Mapping[str, str]]], said: LldpNeighbor) -> tuple[str, str]:
+def _end(devices: Mapping[str, tuple[str, Mapping[str, str]]], neighbor: LldpNeighbor) -> tuple[str, str]:
     """A neighbor's name and port as configurations have them, else as it says them: of a MAC address, the description."""
-    name, ports = devices.get((said.system or "").partition(".")[0].lower(), (said.system or "", {}))
-    clear, port = announced(ports, said.port, said.port_kind, said.port_description)
-    spoken = said.port if clear else said.port_description or said.port
+    name, ports = devices.get((neighbor.system or "").partition(".")[0].lower(), (neighbor.system or "", {}))
+    clear, port = announced(ports, neighbor.port, neighbor.port_kind, neighbor.port_description)
+    spoken = neighbor.port if clear else neighbor.port_description or neighbor.port
     return name, port or spoken or ""
 
 
-def _neighbors(path: Path, found: Any) -> Mapping[str, tuple[LldpNeighbor, ...]]:  # noqa: ANN401 - JSON values
-    ports = cast("dict[str, Any]", found) if isinstance(found, dict) else {"": found}
+def _neighbors(path: Path, content: Any) -> Mapping[str, tuple[LldpNeighbor, ...]]:  # noqa: ANN401 - JSON values
+    ports = cast("dict[str, Any]", content) if isinstance(content, dict) else {"": content}
     if ports.keys() == {"lldp"}:
         return lldp(Answers("", {_NEIGHBORS: path.read_text(encoding="utf-8-sig")}).tree(_NEIGHBORS)) or {}
     read: dict[str, tuple[LldpNeighbor, ...]] = {}
     for port, heard in ports.items():
         far = cast("dict[str, Any]", heard) if isinstance(heard, dict) else {}
         if not {"device", "port"} <= far.keys():
-            what = f"a neighbor is written as {json.dumps(heard)[:60]}"
+            message = f"a neighbor is written as {json.dumps(heard)[:60]}"
             fix = 'write {"et-0/0/0": {"device": "spine1", "port": "et-0/0/1"}}, or save what `lldpcli -f json show neighbors` prints'
-            raise InputError([Problem(FileLine(str(path)), what, fix)])
+            raise InputError([Problem(FileLine(str(path)), message, fix)])
         read[str(port)] = (LldpNeighbor(str(far["device"]), str(far["port"])),)
     return read

@@ -64,10 +64,14 @@ def pfc_ports(pauses: Mapping[Kind, bool], usual: str) -> str:
     return "all"
 
 
-def only_lossy(whole: Mapping[str, Any], own: Mapping[str, Any], config: DeviceConfig) -> bool:
+def only_lossy(whole: Mapping[str, Any], role_qos: Mapping[str, Any], config: DeviceConfig) -> bool:
     """Return whether a switch without lossless classes has what the fabric's ``qos`` gives a switch on which no port pauses."""
-    found = config.qos
-    if found is None or _is_lossless(config) or {**own, "classes": 0, "pfc": 0} != {**whole, "classes": 0, "pfc": 0}:
+    config_qos = config.qos
+    if (
+        config_qos is None
+        or _is_lossless(config)
+        or {**role_qos, "classes": 0, "pfc": 0} != {**whole, "classes": 0, "pfc": 0}
+    ):
         return False
     try:
         wanted = Qos.model_validate(dict(whole))
@@ -75,21 +79,28 @@ def only_lossy(whole: Mapping[str, Any], own: Mapping[str, Any], config: DeviceC
         return False
     system = catalog().systems[config.nos]
     classes = {
-        name: replace(own_type(TrafficClass, one), lossless=False, pfc_priority=None)
-        for name, one in wanted.classes.items()
+        name: replace(own_type(TrafficClass, declared), lossless=False, pfc_priority=None)
+        for name, declared in wanted.classes.items()
     }
     placed = on_queues(classes, system)
-    marked = {name: marking_of(one.ecn, system.marking) for name, one in classes.items() if one.ecn and system.marking}
-    here = [(one, found.marking.get(name)) for name, one in found.classes.items()]
-    there = [(one, marked.get(name)) for name, one in placed.items()]
+    marked = {
+        name: marking_of(traffic_class.ecn, system.marking)
+        for name, traffic_class in classes.items()
+        if traffic_class.ecn and system.marking
+    }
+    here = [(traffic_class, config_qos.marking.get(name)) for name, traffic_class in config_qos.classes.items()]
+    there = [(traffic_class, marked.get(name)) for name, traffic_class in placed.items()]
     return Counter(map(_form, here)) == Counter(map(_form, there))
 
 
 def _form(pair: tuple[TrafficClass, object]) -> object:
     """A class without its name; thresholds of marking count once."""
-    one, marking = pair
+    traffic_class, marking = pair
     return repr(
-        (replace(one, dscp=tuple(sorted(one.dscp)), ecn=None), marking or (one.ecn and replace(one.ecn, **_BYTES)))
+        (
+            replace(traffic_class, dscp=tuple(sorted(traffic_class.dscp)), ecn=None),
+            marking or (traffic_class.ecn and replace(traffic_class.ecn, **_BYTES)),
+        )
     )
 
 
@@ -107,7 +118,7 @@ def exceptions(
 
     ``role`` is the ``qos`` of each switch's role; ``far`` the far end of ports between switches.
     """
-    found: dict[End, dict[str, bool]] = {}
+    exceptional: dict[End, dict[str, bool]] = {}
     for name in draft.switches:
         config = configs[name]
         if config.qos is None or name not in role:
@@ -119,18 +130,18 @@ def exceptions(
             if kind is None:
                 continue
             if port.name not in bound:
-                found[End(name, port.name)] = {"qos": False}
+                exceptional[End(name, port.name)] = {"qos": False}
             elif _is_lossless(config) and port.pauses != pfc.pauses(kind):
-                found[End(name, port.name)] = {"pfc": port.pauses}
-    for end, own in found.items():
-        if end in far and far[end] not in found:
+                exceptional[End(name, port.name)] = {"pfc": port.pauses}
+    for end, settings in exceptional.items():
+        if end in far and far[end] not in exceptional:
             draft.note(
                 f"{end.device} {end.port}: it has other quality of service than its far end, {far[end].device} {far[end].port}; "
                 "in a design both ends have the same",
                 "qos",
             )
             continue
-        draft.override(end.device).setdefault("ports", {})[end.port] = own
+        draft.override(end.device).setdefault("ports", {})[end.port] = settings
 
 
 def _bound(config: DeviceConfig) -> Iterator[Interface]:
@@ -139,7 +150,7 @@ def _bound(config: DeviceConfig) -> Iterator[Interface]:
 
 
 def _is_lossless(config: DeviceConfig) -> bool:
-    return config.qos is not None and any(one.lossless for one in config.qos.classes.values())
+    return config.qos is not None and any(traffic_class.lossless for traffic_class in config.qos.classes.values())
 
 
 _USUAL = Qos()
@@ -169,23 +180,23 @@ def qos(
     kinds = kinds_of_ports(wiring, {name: role for role, names in tiers.items() for name in names})
     usual = pfc_ports(ports_that_pause((configs[name] for name in tiers.get("leaf", ())), kinds), "all")
     for role, names in tiers.items():
-        found = {name: _qos(config.qos, config, model[name]) for name in names if (config := configs[name]).qos}
-        if not found and all(
+        switch_qos = {name: _qos(config.qos, config, model[name]) for name in names if (config := configs[name]).qos}
+        if not switch_qos and all(
             catalog().systems[configs[name].nos].has("qos", configs[name].release or None) for name in names
         ):
-            found = dict.fromkeys(names, NO_QOS)
-        if not found:
+            switch_qos = dict.fromkeys(names, NO_QOS)
+        if not switch_qos:
             continue
         ports = pfc_ports(ports_that_pause((configs[name] for name in names), kinds), usual)
         if ports != "all":
-            found = {name: _pausing(own, ports, configs[name]) for name, own in found.items()}
-        most, others = common(list(found.values()))
+            switch_qos = {name: _pausing(part, ports, configs[name]) for name, part in switch_qos.items()}
+        most, others = common(list(switch_qos.values()))
         by_role[role] = most
-        for name, own in found.items() if others else ():
-            if own == most:
+        for name, part in switch_qos.items() if others else ():
+            if part == most:
                 continue
-            if {**own, "buffers": None} == {**most, "buffers": None}:
-                draft.override(name)["buffers"] = own.get("buffers", {})
+            if {**part, "buffers": None} == {**most, "buffers": None}:
+                draft.override(name)["buffers"] = part.get("buffers", {})
             else:
                 draft.note(
                     f"{name}: its classes, PFC or ECN differ from those of the other {role} switches, which it gets",
@@ -199,87 +210,89 @@ def qos(
     if whole:
         draft.fabric["qos"] = whole
     given_to = {name: whole for names in tiers.values() for name in names}
-    for role, own in by_role.items() if others else ():
+    for role, role_part in by_role.items() if others else ():
         names = tiers[cast("RoleName", role)]
-        if own != whole and not all(only_lossy(whole, own, configs[name]) for name in names):
-            draft.at(role.replace("-", "_"))["qos"] = own
-            given_to |= dict.fromkeys(names, own)
+        if role_part != whole and not all(only_lossy(whole, role_part, configs[name]) for name in names):
+            draft.at(role.replace("-", "_"))["qos"] = role_part
+            given_to |= dict.fromkeys(names, role_part)
     exceptions(draft, given_to, configs, kinds, wiring.far())
 
 
-def _pausing(own: dict[str, Any], ports: str, config: DeviceConfig) -> dict[str, Any]:
+def _pausing(part: dict[str, Any], ports: str, config: DeviceConfig) -> dict[str, Any]:
     """A switch's ``qos`` with the ports that pause; where no class is lossless, none does."""
-    lossless = config.qos is not None and any(one.lossless for one in config.qos.classes.values())
-    return {**own, "pfc": {**own.get("pfc", {}), "ports": ports}} if lossless else own
+    lossless = config.qos is not None and any(traffic_class.lossless for traffic_class in config.qos.classes.values())
+    return {**part, "pfc": {**part.get("pfc", {}), "ports": ports}} if lossless else part
 
 
-def _qos(found: QosConfig, config: DeviceConfig, model: str) -> dict[str, Any]:
+def _qos(config_qos: QosConfig, config: DeviceConfig, model: str) -> dict[str, Any]:
     system = catalog().systems[config.nos]
-    if not found.classes:
+    if not config_qos.classes:
         return NO_QOS
     made: dict[str, Any] = {}
-    classes = _classes(found, system)
+    classes = _classes(config_qos, system)
     if classes:
         made["classes"] = classes
-    buffers = given(found.buffers, _USUAL.buffers) if found.shared_buffer else {}
+    buffers = given(config_qos.buffers, _USUAL.buffers) if config_qos.shared_buffer else {}
     for pool, others in (
         ("lossless", ("headroom", "lossy")),
         ("egress_lossless", ("egress_lossy", "egress_multicast")),
     ):
-        rest = 100 - sum(getattr(found.buffers, other) for other in others)
-        if getattr(found.buffers, pool) > rest:  # the text says the others only
+        rest = 100 - sum(getattr(config_qos.buffers, other) for other in others)
+        if getattr(config_qos.buffers, pool) > rest:  # the text says the others only
             buffers[pool] = rest
-    if found.buffers.egress == "system":
+    if config_qos.buffers.egress == "system":
         buffers = {key: value for key, value in buffers.items() if key not in SYSTEM_EGRESS}
     if buffers:
         made["buffers"] = buffers
     pfc: dict[str, Any] = {}
-    if found.xon_offset_cells is not None:
-        pfc["xon_offset"] = found.xon_offset_cells * catalog().switches[model].buffer.cell_bytes
-    if system.has("pfc-watchdog", config.release or None) and any(one.lossless for one in found.classes.values()):
-        if found.watchdog is None:
+    if config_qos.xon_offset_cells is not None:
+        pfc["xon_offset"] = config_qos.xon_offset_cells * catalog().switches[model].buffer.cell_bytes
+    if system.has("pfc-watchdog", config.release or None) and any(
+        traffic_class.lossless for traffic_class in config_qos.classes.values()
+    ):
+        if config_qos.watchdog is None:
             pfc["watchdog"] = None
-        elif found.watchdog != Watchdog():
-            pfc["watchdog"] = given(found.watchdog, WatchdogIntent())
+        elif config_qos.watchdog != Watchdog():
+            pfc["watchdog"] = given(config_qos.watchdog, WatchdogIntent())
     mtus = {interface.name: interface.mtu for interface in config.interfaces}
-    rooms = {profile.mru_bytes for profile in found.profiles} - {0}
-    if len(rooms) == 1 and rooms - {mtus.get(port) for profile in found.profiles for port in profile.ports}:
+    rooms = {profile.mru_bytes for profile in config_qos.profiles} - {0}
+    if len(rooms) == 1 and rooms - {mtus.get(port) for profile in config_qos.profiles for port in profile.ports}:
         pfc["mru"] = rooms.pop()
     if pfc:
         made["pfc"] = pfc
-    if not found.buffer_monitor:
+    if not config_qos.buffer_monitor:
         made["buffer_monitor"] = False
     return made
 
 
-def _classes(found: QosConfig, system: System) -> dict[str, Any]:
+def _classes(config_qos: QosConfig, system: System) -> dict[str, Any]:
     """The classes that differ from those a fabric has by itself; one that is not there is null."""
     usual = {name: TrafficClass(**_of_class(name)) for name in DEFAULT_CLASSES}
     placed = on_queues(usual, system)
-    made: dict[str, Any] = {name: None for name in usual if name not in found.classes}
-    for name, one in found.classes.items():
+    made: dict[str, Any] = {name: None for name in usual if name not in config_qos.classes}
+    for name, traffic_class in config_qos.classes.items():
         base = usual.get(name)
         keys: dict[str, Any] = {}
         for key in ("queue", "dscp", "lossless", "pfc_priority", "priority", "buffer_percent", "dynamic_threshold"):
             expected = getattr(placed[name] if key == "queue" and name in placed else base or TrafficClass(-1), key)
-            if getattr(one, key) != expected:
-                keys[key] = plain(getattr(one, key))
-        if one.transmit_percent != (base.transmit_percent if base else None):
-            share = one.transmit_percent
+            if getattr(traffic_class, key) != expected:
+                keys[key] = plain(getattr(traffic_class, key))
+        if traffic_class.transmit_percent != (base.transmit_percent if base else None):
+            share = traffic_class.transmit_percent
             keys |= {"bandwidth": share} if share is not None and share < 100 else {"transmit_percent": share}
-        ecn = _ecn(found, name, one, system)
+        ecn = _ecn(config_qos, name, traffic_class, system)
         usual_ecn = ecn == {} if base is not None and base.ecn else ecn is None
         if not usual_ecn:
             keys["ecn"] = ecn
         if keys or base is None:
             made[name] = keys
     wanted = {
-        name: made.get(name, {}).get("queue", usual[name].queue if name in usual else one.queue)
-        for name, one in found.classes.items()
+        name: made.get(name, {}).get("queue", usual[name].queue if name in usual else traffic_class.queue)
+        for name, traffic_class in config_qos.classes.items()
     }
     if len(set(wanted.values())) < len(wanted):  # queues that the system moved, and those of our defaults
-        for name, one in found.classes.items():
-            made.setdefault(name, {})["queue"] = one.queue
+        for name, traffic_class in config_qos.classes.items():
+            made.setdefault(name, {})["queue"] = traffic_class.queue
     return made
 
 
@@ -290,17 +303,17 @@ def _of_class(name: str) -> dict[str, Any]:
     return {**known, "transmit_percent": share, "ecn": None if ecn is None else Ecn(**ecn)}
 
 
-def _ecn(found: QosConfig, name: str, one: TrafficClass, system: System) -> dict[str, Any] | None:
-    marking = found.marking.get(name)
+def _ecn(config_qos: QosConfig, name: str, traffic_class: TrafficClass, system: System) -> dict[str, Any] | None:
+    marking = config_qos.marking.get(name)
     if marking is not None and system.marking is not None:
         usual = (system.marking.min_bytes, system.marking.max_bytes, system.marking.max_probability)
         if (marking.first, marking.last, marking.probability) == usual:
             return {}
-        own: dict[str, Any] = {"min_bytes": marking.first, "max_bytes": marking.last}
-        return own | ({"max_probability": marking.probability} if marking.probability != 100 else {})
-    if one.ecn is None:
+        thresholds: dict[str, Any] = {"min_bytes": marking.first, "max_bytes": marking.last}
+        return thresholds | ({"max_probability": marking.probability} if marking.probability != 100 else {})
+    if traffic_class.ecn is None:
         return None
-    return given(one.ecn, EcnIntent())
+    return given(traffic_class.ecn, EcnIntent())
 
 
 def load_balancing(draft: Draft, configs: Mapping[str, DeviceConfig], leaves: Sequence[str], *, colored: bool) -> None:
@@ -308,31 +321,31 @@ def load_balancing(draft: Draft, configs: Mapping[str, DeviceConfig], leaves: Se
     usual = LoadBalancing()
     made: list[dict[str, Any]] = []
     for name in draft.switches:
-        one = configs[name].balancing
-        own: dict[str, Any] = {}
+        balancing = configs[name].balancing
+        part: dict[str, Any] = {}
         if colored:
-            if one.group_mode != usual.within_color:
-                own["within_color"] = one.group_mode
+            if balancing.group_mode != usual.within_color:
+                part["within_color"] = balancing.group_mode
         else:
-            own["mode"] = one.group_mode
-        dlb = given(one.dlb, usual.dlb)
-        if dlb and one.group_mode.startswith("dlb"):
-            own["dlb"] = dlb
-        hashed = given(one.hash, usual.hash)
+            part["mode"] = balancing.group_mode
+        dlb = given(balancing.dlb, usual.dlb)
+        if dlb and balancing.group_mode.startswith("dlb"):
+            part["dlb"] = dlb
+        hashed = given(balancing.hash, usual.hash)
         if hashed:
-            own["hash"] = hashed
-        if not one.fast_reroute:
-            own["fast_reroute"] = False
-        opcodes = one.spray_opcodes or one.opcodes
-        if opcodes and one.group_mode == "spray":
-            own["spray_opcodes"] = list(opcodes)
-        if one.selective:
-            own["selective"] = {"opcodes": list(one.selective)}
-        if one.global_role:
-            own["global_balancing"] = True
-        made.append(own)
-    most, _ = common([own for own, name in zip(made, draft.switches, strict=True) if name in leaves] or made)
-    others = [name for own, name in zip(made, draft.switches, strict=True) if own != most]
+            part["hash"] = hashed
+        if not balancing.fast_reroute:
+            part["fast_reroute"] = False
+        opcodes = balancing.spray_opcodes or balancing.opcodes
+        if opcodes and balancing.group_mode == "spray":
+            part["spray_opcodes"] = list(opcodes)
+        if balancing.selective:
+            part["selective"] = {"opcodes": list(balancing.selective)}
+        if balancing.global_role:
+            part["global_balancing"] = True
+        made.append(part)
+    most, _ = common([part for part, name in zip(made, draft.switches, strict=True) if name in leaves] or made)
+    others = [name for part, name in zip(made, draft.switches, strict=True) if part != most]
     if most:
         draft.fabric["load_balancing"] = most
     if others:
@@ -342,26 +355,26 @@ def load_balancing(draft: Draft, configs: Mapping[str, DeviceConfig], leaves: Se
         )
 
 
-def mtus(draft: Draft, configs: Mapping[str, DeviceConfig], found: Shape) -> None:
+def mtus(draft: Draft, configs: Mapping[str, DeviceConfig], shape: Shape) -> None:
     """``mtu`` of the fabric, and lengths of cables as PFC profiles have them."""
-    far = found.wiring.far()
+    far = shape.wiring.far()
     between, to_servers, gateways = Counter[int](), Counter[int](), Counter[int]()
     lengths: dict[str, Counter[int]] = {"fabric": Counter(), "server": Counter()}
     for name in draft.switches:
         config = configs[name]
-        ports = {one.port for one in far if one.device == name}
-        own = {server.port for server in found.wiring.servers if server.device == name}
+        ports = {end.port for end in far if end.device == name}
+        server_ports = {server.port for server in shape.wiring.servers if server.device == name}
         routed = {gateway.port: gateway.mtu for gateway in config.gateways if gateway.port}
         for interface in config.interfaces:
             if interface.mtu - routed.get(interface.name, interface.mtu - 1) in _SAME_MTU:
                 continue  # a routed port has one MTU, that of its packets
-            (between if interface.name in ports else to_servers if interface.name in own else Counter[int]())[
+            (between if interface.name in ports else to_servers if interface.name in server_ports else Counter[int]())[
                 interface.mtu
             ] += 1
         gateways.update(gateway.mtu for gateway in config.gateways)
         for profile in config.qos.profiles if config.qos else ():
             for port in profile.ports:
-                kind = "fabric" if port in ports else "server" if port in own else ""
+                kind = "fabric" if port in ports else "server" if port in server_ports else ""
                 if kind and profile.cable_length_m:
                     lengths[kind][profile.cable_length_m] += 1
     usual = Mtu()

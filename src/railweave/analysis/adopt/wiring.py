@@ -44,16 +44,16 @@ class Wiring:
 
     def far(self) -> dict[End, End]:
         """The far end of each port between switches."""
-        return {near: far for one, other in self.links for near, far in ((one, other), (other, one))}
+        return {near: far for end, other in self.links for near, far in ((end, other), (other, end))}
 
     def between(self, lower: Iterable[str], upper: Iterable[str]) -> Iterator[tuple[End, End]]:
         """The links from one set of switches to another: the end on the first, and that on the second."""
         below, above = set(lower), set(upper)
-        for one, other in self.links:
-            if one.device in below and other.device in above:
-                yield one, other
-            if other.device in below and one.device in above:
-                yield other, one
+        for end, other in self.links:
+            if end.device in below and other.device in above:
+                yield end, other
+            if other.device in below and end.device in above:
+                yield other, end
 
 
 @dataclass
@@ -62,9 +62,9 @@ class _Evidence:
     halves: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
     """Ports of a switch whose other end is on a switch, at an unknown port."""
 
-    def join(self, one: End, other: End) -> None:
-        if one not in self.joined and other not in self.joined and one != other:
-            self.joined[one], self.joined[other] = other, one
+    def join(self, end: End, other: End) -> None:
+        if end not in self.joined and other not in self.joined and end != other:
+            self.joined[end], self.joined[other] = other, end
 
 
 def wiring(configs: Mapping[str, DeviceConfig], lldp: Lldp) -> Wiring:
@@ -73,29 +73,29 @@ def wiring(configs: Mapping[str, DeviceConfig], lldp: Lldp) -> Wiring:
         name: {interface.name: interface for interface in config.interfaces if interface.kind != "external"}
         for name, config in configs.items()
     }
-    found = _Evidence()
+    evidence = _Evidence()
     for device, heard in lldp.items():
         for port, (far, far_port) in heard.items():
             if far in ports and port in ports.get(device, {}) and far_port in ports[far]:
-                found.join(End(device, port), End(far, far_port))
-    for device, own in ports.items():
-        for one in own.values():
-            if one.peer in ports and one.peer_port in ports[one.peer]:
-                found.join(End(device, one.name), End(one.peer, one.peer_port))
-    _by_subnet(ports, found)
-    _by_description(ports, found)
-    notes = list(_pair_halves(found))
-    links = tuple((one, other) for one, other in found.joined.items() if one.device < other.device)
+                evidence.join(End(device, port), End(far, far_port))
+    for device, interfaces in ports.items():
+        for interface in interfaces.values():
+            if interface.peer in ports and interface.peer_port in ports[interface.peer]:
+                evidence.join(End(device, interface.name), End(interface.peer, interface.peer_port))
+    _by_subnet(ports, evidence)
+    _by_description(ports, evidence)
+    notes = list(_pair_halves(evidence))
+    links = tuple((near, other) for near, other in evidence.joined.items() if near.device < other.device)
     servers = {
-        End(device, one.name): _nic(device, one, lldp)
-        for device, own in ports.items()
-        for one in own.values()
-        if End(device, one.name) not in found.joined and _is_server_port(one)
+        End(device, server_interface.name): _nic(device, server_interface, lldp)
+        for device, interfaces in ports.items()
+        for server_interface in interfaces.values()
+        if End(device, server_interface.name) not in evidence.joined and _is_server_port(server_interface)
     }
     for device, config in configs.items():  # a routed port of which nothing but its gateway is said
         for gateway in config.gateways:
             end = End(device, gateway.port)
-            if gateway.port and end not in found.joined and end not in servers:
+            if gateway.port and end not in evidence.joined and end not in servers:
                 servers[end] = _described(gateway.description)
     return Wiring(links, servers, tuple(notes))
 
@@ -104,42 +104,48 @@ def _is_server_port(port: Interface) -> bool:
     return port.kind == "server" or bool(port.vlan)
 
 
-def _by_subnet(ports: Mapping[str, Mapping[str, Interface]], found: _Evidence) -> None:
+def _by_subnet(ports: Mapping[str, Mapping[str, Interface]], evidence: _Evidence) -> None:
     """Two ports whose addresses are of one subnet, which no third has."""
     owners: dict[str, list[End]] = defaultdict(list)
-    for device, own in ports.items():
-        for one in own.values():
-            for address in one.addresses:
-                owners[str(address.prefix)].append(End(device, one.name))
+    for device, interfaces in ports.items():
+        for interface in interfaces.values():
+            for address in interface.addresses:
+                owners[str(address.prefix)].append(End(device, interface.name))
     for ends in owners.values():
         if len(ends) == 2 and ends[0].device != ends[1].device:
-            found.join(*ends)
+            evidence.join(*ends)
 
 
-def _by_description(ports: Mapping[str, Mapping[str, Interface]], found: _Evidence) -> None:
+def _by_description(ports: Mapping[str, Mapping[str, Interface]], evidence: _Evidence) -> None:
     names = _any_of(ports)
     of_device: dict[str, Callable[[str], Iterator[str]]] = {}
-    for device, own in ports.items():
-        for one in own.values():
-            here = End(device, one.name)
-            if here in found.joined:
+    for device, interfaces in ports.items():
+        for interface in interfaces.values():
+            here = End(device, interface.name)
+            if here in evidence.joined:
                 continue
-            far = one.peer if one.peer in ports else next((name for name in names(one.description)), "")
+            far = (
+                interface.peer if interface.peer in ports else next((name for name in names(interface.description)), "")
+            )
             if not far or far == device:
                 continue
             if far not in of_device:
                 of_device[far] = _any_of(ports[far])
-            far_port = one.peer_port if one.peer_port in ports[far] else next(of_device[far](one.description), "")
+            far_port = (
+                interface.peer_port
+                if interface.peer_port in ports[far]
+                else next(of_device[far](interface.description), "")
+            )
             if far_port:
-                found.join(here, End(far, far_port))
+                evidence.join(here, End(far, far_port))
             else:
-                found.halves.setdefault((device, far), []).append(one.name)
+                evidence.halves.setdefault((device, far), []).append(interface.name)
 
 
 def _any_of(names: Iterable[str]) -> Callable[[str], Iterator[str]]:
     """Return a function that finds these names in a text in any case: the longest at each place, and no part of a longer word."""
     known = {name.casefold(): name for name in names}
-    either = "|".join(re.escape(one) for one in sorted(known, key=len, reverse=True))
+    either = "|".join(re.escape(name) for name in sorted(known, key=len, reverse=True))
     pattern = re.compile(rf"(?<![a-z0-9])(?:{either})(?![a-z0-9])" if known else r"(?!)")
 
     def find(text: str) -> Iterator[str]:
@@ -148,14 +154,14 @@ def _any_of(names: Iterable[str]) -> Callable[[str], Iterator[str]]:
     return find
 
 
-def _pair_halves(found: _Evidence) -> Iterator[str]:
-    for (device, far), mine in found.halves.items():
-        theirs = found.halves.get((far, device), [])
+def _pair_halves(evidence: _Evidence) -> Iterator[str]:
+    for (device, far), mine in evidence.halves.items():
+        theirs = evidence.halves.get((far, device), [])
         if device < far or not theirs:
             if len(mine) != len(theirs):
                 yield f"{device} names {far} on {len(mine)} ports, {far} names {device} on {len(theirs)}"
-            for one, other in zip(sorted(mine, key=natural), sorted(theirs, key=natural), strict=False):
-                found.join(End(device, one), End(far, other))
+            for port, other in zip(sorted(mine, key=natural), sorted(theirs, key=natural), strict=False):
+                evidence.join(End(device, port), End(far, other))
 
 
 def _nic(device: str, port: Interface, lldp: Lldp) -> End:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.model.device.host import host_config
-from railweave.model.findings.registry import Found, check
+from railweave.model.findings.registry import FindingPlace, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,13 +54,13 @@ class _PortEnd:
     fix="set `dscp`, `pfc_priority`, `ecn` and `bandwidth` of `qos.classes`, and `mtu`, which hold for both ends; leave out `transmit_percent` "
     "and `hosts.roce_bandwidth`, which hold for one end only",
 )
-def qos_disagree(subject: Subject) -> Iterator[Found]:
+def qos_disagree(subject: Subject) -> Iterator[FindingPlace]:
     """A server's NIC and its leaf's port agree on DSCP, priority, PFC, share of the port, congestion notification, MTU and ECN.
 
     The share is a warning: it holds only while both kinds of traffic wait. Links that are alike are said once.
     """
     nics: dict[tuple[str, str, bool], _NicEnd] = {}
-    found: dict[tuple[str, bool], list[str]] = {}
+    places_of: dict[tuple[str, bool], list[str]] = {}
     alike: dict[tuple[object, ...], list[tuple[str, bool]]] = {}
     servers = {server.name: server for server in subject.network.servers}
     for config in subject.configs.values():
@@ -73,15 +73,19 @@ def qos_disagree(subject: Subject) -> Iterator[Found]:
             key = (server.model, nic.fabric, bool(nic.network))
             if key not in nics:
                 host = host_config(subject.network, server.name)
-                nics[key] = _NicEnd(host.qos_of(nic.fabric), next(one.mtu for one in host.nics if one.name == nic.name))
+                nics[key] = _NicEnd(
+                    host.qos_of(nic.fabric), next(host_nic.mtu for host_nic in host.nics if host_nic.name == nic.name)
+                )
             both = (*key, id(end.qos), end.pauses, end.frame, end.gateway, end.excepted)
             if both not in alike:
                 alike[both] = list(_differences(nics[key], end))
-            for what, share in alike[both]:
-                found.setdefault((what, share), []).append(f"{server.name}:{nic.name} at {config.name} {port.name}")
-    for (what, share), places in found.items():
+            for disagreement, share in alike[both]:
+                places_of.setdefault((disagreement, share), []).append(
+                    f"{server.name}:{nic.name} at {config.name} {port.name}"
+                )
+    for (disagreement, share), places in places_of.items():
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-        yield Found(f"{places[0]}{more}", what, severity="warning" if share else None)
+        yield FindingPlace(f"{places[0]}{more}", disagreement, severity="warning" if share else None)
 
 
 def _ports(config: DeviceConfig, excepted: set[str]) -> Iterator[tuple[Interface, _PortEnd]]:
@@ -128,34 +132,40 @@ def _differences(nic: _NicEnd, port: _PortEnd) -> Iterator[tuple[str, bool]]:
 
 def _others(qos: HostQos, port: QosConfig, *, pauses: bool) -> Iterator[tuple[str, bool]]:
     """Yield the differences between the ends in the lossless classes next to RDMA data."""
-    for one in qos.other_lossless:
-        for dscp in one.dscp[:1]:
+    for lossless in qos.other_lossless:
+        for dscp in lossless.dscp[:1]:
             leaf = _class_of(port, dscp)
             if leaf is None:
-                yield f"DSCP: class {one.name} of the NIC has DSCP {dscp}, which is in no class of the leaf", False
+                yield f"DSCP: class {lossless.name} of the NIC has DSCP {dscp}, which is in no class of the leaf", False
                 continue
-            if leaf.pfc_priority != one.priority:
+            if leaf.pfc_priority != lossless.priority:
                 has = "does not pause it" if leaf.pfc_priority is None else f"pauses {leaf.pfc_priority}"
                 yield (
-                    f"priority: the NIC is paused for {one.priority} (class {one.name}, DSCP {dscp}), the leaf {has}",
+                    f"priority: the NIC is paused for {lossless.priority} (class {lossless.name}, DSCP {dscp}), the leaf {has}",
                     False,
                 )
             elif not pauses and not qos.lossless:
-                yield f"PFC: the NIC takes pauses for priority {one.priority}, and PFC is off at the leaf's port", False
-            if one.ecn != (leaf.ecn is not None):
-                marks = "marks" if leaf.ecn is not None else "does not mark"
-                yield f"ECN: the leaf {marks} DSCP {dscp}, and congestion control of the NIC is {_on(one.ecn)}", False
-            share = leaf.transmit_percent
-            if leaf.lossless and share is not None and min(share, 99) != one.bandwidth_percent:
                 yield (
-                    f"ETS share: the NIC guarantees class {one.name} {one.bandwidth_percent} %, the leaf {share} %",
+                    f"PFC: the NIC takes pauses for priority {lossless.priority}, and PFC is off at the leaf's port",
+                    False,
+                )
+            if lossless.ecn != (leaf.ecn is not None):
+                marks = "marks" if leaf.ecn is not None else "does not mark"
+                yield (
+                    f"ECN: the leaf {marks} DSCP {dscp}, and congestion control of the NIC is {_on(lossless.ecn)}",
+                    False,
+                )
+            share = leaf.transmit_percent
+            if leaf.lossless and share is not None and min(share, 99) != lossless.bandwidth_percent:
+                yield (
+                    f"ETS share: the NIC guarantees class {lossless.name} {lossless.bandwidth_percent} %, the leaf {share} %",
                     True,
                 )
 
 
 def _class_of(qos: QosConfig, dscp: int) -> TrafficClass | None:
     """The class that a leaf puts a DSCP into; None where a text has lost the class of all others."""
-    named = next((one for one in qos.classes.values() if dscp in one.dscp), None)
+    named = next((traffic_class for traffic_class in qos.classes.values() if dscp in traffic_class.dscp), None)
     return named or qos.classes.get(qos.default_class)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.catalog.shares import held_share
-from railweave.model.findings.registry import Found, check
+from railweave.model.findings.registry import FindingPlace, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     "document has shares that differ: nobody knows whether the class then stays lossless",
     fix="set `egress_lossless` to `lossless` in `qos.buffers`",
 )
-def lossless_shares(subject: Subject) -> Iterator[Found]:
+def lossless_shares(subject: Subject) -> Iterator[FindingPlace]:
     """Models that ask for it (QFX5220, QFX5230) give lossless classes the same share at ingress and at egress."""
     for config in subject.configs.values():
         qos, model = config.qos, catalog().switches.get(config.model)
@@ -34,7 +34,7 @@ def lossless_shares(subject: Subject) -> Iterator[Found]:
             shares = f"{qos.buffers.lossless} % at ingress, {qos.buffers.egress_lossless} % at egress"
             by_system = f"set `lossless: {qos.buffers.egress_lossless}` in `qos.buffers`, or leave out `egress: system`"
             fix = by_system if qos.buffers.egress == "system" else None
-            yield Found(config.name, f"lossless classes of a {config.model} have {shares}", fix=fix)
+            yield FindingPlace(config.name, f"lossless classes of a {config.model} have {shares}", fix=fix)
 
 
 @check(
@@ -45,7 +45,7 @@ def lossless_shares(subject: Subject) -> Iterator[Found]:
     "little that none pauses before the queue is full. Predictions drop packets there (docs/predict.md)",
     fix="raise the class's `dynamic_threshold`, or lower `ingress_dynamic_threshold`, so that ports pause first",
 )
-def lossless_queue_full(subject: Subject) -> Iterator[Found]:
+def lossless_queue_full(subject: Subject) -> Iterator[FindingPlace]:
     """Ports pause their senders before a lossless queue to which all of them send is full."""
     for config in subject.configs.values():
         qos, model = config.qos, catalog().switches.get(config.model)
@@ -54,15 +54,15 @@ def lossless_queue_full(subject: Subject) -> Iterator[Found]:
         senders = sum(interface.pauses for interface in config.interfaces) - 1
         if senders < 1:
             continue
-        for name, one in qos.classes.items():
-            threshold = one.dynamic_threshold
+        for name, traffic_class in qos.classes.items():
+            threshold = traffic_class.dynamic_threshold
             if threshold is None:
                 threshold = catalog().systems[config.nos].lossless_queue_threshold
-            if not one.lossless or threshold is None:
+            if not traffic_class.lossless or threshold is None:
                 continue
             held, queue = _paused_at(qos.buffers, model, senders), _queue_at(qos.buffers, model, threshold)
             if held > queue:
-                yield Found(
+                yield FindingPlace(
                     config.name,
                     f"a queue of class {name} holds {queue / 1e6:.1f} MB (dynamic threshold {threshold}), and {senders} ports that send "
                     f"to it pause when they have {held / 1e6:.1f} MB together: packets are dropped before PFC",

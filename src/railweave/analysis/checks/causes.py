@@ -52,7 +52,7 @@ def causes(
     reader: Reader,
     file: str,
     designed: Mapping[str, str],
-    found: str,
+    actual: str,
     unsaid: Sequence[str],
     by_itself: Collection[str] = (),
 ) -> tuple[list[Cause], tuple[str, ...]]:
@@ -62,7 +62,7 @@ def causes(
     system writes by itself: these are left out.
     Raises ``RenderError`` with the line if the file cannot be read.
     """
-    before, after = reader.parsed(file, designed[file]), reader.parsed(file, found)
+    before, after = reader.parsed(file, designed[file]), reader.parsed(file, actual)
     change = compare(before, after)
     if not change:
         return [], change.not_compared
@@ -73,14 +73,14 @@ def causes(
         if not (len(edit) == 1 and edit[0].kind == "add" and is_by_itself(edit[0], by_itself))
     ]
     each = len(edits) <= EACH_ALONE
-    whole = () if each else tuple(differences(base, reader.read({**designed, file: found}).config, unsaid))
+    whole = () if each else tuple(differences(base, reader.read({**designed, file: actual}).config, unsaid))
     made: list[Cause] = []
     for edit in edits:
         first, last = edit[0], edit[-1]
         fields = (
             _changed_by(reader, file, designed, before, edit, base, unsaid)
             if each
-            else tuple(one for one in whole if _mentions(last, one))
+            else tuple(difference for difference in whole if _mentions(last, difference))
         )
         designed_as = "" if last is first and last.kind == "add" else statement(first, first.old or first.node)
         found_as = "" if last.kind == "remove" else statement(last, last.node)
@@ -106,9 +106,9 @@ def _edits(steps: Sequence[Step]) -> list[list[Step]]:
     edits: list[list[Step]] = []
     for step in steps:
         if step.kind == "remove":
-            like = next((one for one in added.values() if _alike(step, one)), None)
+            like = next((candidate for candidate in added.values() if _alike(step, candidate)), None)
             edits.append([step] if like is None else [step, added.pop(id(like))])
-    taken = {id(one) for edit in edits for one in edit}
+    taken = {id(edit_step) for edit in edits for edit_step in edit}
     return [*edits, *([step] for step in steps if id(step) not in taken)]
 
 
@@ -133,9 +133,9 @@ def _alike(removed: Step, added: Step) -> bool:
         return True
     if (removed.node.children or ()) != (added.node.children or ()):
         return False
-    one, other = (re.split(r"[\s|]+", statement(step, step.node)) for step in (removed, added))
-    same = [word == there for word, there in zip(one, other, strict=False)]
-    return len(one) == len(other) and same[0] and same.count(False) == 1
+    words, other = (re.split(r"[\s|]+", statement(step, step.node)) for step in (removed, added))
+    same = [word == there for word, there in zip(words, other, strict=False)]
+    return len(words) == len(other) and same[0] and same.count(False) == 1
 
 
 def _changed_by(
@@ -156,16 +156,18 @@ def _changed_by(
 
 def _mentions(step: Step, difference: FieldDifference) -> bool:
     text = f" {statement(step, step.node)} "
-    names = [one for one in difference.place if not one.replace("_", "").isalpha()]
+    names = [word for word in difference.place if not word.replace("_", "").isalpha()]
     return bool(names) and all(name in text for name in names[:2])
 
 
 def statement(step: Step, node: Node) -> str:
     """Return a statement with its enclosing statements, in one line, without the values of secrets."""
     above = [name[0] if len(name) == 1 else " ".join(filter(None, name)) for name in step.above]
-    own = " ".join(filter(None, node.name))
+    statement_name = " ".join(filter(None, node.name))
     values = " ".join(node.values)
-    inner = values if values.startswith((own, f"no {own}")) else f"{own} {values}".strip()
+    inner = (
+        values if values.startswith((statement_name, f"no {statement_name}")) else f"{statement_name} {values}".strip()
+    )
     return hidden(" / ".join([*above, inner]))
 
 
@@ -174,10 +176,12 @@ def _told_apart(old: Step, new: Step, words: str) -> tuple[str, str]:
 
     Each of the two has the first inner statement that the other lacks.
     """
-    was, now = (one.children or () for one in (old.old or old.node, new.node))
+    was, now = (node.children or () for node in (old.old or old.node, new.node))
     above = (*new.above, new.node.name)
-    found = [next((one for one in here if one not in there), None) for here, there in ((was, now), (now, was))]
-    lost, come = (words if one is None else statement(Step("add", above, one, ()), one) for one in found)
+    inner_nodes = [
+        next((child for child in here if child not in there), None) for here, there in ((was, now), (now, was))
+    ]
+    lost, come = (words if node is None else statement(Step("add", above, node, ()), node) for node in inner_nodes)
     return lost, come
 
 

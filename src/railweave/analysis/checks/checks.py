@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from pydantic import ValidationError
 
-from railweave.analysis.checks.located import Located, read_json
+from railweave.analysis.checks.located import LocatedValue, read_json
 from railweave.analysis.checks.servers.entries import Difference, shown
 from railweave.errors import RenderError, UnsettledError
 from railweave.model.device.config_file import from_json, to_document
@@ -30,11 +30,11 @@ CONFIG_DIFFERS = Rule(
 )
 
 
-def config_differences(designed: str, found: str) -> list[Difference]:
+def config_differences(designed: str, actual: str) -> list[Difference]:
     """The fields that are otherwise. Raises ``RenderError`` with the line where the file is no configuration."""
-    located = read_json(found)
+    located = read_json(actual)
     try:
-        config = from_json(found)
+        config = from_json(actual)
     except ValidationError as error:
         first = error.errors()[0]
         place = tuple(map(str, first["loc"]))
@@ -52,34 +52,36 @@ def config_differences(designed: str, found: str) -> list[Difference]:
         for difference in differences(from_json(designed), config)
         for line in [_line(located, difference.place)]
     ]
-    return sorted([*unknown, *changed], key=lambda one: one.line)
+    return sorted([*unknown, *changed], key=lambda difference: difference.line)
 
 
-def _unknown(found: Located, document: object, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
+def _unknown(located: LocatedValue, document: object, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
     """Names of the text that what was read of it does not have, with their lines."""
-    if isinstance(found.data, dict) and isinstance(document, dict):
+    if isinstance(located.data, dict) and isinstance(document, dict):
         named = cast("dict[str, object]", document)
-        for name, one in found.data.items():
+        for name, child in located.data.items():
             if name in named:
-                yield from _unknown(one, named[name], (*place, name))
+                yield from _unknown(child, named[name], (*place, name))
             else:
-                yield (*place, name), one.line
-    elif isinstance(found.data, list) and isinstance(document, list):
-        for at, (one, value) in enumerate(zip(found.data, cast("list[object]", document), strict=False)):
-            yield from _unknown(one, value, (*place, str(at)))
+                yield (*place, name), child.line
+    elif isinstance(located.data, list) and isinstance(document, list):
+        for at, (child, value) in enumerate(zip(located.data, cast("list[object]", document), strict=False)):
+            yield from _unknown(child, value, (*place, str(at)))
 
 
 def _said(value: object) -> str:
     return "absent" if value is None else shown(str(value)) or "empty"
 
 
-def _line(located: Located, place: Sequence[str]) -> int:
+def _line(located: LocatedValue, place: Sequence[str]) -> int:
     """The line of a field, or of what it is missing in. Entries of lists are named as ``model.device.fields`` does."""
     at = located
     for name in place:
         inner = at.named().get(name)
         if inner is None and isinstance(at.data, list):
-            inner = next((one for one in at.data if name in (value.text for value in one.named().values())), None)
+            inner = next(
+                (element for element in at.data if name in (value.text for value in element.named().values())), None
+            )
             if inner is None and name.isdigit() and int(name) < len(at.data):
                 inner = at.data[int(name)]
         if inner is None:
@@ -107,13 +109,13 @@ def run_checks(
     subject: Subject, *, slow: bool = True, progress: Callable[[str], None] = lambda _: None
 ) -> list[Finding]:
     """Findings of every check, in their order; without the ``slow`` ones where asked."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     unsettled: dict[str, None] = {}
     for name, rule in checks().items():
         if slow or not rule.slow:
             progress(f"checking {name}")
             try:
-                found += rule.run(subject)
+                findings += rule.run(subject)
             except UnsettledError as error:
                 unsettled[str(error)] = None
-    return [*found, *(UNSETTLED.finding(subject.network.name, what) for what in unsettled)]
+    return [*findings, *(UNSETTLED.finding(subject.network.name, reason) for reason in unsettled)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.analysis.routing.isis import adjacencies
 from railweave.model.catalog import catalog
-from railweave.model.findings.registry import Found, Rule, check
+from railweave.model.findings.registry import FindingPlace, Rule, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     why="two devices answer for one address, and neither can be reached reliably",
     fix="change the override or the MAC address from which the address follows",
 )
-def duplicate_address(subject: Subject) -> Iterator[Found]:
+def duplicate_address(subject: Subject) -> Iterator[FindingPlace]:
     """No address is given twice."""
     network = subject.network
     owners: dict[str, str] = {}
@@ -44,7 +44,7 @@ def duplicate_address(subject: Subject) -> Iterator[Found]:
     for owner, address in given:
         other = owners.setdefault(address, owner)
         if other != owner:
-            yield Found(owner, f"address {address} is also on {other}")
+            yield FindingPlace(owner, f"address {address} is also on {other}")
 
 
 @check(
@@ -54,14 +54,14 @@ def duplicate_address(subject: Subject) -> Iterator[Found]:
     why="large packets are dropped in one direction",
     fix="give both roles the same fabric MTU",
 )
-def mtu_mismatch(subject: Subject) -> Iterator[Found]:
+def mtu_mismatch(subject: Subject) -> Iterator[FindingPlace]:
     """Both ends of a leaf-spine link carry frames of one size."""
     ends: dict[str, tuple[str, int]] = {}
     for config in subject.configs.values():
         for port in config.fabric_interfaces():
             other, mtu = ends.setdefault(port.link, (config.name, port.mtu))
             if mtu != port.mtu:
-                yield Found(port.link, f"MTU {port.mtu} on {config.name}, {mtu} on {other}")
+                yield FindingPlace(port.link, f"MTU {port.mtu} on {config.name}, {mtu} on {other}")
 
 
 @check(
@@ -71,7 +71,7 @@ def mtu_mismatch(subject: Subject) -> Iterator[Found]:
     why="packets that one switch protects are dropped by the next",
     fix="use the same dscp and pfc_priority in every role",
 )
-def qos_mismatch(subject: Subject) -> Iterator[Found]:
+def qos_mismatch(subject: Subject) -> Iterator[FindingPlace]:
     """Traffic that is lossless on one switch is lossless on its neighbors: same DSCP, same PFC priority on the wire.
 
     Queue numbers are local and may differ.
@@ -80,19 +80,22 @@ def qos_mismatch(subject: Subject) -> Iterator[Found]:
     for config in subject.configs.values():
         if config.qos is not None:
             lossless = frozenset(
-                (d, one.pfc_priority) for one in config.qos.classes.values() if one.lossless for d in one.dscp
+                (d, traffic_class.pfc_priority)
+                for traffic_class in config.qos.classes.values()
+                if traffic_class.lossless
+                for d in traffic_class.dscp
             )
             fabric = subject.network.switch(config.name).fabric
             if not lossless and _pauses_nowhere(subject.network, config.name):
                 continue
             shapes.setdefault(fabric, {}).setdefault(lossless, config.name)
-    for fabric, found in shapes.items():
-        if len(found) > 1:
+    for fabric, names_by_shape in shapes.items():
+        if len(names_by_shape) > 1:
             shown = "; ".join(
                 f"{name}: {', '.join(f'DSCP {d} on priority {p}' for d, p in sorted(shape, key=str)) or 'none'}"
-                for shape, name in found.items()
+                for shape, name in names_by_shape.items()
             )
-            yield Found(fabric, f"lossless traffic differs between switches ({shown})")
+            yield FindingPlace(fabric, f"lossless traffic differs between switches ({shown})")
 
 
 ADJACENCY_DOWN = Rule(
@@ -138,7 +141,7 @@ def _networks(config: DeviceConfig | None, link: str) -> list[Prefix]:
     why="no routes are exchanged over the link: one end has no session on it, or does not expect the AS number of the other",
     fix="compare the AS numbers and AS lists of both ends",
 )
-def session_down(subject: Subject) -> Iterator[Found | Finding]:
+def session_down(subject: Subject) -> Iterator[FindingPlace | Finding]:
     """Every leaf-spine link has a BGP session that both ends accept, or an adjacency of IS-IS."""
     yield from _adjacency_down(subject)
     routes, absent = subject.routes, subject.network.absent
@@ -146,7 +149,9 @@ def session_down(subject: Subject) -> Iterator[Found | Finding]:
         for group in config.bgp.groups if config.bgp else ():
             for session in group.sessions:
                 if session.link not in absent and (config.name, session.link) not in routes.received:
-                    yield Found(config.name, f"the session to {session.peer} on {session.interface} cannot come up")
+                    yield FindingPlace(
+                        config.name, f"the session to {session.peer} on {session.interface} cannot come up"
+                    )
 
 
 @check(
@@ -156,17 +161,17 @@ def session_down(subject: Subject) -> Iterator[Found | Finding]:
     why="nobody can log in, or everybody can: without users a system keeps an account whose password is public, or none",
     fix="set `management: {root_password: secret:root-hash, users: …}`",
 )
-def no_login(subject: Subject) -> Iterator[Found]:
+def no_login(subject: Subject) -> Iterator[FindingPlace]:
     """Switches have a user, and a root password where their system needs one."""
     systems = (catalog().systems[nos].login for nos in dict.fromkeys(config.nos for config in subject.configs.values()))
     logins = [system for system in systems if system is not None]
     management = subject.network.management
     root = [login.without_root for login in logins if login.without_root]
     if root and not management.root_password:
-        yield Found(subject.network.name, "the switches have no root password", why="; ".join(root))
+        yield FindingPlace(subject.network.name, "the switches have no root password", why="; ".join(root))
     if logins and not management.users:
         why = "; ".join(dict.fromkeys(login.without_user for login in logins))
-        yield Found(subject.network.name, "the switches have no user", why=why)
+        yield FindingPlace(subject.network.name, "the switches have no user", why=why)
 
 
 @check(
@@ -177,8 +182,8 @@ def no_login(subject: Subject) -> Iterator[Found]:
     "may seem not yet valid",
     fix="set `management: {ntp: [ADDRESS]}`",
 )
-def no_ntp(subject: Subject) -> Iterator[Found]:
+def no_ntp(subject: Subject) -> Iterator[FindingPlace]:
     """Switches whose configuration holds management have a time server."""
     managed = any(catalog().systems[config.nos].management for config in subject.configs.values())
     if managed and not subject.network.management.ntp:
-        yield Found(subject.network.name, "the switches have no NTP server")
+        yield FindingPlace(subject.network.name, "the switches have no NTP server")

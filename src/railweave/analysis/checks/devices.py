@@ -37,7 +37,7 @@ Texts = dict[str, str]
 
 
 @dataclass(frozen=True)
-class Stands:
+class DeviceCheck:
     """A device's configuration as its texts have it.
 
     ``config`` is None if a text cannot be read; ``unreadable`` then has the findings. ``causes`` are the statements that are not as
@@ -56,25 +56,27 @@ class Stands:
 
 
 def stands(
-    config: DeviceConfig, designed: Mapping[str, str], found: Mapping[str, tuple[str, str]], *, why: bool = True
-) -> Stands:
+    config: DeviceConfig, designed: Mapping[str, str], actual: Mapping[str, tuple[str, str]], *, why: bool = True
+) -> DeviceCheck:
     """The configuration of a device whose ``designed`` texts are otherwise ``found``: by file, with the path that findings name.
 
     Without ``why`` it is not worked out which statement changes what, which takes most of the time: there are no causes then.
     """
     reader = system(config.nos).reader
     if reader is None:
-        what = f"nothing reads configurations of {config.nos}: {system(config.nos).without['read']}"
-        wrong = [path for file, (path, text) in found.items() if not _same(designed[file], text)]
-        return Stands(None, unreadable=tuple(FILE_UNREADABLE.finding(config.name, what, file=path) for path in wrong))
+        message = f"nothing reads configurations of {config.nos}: {system(config.nos).without['read']}"
+        wrong = [path for file, (path, text) in actual.items() if not _same(designed[file], text)]
+        return DeviceCheck(
+            None, unreadable=tuple(FILE_UNREADABLE.finding(config.name, message, file=path) for path in wrong)
+        )
     reads = catalog().systems[config.nos].reads
     without = reads.unsaid
-    unsaid = tuple(one for one in without if one in NAMES)
+    unsaid = tuple(field for field in without if field in NAMES)
     made: list[tuple[Cause, Finding]] = []
     not_compared: list[str] = []
     unreadable: list[Finding] = []
     texts, differs_at_all = dict(designed), False
-    for file, (path, text) in found.items():
+    for file, (path, text) in actual.items():
         if _same(designed[file], text):
             not_compared += _unlike(designed[file], text)
             continue
@@ -86,17 +88,17 @@ def stands(
             unreadable.append(_unreadable(config.name, path, error))
             continue
         texts[file] = text
-        made += [(one, _finding(config.name, one, path)) for one in some]
+        made += [(cause, _finding(config.name, cause, path)) for cause in some]
         not_compared += secret
         differs_at_all |= bool(some) or not why
     read = config
     if differs_at_all and not unreadable:
-        own = _without_lists(config) if AS_LISTS in without else config
+        comparable = _without_lists(config) if AS_LISTS in without else config
         try:
-            read = _cabled(amended(own, reader.read(designed).config, reader.read(texts).config, unsaid), config)
+            read = _cabled(amended(comparable, reader.read(designed).config, reader.read(texts).config, unsaid), config)
         except RenderError as error:  # where it was asked why, every text has been read before
-            unreadable.append(_unreadable(config.name, _broken(reader, found), error))
-    return Stands(None if unreadable else read, tuple(made), tuple(not_compared), tuple(unreadable))
+            unreadable.append(_unreadable(config.name, _broken(reader, actual), error))
+    return DeviceCheck(None if unreadable else read, tuple(made), tuple(not_compared), tuple(unreadable))
 
 
 def _unasked(text: str) -> tuple[list[Cause], tuple[str, ...]]:
@@ -109,14 +111,14 @@ def _unreadable(device: str, path: str, error: RenderError) -> Finding:
     return FILE_UNREADABLE.finding(device, f"{path} cannot be read: {error.what}", file=path, line=error.line or 0)
 
 
-def _broken(reader: Reader, found: Mapping[str, tuple[str, str]]) -> str:
+def _broken(reader: Reader, actual: Mapping[str, tuple[str, str]]) -> str:
     """The path of the first text that cannot be read."""
-    for file, (path, text) in found.items():
+    for file, (path, text) in actual.items():
         try:
             reader.parsed(file, _whole(text))
         except RenderError:
             return path
-    return next(path for path, _ in found.values())
+    return next(path for path, _ in actual.values())
 
 
 def _without_lists(config: DeviceConfig) -> DeviceConfig:
@@ -127,7 +129,7 @@ def _without_lists(config: DeviceConfig) -> DeviceConfig:
     return replace(config, bgp=bgp)
 
 
-def _cabled(found: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
+def _cabled(actual: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
     """Return the configuration found as that of its designed switch, on the designed cables.
 
     A description may name another peer, which moves no cable.
@@ -138,11 +140,11 @@ def _cabled(found: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
     nothing = ("", "", "")
     interfaces = (
         replace(interface, link=link, peer=peer, peer_port=port)
-        for interface in found.interfaces
+        for interface in actual.interfaces
         for link, peer, port in [cables.get(interface.name, nothing)]
     )
-    bgp = found.bgp and replace(
-        found.bgp,
+    bgp = actual.bgp and replace(
+        actual.bgp,
         groups=tuple(
             replace(
                 group,
@@ -150,10 +152,10 @@ def _cabled(found: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
                     replace(session, link=cables.get(session.interface, nothing)[0]) for session in group.sessions
                 ),
             )
-            for group in found.bgp.groups
+            for group in actual.bgp.groups
         ),
     )
-    isis, ospf = found.isis, found.ospf
+    isis, ospf = actual.isis, actual.ospf
     if ospf is not None:  # no design has it: its links are those of its ports
         links = {interface.name: interface.link for interface in designed.interfaces}
         ospf = replace(ospf, ports=tuple(replace(port, link=links.get(port.interface, "")) for port in ospf.ports))
@@ -162,31 +164,31 @@ def _cabled(found: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
     if isis is None and designed.isis is not None:
         isis = replace(designed.isis, ports=(), passive=())
     # A text may have lost the line that names the hardware, which is then still what it is.
-    found = replace(found, name=designed.name, model=found.model or designed.model)
-    return replace(found, interfaces=tuple(interfaces), bgp=bgp, isis=isis, ospf=ospf)
+    actual = replace(actual, name=designed.name, model=actual.model or designed.model)
+    return replace(actual, interfaces=tuple(interfaces), bgp=bgp, isis=isis, ospf=ospf)
 
 
 def stand(
     configs: Mapping[str, DeviceConfig], designed: Mapping[str, str], texts: Mapping[str, Mapping[str, tuple[str, str]]]
-) -> dict[str, Stands]:
+) -> dict[str, DeviceCheck]:
     """Return the state of each device that has texts.
 
     ``texts`` has, by device and file name, the path that findings name, and the text.
     ``configs`` and ``designed`` (text by ``devices/NAME/FILE``) are the designed ones. Long work is spread over the machine's processors.
     """
 
-    def one(name: str) -> Stands:
-        own = {
+    def one(name: str) -> DeviceCheck:
+        designed_texts = {
             file: designed[f"devices/{name}/{file}"] for file in system(configs[name].nos).configurations(configs[name])
         }
-        return stands(configs[name], own, texts[name])
+        return stands(configs[name], designed_texts, texts[name])
 
     return dict(zip(texts, spread(one, list(texts)), strict=True))
 
 
 def saved(
     designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts], *, why: bool = True
-) -> dict[str, Stands]:
+) -> dict[str, DeviceCheck]:
     """Return the state of each switch that has texts; texts of other devices are ignored. ``why``: see ``stands``.
 
     Texts are read without their secrets (``model.config.gate``), and so are designed ones, in which ``extra`` may hold a value.
@@ -195,19 +197,19 @@ def saved(
     """
     gate = Gate()
 
-    def one(name: str) -> Stands:
+    def one(name: str) -> DeviceCheck:
         config = designed[name]
         rendered = system(config.nos).files(config)
-        own = {file: gate.text(name, rendered[file]) for file in system(config.nos).configurations(config)}
-        return stands(config, *_matched(own, list(system(config.nos).trees(config)), texts[name]), why=why)
+        designed_texts = {file: gate.text(name, rendered[file]) for file in system(config.nos).configurations(config)}
+        return stands(config, *_matched(designed_texts, list(system(config.nos).trees(config)), texts[name]), why=why)
 
     names = [name for name in designed if captured.get(name)]
     texts = {name: {path: gate.text(name, text) for path, text in captured[name].items()} for name in names}
     if captured and not names:
         shown = f"{', '.join(list(captured)[:4])}{', …' if len(captured) > 4 else ''}"
-        what = f"no configuration of a switch of the design is here, only of {shown}"
+        message = f"no configuration of a switch of the design is here, only of {shown}"
         raise InputError(
-            [Problem(NetworkPart(next(iter(captured))), what, "call each folder as the design calls the switch")]
+            [Problem(NetworkPart(next(iter(captured))), message, "call each folder as the design calls the switch")]
         )
     return dict(zip(names, spread(one, names), strict=True))
 
@@ -222,43 +224,46 @@ def configurations(configs: Mapping[str, DeviceConfig]) -> dict[str, tuple[str, 
 
 
 def _matched(
-    own: dict[str, str], shown: Sequence[str], texts: Texts
+    designed: dict[str, str], shown: Sequence[str], texts: Texts
 ) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
     """Return designed texts, and the saved texts of the same files: by file name as railweave writes them, else by their form.
 
     ``shown`` are the files that a device prints when it is asked for its configuration; some devices print in one text what is here
     several files.
     """
-    found = {Path(path).name: (path, text) for path, text in texts.items() if Path(path).name in own}
-    if found:
-        return own, found
-    documents = [file for file in own if file.endswith(".json")]
+    matched = {Path(path).name: (path, text) for path, text in texts.items() if Path(path).name in designed}
+    if matched:
+        return designed, matched
+    documents = [file for file in designed if file.endswith(".json")]
     lines = [file for file in shown if file not in documents]
     for path, text in texts.items():
         if documents and text.lstrip().startswith("{"):
-            found[documents[-1]] = (path, text)
+            matched[documents[-1]] = (path, text)
         elif lines:
-            own = {**{file: own[file] for file in documents}, lines[-1]: "".join(own[file] for file in lines)}
-            found[lines[-1]] = (path, text)
-    return own, found
+            designed = {
+                **{file: designed[file] for file in documents},
+                lines[-1]: "".join(designed[file] for file in lines),
+            }
+            matched[lines[-1]] = (path, text)
+    return designed, matched
 
 
-def _same(designed: str, found: str) -> bool:
+def _same(designed: str, actual: str) -> bool:
     """Return whether a text is the designed one except for values in the place of secrets."""
-    if designed == found:
+    if designed == actual:
         return True
-    one, other = designed.splitlines(), found.splitlines()
-    return len(one) == len(other) and all(
+    lines, other = designed.splitlines(), actual.splitlines()
+    return len(lines) == len(other) and all(
         line == there or ("<secret:" in line and alike(line, there) is None)
-        for line, there in zip(one, other, strict=True)
+        for line, there in zip(lines, other, strict=True)
     )
 
 
-def _unlike(designed: str, found: str) -> list[str]:
+def _unlike(designed: str, actual: str) -> list[str]:
     """The designed lines with a secret in whose place a value stands, of texts that are the same but for those."""
-    if designed == found:
+    if designed == actual:
         return []
-    pairs = zip(designed.splitlines(), found.splitlines(), strict=True)
+    pairs = zip(designed.splitlines(), actual.splitlines(), strict=True)
     return [line.strip() for line, there in pairs if line != there]
 
 
@@ -278,8 +283,8 @@ def _finding(device: str, cause: Cause, path: str) -> Finding:
         rule = by_words
     elif not fields and cause.kind == "add":
         rule = by_words if differs.lets_in(statement) else EXTRA
-    what = f"{_said(cause)}{_changes(fields)}"
-    return rule.finding(device, what, file=path, line=cause.line)
+    message = f"{_said(cause)}{_changes(fields)}"
+    return rule.finding(device, message, file=path, line=cause.line)
 
 
 def _said(cause: Cause) -> str:
@@ -295,9 +300,9 @@ def _said(cause: Cause) -> str:
 def _changes(fields: list[FieldDifference]) -> str:
     if not fields:
         return ""
-    one = fields[0]
+    difference = fields[0]
     more = f" and {len(fields) - 1} more" if len(fields) > 1 else ""
-    return f" ({' '.join(one.place).replace('_', ' ')}: {_value(one.old)} becomes {_value(one.new)}{more})"
+    return f" ({' '.join(difference.place).replace('_', ' ')}: {_value(difference.old)} becomes {_value(difference.new)}{more})"
 
 
 def _value(value: object) -> str:

@@ -332,7 +332,7 @@ def of_field(difference: FieldDifference) -> Rule:
 
 def foremost(fields: Iterable[FieldDifference]) -> list[FieldDifference]:
     """Differences by what a statement is called by, where it changes several fields: the one that says most is first."""
-    return sorted(fields, key=lambda one: (not _TELLING.match(one.field), RANK[of_field(one)]))
+    return sorted(fields, key=lambda difference: (not _TELLING.match(difference.field), RANK[of_field(difference)]))
 
 
 def of_statement(statement: str) -> Rule:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.catalog.server_shapes import NOT_MODELLED, wider_domains
-from railweave.model.findings.registry import Found, check
+from railweave.model.findings.registry import FindingPlace, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     why=f"{NOT_MODELLED}: times of collectives and jobs are too long, many times where GPUs of one domain talk",
     fix="use predictions for traffic between domains only; the configuration of switches and servers is not affected",
 )
-def nvlink_domain(subject: Subject) -> Iterator[Found]:
+def nvlink_domain(subject: Subject) -> Iterator[FindingPlace]:
     """GPUs are joined by NVLink inside their server only."""
     servers = subject.network.servers
     wider = wider_domains(catalog(), (server.model for server in servers))
     for server in servers:
         if server.model in wider:
-            yield Found(server.name, f"{server.model}: {wider[server.model]}")
+            yield FindingPlace(server.name, f"{server.model}: {wider[server.model]}")

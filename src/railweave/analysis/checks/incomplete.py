@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.catalog.shares import LEAST_THRESHOLD, MOST_THRESHOLD
-from railweave.model.findings.registry import Found, check
+from railweave.model.findings.registry import FindingPlace, check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -43,32 +43,32 @@ WELL_KNOWN = frozenset(
     why="the device refuses the statement or ignores it, and what else is worked out leaves it out",
     fix="give the missing statement, or remove the one that needs it",
 )
-def incomplete_config(subject: Subject) -> Iterator[Found]:
+def incomplete_config(subject: Subject) -> Iterator[FindingPlace]:
     """Every value of a configuration has the values that it needs, and every name is defined on the device."""
     for config in subject.configs.values():
-        for field, what in _links(config, {cable.name for cable in subject.network.cables_of(config.name)}):
-            yield Found(config.name, f"{field}: {what}")
+        for field, lack in _links(config, {cable.name for cable in subject.network.cables_of(config.name)}):
+            yield FindingPlace(config.name, f"{field}: {lack}")
         for part in _PARTS:
-            for field, what in part(config):
-                yield Found(config.name, f"{field}: {what}")
+            for field, lack in part(config):
+                yield FindingPlace(config.name, f"{field}: {lack}")
 
 
 Lacks = tuple[str, str]
 """A field of ``DeviceConfig`` (docs/device-config.md), and what is missing for it."""
 
 
-def _links(config: DeviceConfig, own: set[str]) -> Iterator[Lacks]:
+def _links(config: DeviceConfig, links: set[str]) -> Iterator[Lacks]:
     """Routing over cables of other devices: no packet leaves there."""
     for group in config.bgp.groups if config.bgp else ():
         for session in group.sessions:
-            if session.link and session.link not in own:
+            if session.link and session.link not in links:
                 yield (
                     f"bgp.groups.{group.name}.sessions.{session.peer}.link",
                     f"{config.name} is not on {session.link!r}",
                 )
     for name, running in (("isis", config.isis), ("ospf", config.ospf)):
         for port in running.ports if running else ():
-            if port.link and port.link not in own:
+            if port.link and port.link not in links:
                 yield f"{name}.ports.{port.interface}.link", f"{config.name} is not on {port.link!r}"
 
 
@@ -101,11 +101,11 @@ def _qos(config: DeviceConfig) -> Iterator[Lacks]:
     qos = config.qos
     if qos is None:
         return
-    for name, one in qos.classes.items():
-        if one.lossless and one.pfc_priority is None:
+    for name, traffic_class in qos.classes.items():
+        if traffic_class.lossless and traffic_class.pfc_priority is None:
             yield f"qos.classes.{name}.pfc_priority", "the class is lossless, and no PFC priority is given"
-        if one.dynamic_threshold is not None and not _is_threshold(one.dynamic_threshold):
-            yield f"qos.classes.{name}.dynamic_threshold", _no_threshold(one.dynamic_threshold)
+        if traffic_class.dynamic_threshold is not None and not _is_threshold(traffic_class.dynamic_threshold):
+            yield f"qos.classes.{name}.dynamic_threshold", _no_threshold(traffic_class.dynamic_threshold)
     if qos.default_class not in qos.classes:
         yield "qos.default_class", _undefined("class", qos.default_class)
     for name in qos.marking:
@@ -164,9 +164,9 @@ def _policies(config: DeviceConfig) -> Iterator[Lacks]:
     yield from _terms(bgp, communities)
 
 
-def _has_value(one: Community) -> bool:
+def _has_value(community: Community) -> bool:
     """Return whether a community is more than a name that a policy uses: readers give such a name its own name as value."""
-    return ":" in one.value or one.value in WELL_KNOWN
+    return ":" in community.value or community.value in WELL_KNOWN
 
 
 def _terms(bgp: Bgp, communities: Iterable[str]) -> Iterator[Lacks]:

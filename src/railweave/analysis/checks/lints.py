@@ -57,7 +57,11 @@ def _rule(nos: str, lint: Lint) -> Rule:
 
 LINTS = tuple(
     sorted(
-        (_rule(nos, one.lint) for nos, one in reversed(catalog().systems.items()) if one.lint is not None),
+        (
+            _rule(nos, known_system.lint)
+            for nos, known_system in reversed(catalog().systems.items())
+            if known_system.lint is not None
+        ),
         key=lambda rule: rule.slow,
     )
 )

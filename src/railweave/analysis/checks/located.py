@@ -36,10 +36,10 @@ KEYS = {
 """The tables, each with the columns that identify a row."""
 
 
-def table_differences(name: str, designed: str, found: str) -> list[Difference]:
+def table_differences(name: str, designed: str, actual: str) -> list[Difference]:
     """Return the differences of a table from the designed one. Raises ``RenderError`` with the line if the text is no table."""
     columns, wanted, _ = _read(designed, KEYS[name])
-    has_columns, has, odd = _read(found, KEYS[name])
+    has_columns, has, odd = _read(actual, KEYS[name])
     made = [
         Difference(TABLE_DIFFERS, f"column {column} is missing", 1) for column in columns if column not in has_columns
     ]
@@ -50,7 +50,7 @@ def table_differences(name: str, designed: str, found: str) -> list[Difference]:
     ]
     if made:  # every row would differ by that
         return made
-    return placed([*odd, *differences(wanted, has)], designed, found)
+    return placed([*odd, *differences(wanted, has)], designed, actual)
 
 
 def _read(text: str, keys: tuple[str, ...]) -> tuple[list[str], list[Entry], list[Difference]]:
@@ -123,7 +123,7 @@ NOT_CAPTURED = Rule(
 )
 
 
-Data: TypeAlias = "str | list[Located] | dict[str, Located]"
+Data: TypeAlias = "str | list[LocatedValue] | dict[str, LocatedValue]"
 
 _TRUTH: dict[str, str] = dict.fromkeys(["true", "yes", "on", "y"], "true") | dict.fromkeys(
     ["false", "no", "off", "n"], "false"
@@ -133,17 +133,17 @@ _NOT_TEXT = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|null")
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class LocatedValue:
     """A value and its line: text, a list, or named values. Numbers and truth values are text as they are written."""
 
     data: Data
     line: int
 
-    def named(self) -> dict[str, Located]:
+    def named(self) -> dict[str, LocatedValue]:
         """The values by name; none where it is something else."""
         return self.data if isinstance(self.data, dict) else {}
 
-    def items(self) -> list[Located]:
+    def items(self) -> list[LocatedValue]:
         """The items of a list; the value itself where it is none."""
         return self.data if isinstance(self.data, list) else [self]
 
@@ -153,25 +153,25 @@ class Located:
         if isinstance(self.data, str):
             return self.data
         if isinstance(self.data, list):
-            return "[" + ", ".join(one.text for one in self.data) + "]"
-        return "{" + ", ".join(f"{name}: {one.text}" for name, one in self.data.items()) + "}"
+            return "[" + ", ".join(element.text for element in self.data) + "]"
+        return "{" + ", ".join(f"{name}: {child.text}" for name, child in self.data.items()) + "}"
 
     def fields(self, without: Iterable[str] = ()) -> dict[str, str]:
         """Named values as text."""
         left = set(without)
-        return {name: one.text for name, one in self.named().items() if name not in left}
+        return {name: child.text for name, child in self.named().items() if name not in left}
 
     def lines(self) -> dict[str, int]:
         """The lines of named values."""
-        return {name: one.line for name, one in self.named().items()}
+        return {name: child.line for name, child in self.named().items()}
 
 
-def read_yaml(text: str) -> Located:
+def read_yaml(text: str) -> LocatedValue:
     """The value of a YAML text. Raises ``RenderError`` with the line of what cannot be read."""
     return _from_nodes(_composed(text), [0], ())
 
 
-def read_json(text: str) -> Located:
+def read_json(text: str) -> LocatedValue:
     """The value of a JSON text. Raises ``RenderError`` with the line of what cannot be read."""
     try:
         value = parse_json(text)
@@ -201,7 +201,7 @@ def _composed(text: str) -> Any:  # noqa: ANN401 - YAML nodes are untyped
     return node
 
 
-def _from_nodes(node: Any, count: list[int], around: tuple[int, ...]) -> Located:  # noqa: ANN401 - YAML nodes
+def _from_nodes(node: Any, count: list[int], around: tuple[int, ...]) -> LocatedValue:  # noqa: ANN401 - YAML nodes
     line = node.start_mark.line + 1
     count[0] += 1
     if count[0] > MOST_VALUES or id(node) in around:
@@ -209,18 +209,18 @@ def _from_nodes(node: Any, count: list[int], around: tuple[int, ...]) -> Located
     around = (*around, id(node))
     if node.id == "scalar":
         plain = node.style not in {'"', "'", "|", ">"}
-        return Located(_plain(node.value) if plain else node.value, line)
+        return LocatedValue(_plain(node.value) if plain else node.value, line)
     if node.id == "sequence":
-        return Located([_from_nodes(one, count, around) for one in node.value], line)
-    found: dict[str, Located] = {}
+        return LocatedValue([_from_nodes(element, count, around) for element in node.value], line)
+    fields: dict[str, LocatedValue] = {}
     for key, value in node.value:
         if key.id != "scalar":
             raise RenderError("a key is not a word", key.start_mark.line + 1)
-        if key.value in found:
+        if key.value in fields:
             raise RenderError(f"{key.value!r} stands twice in one place", key.start_mark.line + 1)
         inner = _from_nodes(value, count, around)
-        found[key.value] = Located(inner.data, key.start_mark.line + 1)
-    return Located(found, line)
+        fields[key.value] = LocatedValue(inner.data, key.start_mark.line + 1)
+    return LocatedValue(fields, line)
 
 
 def _plain(text: str) -> str:
@@ -228,23 +228,23 @@ def _plain(text: str) -> str:
     return _TRUTH.get(lower, str(int(text)) if text.isascii() and text.isdigit() else text)
 
 
-def _beside(value: Any, node: Any, line: int) -> Located:  # noqa: ANN401 - JSON, and its YAML nodes for the lines
+def _beside(value: Any, node: Any, line: int) -> LocatedValue:  # noqa: ANN401 - JSON, and its YAML nodes for the lines
     line = node.start_mark.line + 1 if node is not None else line
     if isinstance(value, dict):
-        inner = {key.value: (key, one) for key, one in node.value} if node is not None else {}
-        found: dict[str, Located] = {}
-        for name, one in cast("dict[str, Any]", value).items():
+        inner = {key.value: (key, child_node) for key, child_node in node.value} if node is not None else {}
+        fields: dict[str, LocatedValue] = {}
+        for name, child in cast("dict[str, Any]", value).items():
             key, under = inner.get(name, (None, None))
             at = key.start_mark.line + 1 if key is not None else line
-            found[name] = Located(_beside(one, under, at).data, at)
-        return Located(found, line)
+            fields[name] = LocatedValue(_beside(child, under, at).data, at)
+        return LocatedValue(fields, line)
     if isinstance(value, list):
         items = cast("list[Any]", value)
         nodes = node.value if node is not None else [None] * len(items)
-        return Located([_beside(one, under, line) for one, under in zip(items, nodes, strict=True)], line)
+        return LocatedValue([_beside(element, under, line) for element, under in zip(items, nodes, strict=True)], line)
     if isinstance(value, str):
-        return Located(json.dumps(value) if _NOT_TEXT.fullmatch(value) else value, line)
-    return Located(json.dumps(value), line)
+        return LocatedValue(json.dumps(value) if _NOT_TEXT.fullmatch(value) else value, line)
+    return LocatedValue(json.dumps(value), line)
 
 
 def _once(pairs: list[tuple[str, object]]) -> None:
@@ -259,7 +259,7 @@ def _twice(node: Any) -> int:  # noqa: ANN401 - YAML nodes are untyped
     if node.id == "scalar":
         return 0
     if node.id == "sequence":
-        return next((line for one in node.value if (line := _twice(one))), 0)
+        return next((line for element in node.value if (line := _twice(element))), 0)
     names: set[str] = set()
     for key, value in node.value:
         if key.value in names:

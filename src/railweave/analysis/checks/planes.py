@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.analysis.routing.paths import nic_number
 from railweave.counting import counted
-from railweave.model.findings.registry import Found, check
+from railweave.model.findings.registry import FindingPlace, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     why="planes have no link between them, so these NICs cannot send to each other, and a job on both servers fails",
     fix="bring up a port that `status:` names, or mark one of the two servers in `status:` as well",
 )
-def no_common_plane(subject: Subject) -> Iterator[Found]:
+def no_common_plane(subject: Subject) -> Iterator[FindingPlace]:
     """Any two NICs of a fabric with planes, of two servers and one tenant, have ports in one plane that are not absent by `status:`."""
     if not subject.network.absent:
         return
@@ -33,9 +33,9 @@ def no_common_plane(subject: Subject) -> Iterator[Found]:
             if first is None or not planes.isdisjoint(others):
                 continue
             (here, near), (there, end) = first
-            own, theirs = (Counter(server for server, _ in side) for side in (nics, far))
-            more = len(nics) * len(far) - sum(own[server] * theirs[server] for server in own) - 1
-            yield Found(
+            near_counts, theirs = (Counter(server for server, _ in side) for side in (nics, far))
+            more = len(nics) * len(far) - sum(near_counts[server] * theirs[server] for server in near_counts) - 1
+            yield FindingPlace(
                 f"{here}:{near}",
                 f"it has ports only in {_words(planes)}, and {there}:{end} only in {_words(others)}: no plane is alive at both"
                 + (f"; the same holds for {counted(more, 'more pair')} of NICs" if more else ""),
@@ -53,11 +53,11 @@ def _nics_by_planes(subject: Subject) -> dict[tuple[str, str], dict[frozenset[st
                 key = (server.name, nic.tenant, *nic_number(network, nic))
                 planes.setdefault(key, set()).add(network.plane_of(nic))
                 first.setdefault(key, nic.name)
-    found: dict[tuple[str, str], dict[frozenset[str], list[tuple[str, str]]]] = {}
-    for (server, tenant, fabric, number), own in planes.items():
-        group = found.setdefault((fabric, tenant), {})
-        group.setdefault(frozenset(own), []).append((server, first[server, tenant, fabric, number]))
-    return found
+    groups: dict[tuple[str, str], dict[frozenset[str], list[tuple[str, str]]]] = {}
+    for (server, tenant, fabric, number), nic_planes in planes.items():
+        group = groups.setdefault((fabric, tenant), {})
+        group.setdefault(frozenset(nic_planes), []).append((server, first[server, tenant, fabric, number]))
+    return groups
 
 
 def _words(planes: frozenset[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.device.host import host_config
-from railweave.model.findings.registry import Found, check
+from railweave.model.findings.registry import FindingPlace, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "packets of lossless classes are dropped when they do not fit",
     fix="take the exception out of `overrides`, or set that NIC by hand after every run of nic-qos.sh",
 )
-def qos_port_exception(subject: Subject) -> Iterator[Found]:
+def qos_port_exception(subject: Subject) -> Iterator[FindingPlace]:
     """A port to a server has the quality of service of its fabric, as the server's NIC has."""
     servers = {server.name: server for server in subject.network.servers}
     for switch in subject.network.switches:
@@ -39,12 +39,12 @@ def qos_port_exception(subject: Subject) -> Iterator[Found]:
             if config is None or server is None or nic is None:
                 continue
             paused = host_config(subject.network, server.name).qos_of(nic.fabric).paused
-            what = _differs(exception, config, paused)
-            if what:
+            difference = _differs(exception, config, paused)
+            if difference:
                 again = f"or have {server.name}'s administrator {_by_hand(exception, paused)} on {nic.netdev} after every boot, for nic-qos.sh sets it again"
-                yield Found(
+                yield FindingPlace(
                     f"{server.name}:{nic.name} at {switch.name} {exception.port}",
-                    what,
+                    difference,
                     fix=f"take the exception out of `overrides.devices.{switch.name}.ports`, {again}",
                 )
 

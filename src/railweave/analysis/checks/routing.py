@@ -8,7 +8,7 @@ import numpy as np
 
 from railweave.analysis.routing.table import UNREACHABLE, Routes
 from railweave.model.config.addresses import Address, Prefix
-from railweave.model.findings.registry import Found, Rule, check
+from railweave.model.findings.registry import FindingPlace, Rule, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,12 +27,12 @@ MOST_SHOWN = 20
 
 def _unreached(subject: Subject, routes: Routes) -> list[tuple[str, str]]:
     """(leaf, prefix) without a route; leaves that are down themselves do not count."""
-    found: list[tuple[str, str]] = []
+    unreached: list[tuple[str, str]] = []
     for leaf, remote in subject.remote.items():
         if leaf not in routes.down:
             lost = remote.places[routes.fibs[leaf].group[remote.places] == UNREACHABLE]
-            found += [(leaf, routes.prefixes[place]) for place in cast("list[int]", lost.tolist())]
-    return found
+            unreached += [(leaf, routes.prefixes[place]) for place in cast("list[int]", lost.tolist())]
+    return unreached
 
 
 @check(
@@ -42,13 +42,13 @@ def _unreached(subject: Subject, routes: Routes) -> list[tuple[str, str]]:
     why="servers there cannot be reached from this leaf",
     fix="compare policies and sessions of both leaves and the spines between them",
 )
-def unreachable(subject: Subject) -> Iterator[Found]:
+def unreachable(subject: Subject) -> Iterator[FindingPlace]:
     """Every leaf reaches every server prefix of its fabric."""
     by_leaf: dict[str, list[str]] = {}
     for leaf, prefix in _unreached(subject, subject.routes):
         by_leaf.setdefault(leaf, []).append(prefix)
     for leaf, prefixes in list(by_leaf.items())[:MOST_SHOWN]:
-        yield Found(
+        yield FindingPlace(
             leaf, f"no route to {prefixes[0]}" + (f" and {len(prefixes) - 1} more prefixes" if prefixes[1:] else "")
         )
 
@@ -60,7 +60,7 @@ def unreachable(subject: Subject) -> Iterator[Found]:
     why="queue pairs of different colors would share an uplink while another stays idle",
     fix="check the color of the group, the community and fabric-advertise or the import policy, on both ends",
 )
-def path_color(subject: Subject) -> Iterator[Found]:
+def path_color(subject: Subject) -> Iterator[FindingPlace]:
     """A prefix of a path color leaves every other leaf by that color's uplinks, all of them and no others."""
     network, routes = subject.present, subject.routes
     cut, elsewhere = _cut_colors(subject)
@@ -77,14 +77,14 @@ def path_color(subject: Subject) -> Iterator[Found]:
             if apart:
                 mine &= ~np.isin(remote.places, apart.places(leaf, color.index))
             for number in cast("list[int]", np.unique(group[mine]).tolist()):
-                found = set(routes.groups[number]) if number >= 0 else wanted
-                if found == wanted:
+                uplinks = set(routes.groups[number]) if number >= 0 else wanted
+                if uplinks == wanted:
                     continue
                 places = cast("list[int]", remote.places[mine & (group == number)].tolist())
                 more = f" and {len(places) - 1} more prefixes" if places[1:] else ""
-                yield Found(
+                yield FindingPlace(
                     leaf,
-                    f"{routes.prefixes[places[0]]}{more} ({color.name}) leave by {', '.join(sorted(found))} "
+                    f"{routes.prefixes[places[0]]}{more} ({color.name}) leave by {', '.join(sorted(uplinks))} "
                     f"instead of {', '.join(sorted(wanted))}",
                 )
 
@@ -104,16 +104,18 @@ class _Apart:
                 top = link.b.device if network.switch(link.b.device).role == "super-spine" else "between sites"
                 above.setdefault(link.a.device, set()).add(top)
         tops: dict[tuple[str, int], set[str]] = {}
-        for one in links:
-            if one.color is not None:
-                tops.setdefault((one.a.device, one.color), set()).update({one.b.device}, above.get(one.b.device, ()))
-        self._tops = {key: frozenset(found) for key, found in tops.items()}
+        for link_of_color in links:
+            if link_of_color.color is not None:
+                tops.setdefault((link_of_color.a.device, link_of_color.color), set()).update(
+                    {link_of_color.b.device}, above.get(link_of_color.b.device, ())
+                )
+        self._tops = {key: frozenset(devices) for key, devices in tops.items()}
         self._places: dict[tuple[int, frozenset[str]], list[int]] = {}
         for segment in network.segments:
             for subnet in segment.subnets:
                 if subnet.color is not None and subnet.routed_by in index:
-                    found = self._tops.get((segment.leaf, subnet.color), frozenset())
-                    self._places.setdefault((subnet.color, found), []).append(index[subnet.routed_by])
+                    tops_of_color = self._tops.get((segment.leaf, subnet.color), frozenset())
+                    self._places.setdefault((subnet.color, tops_of_color), []).append(index[subnet.routed_by])
 
     def places(self, leaf: str, color: int) -> list[int]:
         """The prefixes of a color to which it does not lead from a leaf."""
@@ -129,7 +131,7 @@ def _cut_colors(subject: Subject) -> tuple[set[tuple[str, int]], NDArray[np.int6
     of a color everywhere.
     """
     whole, absent = subject.network, subject.network.absent
-    named = {one.name for one in whole.not_active}
+    named = {cable_out.name for cable_out in whole.not_active}
     cut = {
         (cable.a.device, cable.color)
         for cable in whole.cables
@@ -152,20 +154,20 @@ def _cut_colors(subject: Subject) -> tuple[set[tuple[str, int]], NDArray[np.int6
     why="the spine may send traffic of others through this leaf, whose uplinks are not made for it",
     fix="restore the no-transit term of its export policy",
 )
-def leaf_transit(subject: Subject) -> Iterator[Found]:
+def leaf_transit(subject: Subject) -> Iterator[FindingPlace]:
     """A leaf advertises to spines only the prefixes that it originates."""
     network, routes = subject.network, subject.routes
-    own = {leaf: np.isin(np.arange(len(routes.prefixes)), _designed(subject, leaf)) for leaf in subject.remote}
+    originated = {leaf: np.isin(np.arange(len(routes.prefixes)), _designed(subject, leaf)) for leaf in subject.remote}
     for (spine, link), received in routes.received.items():
         leaf = network.cable(link).a.device
-        if spine == leaf or leaf not in own:  # a leaf's own end, or a link between spine and super-spine
+        if spine == leaf or leaf not in originated:  # a leaf's own end, or a link between spine and super-spine
             continue
-        foreign = np.flatnonzero(received & ~own[leaf]).tolist()
+        foreign = np.flatnonzero(received & ~originated[leaf]).tolist()
         if foreign:
             more = (
                 f" and {len(foreign) - 1} more prefixes it only learned" if foreign[1:] else ", which it only learned"
             )
-            yield Found(leaf, f"advertises {routes.prefixes[foreign[0]]} to {spine}{more}")
+            yield FindingPlace(leaf, f"advertises {routes.prefixes[foreign[0]]} to {spine}{more}")
 
 
 def _designed(subject: Subject, leaf: str) -> list[int]:
@@ -210,7 +212,7 @@ ONE_MORE_FAULT = Rule(
     fix="give every prefix a backup color, or every leaf a second spine",
     slow=True,
 )
-def single_fault(subject: Subject) -> Iterator[Found | Finding]:
+def single_fault(subject: Subject) -> Iterator[FindingPlace | Finding]:
     """With any one link, spine or super-spine down, every leaf has a route to every prefix whose own leaf is up."""
     network = subject.present
     faults = [cable.name for cable in network.cables if cable.kind == "fabric"]
@@ -225,8 +227,8 @@ def single_fault(subject: Subject) -> Iterator[Found | Finding]:
         lost = _unreached(subject, subject.control_plane.routes([fault]))
         lost = [(leaf, prefix) for leaf, prefix in lost if network.switch(leaf).fabric not in single]
         if lost:
-            what = f"when it is down, {lost[0][0]} has no route to {lost[0][1]} ({len(lost)} lost routes in all)"
-            yield ONE_MORE_FAULT.finding(fault, what) if subject.network.absent else Found(fault, what)
+            message = f"when it is down, {lost[0][0]} has no route to {lost[0][1]} ({len(lost)} lost routes in all)"
+            yield ONE_MORE_FAULT.finding(fault, message) if subject.network.absent else FindingPlace(fault, message)
     for fabric in sorted(single):
         if _uplinks(subject, fabric):
             yield NO_REDUNDANCY.finding(fabric, "every leaf has one uplink: any fault on it cuts its servers off")

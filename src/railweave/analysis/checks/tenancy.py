@@ -8,7 +8,7 @@ import numpy as np
 
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import WORDS, Address
-from railweave.model.findings.registry import Found, check
+from railweave.model.findings.registry import FindingPlace, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -26,22 +26,24 @@ MOST_SHOWN = 20
     why="packets of one tenant would reach another's servers",
     fix="compare the route targets that the VRFs import and export",
 )
-def tenant_isolation(subject: Subject) -> Iterator[Found]:
+def tenant_isolation(subject: Subject) -> Iterator[FindingPlace]:
     """No VRF holds a prefix of another tenant, and no tenant's prefix is in the underlay."""
     network, routes = subject.network, subject.routes
     shown = 0
     for fabric in network.fabrics:
         if fabric.overlay is None:
             continue
-        own: dict[str, set[int]] = {tenant.name: set() for tenant in fabric.tenants}
+        places_of: dict[str, set[int]] = {tenant.name: set() for tenant in fabric.tenants}
         for segment in network.segments:
             if segment.fabric == fabric.name and segment.tenant:
-                own[segment.tenant] |= {routes.index[s.prefix] for s in segment.subnets if s.prefix in routes.index}
+                places_of[segment.tenant] |= {
+                    routes.index[s.prefix] for s in segment.subnets if s.prefix in routes.index
+                }
         for tenant in fabric.tenants:
             loopbacks = (Address(loopback).prefix for part in tenant.on_leaves for loopback in part.loopbacks)
-            own[tenant.name] |= {routes.index[loopback] for loopback in loopbacks if loopback in routes.index}
+            places_of[tenant.name] |= {routes.index[loopback] for loopback in loopbacks if loopback in routes.index}
         yield from _shared(subject, fabric)
-        owner = {place: tenant for tenant, places in own.items() for place in places}
+        owner = {place: tenant for tenant, places in places_of.items() for place in places}
         for (leaf, vrf), held in routes.holds.items():
             if network.switch(leaf).fabric != fabric.name:
                 continue
@@ -51,13 +53,13 @@ def tenant_isolation(subject: Subject) -> Iterator[Found]:
             if foreign and shown < MOST_SHOWN:
                 shown += 1
                 more = f" and {len(foreign) - 1} more" if foreign[1:] else ""
-                yield Found(
+                yield FindingPlace(
                     leaf,
                     f"VRF {vrf} holds {routes.prefixes[foreign[0]]}{more}, of tenant {owner.get(foreign[0], 'nobody')}",
                 )
 
 
-def _shared(subject: Subject, fabric: Fabric) -> Iterator[Found]:
+def _shared(subject: Subject, fabric: Fabric) -> Iterator[FindingPlace]:
     """The same for what several leaves have: subnets of layer-2 networks, and routes of external routers."""
     subnets = {network.prefix: tenant.name for tenant in fabric.tenants for network in tenant.networks}
     outside = _outside(fabric)
@@ -69,24 +71,33 @@ def _shared(subject: Subject, fabric: Fabric) -> Iterator[Found]:
             if not fabric.apart(vrf, owner):
                 owner = _foreign(fabric, vrf, leaves, outside.get(prefix, {}))
             if owner and owner != vrf:
-                yield Found(leaf, f"VRF {vrf} holds {prefix}, of tenant {owner}")
+                yield FindingPlace(leaf, f"VRF {vrf} holds {prefix}, of tenant {owner}")
 
 
 def _outside(fabric: Fabric) -> dict[str, dict[str, set[str]]]:
     """By prefix and tenant, the leaves on which external routers give it: several tenants may have a default route."""
-    found: dict[str, dict[str, set[str]]] = {}
+    tenants_by_prefix: dict[str, dict[str, set[str]]] = {}
     for tenant in fabric.tenants:
         for router in tenant.external:
             for prefix in router.accept:
-                found.setdefault(prefix, {}).setdefault(tenant.name, set()).update(link.leaf for link in router.links)
-    return found
+                tenants_by_prefix.setdefault(prefix, {}).setdefault(tenant.name, set()).update(
+                    link.leaf for link in router.links
+                )
+    return tenants_by_prefix
 
 
 def _foreign(fabric: Fabric, vrf: str, leaves: Iterable[str], owners: Mapping[str, set[str]]) -> str:
     """A tenant whose external route a VRF has without leave; empty where all that it has may come from tenants it reaches."""
     allowed = [owners[owner] for owner in owners if not fabric.apart(vrf, owner)]
     rest = set(leaves).difference(*allowed)
-    return next((one for one, own in owners.items() if fabric.apart(vrf, one) and (rest & own or not allowed)), "")
+    return next(
+        (
+            owner
+            for owner, own_leaves in owners.items()
+            if fabric.apart(vrf, owner) and (rest & own_leaves or not allowed)
+        ),
+        "",
+    )
 
 
 @check(
@@ -96,7 +107,7 @@ def _foreign(fabric: Fabric, vrf: str, leaves: Iterable[str], owners: Mapping[st
     why="servers of one layer-2 network on different leaves would not reach each other",
     fix="compare VNI and route target of the VLAN on both leaves, and their EVPN sessions",
 )
-def network_reach(subject: Subject) -> Iterator[Found]:
+def network_reach(subject: Subject) -> Iterator[FindingPlace]:
     """Every leaf of a layer-2 network learns the MAC addresses of the others; every leaf of its tenant has a route to its subnet."""
     network, known = subject.present, subject.routes.shared
     live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
@@ -108,17 +119,19 @@ def network_reach(subject: Subject) -> Iterator[Found]:
             leaves = {
                 segment.leaf for segment in segments if segment.fabric == fabric.name and segment.tenant == tenant.name
             }
-            for one in tenant.networks:
-                having = {s.leaf for s in segments if s.fabric == fabric.name and s.network == one.name}
+            for tenant_network in tenant.networks:
+                having = {s.leaf for s in segments if s.fabric == fabric.name and s.network == tenant_network.name}
                 for leaf in sorted(having):
-                    missing = having - set(known.bridged.get((leaf, one.vni), ()))
+                    missing = having - set(known.bridged.get((leaf, tenant_network.vni), ()))
                     if missing:
-                        yield Found(leaf, f"network {one.name} does not reach {', '.join(sorted(missing))}")
-                prefixes = [one.prefix, *(p for router in tenant.external for p in router.accept)]
+                        yield FindingPlace(
+                            leaf, f"network {tenant_network.name} does not reach {', '.join(sorted(missing))}"
+                        )
+                prefixes = [tenant_network.prefix, *(p for router in tenant.external for p in router.accept)]
                 for leaf in sorted(leaves):
                     for prefix in prefixes:
                         if not known.leaves(leaf, tenant.name, prefix):
-                            yield Found(
+                            yield FindingPlace(
                                 leaf,
                                 f"VRF {tenant.name} has no way to {prefix}",
                                 why="servers of the tenant cannot reach it",
@@ -133,7 +146,7 @@ def network_reach(subject: Subject) -> Iterator[Found]:
     why="nobody has published that this model can be one: it may refuse the configuration, or not forward through the tunnels",
     fix="ask the vendor, or use a model that has one",
 )
-def no_vtep(subject: Subject) -> Iterator[Found]:
+def no_vtep(subject: Subject) -> Iterator[FindingPlace]:
     """The leaves of an overlay are of models that serve as tunnel endpoints in some published configuration."""
     for fabric in subject.network.fabrics:
         leaves = [
@@ -146,7 +159,7 @@ def no_vtep(subject: Subject) -> Iterator[Found]:
             missing = [kind for kind in kinds if kind not in proven]
             if missing:
                 names = [leaf.name for leaf in leaves if leaf.model == model]
-                yield Found(
+                yield FindingPlace(
                     names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more",
                     f"no published configuration has {model} as a tunnel endpoint of EVPN {' and '.join(missing)} routes",
                     fix="ask the vendor, or use a model that has one: "
@@ -161,7 +174,7 @@ def no_vtep(subject: Subject) -> Iterator[Found]:
     why="queue pairs need one address family at both ends, and jobs one on all servers",
     fix="give all members addresses of one family: the same pools, or networks of the pools' family",
 )
-def tenant_families(subject: Subject) -> Iterator[Found]:
+def tenant_families(subject: Subject) -> Iterator[FindingPlace]:
     """The NICs of a tenant have an address family in common, and the one that jobs are to use if the file says so."""
     network = subject.network
     wanted = network.hosts.job.address_family
@@ -169,12 +182,14 @@ def tenant_families(subject: Subject) -> Iterator[Found]:
         for tenant in fabric.tenants:
             common = network.families_of_tenant(fabric.name, tenant.name)
             if not common:
-                yield Found(fabric.name, f"tenant {tenant.name} has NICs of IPv4 alone and NICs of IPv6 alone")
+                yield FindingPlace(fabric.name, f"tenant {tenant.name} has NICs of IPv4 alone and NICs of IPv6 alone")
             elif wanted is not None and wanted not in common:
                 used = WORDS[next(iter(common))]
-                what = f"not every NIC of tenant {tenant.name} has an {WORDS[wanted]} address: its jobs use {used}"
-                yield Found(
-                    fabric.name, what, fix="give all members such an address, or leave `hosts.job.address_family` out"
+                message = f"not every NIC of tenant {tenant.name} has an {WORDS[wanted]} address: its jobs use {used}"
+                yield FindingPlace(
+                    fabric.name,
+                    message,
+                    fix="give all members such an address, or leave `hosts.job.address_family` out",
                 )
 
 
@@ -185,7 +200,7 @@ def tenant_families(subject: Subject) -> Iterator[Found]:
     why="the leaf's ports of these NICs are shut down, and the NICs have no address",
     fix="list them, or their servers, as members of a tenant",
 )
-def tenant_missing(subject: Subject) -> Iterator[Found]:
+def tenant_missing(subject: Subject) -> Iterator[FindingPlace]:
     """Every NIC of a fabric with tenants belongs to a tenant."""
     network = subject.network
     overlays = {fabric.name for fabric in network.fabrics if fabric.overlay is not None}
@@ -195,4 +210,6 @@ def tenant_missing(subject: Subject) -> Iterator[Found]:
             if nic.fabric in overlays and not nic.tenant:
                 waiting.setdefault(nic.fabric, []).append(f"{server.name}:{nic.name}")
     for fabric, nics in waiting.items():
-        yield Found(fabric, f"{len(nics)} NICs have no tenant: {', '.join(nics[:4])}" + (", …" if nics[4:] else ""))
+        yield FindingPlace(
+            fabric, f"{len(nics)} NICs have no tenant: {', '.join(nics[:4])}" + (", …" if nics[4:] else "")
+        )

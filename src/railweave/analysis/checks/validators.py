@@ -70,7 +70,7 @@ class Tool:
             check=False,
             env={**os.environ, "LC_ALL": "C", **({"LD_LIBRARY_PATH": search} if search else {})},
         )
-        lines = [(int(line), f"{what} (column {column})") for line, column, what in _ERROR.findall(done.stderr)]
+        lines = [(int(line), f"{message} (column {column})") for line, column, message in _ERROR.findall(done.stderr)]
         if done.returncode and not lines:
             raise OSError((done.stderr or done.stdout).strip()[-300:] or f"exit status {done.returncode}")
         return lines
@@ -93,8 +93,8 @@ def _in_root(root: Path) -> Tool | str:
         return f"no netplan generator in {root}: {HOW_TO_GET}"
     if why := untrusted(root, program):
         return f"not run: {why}"
-    found = sorted({path.parent.resolve() for path in root.glob("**/lib*.so.*")})
-    return Tool(program, tuple(found))
+    libraries = sorted({path.parent.resolve() for path in root.glob("**/lib*.so.*")})
+    return Tool(program, tuple(libraries))
 
 
 def validate(files: Files, root: Path | None = None, most: int | None = MOST_VALIDATED) -> ValidatorReport:
@@ -111,9 +111,9 @@ def validate(files: Files, root: Path | None = None, most: int | None = MOST_VAL
         return ValidatorReport(NAME, ran=False, reason=f"{tool.program} does not run: {error}; {HOW_TO_GET}")
     chosen = sample(list(texts), lambda host: _VARYING.sub("#", texts[host]), most)
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        found = list(pool.map(_validate_one, [tool] * len(chosen), chosen, [texts[host] for host in chosen]))
+        results = list(pool.map(_validate_one, [tool] * len(chosen), chosen, [texts[host] for host in chosen]))
     reason = str(tool.program) + said(len(chosen), len(texts), "servers")
-    findings = [finding for each in found for finding in each]
+    findings = [finding for each in results for finding in each]
     return ValidatorReport(NAME, ran=True, reason=reason, validated=len(chosen), findings=findings)
 
 
@@ -127,9 +127,11 @@ def _validate_one(tool: Tool, host: str, text: str) -> list[Finding]:
     try:
         refused = _refused(tool, text)
     except (OSError, subprocess.TimeoutExpired) as error:
-        what = f"netplan could not validate the file: {error}"
-        return [REFUSED.finding(host, what, why="what is in it is not known to be good", fix="", file=file)]
-    return [REFUSED.finding(host, f"netplan refuses the file: {what}", file=file, line=line) for line, what in refused]
+        message = f"netplan could not validate the file: {error}"
+        return [REFUSED.finding(host, message, why="what is in it is not known to be good", fix="", file=file)]
+    return [
+        REFUSED.finding(host, f"netplan refuses the file: {refusal}", file=file, line=line) for line, refusal in refused
+    ]
 
 
 VALIDATOR = Validator(NAME, FILE, "netplan_root", lambda files, root, most, _: validate(files, root, most))

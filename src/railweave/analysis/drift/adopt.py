@@ -24,7 +24,7 @@ _KEYS = {"leaf": "leaf", "spine": "spine", "super-spine": "super_spine", "dci": 
 """The key of a role in a fabric of the fabric file."""
 
 
-def adopt_into(file: Path, network: Network, found: Drift) -> list[str]:
+def adopt_into(file: Path, network: Network, drift: Drift) -> list[str]:
     """Write statements that switches have, and the design has not, into the fabric file; what was adopted, and what was not.
 
     What every switch of a role has goes under ``extra`` of the role, what some have under ``overrides.devices`` of each. A switch
@@ -36,35 +36,35 @@ def adopt_into(file: Path, network: Network, found: Drift) -> list[str]:
     if not file.is_file():
         fix = "name the fabric file that it was built from"
         raise InputError([Problem(FileLine(str(file)), "--adopt writes a fabric file", fix)])
-    said: list[str] = []
+    messages: list[str] = []
     wanted: dict[tuple[tuple[str, ...], str, str], list[Node]] = {}
     text = file.read_text(encoding="utf-8")
-    bound, lists = _lose_an_extra(network, found), _in_lists(text)
-    for (nos, statement), devices in found.own.items():
+    bound, lists = _lose_an_extra(network, drift), _in_lists(text)
+    for (nos, statement), devices in drift.own.items():
         shown = named(statement)
-        cause = next(one for device in found.devices for one in device.own if one.found == statement)
+        cause = next(candidate for device in drift.devices for candidate in device.own if candidate.found == statement)
         for fabric, role in sorted({(network.switch(name).fabric, network.switch(name).role) for name in devices}):
             all_of = _alike(network, fabric, role, nos)
             if cause.alone is None:
                 continue
             if not all_of:  # a lab runs another system in the place of the role's
-                said.append(f"not adopted: {shown}: no {role} of fabric {fabric} runs {nos} by design")
+                messages.append(f"not adopted: {shown}: no {role} of fabric {fabric} runs {nos} by design")
                 continue
             if all_of <= set(devices):
                 wanted.setdefault((("fabrics", fabric, _KEYS[role]), nos, cause.file), []).append(cause.alone)
                 for name in sorted(name for name in all_of if nos in dict(network.switch(name).extra)):
                     wanted.setdefault((("overrides", "devices", name), nos, cause.file), []).append(cause.alone)
-                said.append(f"{shown} (extra of {role} in fabric {fabric})")
+                messages.append(f"{shown} (extra of {role} in fabric {fabric})")
                 continue
             for name in sorted(all_of & set(devices)):
                 if name in bound:
                     lost = f"its role has `extra` for {nos}, which it would lose"
-                    said.append(f"not adopted: {shown} of {name}: {lost}")
+                    messages.append(f"not adopted: {shown} of {name}: {lost}")
                 elif name in lists:
-                    said.append(f"not adopted: {shown} of {name}, which `overrides` has in the list {lists[name]}")
+                    messages.append(f"not adopted: {shown} of {name}, which `overrides` has in the list {lists[name]}")
                 else:
                     wanted.setdefault((("overrides", "devices", name), nos, cause.file), []).append(cause.alone)
-                    said.append(f"{shown} (extra of {name})")
+                    messages.append(f"{shown} (extra of {name})")
     if wanted:
         for (keys, nos, name), nodes in wanted.items():
             reader = system(nos).reader
@@ -72,17 +72,17 @@ def adopt_into(file: Path, network: Network, found: Drift) -> list[str]:
                 lines = named(reader.printed(name, merged(nodes))).strip("\n").split("\n")
                 text = with_extra(text, str(file), keys, nos, lines)
         write_file(file, text)
-    return said
+    return messages
 
 
-def _lose_an_extra(network: Network, found: Drift) -> set[str]:
+def _lose_an_extra(network: Network, drift: Drift) -> set[str]:
     """Switches whose role has an ``extra`` for their system, or is about to get one: one of their own would take its place."""
     roles = {
         (switch.fabric, switch.role, switch.nos)
         for switch in network.switches
         if switch.nos in network.fabric(switch.fabric).role(switch.role).extra
     }
-    for (nos, _), devices in found.own.items():
+    for (nos, _), devices in drift.own.items():
         for fabric, role in {(network.switch(name).fabric, network.switch(name).role) for name in devices}:
             alike = _alike(network, fabric, role, nos)
             if alike and alike <= set(devices):
@@ -138,9 +138,9 @@ def _in_block(rows: list[str], at: yaml.ScalarNode, file: str, nos: str, lines: 
     try:
         system(nos).check_extra("\n".join([at.value.rstrip("\n"), *lines]))
     except RenderError as error:
-        what = f"the statements that stand here and the new ones are not of one form: {error.what}"
+        message = f"the statements that stand here and the new ones are not of one form: {error.what}"
         fix = "write them all as the switch prints them, and adopt again"
-        raise InputError([Problem(FileLine(file, first), what, fix)]) from None
+        raise InputError([Problem(FileLine(file, first), message, fix)]) from None
     indent = len(rows[first]) - len(rows[first].lstrip())
     end = _end(rows, first, indent)
     return "\n".join([*rows[:end], *(" " * indent + line for line in lines), *rows[end:]]) + "\n"

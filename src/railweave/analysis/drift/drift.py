@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.analysis.checks.checks import run_checks
-from railweave.analysis.checks.devices import Stands, Texts, saved
+from railweave.analysis.checks.devices import DeviceCheck, Texts, saved
 from railweave.analysis.checks.differs import EXTRA
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Routes
@@ -54,7 +54,7 @@ class Effects:
 
     def lines(self) -> list[str]:
         """One sentence for each kind of effect."""
-        found = [
+        sentences = [
             _of_prefixes("cannot be reached from switches that should reach them", self.lost),
             _of_prefixes("go by other links than designed", self.moved),
             _of_prefixes("are reached from switches that should not reach them", self.gained),
@@ -63,7 +63,7 @@ class Effects:
             _of_names("tenants whose VRFs differ", self.tenants),
             self.unsettled,
         ]
-        return [one for one in found if one]
+        return [sentence for sentence in sentences if sentence]
 
 
 def effects(
@@ -101,11 +101,11 @@ def effects(
     }
     classes: dict[str, dict[str, None]] = {}
     tenants: dict[str, dict[str, None]] = {}
-    for device, found in differences.items():
-        for one in found:
-            for name in _classes(one, configs[device]):
+    for device, field_differences in differences.items():
+        for difference in field_differences:
+            for name in _classes(difference, configs[device]):
                 classes.setdefault(name, {})[device] = None
-            for name in _tenants(one, configs[device]):
+            for name in _tenants(difference, configs[device]):
                 tenants.setdefault(name, {})[device] = None
     return Effects(
         lost=_frozen(lost),
@@ -140,7 +140,7 @@ def _classes(difference: FieldDifference, config: DeviceConfig) -> list[str]:
         return []
     if len(difference.place) > 2 and difference.field.startswith(("qos.classes", "qos.marking")):
         return [difference.place[2]]
-    return [name for name, one in config.qos.classes.items() if one.lossless]
+    return [name for name, traffic_class in config.qos.classes.items() if traffic_class.lossless]
 
 
 def _tenants(difference: FieldDifference, config: DeviceConfig) -> list[str]:
@@ -151,21 +151,21 @@ def _tenants(difference: FieldDifference, config: DeviceConfig) -> list[str]:
     return [vrf.name for vrf in config.vrfs] if top in {"overlay", "mac_vrf", "vrfs"} else []
 
 
-def _frozen(found: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
-    return {name: tuple(devices) for name, devices in found.items()}
+def _frozen(by_name: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(devices) for name, devices in by_name.items()}
 
 
-def _of_prefixes(what: str, found: Mapping[str, tuple[str, ...]]) -> str:
-    if not found:
+def _of_prefixes(description: str, by_prefix: Mapping[str, tuple[str, ...]]) -> str:
+    if not by_prefix:
         return ""
-    devices = {device for there in found.values() for device in there}
-    names = ", ".join(list(found)[:3]) + (", …" if len(found) > 3 else "")
-    return f"{counted(len(found), 'prefix', 'prefixes')} {what}, seen from {counted(len(devices), 'switch', 'switches')}: {names}"
+    devices = {device for there in by_prefix.values() for device in there}
+    names = ", ".join(list(by_prefix)[:3]) + (", …" if len(by_prefix) > 3 else "")
+    return f"{counted(len(by_prefix), 'prefix', 'prefixes')} {description}, seen from {counted(len(devices), 'switch', 'switches')}: {names}"
 
 
-def _of_names(what: str, found: Mapping[str, tuple[str, ...]]) -> str:
-    words = [f"{name} on {counted(len(there), 'switch', 'switches')}" for name, there in found.items()]
-    return f"{what}: {', '.join(words)}" if words else ""
+def _of_names(description: str, by_name: Mapping[str, tuple[str, ...]]) -> str:
+    words = [f"{name} on {counted(len(there), 'switch', 'switches')}" for name, there in by_name.items()]
+    return f"{description}: {', '.join(words)}" if words else ""
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class DeviceDrift:
 
     device: str
     system: str
-    stands: Stands
+    stands: DeviceCheck
 
     @property
     def different(self) -> list[tuple[Cause, Finding]]:
@@ -198,11 +198,11 @@ class DeviceDrift:
                     "line": finding.line,
                     "designed": cause.designed,
                     "running": cause.found,
-                    "fields": [asdict(one) for one in cause.fields],
+                    "fields": [asdict(difference) for difference in cause.fields],
                 }
                 for cause, finding in self.stands.causes
             ],
-            "unreadable": [one.to_json() for one in self.stands.unreadable],
+            "unreadable": [finding.to_json() for finding in self.stands.unreadable],
             "not_compared": list(self.stands.not_compared),
         }
 
@@ -235,11 +235,11 @@ class Drift:
     @property
     def own(self) -> dict[tuple[str, str], tuple[str, ...]]:
         """Statements that only devices have, each once: (system, statement) to the devices."""
-        found: dict[tuple[str, str], list[str]] = {}
+        devices_of: dict[tuple[str, str], list[str]] = {}
         for device in self.devices:
             for cause in device.own:
-                found.setdefault((device.system, cause.found), []).append(device.device)
-        return {statement: tuple(devices) for statement, devices in found.items()}
+                devices_of.setdefault((device.system, cause.found), []).append(device.device)
+        return {statement: tuple(devices) for statement, devices in devices_of.items()}
 
     def to_json(self) -> dict[str, object]:
         """The whole as the documented JSON object."""
@@ -264,7 +264,10 @@ class Drift:
             shown, unreadable = device.different, device.stands.unreadable
             if shown or unreadable:
                 text.append(f"{device.device}: {counted(len(shown) + len(unreadable), 'difference')}")
-            text += [f"  {one.file}:{one.line}  {one.id}: {one.what}" for one in unreadable]
+            text += [
+                f"  {unread_finding.file}:{unread_finding.line}  {unread_finding.id}: {unread_finding.what}"
+                for unread_finding in unreadable
+            ]
             for cause, finding in shown:
                 text.append(f"  {finding.file}:{finding.line}  {finding.id}")
                 if cause.kind == "move":
@@ -305,16 +308,16 @@ def drift(
     running = {name: texts for name, texts in running.items() if not only or name in only}
     captured = {name for name in chosen if running.get(name)}
     progress(f"reading the configurations of {counted(len(captured), 'switch', 'switches')}")
-    found = saved(designed.configs, running)
+    states = saved(designed.configs, running)
     devices = [
-        DeviceDrift(name, designed.configs[name].nos, one)
-        for name, one in found.items()
-        if one.findings or one.not_compared
+        DeviceDrift(name, designed.configs[name].nos, state)
+        for name, state in states.items()
+        if state.findings or state.not_compared
     ]
-    what, said = Effects(), ()
+    impact, new_findings = Effects(), ()
     if any(device.stands.causes for device in devices):
         progress("working out what it does")
-        stated = {name: one.config for name, one in found.items() if one.config}
+        stated = {name: state.config for name, state in states.items() if state.config}
         subject = Subject(network, designed.configs | stated)
         fields = {
             device.device: [field for cause, _ in device.stands.causes for field in cause.fields] for device in devices
@@ -324,14 +327,18 @@ def drift(
             running_routes = subject.routes
         except UnsettledError as error:
             unsettled = str(error)
-        what = replace(effects(network, designed.routes, running_routes, fields, designed.configs), unsettled=unsettled)
+        impact = replace(
+            effects(network, designed.routes, running_routes, fields, designed.configs), unsettled=unsettled
+        )
         before = set(run_checks(designed, slow=False))
-        said = tuple(by_severity([finding for finding in run_checks(subject, slow=False) if finding not in before]))
+        new_findings = tuple(
+            by_severity([finding for finding in run_checks(subject, slow=False) if finding not in before])
+        )
     return Drift(
         tuple(devices),
         tuple(name for name in chosen if name not in captured and name not in network.absent),
         tuple(name for name in running if name not in designed.configs),
         len(captured),
-        what,
-        said,
+        impact,
+        new_findings,
     )

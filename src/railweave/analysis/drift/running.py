@@ -24,10 +24,13 @@ def running_configs(
     configuration cannot be read.
     """
     designed = Subject.of(network).configs if configs is None else configs
-    found = saved(designed, captured, why=False)
-    unreadable = [one for stands in found.values() for one in stands.unreadable]
+    states = saved(designed, captured, why=False)
+    unreadable = [finding for stands in states.values() for finding in stands.unreadable]
     if unreadable:
         raise InputError(
-            [Problem(FileLine(one.file, one.line), one.what, "save it from the device again") for one in unreadable]
+            [
+                Problem(FileLine(finding.file, finding.line), finding.what, "save it from the device again")
+                for finding in unreadable
+            ]
         )
-    return designed | {name: one.config for name, one in found.items() if one.config}
+    return designed | {name: state.config for name, state in states.items() if state.config}

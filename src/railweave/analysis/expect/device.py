@@ -135,7 +135,7 @@ def there(config: DeviceConfig, down: Collection[str]) -> list[Interface]:
     Ports of a cable that has left the design, which a switch may still have, are not among them.
     """
     of_design = [interface for interface in config.interfaces if interface.link or interface.kind == "external"]
-    return [one for one in of_design if one.link not in down and one.peer not in down]
+    return [interface for interface in of_design if interface.link not in down and interface.peer not in down]
 
 
 def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list[Port]:
@@ -143,32 +143,32 @@ def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list
     fabric = network.switch(config.name).fabric
     routed = {gateway.port: gateway.mtu for gateway in config.gateways if gateway.port}
     edges = {edge_port.link for edge_port in network.fabric(fabric).edge_ports}
-    found: list[Port] = []
-    for one in there(config, down):
+    expected_ports: list[Port] = []
+    for interface in there(config, down):
         optic = ""
-        kind = "external" if one.link in edges else one.kind
+        kind = "external" if interface.link in edges else interface.kind
         if kind != "external":
-            cable = network.cable(one.link)
+            cable = network.cable(interface.link)
             optic = (cable.a if cable.a.device == config.name else cable.b).optic
-        found.append(
+        expected_ports.append(
             Port(
                 device=config.name,
-                because=("fabrics", fabric, "edge_ports") if one.link in edges else _asked(fabric, one),
-                name=one.name,
-                link=one.link,
+                because=("fabrics", fabric, "edge_ports") if interface.link in edges else _asked(fabric, interface),
+                name=interface.name,
+                link=interface.link,
                 kind=kind,
-                peer=one.peer,
-                peer_port=one.peer_port,
-                speed_gbps=one.speed_gbps,
-                lanes=one.lanes,
-                mtu=one.mtu,
-                ip_mtu=routed.get(one.name),
-                switched=bool(one.vlan),
+                peer=interface.peer,
+                peer_port=interface.peer_port,
+                speed_gbps=interface.speed_gbps,
+                lanes=interface.lanes,
+                mtu=interface.mtu,
+                ip_mtu=routed.get(interface.name),
+                switched=bool(interface.vlan),
                 optic=optic,
-                fec="rs544" if one.speed_gbps in PAM4_GBPS else None,
+                fec="rs544" if interface.speed_gbps in PAM4_GBPS else None,
             )
         )
-    return found
+    return expected_ports
 
 
 def _asked(fabric: str, port: Interface) -> tuple[str, ...]:
@@ -184,23 +184,29 @@ def queues(network: Network, config: DeviceConfig, down: Collection[str]) -> lis
     if qos is None:
         return []
     lossless = {
-        one.queue: one.pfc_priority for one in qos.classes.values() if one.lossless and one.pfc_priority is not None
+        traffic_class.queue: traffic_class.pfc_priority
+        for traffic_class in qos.classes.values()
+        if traffic_class.lossless and traffic_class.pfc_priority is not None
     }
-    marked = {one.queue: one.ecn for one in qos.classes.values() if one.ecn is not None}
+    marked = {
+        traffic_class.queue: traffic_class.ecn
+        for traffic_class in qos.classes.values()
+        if traffic_class.ecn is not None
+    }
     because = ("fabrics", network.switch(config.name).fabric, "qos")
     bound = set(qos.ports)
     return [
         Queues(
             device=config.name,
             because=because,
-            port=one.name,
-            lossless=lossless if one.pauses else {},
+            port=interface.name,
+            lossless=lossless if interface.pauses else {},
             marked=marked,
             buffers=qos.buffers,
-            watchdog=qos.watchdog if one.pauses else None,
+            watchdog=qos.watchdog if interface.pauses else None,
         )
-        for one in there(config, down)
-        if one.name in bound
+        for interface in there(config, down)
+        if interface.name in bound
     ]
 
 

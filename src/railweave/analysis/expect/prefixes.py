@@ -31,7 +31,9 @@ def example_segments(network: Network, config: DeviceConfig) -> list[Segment]:
         and segment.leaf not in {config.name, *network.absent}
         and segment.tenant in vrfs
     ]
-    return sorted(away, key=lambda one: bool(switch.rails) and one.rail not in switch.rails)  # sorting is stable
+    return sorted(
+        away, key=lambda segment: bool(switch.rails) and segment.rail not in switch.rails
+    )  # sorting is stable
 
 
 def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
@@ -40,9 +42,9 @@ def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> li
     A leaf of the same rails comes first; where there is none, as in a fabric of one stripe, another leaf of the stripe.
     """
     for segment in example_segments(network, config):
-        found = list(_routes(network, config, routes, [segment]))
-        if any(one.ports for one in found):
-            return found
+        examples = list(_routes(network, config, routes, [segment]))
+        if any(route.ports for route in examples):
+            return examples
     return []
 
 
@@ -73,8 +75,8 @@ def every_route(network: Network, config: DeviceConfig, routes: Routes) -> list[
     """The prefixes of all other leaves that a switch has a way to."""
     fabric = network.switch(config.name).fabric
     away = [segment for segment in network.segments if segment.fabric == fabric and segment.leaf != config.name]
-    found = {route.prefix: route for route in _routes(network, config, routes, away) if route.ports}
-    return list(found.values())
+    routes_by_prefix = {route.prefix: route for route in _routes(network, config, routes, away) if route.ports}
+    return list(routes_by_prefix.values())
 
 
 def _routes(network: Network, config: DeviceConfig, routes: Routes, segments: list[Segment]) -> Iterator[Route]:
@@ -114,15 +116,15 @@ def gateways(network: Network, config: DeviceConfig) -> list[Gateway]:
 def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tenant]:
     """Every VRF with its own prefixes and those that come from other leaves."""
     because = ("fabrics", network.switch(config.name).fabric, "tenants")
-    found: list[Tenant] = []
+    expected: list[Tenant] = []
     for vrf in config.vrfs:
-        own = vrf.own()
+        own_prefixes = vrf.own()
         away = [
-            Prefix(one)
-            for one in routes.of_vrf(config.name, vrf.name)
-            if routes.shared.leaves(config.name, vrf.name, one) != (config.name,)
+            Prefix(prefix)
+            for prefix in routes.of_vrf(config.name, vrf.name)
+            if routes.shared.leaves(config.name, vrf.name, prefix) != (config.name,)
         ]
-        found.append(
+        expected.append(
             Tenant(
                 device=config.name,
                 because=because,
@@ -131,11 +133,11 @@ def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tena
                 route_distinguisher=vrf.route_distinguisher,
                 import_targets=vrf.import_targets,
                 export_targets=vrf.export_targets,
-                own=own,
-                learned=tuple(one for one in away if one not in own),
+                own=own_prefixes,
+                learned=tuple(prefix for prefix in away if prefix not in own_prefixes),
             )
         )
-    return found
+    return expected
 
 
 def shared_prefixes(network: Network, config: DeviceConfig, routes: Routes) -> list[SharedPrefix]:

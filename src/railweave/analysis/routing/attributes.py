@@ -60,14 +60,14 @@ class AttributeTable:
 
     def id_of(self, attributes: Attributes) -> int:
         """The id of attributes, given now if they are new."""
-        found = self._ids.get(attributes)
-        if found is None:
-            found = self._ids[attributes] = len(self.items)
+        attributes_id = self._ids.get(attributes)
+        if attributes_id is None:
+            attributes_id = self._ids[attributes] = len(self.items)
             self.items.append(attributes)
-            self._grow(found + 2)  # one more than there are: id -1 reads the last row
-            self._keys[found] = _key(attributes)
-            self._sets[found] = self._set_ids.setdefault(attributes.communities, len(self._set_ids))
-        return found
+            self._grow(attributes_id + 2)  # one more than there are: id -1 reads the last row
+            self._keys[attributes_id] = _key(attributes)
+            self._sets[attributes_id] = self._set_ids.setdefault(attributes.communities, len(self._set_ids))
+        return attributes_id
 
     def _grow(self, rows: int) -> None:
         if rows > len(self._keys):
@@ -83,7 +83,9 @@ class AttributeTable:
         """Return a mask of the routes with communities for which ``holds`` is true; ``memo`` names ``holds`` and all it depends on."""
         known = self._memo.get(memo)
         if known is None or len(known) < len(self._set_ids):
-            known = self._memo[memo] = np.array([holds(one) for one in self._set_ids], dtype=np.int32)
+            known = self._memo[memo] = np.array(
+                [holds(community_set) for community_set in self._set_ids], dtype=np.int32
+            )
         return (known[self._sets[ids]] == 1) & (ids >= 0)
 
     def map(self, memo: Hashable, ids: Ids, function: Callable[[Attributes], Attributes]) -> Ids:

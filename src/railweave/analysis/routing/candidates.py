@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.analysis.routing.attributes import Ids, Mask
-    from railweave.analysis.routing.control_plane import Peer, Via
+    from railweave.analysis.routing.control_plane import Peer, ReceivingGroup
     from railweave.model.device.model import DeviceConfig
 
 
 def originated(config: DeviceConfig) -> list[str]:
     """The prefixes that a device may originate in the underlay."""
-    own = [prefix for gateway in config.gateways if not gateway.vrf for prefix in gateway.prefixes]
-    return own + overlay_loopbacks(config)
+    gateway_prefixes = [prefix for gateway in config.gateways if not gateway.vrf for prefix in gateway.prefixes]
+    return gateway_prefixes + overlay_loopbacks(config)
 
 
 class Origins:
@@ -72,8 +72,8 @@ class Origins:
         if config.gateways:
             servers = [interface for interface in config.interfaces if interface.kind == "server"]
             running = [server for server in servers if server.link not in down and server.peer not in down]
-            up = {one.vlan or one.name for one in running}
-            tagged = {vlan for one in running for vlan in one.tagged}
+            up = {port.vlan or port.name for port in running}
+            tagged = {vlan for port in running for vlan in port.tagged}
             places = [
                 self._place[p]
                 for gateway in config.gateways
@@ -99,12 +99,12 @@ class Memo:
 
     def __call__(self, key: Hashable, work_out: Callable[[], T]) -> T:
         """The value of a key, worked out now if it is new; it must not be None."""
-        found = self._known.get(key)
-        if found is None:
-            found = self.values.get(key)
-        if found is None:
-            found = self.values[key] = work_out()
-        return cast("T", found)
+        value = self._known.get(key)
+        if value is None:
+            value = self.values.get(key)
+        if value is None:
+            value = self.values[key] = work_out()
+        return cast("T", value)
 
 
 @dataclass(eq=False)
@@ -138,14 +138,14 @@ class PathColumn:
 
 
 @dataclass(eq=False)
-class Advertised:
+class Advertisements:
     """The routes that a group advertises to its neighbors, before the device's own AS number is put in front of the paths."""
 
     routes: RouteColumn
     paths: PathColumn
 
 
-class Interned:
+class InternedColumns:
     """Columns and what they make up, so that comparing is comparing references."""
 
     def __init__(self, paths: AsPaths, memo: Memo) -> None:
@@ -159,9 +159,9 @@ class Interned:
         """The column of these AS paths; the same holds."""
         return self._memo(("AS paths", ids.tobytes()), lambda: PathColumn(ids, self._as_paths))
 
-    def advertised(self, routes: RouteColumn, paths: PathColumn) -> Advertised:
+    def advertised(self, routes: RouteColumn, paths: PathColumn) -> Advertisements:
         """Both together."""
-        return self._memo(("advertised", routes, paths), lambda: Advertised(routes, paths))
+        return self._memo(("advertised", routes, paths), lambda: Advertisements(routes, paths))
 
 
 EMPTY = 0
@@ -182,25 +182,25 @@ class AsPaths:
     def extended(self, numbers: NDArray[np.int64], paths: NDArray[np.int32]) -> NDArray[np.int32]:
         """Each path with a number in front."""
         wanted, inverse = np.unique(numbers << 31 | paths, return_inverse=True)
-        found = [self._extended(one) for one in cast("list[int]", wanted.tolist())]
-        return np.array(found, dtype=np.int32)[inverse]
+        path_ids = [self._extended(packed) for packed in cast("list[int]", wanted.tolist())]
+        return np.array(path_ids, dtype=np.int32)[inverse]
 
     def _extended(self, packed: int) -> int:
-        found = self._ids.get(packed)
-        if found is None:
-            found = self._ids[packed] = self._count
+        path_id = self._ids.get(packed)
+        if path_id is None:
+            path_id = self._ids[packed] = self._count
             self._count += 1
             asn, path = packed >> 31, packed & (1 << 31) - 1
             length = int(self._lengths[path])
-            if found == len(self._lengths):
-                self._numbers = np.pad(self._numbers, ((0, found), (0, 0)))
-                self._lengths = np.pad(self._lengths, (0, found))
+            if path_id == len(self._lengths):
+                self._numbers = np.pad(self._numbers, ((0, path_id), (0, 0)))
+                self._lengths = np.pad(self._lengths, (0, path_id))
             if length == self._numbers.shape[1]:
                 self._numbers = np.pad(self._numbers, ((0, 0), (0, length)))
-            self._numbers[found, :length] = self._numbers[path, :length]
-            self._numbers[found, length] = asn
-            self._lengths[found] = length + 1
-        return found
+            self._numbers[path_id, :length] = self._numbers[path, :length]
+            self._numbers[path_id, length] = asn
+            self._lengths[path_id] = length + 1
+        return path_id
 
     def places_by_asn(self, paths: NDArray[np.int32]) -> dict[int, bytes]:
         """The places of the paths that hold an AS number, by that number, as the bytes of an ``int32`` array."""
@@ -218,7 +218,7 @@ class AsPaths:
 
 
 if TYPE_CHECKING:
-    AdvertisedByGroup = Mapping[tuple[str, int], Advertised]
+    AdvertisedByGroup = Mapping[tuple[str, int], Advertisements]
     """What each group advertises to its neighbors, by device and the group's place in its configuration."""
 
 NOWHERE = b""
@@ -264,8 +264,8 @@ class InboundSessions:
 class _Bundle(NamedTuple):
     """Sessions of one kind over which the same is received; ``sender`` is the AS number at the far end of the first."""
 
-    via: Via
-    advertised: Advertised
+    via: ReceivingGroup
+    advertised: Advertisements
     sender: int
     rows: list[int]
 
@@ -285,28 +285,28 @@ def candidates(
 
 
 def _bundles(
-    ends: tuple[tuple[Via, int], ...], received: tuple[Advertised, ...], down: Collection[int]
+    ends: tuple[tuple[ReceivingGroup, int], ...], received: tuple[Advertisements, ...], down: Collection[int]
 ) -> list[_Bundle]:
-    found: dict[tuple[Via, Advertised], _Bundle] = {}
-    for row, ((via, sender), one) in enumerate(zip(ends, received, strict=True)):
-        if not one.routes.empty and row not in down:
-            known = found.get((via, one))
+    bundles: dict[tuple[ReceivingGroup, Advertisements], _Bundle] = {}
+    for row, ((via, sender), advertisement) in enumerate(zip(ends, received, strict=True)):
+        if not advertisement.routes.empty and row not in down:
+            known = bundles.get((via, advertisement))
             if known is None:
-                found[via, one] = _Bundle(via, one, sender, [row])
+                bundles[via, advertisement] = _Bundle(via, advertisement, sender, [row])
             else:
                 known.rows.append(row)
-    return list(found.values())
+    return list(bundles.values())
 
 
 def _together(bundles: Sequence[_Bundle], refused: Sequence[bytes]) -> Candidates:
     rows: dict[Candidate, list[int]] = {}
     senders: list[tuple[int, PathColumn]] = []
-    for one, places in zip(bundles, refused, strict=True):
-        candidate = Candidate(one.via.place, one.advertised.routes, one.via.aigp, one.via.looped, places)
+    for bundle, places in zip(bundles, refused, strict=True):
+        candidate = Candidate(bundle.via.place, bundle.advertised.routes, bundle.via.aigp, bundle.via.looped, places)
         known = rows.get(candidate)
         if known is None:
-            rows[candidate] = list(one.rows)
-            senders.append((one.sender, one.advertised.paths))
+            rows[candidate] = list(bundle.rows)
+            senders.append((bundle.sender, bundle.advertised.paths))
         else:
-            known += one.rows
+            known += bundle.rows
     return Candidates(tuple(rows), tuple(tuple(sorted(some)) for some in rows.values()), tuple(senders))

@@ -22,7 +22,7 @@ from railweave.analysis.routing.forwarding import Groups, Pattern, forwarding
 from railweave.analysis.routing.isis import isis_fibs
 from railweave.analysis.routing.overlay import OverlayPlane, tenant_prefixes
 from railweave.analysis.routing.policy import PolicyEngine
-from railweave.analysis.routing.table import Fib, Received, Routes, empty_fib
+from railweave.analysis.routing.table import Fib, ReceivedPrefixes, Routes, empty_fib
 from railweave.errors import UnsettledError
 from railweave.model.device.bgp_model import by_policy
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from railweave.analysis.routing.attributes import Mask
-    from railweave.analysis.routing.candidates import Advertised, Candidates
+    from railweave.analysis.routing.candidates import Advertisements, Candidates
     from railweave.model.device.model import BgpGroup, DeviceConfig, Session
 
 
@@ -55,13 +55,13 @@ def without_shut_ports(config: DeviceConfig) -> DeviceConfig:
         ospf=config.ospf
         and replace(config.ospf, ports=tuple(port for port in config.ospf.ports if port.link not in shut)),
         vrfs=tuple(
-            replace(vrf, external=tuple(one for one in vrf.external if one.session.link not in shut))
+            replace(vrf, external=tuple(peer for peer in vrf.external if peer.session.link not in shut))
             for vrf in config.vrfs
         ),
     )
 
 
-class Via(NamedTuple):
+class ReceivingGroup(NamedTuple):
     """The group over which a device receives from a neighbor: the group at ``place`` in the device's configuration.
 
     ``aigp``: the neighbor sends the attribute; ``looped``: the neighbor has the device's own AS number.
@@ -81,7 +81,7 @@ class Peer(NamedTuple):
     session: Session
     device: str
     row: int
-    via: Via
+    via: ReceivingGroup
     sender: tuple[str, int]
     far_as: int
     own_as: int
@@ -105,9 +105,9 @@ def pair_sessions(configs: Mapping[str, DeviceConfig]) -> dict[str, list[Peer]]:
     far: dict[tuple[str, str], _End] = {}
     for link, both in ends.items():
         if len(both) == 2:
-            one, other = both
-            if one.device is not other.device and _accepts(one, other) and _accepts(other, one):
-                far[one.device.name, link], far[other.device.name, link] = other, one
+            near, other = both
+            if near.device is not other.device and _accepts(near, other) and _accepts(other, near):
+                far[near.device.name, link], far[other.device.name, link] = other, near
     return {name: _peers(config, far) for name, config in configs.items()}
 
 
@@ -118,9 +118,9 @@ def _peers(config: DeviceConfig, far: Mapping[tuple[str, str], _End]) -> list[Pe
         for session in group.sessions:
             end = far.get((config.name, session.link))
             if end is not None:
-                name, asn, own = end.device.name, end.group.local_as, group.local_as
-                via = Via(place, end.group.aigp, asn == own)
-                peers.append(Peer(session, name, len(peers), via, (name, end.place), asn, own))
+                name, asn, own_asn = end.device.name, end.group.local_as, group.local_as
+                via = ReceivingGroup(place, end.group.aigp, asn == own_asn)
+                peers.append(Peer(session, name, len(peers), via, (name, end.place), asn, own_asn))
     return peers
 
 
@@ -139,7 +139,7 @@ MAXIMUM_ROUNDS = 64
 class _State(NamedTuple):
     """The settled state: routes that groups advertise, by device and place in its configuration, and forwarding tables."""
 
-    advertised: dict[tuple[str, int], Advertised]
+    advertised: dict[tuple[str, int], Advertisements]
     fibs: dict[str, Fib]
 
 
@@ -227,7 +227,7 @@ class ControlPlane:
         """Let devices advertise to their neighbors what changed, until nothing does; then work out tables that may have."""
         chosen: dict[str, tuple[Pattern, Candidates]] = {}
         for _ in range(MAXIMUM_ROUNDS):
-            changed: dict[tuple[str, int], Advertised] = {}
+            changed: dict[tuple[str, int], Advertisements] = {}
             for name in dirty:
                 if name in down:
                     continue
@@ -237,9 +237,9 @@ class ControlPlane:
                 local = self._origins.local(self.configs[name], down)
                 outcome = decisions.decide(self._rules[name], local, choice)
                 chosen[name] = outcome.pattern, choice
-                for place, one in enumerate(decisions.advertised_by_group(outcome, choice)):
-                    if one is not state.advertised[name, place]:
-                        changed[name, place] = one
+                for place, advertisement in enumerate(decisions.advertised_by_group(outcome, choice)):
+                    if advertisement is not state.advertised[name, place]:
+                        changed[name, place] = advertisement
             if not changed:
                 break
             state.advertised.update(changed)
@@ -277,7 +277,7 @@ class ControlPlane:
         for name in self.absent & self.configs.keys():
             composed[name] = empty_fib(name, len(self.prefixes))
             holds |= {(name, vrf.name): np.zeros(len(self.prefixes), np.bool_) for vrf in self.configs[name].vrfs}
-        received = Received(state.advertised, self._ends.keys(), sender, let_in)
+        received = ReceivedPrefixes(state.advertised, self._ends.keys(), sender, let_in)
         return Routes(self.prefixes, self._place, composed, self.groups.members, down, received, holds, shared)
 
 

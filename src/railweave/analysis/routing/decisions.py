@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from railweave.analysis.routing.attributes import ALL, NONE, Attributes, as_sent
-from railweave.analysis.routing.candidates import EMPTY, NOWHERE, Interned, Memo
+from railweave.analysis.routing.candidates import EMPTY, NOWHERE, InternedColumns, Memo
 from railweave.analysis.routing.forwarding import Pattern, pattern
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from railweave.analysis.routing import candidates
     from railweave.analysis.routing.attributes import AttributeTable, Ids, Mask, Places
-    from railweave.analysis.routing.policy import PolicyEngine, Resolved
+    from railweave.analysis.routing.policy import PolicyEngine, ResolvedPolicy
     from railweave.model.device.model import BgpGroup, DeviceConfig, FabricAdvertise
 
 
@@ -31,7 +31,7 @@ def advertised(
     place: Mapping[str, int],
     advertise: tuple[FabricAdvertise, ...],
     color: tuple[str, str],
-    own: Mask,
+    own_prefixes: Mask,
     kept: Ids,
     passed: Ids,
     places: NDArray[np.intp],
@@ -44,9 +44,9 @@ def advertised(
     name, mine = color
     result = kept.copy()
     for entry in advertise:
-        found = place.get(entry.prefix)
-        at = int(np.searchsorted(places, found)) if found is not None else len(places)
-        if at == len(places) or places[at] != found or not own[at]:
+        prefix_place = place.get(entry.prefix)
+        at = int(np.searchsorted(places, prefix_place)) if prefix_place is not None else len(places)
+        if at == len(places) or places[at] != prefix_place or not own_prefixes[at]:
             continue
         primary = entry.color == name
         if passed[at] < 0 or not (primary or name in entry.backup_colors):
@@ -85,8 +85,8 @@ _FACTOR = 0x1E3779B97F4A7C15
 class GroupRules(NamedTuple):
     """The policies by which a group takes and passes on routes; ``color`` is the value of its ``fabric_color``."""
 
-    imports: Resolved
-    exports: Resolved
+    imports: ResolvedPolicy
+    exports: ResolvedPolicy
     fabric_color: str | None
     color: str
 
@@ -107,7 +107,7 @@ class Rules(NamedTuple):
 
     common: CommonRules
     exports_connected: bool
-    redistribute: Resolved | None
+    redistribute: ResolvedPolicy | None
     advertise: tuple[FabricAdvertise, ...]
 
 
@@ -165,7 +165,7 @@ class Decisions:
     ) -> None:
         self._table, self._policies, self._paths, self._place, self.memo = table, policies, paths, place, memo
         self._count = policies.count
-        self._columns = Interned(paths, memo)
+        self._columns = InternedColumns(paths, memo)
         self._direct_id = np.int32(table.id_of(Attributes("direct")))
         self._no_paths = self._columns.paths(np.full(self._count, EMPTY, dtype=np.int32))
         self._no_prefixes = np.zeros(self._count, dtype=np.bool_)
@@ -182,12 +182,12 @@ class Decisions:
         key = ("outcome", id(rules), local.tobytes(), choice.received, weights)
         return self.memo(key, lambda: self._decide(rules, local, choice.received, weights))
 
-    def let_in(self, rules: Rules, one: candidates.Candidate) -> Mask:
+    def let_in(self, rules: Rules, candidate: candidates.Candidate) -> Mask:
         """Return a mask of the prefixes that a device keeps of those it receives over a session."""
         common = rules.common
-        return self.memo(("let in", id(common), one), lambda: self._accepted(common, (one,))[0] != NONE)
+        return self.memo(("let in", id(common), candidate), lambda: self._accepted(common, (candidate,))[0] != NONE)
 
-    def advertised_by_group(self, outcome: Outcome, choice: candidates.Candidates) -> list[candidates.Advertised]:
+    def advertised_by_group(self, outcome: Outcome, choice: candidates.Candidates) -> list[candidates.Advertisements]:
         """Return the routes that a device advertises to the neighbors of each of its groups."""
         paths = self._no_paths
         if len(outcome.learned):
@@ -200,25 +200,31 @@ class Decisions:
     ) -> Outcome:
         """Leaves of a stripe decide alike about prefixes of others: their own, and what they refuse, they do alone."""
         common = rules.common
-        alike = tuple(one._replace(refused=NOWHERE) for one in received)
+        alike = tuple(candidate._replace(refused=NOWHERE) for candidate in received)
         shared = self.memo(
             ("shared", id(common), alike, weights),
             lambda: self._decided(common, None, self._no_prefixes, self._accepted(common, alike), weights, ALL),
         )
         special = local.copy()
-        for one in received:
-            special[np.frombuffer(one.refused, np.int32)] = True
+        for candidate in received:
+            special[np.frombuffer(candidate.refused, np.int32)] = True
         places = np.flatnonzero(special)
         passed, winner, pattern = shared
         if len(places):
             rows, mine = self._accepted(common, received, places), local[places]
             key = ("own", id(rules), places.tobytes(), mine.tobytes(), rows.tobytes(), weights)
-            own = self.memo(key, lambda: self._decided(common, rules, mine, rows, weights, places))
-            passed = tuple(_patched(one, places, other) for one, other in zip(passed, own.passed, strict=True))
-            winner, pattern = _patched(winner, places, own.winner), pattern.patched(places, own.pattern)
+            own_decision = self.memo(key, lambda: self._decided(common, rules, mine, rows, weights, places))
+            passed = tuple(
+                _patched(shared_ids, places, other)
+                for shared_ids, other in zip(passed, own_decision.passed, strict=True)
+            )
+            winner, pattern = (
+                _patched(winner, places, own_decision.winner),
+                pattern.patched(places, own_decision.pattern),
+            )
         learned = np.zeros(self._count, dtype=np.bool_)
-        for one in passed:
-            learned |= one != NONE
+        for group_ids in passed:
+            learned |= group_ids != NONE
         return Outcome(tuple(map(self._columns.routes, passed)), np.flatnonzero(learned & ~local), winner, pattern)
 
     def _decided(
@@ -233,27 +239,28 @@ class Decisions:
             winner = winner if different is None else winner[different[1]]
             best = rows[winner, np.arange(len(local))]
         if rules is not None:
-            own = np.where(local, self._direct_id, np.int32(NONE)).astype(np.int32)
+            own_routes = np.where(local, self._direct_id, np.int32(NONE)).astype(np.int32)
             if rules.redistribute is not None:
-                own = self._policies.apply(rules.redistribute, own, local, places)
+                own_routes = self._policies.apply(rules.redistribute, own_routes, local, places)
             elif not rules.exports_connected:
-                own[:] = NONE
-            best = np.where(local, own, best).astype(np.int32)
-        own = () if isinstance(places, slice) else (id(rules), places.tobytes(), local.tobytes())
-        key = ("passed", id(common), own, best.tobytes())
+                own_routes[:] = NONE
+            best = np.where(local, own_routes, best).astype(np.int32)
+        own_routes = () if isinstance(places, slice) else (id(rules), places.tobytes(), local.tobytes())
+        key = ("passed", id(common), own_routes, best.tobytes())
         passed = self.memo(key, lambda: self._passed(common, rules, local, best, places))
-        found = pattern(keys, local if different is None else local[different[0]], weights)
-        return Decision(passed, winner, found if different is None else found.spread(different[1]))
+        chosen_pattern = pattern(keys, local if different is None else local[different[0]], weights)
+        return Decision(passed, winner, chosen_pattern if different is None else chosen_pattern.spread(different[1]))
 
     def _passed(
         self, common: CommonRules, rules: Rules | None, local: Mask, best: Ids, places: Places
     ) -> tuple[Ids, ...]:
         """Return the routes that each group's policy lets pass, by the rules of its color if it has one."""
         after = {
-            one: self._policies.apply(one, best, local, places) for one in {group.exports for group in common.groups}
+            export_policy: self._policies.apply(export_policy, best, local, places)
+            for export_policy in {group.exports for group in common.groups}
         }
-        own = local & (best >= 0)
-        found: list[Ids] = []
+        own_prefixes = local & (best >= 0)
+        passed_by_group: list[Ids] = []
         for group in common.groups:
             passed = after[group.exports]
             name, value = group.fabric_color, group.color
@@ -261,11 +268,11 @@ class Decisions:
                 kept = np.where(foreign_color(self._table, passed, value), np.int32(NONE), passed).astype(np.int32)
                 if rules is not None and not isinstance(places, slice):
                     kept = advertised(
-                        self._table, self._place, rules.advertise, (name, value), own, kept, passed, places
+                        self._table, self._place, rules.advertise, (name, value), own_prefixes, kept, passed, places
                     )
                 passed = kept
-            found.append(passed)
-        return tuple(found)
+            passed_by_group.append(passed)
+        return tuple(passed_by_group)
 
     def _extended(
         self, outcome: Outcome, senders: tuple[tuple[int, candidates.PathColumn], ...]
@@ -285,23 +292,27 @@ class Decisions:
         """
         count = self._count if isinstance(places, slice) else len(places)
         rows = np.full((len(received), count), NONE, dtype=np.int32)
-        for row, one in zip(rows, received, strict=True):
-            if not one.looped:
-                row[:] = self._imported(common.groups[one.group], one, ignore_aigp=not common.compare_aigp)[places]
-                refused = np.frombuffer(one.refused, np.int32)
+        for row, candidate in zip(rows, received, strict=True):
+            if not candidate.looped:
+                row[:] = self._imported(common.groups[candidate.group], candidate, ignore_aigp=not common.compare_aigp)[
+                    places
+                ]
+                refused = np.frombuffer(candidate.refused, np.int32)
                 row[refused if isinstance(places, slice) else np.searchsorted(places, refused)] = NONE
         return rows
 
-    def _imported(self, group: GroupRules, one: candidates.Candidate, *, ignore_aigp: bool) -> Ids:
+    def _imported(self, group: GroupRules, candidate: candidates.Candidate, *, ignore_aigp: bool) -> Ids:
         def decide() -> Ids:
-            ids = self._table.map(("send", one.aigp), one.routes.ids, lambda old: as_sent(old, aigp=one.aigp))
+            ids = self._table.map(
+                ("send", candidate.aigp), candidate.routes.ids, lambda old: as_sent(old, aigp=candidate.aigp)
+            )
             if group.fabric_color is not None:
                 ids = np.where(foreign_color(self._table, ids, group.color), np.int32(NONE), ids).astype(np.int32)
             ids = self._policies.apply(group.imports, ids, self._no_prefixes)
             return self._table.map("ignore AIGP", ids, lambda old: replace(old, aigp=None)) if ignore_aigp else ids
 
         color = None if group.fabric_color is None else group.color
-        return self.memo(("import", one.routes, one.aigp, group.imports, color, ignore_aigp), decide)
+        return self.memo(("import", candidate.routes, candidate.aigp, group.imports, color, ignore_aigp), decide)
 
 
 def _different(rows: Ids) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from railweave.analysis.routing.forwarding import Groups
-from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Fib, Received, Routes
+from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Fib, ReceivedPrefixes, Routes
 from railweave.errors import FileLine, InputError, Problem
 from railweave.reading import read_json
 from railweave.writing import write_file
@@ -71,8 +71,8 @@ def read_fibs(path: Path, network: Network, prefixes: Sequence[str]) -> Routes:
     for place, links in enumerate(value["groups"]):
         unknown = next((link for link in links if link not in known), None)
         if unknown is not None or not links:
-            what = f"groups[{place}]: " + (f"there is no link {unknown!r}" if links else "it has no link")
-            problems.append(Problem(FileLine(str(path)), what, "links are leaf:port--spine:port, as in cabling.csv"))
+            message = f"groups[{place}]: " + (f"there is no link {unknown!r}" if links else "it has no link")
+            problems.append(Problem(FileLine(str(path)), message, "links are leaf:port--spine:port, as in cabling.csv"))
         ids.append(groups.id_of(tuple(dict.fromkeys(str(known.get(link)) for link in links))))
     index = {prefix: place for place, prefix in enumerate(prefixes)}
     fibs: dict[str, Fib] = {}
@@ -86,16 +86,16 @@ def read_fibs(path: Path, network: Network, prefixes: Sequence[str]) -> Routes:
         group = np.full(len(index), UNREACHABLE, np.int32)
         for prefix, entry in table.items():
             place = index.get(prefix)
-            what = _wrong(entry, ids, groups, mine)
-            if what:
-                problems.append(Problem(FileLine(str(path)), f"devices.{switch.name}.{prefix}: {what}", ""))
+            message = _wrong(entry, ids, groups, mine)
+            if message:
+                problems.append(Problem(FileLine(str(path)), f"devices.{switch.name}.{prefix}: {message}", ""))
             elif place is not None:
                 group[place] = LOCAL if entry == IS_LOCAL else ids[entry]
         none = np.full(len(index), UNREACHABLE, np.int32)
         fibs[switch.name] = Fib(switch.name, group, none, np.zeros(len(index), np.uint8))
     if problems:
         raise InputError(problems)
-    return Routes(list(prefixes), index, fibs, groups.members, frozenset(), Received({}, (), lambda _: None))
+    return Routes(list(prefixes), index, fibs, groups.members, frozenset(), ReceivedPrefixes({}, (), lambda _: None))
 
 
 def _wrong(entry: Any, ids: list[int], groups: Groups, mine: set[str]) -> str:  # noqa: ANN401 - JSON values

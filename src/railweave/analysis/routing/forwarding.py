@@ -38,11 +38,11 @@ class Groups:
 
     def id_of(self, links: tuple[str, ...]) -> int:
         """The id of a group, given now if it is new."""
-        found = self._ids.get(links)
-        if found is None:
-            found = self._ids[links] = len(self.members)
+        group_id = self._ids.get(links)
+        if group_id is None:
+            group_id = self._ids[links] = len(self.members)
             self.members.append(links)
-        return found
+        return group_id
 
     def of_choice(self, device: str, width: int, sets: Sets, rows: Rows, links: Sequence[str]) -> NDArray[np.int32]:
         """The ids of sets of candidates whose sessions are in these ``rows`` of a device, each at most ``width`` of them.
@@ -50,15 +50,19 @@ class Groups:
         ``links`` are those of the device's sessions. Two more ids follow, for places below 0, which count from the end.
         """
         key = (device, width, sets, rows)
-        found = self._of_choices.get(key)
-        if found is None:
+        group_ids = self._of_choices.get(key)
+        if group_ids is None:
             ids = [0] * (len(sets) + 2)
             ids[LOCAL], ids[UNREACHABLE] = LOCAL, UNREACHABLE
-            for place, one in enumerate(sets):
-                members = rows[one[0]] if len(one) == 1 else sorted(row for candidate in one for row in rows[candidate])
+            for place, candidate_set in enumerate(sets):
+                members = (
+                    rows[candidate_set[0]]
+                    if len(candidate_set) == 1
+                    else sorted(row for candidate in candidate_set for row in rows[candidate])
+                )
                 ids[place] = self.id_of(tuple(links[row] for row in members[:width]))
-            found = self._of_choices[key] = np.array(ids, dtype=np.int32)
-        return found
+            group_ids = self._of_choices[key] = np.array(ids, dtype=np.int32)
+        return group_ids
 
 
 class Pattern(NamedTuple):
@@ -112,13 +116,13 @@ def pattern(keys: NDArray[np.int64], local: Mask, weights: tuple[int, ...]) -> P
     )
 
 
-def forwarding(name: str, found: Pattern, rows: Rows, links: Sequence[str], width: int, groups: Groups) -> Fib:
+def forwarding(name: str, device_pattern: Pattern, rows: Rows, links: Sequence[str], width: int, groups: Groups) -> Fib:
     """One device's table: ``rows`` are the sessions of each candidate, ``links`` those of all sessions.
 
     A next-hop group is every link of a set of candidates in the order of sessions, at most ``width``.
     """
-    ids = groups.of_choice(name, width, found.sets, rows, links)
-    return Fib(name, ids[found.best], ids[found.second], found.reason)
+    ids = groups.of_choice(name, width, device_pattern.sets, rows, links)
+    return Fib(name, ids[device_pattern.best], ids[device_pattern.second], device_pattern.reason)
 
 
 def _sets(members: Mask) -> tuple[Sets, NDArray[np.int32]]:
@@ -133,6 +137,6 @@ def _sets(members: Mask) -> tuple[Sets, NDArray[np.int32]]:
     bounds = cast("list[int]", np.searchsorted(which, np.arange(len(first) + 1)).tolist())
     held = rows.tolist()
     sets = [tuple(held[start:end]) for start, end in itertools.pairwise(bounds)]
-    empty = np.array([not one for one in sets], dtype=np.bool_)
+    empty = np.array([not row_set for row_set in sets], dtype=np.bool_)
     places = np.where(empty, UNREACHABLE, np.cumsum(~empty) - 1).astype(np.int32)
-    return tuple(one for one in sets if one), places[inverse.reshape(-1)]
+    return tuple(row_set for row_set in sets if row_set), places[inverse.reshape(-1)]

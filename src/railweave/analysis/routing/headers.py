@@ -113,7 +113,7 @@ class Walk:
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object."""
-        return {"data": [one.to_json() for one in self.data], "cnp": [one.to_json() for one in self.cnp]}
+        return {"data": [wire.to_json() for wire in self.data], "cnp": [wire.to_json() for wire in self.cnp]}
 
 
 def walk(
@@ -132,10 +132,10 @@ def walk(
     here, there = path.src_gid, path.dst_gid
     source, target = _with(network, src, here), _with(network, dst, there)
     scene = _Scene(network, routes, configs or {})
-    qos = next(one for one in host_config(network, source[0]).qos if one.fabric == source[1].fabric)
-    answers = next(one for one in host_config(network, target[0]).qos if one.fabric == target[1].fabric)
-    own = _own_dscp(network, source[0], here)
-    data = scene.walk(source, target, (here, there), path.hops, qos.dscp if own is None else own, qos)
+    qos = next(host_qos for host_qos in host_config(network, source[0]).qos if host_qos.fabric == source[1].fabric)
+    answers = next(host_qos for host_qos in host_config(network, target[0]).qos if host_qos.fabric == target[1].fabric)
+    color_dscp = _own_dscp(network, source[0], here)
+    data = scene.walk(source, target, (here, there), path.hops, qos.dscp if color_dscp is None else color_dscp, qos)
     back = ways(network, routes, target, source, here)
     return Walk(data, scene.walk(target, source, (there, here), back, answers.cnp_dscp, answers) if data else ())
 
@@ -143,15 +143,15 @@ def walk(
 def _with(network: Network, name: str, address: str) -> tuple[str, Nic]:
     """The port of a NIC that has an address, with its server's name."""
     server, ports = find_ports(network, name)
-    return server, next(nic for nic in ports if any(one.address == address for one in nic.addresses))
+    return server, next(nic for nic in ports if any(nic_address.address == address for nic_address in nic.addresses))
 
 
 def _own_dscp(network: Network, server: str, address: str) -> int | None:
     """The DSCP of a path color, where the file gives the color one."""
     for nic in host_config(network, server).nics:
-        for one in nic.addresses:
-            if one.address == address and one.traffic_class is not None:
-                return one.traffic_class // 4
+        for nic_address in nic.addresses:
+            if nic_address.address == address and nic_address.traffic_class is not None:
+                return nic_address.traffic_class // 4
     return None
 
 
@@ -176,7 +176,7 @@ class _Scene:
         qos: HostQos,
     ) -> tuple[Wire, ...]:
         """One way, link after link; empty if a leaf cannot put the packet into a tunnel."""
-        found: list[Wire] = []
+        wires: list[Wire] = []
         ttl, tunnel, end, tunnelled = HOP_LIMIT, None, "", False
         bridged = self._bridged(source, target, addresses)
         first, last = f"{source[0]}:{source[1].name}", f"{target[0]}:{target[1].name}"
@@ -184,8 +184,8 @@ class _Scene:
         for place, (link, of, sender, receiver) in enumerate(links):
             marks: Literal["", "ip", "inner", "outer"] = ""
             copies: Literal["", "inner to outer", "outer to inner"] = ""
-            name, queue = "", qos.priorities[dscp] if not found else None
-            if found:
+            name, queue = "", qos.priorities[dscp] if not wires else None
+            if wires:
                 config = self.config(sender)
                 name, queue, marked = _class(config, dscp)
                 if tunnel is not None and sender != end:
@@ -205,13 +205,13 @@ class _Scene:
                         marks, copies, tunnelled = "inner", "inner to outer", True
                 marks = marks if marked else ""
             whole = bridged and tunnel is None
-            found.append(
+            wires.append(
                 Wire(
                     link,
                     of,
                     sender,
                     receiver,
-                    first if whole or not found else sender,
+                    first if whole or not wires else sender,
                     last if whole or receiver == target[0] else receiver,
                     *addresses,
                     ttl,
@@ -223,24 +223,24 @@ class _Scene:
                     copies,
                 )
             )
-        return tuple(found)
+        return tuple(wires)
 
     def _links(self, start: str, hops: tuple[tuple[LinkShare, ...], ...]) -> Iterator[tuple[str, int, str, str]]:
         """Each link of one way through the hops: its name, how many share, and its ends in the direction travelled."""
         at = start
         for hop in hops:
-            for one in hop:
-                cable = self.network.cable(one.link)
+            for link_share in hop:
+                cable = self.network.cable(link_share.link)
                 ends = (cable.a.device, cable.b.device)
                 if at in ends:
                     following = ends[1] if at == ends[0] else ends[0]
-                    yield one.link, len(hop), at, following
+                    yield link_share.link, len(hop), at, following
                     at = following
                     break
 
     def _subnet(self, nic: tuple[str, Nic], address: str) -> Subnet:
-        own = next(one for one in nic[1].addresses if one.address == address)
-        return self.network.segment_of(*nic).subnet_of(own)
+        nic_address = next(candidate for candidate in nic[1].addresses if candidate.address == address)
+        return self.network.segment_of(*nic).subnet_of(nic_address)
 
     def _bridged(self, source: tuple[str, Nic], target: tuple[str, Nic], addresses: tuple[str, str]) -> bool:
         """Return whether both NICs are on one layer-2 network: switches then leave the packet as the NIC sent it."""
@@ -271,18 +271,18 @@ class _Scene:
 
         ``ahead`` is where the packet then comes by.
         """
-        own = _endpoint(config)
+        own_endpoint = _endpoint(config)
         subnet, far = self._subnet(target, addresses[1]), target[1].leaf
-        if own is None:
+        if own_endpoint is None:
             return None
         if target[1].network and self._has_network(config.name, target):
             same = self._bridged(source, target, addresses)
             inner_from = f"{source[0]}:{source[1].name}" if same else config.name
             inner_to = f"{target[0]}:{target[1].name}"
-            return Tunnel(own, subnet.tunnel, self._vni(target), TUNNEL_TTL, inner_from, inner_to), far
+            return Tunnel(own_endpoint, subnet.tunnel, self._vni(target), TUNNEL_TTL, inner_from, inner_to), far
         if target[1].network:
             exits = self.routes.shared.leaves(config.name, source[1].tenant, subnet.prefix)
-            far = next((one for one in ahead if one in exits), "")
+            far = next((device for device in ahead if device in exits), "")
             if not far:
                 return None
         end = self.config(far)
@@ -292,7 +292,7 @@ class _Scene:
         to = _endpoint(end, None if target[1].network else subnet.prefix)
         if vni is None or to is None:
             return None
-        return Tunnel(own, to, vni, TUNNEL_TTL, config.name, far), far
+        return Tunnel(own_endpoint, to, vni, TUNNEL_TTL, config.name, far), far
 
 
 def _endpoint(config: DeviceConfig, prefix: str | None = None) -> str | None:
@@ -319,6 +319,8 @@ def _class(config: DeviceConfig, dscp: int) -> tuple[str, int | None, bool]:
     if config.qos is None:
         return "", None, False
     classes = config.qos.classes
-    name = next((name for name, one in classes.items() if dscp in one.dscp), config.qos.default_class)
-    found = classes.get(name)
-    return name, found.queue if found else None, found is not None and found.ecn is not None
+    name = next(
+        (name for name, traffic_class in classes.items() if dscp in traffic_class.dscp), config.qos.default_class
+    )
+    chosen_class = classes.get(name)
+    return name, chosen_class.queue if chosen_class else None, chosen_class is not None and chosen_class.ecn is not None

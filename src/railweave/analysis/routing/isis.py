@@ -43,13 +43,13 @@ def adjacencies(configs: Mapping[str, DeviceConfig], down: frozenset[str]) -> di
             if port.link and port.link not in down:
                 area = f"OSPF {port.area}" if isinstance(port, OspfPort) else "IS-IS"
                 ends.setdefault(port.link, []).append((name, area, port.metric))
-    found: dict[str, list[Adjacency]] = {name: [] for name, config in configs.items() if _running(config)}
+    adjacent: dict[str, list[Adjacency]] = {name: [] for name, config in configs.items() if _running(config)}
     for link, both in ends.items():
         if len(both) == 2 and both[0][1] == both[1][1]:
-            (one, _, out), (other, _, back) = both
-            found[one].append(Adjacency(link, other, out))
-            found[other].append(Adjacency(link, one, back))
-    return found
+            (near, _, out), (other, _, back) = both
+            adjacent[near].append(Adjacency(link, other, out))
+            adjacent[other].append(Adjacency(link, near, back))
+    return adjacent
 
 
 def _running(config: DeviceConfig) -> Isis | Ospf | None:
@@ -118,6 +118,6 @@ def _fib(
             group[place] = groups.id_of(kept)
             everything = len(links) == len(order)
             reason[place] = REASONS.index("metric" if not everything else "multipath" if len(links) > 1 else "only")
-    own = holds[config.name]
-    group[own], reason[own] = LOCAL, REASONS.index("local")
+    own_prefixes = holds[config.name]
+    group[own_prefixes], reason[own_prefixes] = LOCAL, REASONS.index("local")
     return Fib(config.name, group, np.full(count, UNREACHABLE, dtype=np.int32), reason)

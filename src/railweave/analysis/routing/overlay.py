@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Fib, Shared, shared
+from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Fib, SharedPrefixes, shared
 from railweave.model.device.overlay import forwards_leaks
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class OverlayPlane:
         place = {prefix: number for number, prefix in enumerate(prefixes)}
         self._configs = {name: config for name, config in configs.items() if config.overlay is not None}
         self._size = len(prefixes)
-        self._leaks = {name: forwards_leaks(one) for name, one in self._configs.items()}
+        self._leaks = {name: forwards_leaks(leaf_config) for name, leaf_config in self._configs.items()}
         self._loopback = {
             name: place[config.overlay.loopback.prefix] for name, config in self._configs.items() if config.overlay
         }
@@ -72,13 +72,13 @@ class OverlayPlane:
 
     def compose(
         self, fibs: Mapping[str, Fib], local: Callable[[str], Mask], down: frozenset[str]
-    ) -> tuple[dict[str, Fib], Holds, Shared]:
+    ) -> tuple[dict[str, Fib], Holds, SharedPrefixes]:
         """Forwarding tables with tenants' prefixes in them, what each VRF holds, and what several leaves share.
 
         ``local`` gives the prefixes of a device whose gateways have a port up.
         """
         if not self._origins:
-            return dict(fibs), {}, Shared()
+            return dict(fibs), {}, SharedPrefixes()
         live = {name: local(name) for name in self._configs if name in fibs}
         reflectors = self._joined({name: self._reflecting(name, fibs) for name in live})
         holds: Holds = {}
@@ -111,15 +111,15 @@ class OverlayPlane:
             if self._reflects(name) and name not in first:
                 todo = [name]
                 while todo:
-                    one = todo.pop()
-                    if first.setdefault(one, name) == name:
-                        todo += [far for far in reflecting.get(one, ()) if far not in first]
-        return {name: {first[one] for one in near if one in first} for name, near in reflecting.items()}
+                    device = todo.pop()
+                    if first.setdefault(device, name) == name:
+                        todo += [far for far in reflecting.get(device, ()) if far not in first]
+        return {name: {first[neighbor] for neighbor in near if neighbor in first} for name, near in reflecting.items()}
 
     def _neighbors(self, name: str, fibs: Mapping[str, Fib]) -> set[str]:
         """The devices that overlay sessions of one are up to: configured on both ends, loopbacks reachable both ways."""
         overlay = self._configs[name].overlay
-        found: set[str] = set()
+        neighbors: set[str] = set()
         for session in overlay.neighbors if overlay else ():
             far = self._configs.get(session.peer)
             if far is None or far.overlay is None or session.peer not in fibs:
@@ -132,8 +132,8 @@ class OverlayPlane:
                 and int(fibs[name].group[self._loopback[session.peer]]) != UNREACHABLE
                 and int(fibs[session.peer].group[self._loopback[name]]) != UNREACHABLE
             ):
-                found.add(session.peer)
-        return found
+                neighbors.add(session.peer)
+        return neighbors
 
     def _held(self, name: str, vrf: Vrf, live: Mapping[str, Mask], senders: set[str]) -> Mask:
         """Return a mask of the prefixes that a VRF holds.
@@ -161,10 +161,10 @@ class OverlayPlane:
         """A table in which tenants' prefixes go where their tunnel endpoints go."""
         places, by = self._tenant, self._endpoint[self._tenant]
         group, backup, reason = fib.group.copy(), fib.backup.copy(), fib.reason.copy()
-        own = group[by] == LOCAL
-        there = known[places] & ~own | (own & live[places])
-        group[places] = np.where(there, np.where(own, LOCAL, group[by]), UNREACHABLE)
-        backup[places] = np.where(there & ~own, backup[by], UNREACHABLE)
+        local = group[by] == LOCAL
+        there = known[places] & ~local | (local & live[places])
+        group[places] = np.where(there, np.where(local, LOCAL, group[by]), UNREACHABLE)
+        backup[places] = np.where(there & ~local, backup[by], UNREACHABLE)
         reason[places] = reason[by]
         return replace(fib, group=group, backup=backup, reason=reason)
 

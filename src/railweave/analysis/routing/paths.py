@@ -32,9 +32,9 @@ def find_nic(network: Network, name: str) -> tuple[str, Nic]:
         )
     server = network.server(server_name)
     if not nic_name and server.nics:
-        what, fix = f"no NIC of {server_name} is named", f"write HOST:NIC, as {server_name}:{server.nics[0].name}"
+        message, fix = f"no NIC of {server_name} is named", f"write HOST:NIC, as {server_name}:{server.nics[0].name}"
         raise InputError(
-            [Problem(NetworkPart(server_name), what, f"{fix}; its NICs are {_some([n.name for n in server.nics])}")]
+            [Problem(NetworkPart(server_name), message, f"{fix}; its NICs are {_some([n.name for n in server.nics])}")]
         )
     nic = server.nic(nic_name)
     if nic is None:
@@ -56,17 +56,17 @@ def find_ports(network: Network, name: str) -> tuple[str, tuple[Nic, ...]]:
     Raises ``InputError`` for a name that is not there, and for ports of different NICs.
     """
     server, _, rest = name.partition(":")
-    found = [find_nic(network, f"{server}:{word}")[1] for word in rest.split(PLUS)]
-    first, number = found[0], nic_number(network, found[0])
-    for other in found[1:]:
+    ports = [find_nic(network, f"{server}:{word}")[1] for word in rest.split(PLUS)]
+    first, number = ports[0], nic_number(network, ports[0])
+    for other in ports[1:]:
         if nic_number(network, other) != number:
-            own = [nic.name for nic in network.server(server).nics if nic_number(network, nic) == number]
-            what = f"{first.name} and {other.name} are not ports of one NIC"
-            fix = f"{first.name} is of {server}:{PLUS.join(own)}" if len(own) > 1 else "name one NIC"
-            raise InputError([Problem(NetworkPart(name), what, fix)])
-    if len({nic.name for nic in found}) < len(found):
+            port_names = [nic.name for nic in network.server(server).nics if nic_number(network, nic) == number]
+            message = f"{first.name} and {other.name} are not ports of one NIC"
+            fix = f"{first.name} is of {server}:{PLUS.join(port_names)}" if len(port_names) > 1 else "name one NIC"
+            raise InputError([Problem(NetworkPart(name), message, fix)])
+    if len({nic.name for nic in ports}) < len(ports):
         raise InputError([Problem(NetworkPart(name), f"{name!r} names a port twice", "name each once")])
-    return server, tuple(found)
+    return server, tuple(ports)
 
 
 def nic_number(network: Network, nic: Nic) -> tuple[str, int]:
@@ -143,7 +143,7 @@ class QueuePairPath:
             "src_gid": self.src_gid,
             "dst_gid": self.dst_gid,
             "color": self.color,
-            "hops": [[{"link": one.link, "share": one.share} for one in hop] for hop in self.hops],
+            "hops": [[{"link": link_share.link, "share": link_share.share} for link_share in hop] for hop in self.hops],
             "pinned": self.pinned,
             "pinned_to": self.pinned_to,
         }
@@ -151,11 +151,11 @@ class QueuePairPath:
 
 def by_ends(hop: tuple[LinkShare, ...]) -> dict[str, list[LinkShare]]:
     """The links of a hop by the two devices that they join, as ``A--B``: parallel links together."""
-    found: dict[str, list[LinkShare]] = {}
-    for one in hop:
-        ends = "--".join(end.partition(":")[0] for end in one.link.split("--"))
-        found.setdefault(ends, []).append(one)
-    return found
+    shares: dict[str, list[LinkShare]] = {}
+    for link_share in hop:
+        ends = "--".join(end.partition(":")[0] for end in link_share.link.split("--"))
+        shares.setdefault(ends, []).append(link_share)
+    return shares
 
 
 def queue_pair_paths(
@@ -175,8 +175,8 @@ def queue_pair_paths(
     source_host, sources = find_ports(network, src)
     target_host, targets = find_ports(network, dst)
     if (source_host, sources) == (target_host, targets):
-        what = "source and destination are the same NIC, so no packet goes over the network"
-        raise InputError([Problem(NetworkPart(dst), what, "name two NICs")])
+        message = "source and destination are the same NIC, so no packet goes over the network"
+        raise InputError([Problem(NetworkPart(dst), message, "name two NICs")])
     source, target = sources[0], targets[0]
     if source.fabric != target.fabric:
         raise InputError(
@@ -190,25 +190,27 @@ def queue_pair_paths(
         )
     both = port_pairs(network, sources, targets)
     if not both:
-        what = f"no port of {src} is of a plane of {dst}: planes have no link between them"
-        raise InputError([Problem(NetworkPart(dst), what, "name ports of one plane, or all ports of both NICs")])
+        message = f"no port of {src} is of a plane of {dst}: planes have no link between them"
+        raise InputError([Problem(NetworkPart(dst), message, "name ports of one plane, or all ports of both NICs")])
     for name, nic in [(src, source) for source in sources] + [(dst, target) for target in targets]:
         if not nic.addresses:
             raise InputError(
                 [Problem(NetworkPart(name), "the NIC has no address: it waits for a tenant", "make it a member of one")]
             )
         if family is not None and all(address.family != family for address in nic.addresses):
-            what = f"the NIC has no {WORDS[family]} address, only {_families(nic)}"
-            raise InputError([Problem(NetworkPart(name), what, f"choose the other family, or {_second(network, nic)}")])
+            message = f"the NIC has no {WORDS[family]} address, only {_families(nic)}"
+            raise InputError(
+                [Problem(NetworkPart(name), message, f"choose the other family, or {_second(network, nic)}")]
+            )
     fabric = network.fabric(source.fabric)
     result: list[QueuePairPath] = []
     wanted = family or network.job_family(source.fabric, source.tenant)
-    own: set[Family] = {address.family for address in sources[0].addresses}
-    shared = own.intersection(address.family for address in targets[0].addresses)
+    source_families: set[Family] = {address.family for address in sources[0].addresses}
+    shared = source_families.intersection(address.family for address in targets[0].addresses)
     if not shared:
-        what = f"{src} has {_families(sources[0])} addresses, {dst} {_families(targets[0])}"
+        message = f"{src} has {_families(sources[0])} addresses, {dst} {_families(targets[0])}"
         fix = "queue pairs need one address family at both ends: choose other NICs, or give both NICs both families"
-        raise InputError([Problem(NetworkPart(dst), what, fix)])
+        raise InputError([Problem(NetworkPart(dst), message, fix)])
     if len(shared) == 1:
         wanted = next(iter(shared))
     lanes = _Lanes(network, routes, (source_host, target_host), both, wanted)
@@ -217,7 +219,9 @@ def queue_pair_paths(
         sending = source.addresses_of(wanted)
         answering = target.addresses_of(sending[0].family)
         here = sending[turn % len(sending)]
-        there = next((one for one in answering if one.color == here.color), answering[turn % len(answering)])
+        there = next(
+            (candidate for candidate in answering if candidate.color == here.color), answering[turn % len(answering)]
+        )
         hops = _hops(network, routes, (source_host, source), (target_host, target), there)
         result.append(
             QueuePairPath(
@@ -259,7 +263,8 @@ class _Lanes:
         if len(both) > 1:
             self.pairs = [pair for pair in both if _reaches(network, routes, servers, pair, family)] or both
             counts = [
-                sum(_link(one, pair[side]) not in network.absent for pair in both) for side, one in enumerate(servers)
+                sum(_link(server, pair[side]) not in network.absent for pair in both)
+                for side, server in enumerate(servers)
             ]
             self._ports = max(counts) or len(both)  # as NCCL has it: the number of the NIC that has more of them
 
@@ -305,7 +310,7 @@ def ways(
     network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], address: str
 ) -> tuple[tuple[LinkShare, ...], ...]:
     """The hops from one NIC, with its server's name, to an address of another; empty where there is no way."""
-    there = next(one for one in target[1].addresses if one.address == address)
+    there = next(nic_address for nic_address in target[1].addresses if nic_address.address == address)
     return _hops(network, routes, source, target, there)
 
 
@@ -363,9 +368,9 @@ def _start(
     exits = (leaf,) if bridged else routes.shared.leaves(leaf, source[1].tenant, subnet.prefix)
     tenant = next(tenant for tenant in network.fabric(nic.fabric).tenants if tenant.name == nic.tenant)
     vni = next(network.vni for network in tenant.networks if network.name == nic.network)
-    if any(nic.leaf not in routes.shared.bridged.get((one, vni), ()) for one in exits):
+    if any(nic.leaf not in routes.shared.bridged.get((exit_leaf, vni), ()) for exit_leaf in exits):
         return {}
-    ways = [(routes.shared.endpoints[one], subnet.routed_by) for one in exits]
+    ways = [(routes.shared.endpoints[exit_leaf], subnet.routed_by) for exit_leaf in exits]
     return {_arrived(routes, leaf, tuple(dict.fromkeys(way))): 1 / len(ways) for way in ways}
 
 

@@ -42,7 +42,7 @@ _REFUSE = ResolvedTerm(None, (), True, None, None, False, None, None, frozenset(
 
 
 @dataclass(frozen=True, eq=False)
-class Resolved:
+class ResolvedPolicy:
     """A policy as a device applies it; those of one engine that do the same are one object."""
 
     terms: tuple[ResolvedTerm, ...]
@@ -62,19 +62,19 @@ class PolicyEngine:
         self._high = np.array([value >> 64 for value in high], dtype=np.uint64)
         self._low = np.array([value & (1 << 64) - 1 for value in high], dtype=np.uint64)
         self._lists: dict[tuple[tuple[str, ...], bool, tuple[int, int] | None], Mask] = {}
-        self._resolved: dict[tuple[tuple[ResolvedTerm, ...], bool], Resolved] = {}
+        self._resolved: dict[tuple[tuple[ResolvedTerm, ...], bool], ResolvedPolicy] = {}
 
     def listed(self, entries: tuple[str, ...], *, orlonger: bool, lengths: tuple[int, int] | None = None) -> Mask:
         """Return a mask of the prefixes that a prefix list matches, exactly or as equal-or-longer, of any length or of some."""
-        found = self._lists.get((entries, orlonger, lengths))
-        if found is None:
-            found = np.zeros(self.count, dtype=np.bool_)
+        matched = self._lists.get((entries, orlonger, lengths))
+        if matched is None:
+            matched = np.zeros(self.count, dtype=np.bool_)
             for entry in entries:
-                found |= self._matches(entry, orlonger=orlonger)
+                matched |= self._matches(entry, orlonger=orlonger)
             if lengths is not None:
-                found &= (self._lengths >= lengths[0]) & (self._lengths <= lengths[1])
-            self._lists[entries, orlonger, lengths] = found
-        return found
+                matched &= (self._lengths >= lengths[0]) & (self._lengths <= lengths[1])
+            self._lists[entries, orlonger, lengths] = matched
+        return matched
 
     def _matches(self, entry: str, *, orlonger: bool) -> Mask:
         network = ipaddress.ip_network(entry)
@@ -85,20 +85,20 @@ class PolicyEngine:
         same = self._lengths >= network.prefixlen if orlonger else self._lengths == network.prefixlen
         return inside & same & (self._versions == network.version)
 
-    def resolved(self, bgp: Bgp, name: str) -> Resolved:
+    def resolved(self, bgp: Bgp, name: str) -> ResolvedPolicy:
         """A policy with what it names looked up. One that does not exist has no terms: the system's default decides."""
         policy = next((policy for policy in bgp.policies if policy.name == name), None)
         values = {community.name: community.value for community in bgp.communities}
         terms = tuple(_resolved(bgp, values, term) for term in (policy.terms if policy else ()))
         terms = (*self._refused(bgp), *terms)
-        return self._resolved.setdefault((terms, bgp.default_accept), Resolved(terms, bgp.default_accept))
+        return self._resolved.setdefault((terms, bgp.default_accept), ResolvedPolicy(terms, bgp.default_accept))
 
     def _refused(self, bgp: Bgp) -> list[ResolvedTerm]:
         """Terms that refuse routes of families that no session is active for: neither end sends such a route."""
         off = [every for family, every in _EVERY.items() if family not in bgp.families]
         return [_REFUSE._replace(prefixes=(every,)) for every in off]
 
-    def apply(self, policy: Resolved, ids: Ids, direct: Mask, places: Places = ALL) -> Ids:
+    def apply(self, policy: ResolvedPolicy, ids: Ids, direct: Mask, places: Places = ALL) -> Ids:
         """Routes after a policy; those it rejects become "no route". ``direct`` marks connected ones.
 
         Both are of the prefixes at ``places``.
@@ -147,8 +147,8 @@ class PolicyEngine:
 
 def _others(held: frozenset[str], term: ResolvedTerm) -> frozenset[str]:
     """Return the communities that a route keeps: those of other kinds than the communities that replace them."""
-    kinds = {_kind(one) for one in term.added} if term.replaces else set[str]()
-    return frozenset(one for one in held if _kind(one) not in kinds)
+    kinds = {_kind(community) for community in term.added} if term.replaces else set[str]()
+    return frozenset(community for community in held if _kind(community) not in kinds)
 
 
 def _kind(value: str) -> str:

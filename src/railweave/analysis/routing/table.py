@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedPrefixes:
     """The prefixes and MAC addresses that leaves share, as each leaf knows them.
 
     ``exits`` has the leaves that lead to a prefix, by device and VRF; ``bridged`` those whose MAC addresses of a VNI a
@@ -34,20 +34,22 @@ class Shared:
 
     def leaves(self, device: str, vrf: str, prefix: str) -> tuple[str, ...]:
         """The leaves by which a VRF of a device reaches a prefix; the device alone where it has it."""
-        found = self.exits.get((device, vrf), {}).get(prefix, ())
-        return (device,) if device in found else found
+        leaves = self.exits.get((device, vrf), {}).get(prefix, ())
+        return (device,) if device in leaves else leaves
 
 
-def shared(configs: Mapping[str, DeviceConfig], received_from: Mapping[str, Set[str]], down: frozenset[str]) -> Shared:
+def shared(
+    configs: Mapping[str, DeviceConfig], received_from: Mapping[str, Set[str]], down: frozenset[str]
+) -> SharedPrefixes:
     """Return what each leaf knows, with ``down`` links and devices gone; ``received_from`` gives the leaves whose EVPN routes it has."""
     leaves = [config for name, config in configs.items() if name in received_from]
-    found = Shared()
-    own: dict[tuple[str, str], tuple[str, ...]] = {
+    knowledge = SharedPrefixes()
+    own_prefixes: dict[tuple[str, str], tuple[str, ...]] = {
         (config.name, vrf.name): tuple(_own(config, vrf, down)) for config in leaves for vrf in config.vrfs
     }
     for config in leaves:
         assert config.overlay is not None  # noqa: S101 - leaves with tunnel endpoints have one
-        found.endpoints[config.name] = config.overlay.endpoints[0].address.prefix
+        knowledge.endpoints[config.name] = config.overlay.endpoints[0].address.prefix
         origins = [leaf for leaf in leaves if leaf is config or leaf.name in received_from[config.name]]
         for vrf in config.vrfs:
             table: dict[str, list[str]] = {}
@@ -55,14 +57,14 @@ def shared(configs: Mapping[str, DeviceConfig], received_from: Mapping[str, Set[
                 for other in origin.vrfs:
                     mine = origin is config and other is vrf
                     if mine or not set(other.export_targets).isdisjoint(vrf.import_targets):
-                        for prefix in own[origin.name, other.name]:
+                        for prefix in own_prefixes[origin.name, other.name]:
                             table.setdefault(prefix, []).append(origin.name)
             if table:
-                found.exits[config.name, vrf.name] = {
+                knowledge.exits[config.name, vrf.name] = {
                     prefix: tuple(dict.fromkeys(names)) for prefix, names in table.items()
                 }
         for vlan in config.mac_vrf.vlans if config.mac_vrf else ():
-            found.bridged[config.name, vlan.vni] = tuple(
+            knowledge.bridged[config.name, vlan.vni] = tuple(
                 origin.name
                 for origin in origins
                 if any(
@@ -70,7 +72,7 @@ def shared(configs: Mapping[str, DeviceConfig], received_from: Mapping[str, Set[
                     for other in (origin.mac_vrf.vlans if origin.mac_vrf else ())
                 )
             )
-    return found
+    return knowledge
 
 
 def _own(config: DeviceConfig, vrf: Vrf, down: frozenset[str]) -> Iterable[str]:
@@ -78,8 +80,8 @@ def _own(config: DeviceConfig, vrf: Vrf, down: frozenset[str]) -> Iterable[str]:
     running = [
         interface for interface in config.interfaces if interface.link not in down and interface.peer not in down
     ]
-    up = {one.vlan for one in running}
-    tagged = {vlan for one in running for vlan in one.tagged}
+    up = {interface.vlan for interface in running}
+    tagged = {vlan for interface in running for vlan in interface.tagged}
     for gateway in config.gateways:
         carried = gateway.vlan_name in up or gateway.vlan in tagged
         if gateway.mac and gateway.vrf == vrf.name and carried:
@@ -114,7 +116,7 @@ def empty_fib(device: str, prefixes: int) -> Fib:
     return Fib(device, nowhere, nowhere, np.full(prefixes, REASONS.index("none"), np.uint8))
 
 
-class Received(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
+class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
     """The prefixes that each session that is up received before policy: (device, link) to a mask over the prefixes.
 
     ``advertised`` is what groups of devices send. ``sender`` gives the group at the far end, or None if the session is gone. ``let_in``
@@ -162,9 +164,9 @@ class Routes:
     fibs: dict[str, Fib] = field(repr=False)
     groups: list[tuple[str, ...]] = field(repr=False)
     down: frozenset[str]
-    received: Received = field(repr=False)
+    received: ReceivedPrefixes = field(repr=False)
     holds: dict[tuple[str, str], NDArray[np.bool_]] = field(default_factory=dict[tuple[str, str], "NDArray[np.bool_]"])
-    shared: Shared = field(default_factory=Shared)
+    shared: SharedPrefixes = field(default_factory=SharedPrefixes)
     _locals: dict[str, NDArray[np.intp]] = field(
         default_factory=dict[str, "NDArray[np.intp]"], repr=False, compare=False, init=False
     )
@@ -196,7 +198,7 @@ class Routes:
         """Every prefix that a VRF of a device holds: those that lead to one leaf, then those that several share."""
         mask = self.holds.get((device, vrf))
         places = () if mask is None else np.flatnonzero(mask).tolist()
-        several = [one for one in self.shared.exits.get((device, vrf), {}) if one not in self.index]
+        several = [prefix for prefix in self.shared.exits.get((device, vrf), {}) if prefix not in self.index]
         return (*(self.prefixes[place] for place in places), *several)
 
     def next_hops(self, device: str, prefix: str) -> tuple[str, ...]:

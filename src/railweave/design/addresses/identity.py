@@ -56,7 +56,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
         _Entry("super-spine", super_spine.name, super_spine.number, "", super_spine.plane)
         for super_spine in layout.super_spines
     ]
-    entries += [_Entry("dci", one.name, one.number, one.site, "") for one in layout.dci]
+    entries += [_Entry("dci", border.name, border.number, border.site, "") for border in layout.dci]
     names = [entry.name for entry in entries]
     router_ids = context.lock.allot("router-ids", names, shared=True)
     addresses = context.lock.allot("management", names, shared=True)
@@ -69,7 +69,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
         for entry in entries
     }
     base = int(own_pool.network_address)
-    owners = {int(ipaddress.ip_address(one)) - base: name for name, one in by_list.items() if one}
+    owners = {int(ipaddress.ip_address(listed_id)) - base: name for name, listed_id in by_list.items() if listed_id}
     result: list[Switch] = []
     pools = {"leaf": spec.pools.leaf_asn, "spine": spec.pools.spine_asn, "super-spine": spec.pools.super_spine_asn}
     pools["dci"] = spec.pools.dci_asn
@@ -115,7 +115,9 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
                 plane=plane,
                 buffers=override.buffers if override else None,
                 extra=tuple(override.extra.items()) if override else (),
-                port_qos=tuple(PortQos(port, one.pfc, one.qos) for port, one in override.ports.items())
+                port_qos=tuple(
+                    PortQos(port, port_intent.pfc, port_intent.qos) for port, port_intent in override.ports.items()
+                )
                 if override
                 else (),
                 marking=own_marking(intent.qos or spec.qos, layout.roles[role].role.device, intent.device),
@@ -156,15 +158,15 @@ def listed(
     device: str,
 ) -> str:
     """The address that a list has for the switch of a number; empty where its role has none. Notes a list that is too short."""
-    own, at = lists.of(role), ("fabrics", layout.name, *part, role.replace("-", "_"))
-    if not own:
+    addresses, at = lists.of(role), ("fabrics", layout.name, *part, role.replace("-", "_"))
+    if not addresses:
         return ""
-    if number > len(own):
+    if number > len(addresses):
         context.problem(
-            at, f"the list has {len(own)} addresses, and {device} is {role} number {number}", "add one for each"
+            at, f"the list has {len(addresses)} addresses, and {device} is {role} number {number}", "add one for each"
         )
         context.check()
-    address = ipaddress.ip_address(own[number - 1])
+    address = ipaddress.ip_address(addresses[number - 1])
     pool = ipaddress.ip_network(layout.spec.pools.router_id if part[0] == "pools" else _loopbacks(layout))
     if address not in pool:
         key = "router_id" if part[0] == "pools" else "loopbacks"
@@ -172,7 +174,7 @@ def listed(
             at, f"{address} of {device} is not in {key} {pool}", f"write the pool that holds all of them as `{key}:`"
         )
         context.check()
-    return own[number - 1]
+    return addresses[number - 1]
 
 
 def _loopbacks(layout: Layout) -> str:
@@ -207,20 +209,20 @@ def _host(
     return str(pool.network_address + host)
 
 
-def check_distinct(context: Context, found: Sequence[Switch]) -> None:
+def check_distinct(context: Context, all_switches: Sequence[Switch]) -> None:
     """Note every AS number of a fabric, router id and management address that two switches share.
 
     The switches of a fabric's top tier may share an AS number, for no path leads through two of them (RFC 7938, 5.2.1).
     """
-    middle = {(one.fabric, "spine") for one in found if one.role == "super-spine"}
-    by_name = {one.name: one for one in found}
+    middle = {(switch.fabric, "spine") for switch in all_switches if switch.role == "super-spine"}
+    by_name = {switch.name: switch for switch in all_switches}
     for attribute, label in (
         ("asn", "AS number"),
         ("router_id", "router id"),
         ("management_address", "management address"),
     ):
         owners: dict[object, str] = {}
-        for switch in found:
+        for switch in all_switches:
             value = getattr(switch, attribute)
             other = owners.setdefault((switch.fabric, value) if attribute == "asn" else value, switch.name)
             if other != switch.name and not (attribute == "asn" and _both_on_top(switch, by_name[other], middle)):
@@ -229,7 +231,7 @@ def check_distinct(context: Context, found: Sequence[Switch]) -> None:
                     f"duplicate {label} {value}: {other} and {switch.name}",
                     "give each its own",
                 )
-    names = {switch.name for switch in found}
+    names = {switch.name for switch in all_switches}
     for key in context.source.spec.overrides.devices:
         for device in expand(key):
             if device not in names:
@@ -253,37 +255,41 @@ def _given_at(context: Context, attribute: str, switch: Switch, other: str) -> L
     return ("overrides", "devices", place, attribute)
 
 
-def _both_on_top(one: Switch, other: Switch, middle: set[tuple[str, str]]) -> bool:
-    return one.role == other.role and one.role in {"spine", "super-spine"} and (one.fabric, one.role) not in middle
+def _both_on_top(switch: Switch, other: Switch, middle: set[tuple[str, str]]) -> bool:
+    return (
+        switch.role == other.role
+        and switch.role in {"spine", "super-spine"}
+        and (switch.fabric, switch.role) not in middle
+    )
 
 
-def check_management(context: Context, found: Sequence[Switch], servers: Sequence[Server]) -> None:
+def check_management(context: Context, all_switches: Sequence[Switch], servers: Sequence[Server]) -> None:
     """Note management addresses of switches that the gateway, a server of management or a GPU server's NIC has."""
     wanted = context.source.spec.management
     taken: dict[str, tuple[str, Location]] = {}
     named: list[tuple[str, str, str]] = [
-        *((one, "a name server", "dns") for one in wanted.dns),
-        *((one, "an NTP server", "ntp") for one in wanted.ntp),
-        *((one.host, "a syslog server", "syslog") for one in wanted.syslog),
+        *((name_server, "a name server", "dns") for name_server in wanted.dns),
+        *((ntp_server, "an NTP server", "ntp") for ntp_server in wanted.ntp),
+        *((syslog_server.host, "a syslog server", "syslog") for syslog_server in wanted.syslog),
         *(
             (trap_target, "a target of SNMP traps", "snmp")
             for trap_target in (wanted.snmp.trap_targets if wanted.snmp else ())
         ),
     ]
-    for address, what, key in named:
-        taken.setdefault(address, (what, ("management", key)))
-    own = {switch.management_address.partition("/")[0]: switch for switch in found}
-    for switch in found[:1]:
+    for address, holder, key in named:
+        taken.setdefault(address, (holder, ("management", key)))
+    by_address = {switch.management_address.partition("/")[0]: switch for switch in all_switches}
+    for switch in all_switches[:1]:
         taken.setdefault(switch.management_gateway, ("the management gateway", ("management", "gateway")))
     for server in servers:
         for nic in server.nics:
-            for one in nic.addresses:
-                if one.address in own:
-                    taken.setdefault(one.address, (f"{server.name}:{nic.name}", ("servers",)))
-    for address, (what, at) in taken.items():
-        if address in own:
-            name = own[address].name
+            for nic_address in nic.addresses:
+                if nic_address.address in by_address:
+                    taken.setdefault(nic_address.address, (f"{server.name}:{nic.name}", ("servers",)))
+    for address, (holder, at) in taken.items():
+        if address in by_address:
+            name = by_address[address].name
             override = context.source.spec.overrides.of_device(name)
             fixed = override[1] is not None and override[1].management_address is not None
             where: Location = ("overrides", "devices", override[0], "management_address") if fixed else at
-            context.finding(MANAGEMENT_ADDRESS_TAKEN, name, where, f"management address {address} is that of {what}")
+            context.finding(MANAGEMENT_ADDRESS_TAKEN, name, where, f"management address {address} is that of {holder}")

@@ -28,7 +28,7 @@ def edge_segments(context: Context, layout: Layout) -> list[Segment]:
     """A segment for each edge port, in which the leaf has the first address. Notes leaves and tenants that are not there."""
     leaves = {leaf.name: leaf for leaf in layout.leaves}
     overlay = layout.spec.evpn() is not None
-    found: list[Segment] = []
+    segments: list[Segment] = []
     for name, intent in layout.spec.edge_ports.items():
         at: Location = ("fabrics", layout.name, "edge_ports", name)
         leaf = leaves.get(intent.leaf)
@@ -41,16 +41,16 @@ def edge_segments(context: Context, layout: Layout) -> list[Segment]:
         if overlay and intent.tenant is None:
             context.problem(at, f"edge port {name!r} has no tenant", "say whose VRF it is in with `tenant:`")
         elif intent.tenant is not None and intent.tenant not in layout.spec.tenants:
-            what = f"there is no tenant {intent.tenant!r}"
-            context.problem((*at, "tenant"), what, f"tenants are {', '.join(layout.spec.tenants) or 'none'}")
+            message = f"there is no tenant {intent.tenant!r}"
+            context.problem((*at, "tenant"), message, f"tenants are {', '.join(layout.spec.tenants) or 'none'}")
         subnets = tuple(_subnet(prefix) for prefix in intent.prefixes)
         place = (layout.name, leaf.stripe, 0, leaf.name)
-        found.append(Segment(*place, None, "", subnets, f"{name}:{EDGE}", intent.tenant or ""))
-    if found and layout.spec.load_balancing.mode == "rlb":
-        what = "edge ports need a fabric without path colors: what is behind them has one address"
-        context.problem(("fabrics", layout.name, "edge_ports"), what, "use mode ecmp, dlb-flowlet or dlb-per-packet")
+        segments.append(Segment(*place, None, "", subnets, f"{name}:{EDGE}", intent.tenant or ""))
+    if segments and layout.spec.load_balancing.mode == "rlb":
+        message = "edge ports need a fabric without path colors: what is behind them has one address"
+        context.problem(("fabrics", layout.name, "edge_ports"), message, "use mode ecmp, dlb-flowlet or dlb-per-packet")
     context.check()
-    return found
+    return segments
 
 
 def _subnet(prefix: str) -> Subnet:
@@ -69,23 +69,23 @@ def edge_ports(context: Context, layout: Layout, cables: Sequence[Cable]) -> tup
     if not layout.spec.edge_ports:
         return ()
     panels = panels_of(layout, cables)
-    found: list[EdgePort] = []
+    ports: list[EdgePort] = []
     for name, intent in layout.spec.edge_ports.items():
         at: Location = ("fabrics", layout.name, "edge_ports", name, "port")
-        own = layout.equipment[intent.leaf]
-        system = context.catalog.systems[own.role.nos]
-        speed = intent.speed or own.model.ports[0].speed_gbps
-        port = port_named(context, at, own.role.device, own.model, system, intent.port, speed)
+        equipment = layout.equipment[intent.leaf]
+        system = context.catalog.systems[equipment.role.nos]
+        speed = intent.speed or equipment.model.ports[0].speed_gbps
+        port = port_named(context, at, equipment.role.device, equipment.model, system, intent.port, speed)
         if port is None:
             continue
         conflict = panels[intent.leaf].take(port, Owner(f"edge port {name}", at, "server_ports"))
         if conflict is not None:
-            what = f"{intent.leaf} {intent.port} for edge port {name} {conflict.text}"
-            context.problem(at, what, "choose another port, or end the server or uplink ports before it")
+            message = f"{intent.leaf} {intent.port} for edge port {name} {conflict.text}"
+            context.problem(at, message, "choose another port, or end the server or uplink ports before it")
         length = edge_length(layout, intent)
-        found.append(EdgePort(name, intent.leaf, intent.port, port.physical, port.channel, speed, length))
+        ports.append(EdgePort(name, intent.leaf, intent.port, port.physical, port.channel, speed, length))
     context.check()
-    return tuple(found)
+    return tuple(ports)
 
 
 ENDPOINTS_PER_LEAF = 64
@@ -131,15 +131,15 @@ def with_endpoints(
                 switch.name,
             )
             loopback = own_list or str(loopbacks.network_address + slot)
-        own = [Endpoint(loopback, None)] if switch.role == "leaf" and not colors else []
+        switch_endpoints = [Endpoint(loopback, None)] if switch.role == "leaf" and not colors else []
         for color in colors if switch.role == "leaf" else ():
             host = (slot - 1) * ENDPOINTS_PER_LEAF + color.index
             if host >= endpoints.num_addresses:
-                what = f"pool too small: {endpoints} has no {ENDPOINTS_PER_LEAF} addresses for {switch.name}"
-                context.problem((*at, "color_endpoints"), what, "use a shorter prefix")
+                message = f"pool too small: {endpoints} has no {ENDPOINTS_PER_LEAF} addresses for {switch.name}"
+                context.problem((*at, "color_endpoints"), message, "use a shorter prefix")
                 context.check()
-            own.append(Endpoint(str(endpoints.network_address + host), color.index))
-        result.append(replace(switch, loopback=loopback, endpoints=tuple(own)))
+            switch_endpoints.append(Endpoint(str(endpoints.network_address + host), color.index))
+        result.append(replace(switch, loopback=loopback, endpoints=tuple(switch_endpoints)))
     return result
 
 
@@ -181,12 +181,12 @@ def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> l
         if cable.addresses
     }
     links: Counter[tuple[str, str]] = Counter()
-    found: list[_Numbered] = []
+    numbered_cables: list[_Numbered] = []
     for cable in cables:
         joined = (cable.a.device, cable.b.device)
         links[joined] += cable.kind == "fabric"
-        found.append(_Numbered(cable, links[joined]))
-    between = [one for one in found if one.cable.kind == "fabric"]
+        numbered_cables.append(_Numbered(cable, links[joined]))
+    between = [numbered for numbered in numbered_cables if numbered.cable.kind == "fabric"]
     pools = layout.spec.pools
     if pools.fabric_link is not None:
         deal = _by_formula(context, layout, pools.fabric_link)
@@ -195,18 +195,18 @@ def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> l
     else:
         deal = _by_port(context, layout)
     result: list[Cable] = []
-    for one in found:
-        cable = one.cable
+    for numbered in numbered_cables:
+        cable = numbered.cable
         joined = (cable.a.device, cable.b.device)
         if cable.kind != "fabric":
             result.append(cable)
             continue
-        own = fixed.get((*joined, one.link))
-        if own:
-            (low, _, length), (high, _, _) = (own[end].partition("/") for end in joined)
+        fixed_addresses = fixed.get((*joined, numbered.link))
+        if fixed_addresses:
+            (low, _, length), (high, _, _) = (fixed_addresses[end].partition("/") for end in joined)
             pair = Pair(low, high, int(length))
         else:
-            pair = deal(one)
+            pair = deal(numbered)
         ends = replace(cable.a, address=pair.low), replace(cable.b, address=pair.high)
         result.append(replace(cable, a=ends[0], b=ends[1], prefix_length=pair.length))
     return result
@@ -225,19 +225,19 @@ def _by_port(context: Context, layout: Layout) -> Callable[[_Numbered], Pair]:
     half = pool.num_addresses // 2
     numbers = {leaf.name: (0, leaf.number) for leaf in layout.leaves}
     numbers |= {spine.name: (half, spine.number) for spine in layout.spines}
-    numbers |= {one.name: (half + half // 2, one.number) for one in layout.dci}
+    numbers |= {border.name: (half + half // 2, border.number) for border in layout.dci}
     above = bool(layout.super_spines or layout.dci)
     ends = {0: half if above else pool.num_addresses}
     ends |= {half: half + half // 2 if layout.dci else pool.num_addresses}
     lower = [
         kind for kind in layout.kinds() if kind.role_name in {"leaf", "dci"} or (kind.role_name == "spine" and above)
     ]
-    groups = [layout.roles["leaf"].model.ports[0], *(one.model.ports[0] for one in lower)]
+    groups = [layout.roles["leaf"].model.ports[0], *(kind.model.ports[0] for kind in lower)]
     widest = max(mode.channels for group in groups for mode in group.modes())
     stride = 1 << (max(group.count for group in groups) * widest - 1).bit_length()
 
-    def deal(one: _Numbered) -> Pair:
-        cable = one.cable
+    def deal(numbered: _Numbered) -> Pair:
+        cable = numbered.cable
         place = (cable.a.physical or 0) * widest + (cable.a.channel or 0)
         base, number = numbers[cable.a.device]
         offset = 2 * ((number - 1) * stride + place)
@@ -257,7 +257,7 @@ def _by_port(context: Context, layout: Layout) -> Callable[[_Numbered], Pair]:
 def _by_cable(context: Context, layout: Layout, between: Sequence[_Numbered]) -> Callable[[_Numbered], Pair]:
     """Pairs one after another, in the order of the cables; the lock keeps them, also for a cable that has others by an override."""
     pool = ipaddress.ip_network(layout.spec.pools.fabric_links)
-    slots = context.lock.allot(f"{layout.name}/links", [_label(one) for one in between])
+    slots = context.lock.allot(f"{layout.name}/links", [_label(numbered) for numbered in between])
     need = 2 * max(slots.values(), default=0)
     if need > pool.num_addresses:
         gone = len(context.lock.pools[f"{layout.name}/links"]) - len(slots)
@@ -269,12 +269,12 @@ def _by_cable(context: Context, layout: Layout, between: Sequence[_Numbered]) ->
             f"use a /{pool.max_prefixlen - (need - 1).bit_length()}{freed}",
         )
         context.check()
-    return lambda one: _pair(pool, 2 * (slots[_label(one)] - 1))
+    return lambda numbered: _pair(pool, 2 * (slots[_label(numbered)] - 1))
 
 
-def _label(one: _Numbered) -> str:
-    more = f" {one.link}" if one.link > 1 else ""
-    return f"{one.cable.a.device}--{one.cable.b.device}{more}"
+def _label(numbered: _Numbered) -> str:
+    more = f" {numbered.link}" if numbered.link > 1 else ""
+    return f"{numbered.cable.a.device}--{numbered.cable.b.device}{more}"
 
 
 def _by_formula(context: Context, layout: Layout, formula: str) -> Callable[[_Numbered], Pair]:
@@ -282,13 +282,13 @@ def _by_formula(context: Context, layout: Layout, formula: str) -> Callable[[_Nu
     leaves = {leaf.name: leaf.number for leaf in layout.leaves}
     spines = {spine.name: spine.number for spine in layout.spines}
 
-    def deal(one: _Numbered) -> Pair:
-        ends = one.cable.a.device, one.cable.b.device
+    def deal(numbered: _Numbered) -> Pair:
+        ends = numbered.cable.a.device, numbered.cable.b.device
         if ends[0] not in leaves or ends[1] not in spines:
-            what = f"fabric_link is a formula of leaves and spines, and {one.cable.name} joins others"
-            context.problem(at, what, "use `fabric_links_by: cable` in its place")
+            message = f"fabric_link is a formula of leaves and spines, and {numbered.cable.name} joins others"
+            context.problem(at, message, "use `fabric_links_by: cable` in its place")
             context.check()
-        values = {"leaf": leaves[ends[0]], "spine": spines[ends[1]], "link": one.link}
+        values = {"leaf": leaves[ends[0]], "spine": spines[ends[1]], "link": numbered.link}
         try:
             network = ipaddress.ip_network(filled(formula, values, "x" if ":" in formula else "d"))
         except ValueError as error:
@@ -297,8 +297,8 @@ def _by_formula(context: Context, layout: Layout, formula: str) -> Callable[[_Nu
             context.check()
             raise
         if not inside(network, pool):
-            what = f"fabric_link gives {network} to {one.cable.name}, which is not in fabric_links {pool}"
-            context.problem(at, what, "write the pool that holds every link as `fabric_links:`")
+            message = f"fabric_link gives {network} to {numbered.cable.name}, which is not in fabric_links {pool}"
+            context.problem(at, message, "write the pool that holds every link as `fabric_links:`")
             context.check()
         first = 0 if network.num_addresses == 2 else 1
         low = network.network_address + first

@@ -44,8 +44,8 @@ RESERVED = range(253, 256)
 
 def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequence[Server]) -> None:
     """Note problems where tables of a server would share a number or a name, or rules would not act as meant."""
-    for one in fabrics:
-        _check_priority(context, one)
+    for designed_fabric in fabrics:
+        _check_priority(context, designed_fabric)
     used: dict[str, int] = {}
     names: dict[str, set[str]] = {}
     together: set[tuple[str, str]] = set()
@@ -57,7 +57,11 @@ def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequ
         for fabric, tables in count.items():
             used[fabric] = max(used.get(fabric, 0), tables)
             if fabric not in names:
-                names[fabric] = _names(context, next(one for one in fabrics if one.name == fabric), server)
+                names[fabric] = _names(
+                    context,
+                    next(designed_fabric for designed_fabric in fabrics if designed_fabric.name == fabric),
+                    server,
+                )
     spans = {
         fabric.name: range(fabric.first_table, fabric.first_table + used[fabric.name])
         for fabric in fabrics
@@ -66,23 +70,23 @@ def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequ
     for fabric, tables in spans.items():
         at = ("fabrics", fabric, "host_routing", "first_table")
         if tables.stop > LAST_TABLE + 1:
-            what = f"routing tables from {tables.start} do not fit: a server needs {len(tables)}, and the last is {LAST_TABLE}"
-            context.problem(at, what, f"begin at {LAST_TABLE + 1 - len(tables)} or below")
+            message = f"routing tables from {tables.start} do not fit: a server needs {len(tables)}, and the last is {LAST_TABLE}"
+            context.problem(at, message, f"begin at {LAST_TABLE + 1 - len(tables)} or below")
         if tables.start <= RESERVED.stop - 1 and tables.stop > RESERVED.start:
             shown = f"{tables.start} to {tables.stop - 1}"
             context.problem(at, f"routing tables {shown} take the kernel's own, 253 to 255", "begin at 256 or above")
-    for one, other in together:
+    for first, other in together:
         at = ("fabrics", other, "host_routing")
-        if spans[one].start < spans[other].stop and spans[other].start < spans[one].stop:
+        if spans[first].start < spans[other].stop and spans[other].start < spans[first].stop:
             context.problem(
                 (*at, "first_table"),
-                f"fabrics {one!r} and {other!r} share servers and the routing tables from {spans[other].start}",
-                f"begin at {spans[one].stop} or above",
+                f"fabrics {first!r} and {other!r} share servers and the routing tables from {spans[other].start}",
+                f"begin at {spans[first].stop} or above",
             )
-        elif shared := names[one] & names[other]:
+        elif shared := names[first] & names[other]:
             context.problem(
                 (*at, "table_name"),
-                f"fabrics {one!r} and {other!r} share servers and the table name {min(shared)!r}",
+                f"fabrics {first!r} and {other!r} share servers and the table name {min(shared)!r}",
                 "give each fabric names of its own",
             )
     context.check()
@@ -103,12 +107,12 @@ def _check_priority(context: Context, fabric: Fabric) -> None:
 
 def _names(context: Context, fabric: Fabric, server: Server) -> set[str]:
     """The table names of a fabric's NICs. Notes a name that two tables would have."""
-    found: set[str] = set()
+    names: set[str] = set()
     for nic in server.nics:
         if nic.fabric != fabric.name:
             continue
-        for path, one in enumerate(nic.addresses, 1):
-            name = fabric.table_name(nic.name, nic.rail, path, fabric.color_name(one.color))
+        for path, address in enumerate(nic.addresses, 1):
+            name = fabric.table_name(nic.name, nic.rail, path, fabric.color_name(address.color))
             try:
                 a_table_name(name)
             except ValueError as error:
@@ -118,14 +122,14 @@ def _names(context: Context, fabric: Fabric, server: Server) -> set[str]:
                     "begin with a letter, and leave main, default, local and unspec to the system",
                 )
                 context.check()
-            if name in found:
+            if name in names:
                 context.problem(
                     ("fabrics", fabric.name, "host_routing", "table_name"),
                     f"table name {name!r} stands for two tables of a server",
                     "use {rail}, {gpu} or {nic}, and {path} where a NIC has several addresses",
                 )
-            found.add(name)
-    return found
+            names.add(name)
+    return names
 
 
 MAC_PLACEHOLDER = Rule(
@@ -182,12 +186,12 @@ def nics(
     context: Context,
     layout: Layout,
     cables: Sequence[Cable],
-    found: Sequence[Segment],
+    segments: Sequence[Segment],
     colors: Sequence[Color],
     owners: Mapping[str, Owner],
 ) -> dict[str, list[Nic]]:
     """The NICs of every server on a fabric, with their addresses, by server."""
-    segment_of = {one.key[1:]: one for one in found}
+    segment_of = {segment.key[1:]: segment for segment in segments}
     usual = layout.spec.addressing
     mixed = bool(usual.other_links)
     overlay = layout.spec.evpn() is not None
@@ -201,15 +205,15 @@ def nics(
             item = context.source.inventory.get(server.name, name)
             mac = item.mac or placeholder_mac(server.name, name)
             unknown += [] if item.mac else [name]
-            own = f"{server.name}:{name}"
-            owner = owners.get(own)
+            full_name = f"{server.name}:{name}"
+            owner = owners.get(full_name)
             tenant, network = (owner.tenant.name, owner.network) if owner else ("", None)
             end = ends[server.name, name]
             alone = routed or (overlay and not tenant)
             segment = segment_of[
                 (end.device, 0, tenant, network.name)
                 if network
-                else (server.stripe, rail, tenant, own if alone else "")
+                else (server.stripe, rail, tenant, full_name if alone else "")
             ]
             number = owner.number if owner and network else 1 if routed else server.slot
             made.append(
@@ -226,7 +230,7 @@ def nics(
                     leaf_port=end.port,
                     vlan=segment.vlan,
                     speed_gbps=layout.nic_speeds[server.stripe],
-                    addresses=_addresses(context, layout, own, number, mac, segment, colors),
+                    addresses=_addresses(context, layout, full_name, number, mac, segment, colors),
                     tenant=tenant,
                     network=network.name if network else "",
                 )
@@ -276,11 +280,11 @@ def _addresses(
             address = ipaddress.ip_address(given)
             host = int(address) - int(network.network_address) if address.version == network.version else -1
             if not is_host(network, host) or given == subnet.gateway:
-                what = f"is no host's in {subnet.prefix}" if address in network else f"is not in {subnet.prefix}"
-                what = "is the leaf's own address" if given == subnet.gateway else what
+                reason = f"is no host's in {subnet.prefix}" if address in network else f"is not in {subnet.prefix}"
+                reason = "is the leaf's own address" if given == subnet.gateway else reason
                 context.problem(
                     ("overrides", "nics", nic, "addresses", label),
-                    f"address {given} {what}",
+                    f"address {given} {reason}",
                     "choose one inside the prefix",
                 )
             result.append(NicAddress(given, length, subnet.color, "override"))

@@ -34,10 +34,10 @@ BLOCKS = 8
 
 def with_own_pools(context: Context) -> dict[str, FabricSpec]:
     """The fabrics by name, each with its own part of the pools it shares. Notes problems."""
-    found = dict(context.source.spec.fabrics)
-    if len(found) < 2 and "fabrics" not in context.lock.pools:
-        return found
-    slots = context.lock.allot("fabrics", found)
+    fabrics = dict(context.source.spec.fabrics)
+    if len(fabrics) < 2 and "fabrics" not in context.lock.pools:
+        return fabrics
+    slots = context.lock.allot("fabrics", fabrics)
     for part, key in (
         ("pools", "leaf_asn"),
         ("pools", "spine_asn"),
@@ -46,27 +46,27 @@ def with_own_pools(context: Context) -> dict[str, FabricSpec]:
         ("overlay", "vni"),
         ("overlay", "network_vni"),
     ):
-        asked = {name: _value(one, part, key) for name, one in context.source.spec.fabrics.items()}
+        asked = {name: _value(fabric, part, key) for name, fabric in context.source.spec.fabrics.items()}
         users = {name: value for name, value in asked.items() if value is not None}
-        for (one, mine), (other, theirs) in combinations(users.items(), 2):
+        for (first, mine), (other, theirs) in combinations(users.items(), 2):
             if mine != theirs and _overlap(mine, theirs):
-                what = f"{key} of fabrics {one!r} and {other!r} overlap: {_shown(mine)} and {_shown(theirs)}"
+                message = f"{key} of fabrics {first!r} and {other!r} overlap: {_shown(mine)} and {_shown(theirs)}"
                 context.problem(
-                    ("fabrics", other, part, key), what, "name the same pool to share it, or move them apart"
+                    ("fabrics", other, part, key), message, "name the same pool to share it, or move them apart"
                 )
         for name, value in users.items():
             if sum(1 for other in users.values() if other == value) > 1:
                 if slots[name] > BLOCKS:
-                    what = f"{key}: fabric number {slots[name]} has no part of a pool that is cut in {BLOCKS}"
-                    context.problem(("fabrics", name, part, key), what, "give it a pool of its own")
+                    message = f"{key}: fabric number {slots[name]} has no part of a pool that is cut in {BLOCKS}"
+                    context.problem(("fabrics", name, part, key), message, "give it a pool of its own")
                     continue
-                own = _block(value, slots[name] - 1)
-                at = found[name]
+                block = _block(value, slots[name] - 1)
+                at = fabrics[name]
                 inner = at.pools if part == "pools" else at.evpn()
                 assert inner is not None  # noqa: S101 - it has a value
-                found[name] = at.model_copy(update={part: inner.model_copy(update={key: own})})
+                fabrics[name] = at.model_copy(update={part: inner.model_copy(update={key: block})})
     context.check()
-    return found
+    return fabrics
 
 
 def _value(fabric: FabricSpec, part: str, key: str) -> tuple[int, int] | str | None:
@@ -94,11 +94,11 @@ def _block(value: tuple[int, int] | str, place: int) -> tuple[int, int] | str:
     return (first + place * size, first + (place + 1) * size - 1)
 
 
-def _overlap(one: tuple[int, int] | str, other: tuple[int, int] | str) -> bool:
-    if isinstance(one, str) or isinstance(other, str):
-        mine, theirs = ipaddress.ip_network(str(one)), ipaddress.ip_network(str(other))
+def _overlap(pool: tuple[int, int] | str, other: tuple[int, int] | str) -> bool:
+    if isinstance(pool, str) or isinstance(other, str):
+        mine, theirs = ipaddress.ip_network(str(pool)), ipaddress.ip_network(str(other))
         return mine.version == theirs.version and mine.overlaps(theirs)
-    return one[0] <= other[1] and other[0] <= one[1]
+    return pool[0] <= other[1] and other[0] <= pool[1]
 
 
 def _shown(value: tuple[int, int] | str) -> str:
@@ -115,22 +115,22 @@ def check_apart(
     """Note prefixes that are allotted twice or lie inside each other, of all fabrics and the management network."""
     held = sorted(
         _held(context, fabrics, switches, segments, cables),
-        key=lambda one: (one[0].version, int(one[0].network_address), one[0].prefixlen),
+        key=lambda holding: (holding[0].version, int(holding[0].network_address), holding[0].prefixlen),
     )
     widest: Held | None = None
-    for one, other in pairwise(held):
+    for previous, other in pairwise(held):
         if (
             widest is None
-            or widest[0].version != one[0].version
-            or int(widest[0].broadcast_address) < int(one[0].broadcast_address)
+            or widest[0].version != previous[0].version
+            or int(widest[0].broadcast_address) < int(previous[0].broadcast_address)
         ):
-            widest = one
+            widest = previous
         if widest[0].version == other[0].version and int(widest[0].broadcast_address) >= int(other[0].network_address):
-            what = f"overlapping prefixes: {widest[0]} of {widest[1]} and {other[0]} of {other[1]}"
+            message = f"overlapping prefixes: {widest[0]} of {widest[1]} and {other[0]} of {other[1]}"
             # An edge port's prefix is written for it alone, a pool for many: so that is the one to change.
             edge = next((held[2] for held in (other, widest) if "edge_ports" in held[2]), None)
             fix = "give the edge port a prefix of its own, outside the pools" if edge else "move the pools apart"
-            context.problem(edge or other[2], what, fix)
+            context.problem(edge or other[2], message, fix)
             break
     context.check()
 
@@ -175,37 +175,41 @@ def _of_tenants(fabrics: Sequence[Fabric]) -> Iterator[Held]:
     for fabric in fabrics:
         at: Location = ("fabrics", fabric.name)
         for tenant in fabric.tenants:
-            own = (*at, "tenants", tenant.name)
-            for one in tenant.networks:
-                where = (*own, "networks", one.name, "prefix")
-                yield ipaddress.ip_network(one.prefix), f"network {one.name!r} of fabric {fabric.name!r}", where
+            tenant_at = (*at, "tenants", tenant.name)
+            for virtual_network in tenant.networks:
+                where = (*tenant_at, "networks", virtual_network.name, "prefix")
+                yield (
+                    ipaddress.ip_network(virtual_network.prefix),
+                    f"network {virtual_network.name!r} of fabric {fabric.name!r}",
+                    where,
+                )
             for part in tenant.on_leaves:
                 for address in part.loopbacks:
-                    yield ipaddress.ip_network(address), f"the loopback of {tenant.name!r} on {part.leaf}", own
+                    yield ipaddress.ip_network(address), f"the loopback of {tenant.name!r} on {part.leaf}", tenant_at
             for router in tenant.external:
                 for place, link in enumerate(router.links):
                     network = ipaddress.ip_network(f"{link.address}/{link.prefix_length}", strict=False)
-                    where = (*own, "external", router.name, "links", place, "prefix")
+                    where = (*tenant_at, "external", router.name, "links", place, "prefix")
                     yield network, f"the link of {link.leaf} to {router.name!r}", where
 
 
-def check_tagged(context: Context, layout: Layout, found: Iterable[Segment]) -> None:
+def check_tagged(context: Context, layout: Layout, all_segments: Iterable[Segment]) -> None:
     """Note tagged VLANs whose number a segment has: its leaf's trunk ports would carry the one without a tag and the other with one."""
     tagged = layout.spec.addressing.tagged_vlans
     if not tagged:
         return
     holders: dict[int, Segment] = {}
-    for segment in found:
+    for segment in all_segments:
         if segment.vlan is not None:
             holders.setdefault(segment.vlan, segment)
     free = next(vlan for vlan in range(4094, 0, -1) if vlan not in holders and vlan not in tagged)
     for place, vlan in enumerate(tagged):
-        if (one := holders.get(vlan)) is None:
+        if (holder := holders.get(vlan)) is None:
             continue
-        whose = f"network {one.network!r}" if one.network else f"{one.stripe} rail {one.rail}"
+        whose = f"network {holder.network!r}" if holder.network else f"{holder.stripe} rail {holder.rail}"
         context.problem(
             ("fabrics", layout.name, "addressing", "tagged_vlans", place),
-            f"tagged VLAN {vlan} is also the VLAN that {one.leaf} has for the prefixes of {whose}",
+            f"tagged VLAN {vlan} is also the VLAN that {holder.leaf} has for the prefixes of {whose}",
             f"choose another number, such as {free}, or begin `pools.vlan` above {vlan}",
         )
     context.check()
@@ -227,14 +231,14 @@ def segments(
     """
     of_fabric, of_tenants = _cutters(context, layout, colors)
     of_others = _other_cutters(context, layout, colors)
-    links = {name: one.server_link for name, one in layout.spec.addressing.other_links.items()}
+    links = {name: other_link.server_link for name, other_link in layout.spec.addressing.other_links.items()}
     usual = layout.spec.addressing.server_link
     server_prefixes.check_slaac(context, layout)
     server_prefixes.check_own_pools(context, layout)
     kind_of = _kinds(layout)
     indexes = [color.index for color in colors] or [None]
     overlay = layout.spec.evpn() is not None
-    found: list[Segment] = []
+    all_segments: list[Segment] = []
 
     def subnets(leaf: Leaf, owner: Tenant | None, rail: int, server: int, kind: str = "") -> tuple[Subnet, ...]:
         numbers = (leaf, owner.slot if owner else 0, rail, server)
@@ -251,34 +255,34 @@ def segments(
             }
             place = (layout.name, leaf.stripe, rail, leaf.name)
             if overlay:
-                found += [Segment(*place, None, "", (), nic) for nic in slots if nic not in owners]
+                all_segments += [Segment(*place, None, "", (), nic) for nic in slots if nic not in owners]
                 slots = {nic: slot for nic, slot in slots.items() if nic in owners and owners[nic].network is None}
             kinds = {nic: kind_of(nic.partition(":")[0]) for nic in slots} if links else {}
             for nic, slot in slots.items():
                 kind = kinds.get(nic, "")
                 if links.get(kind, usual) in {"routed", "proxy-arp"}:
                     owner = owners[nic].tenant if overlay else None
-                    own = subnets(leaf, owner, rail, slot, kind)
-                    found.append(Segment(*place, None, "", own, nic, owner.name if owner else ""))
+                    segment_subnets = subnets(leaf, owner, rail, slot, kind)
+                    all_segments.append(Segment(*place, None, "", segment_subnets, nic, owner.name if owner else ""))
             shared = next((kind for kind in ("", *links) if links.get(kind, usual) in {"access", "trunk"}), None)
             if shared is None:
                 continue
             sharing = dict.fromkeys(owners[nic].tenant for nic in slots) if overlay else {None: None}
-            for owner in sorted(sharing, key=lambda one: one.slot if one else 0):
+            for owner in sorted(sharing, key=lambda tenant: tenant.slot if tenant else 0):
                 vlan = _vlan(context, layout, leaf, rail, owner)
                 name = named(layout.spec.naming.vlan, fabric=layout.name, stripe=leaf.stripe, rail=rail, vlan=vlan)
-                own = subnets(leaf, owner, rail, 0, shared)
-                found.append(Segment(*place, vlan, name, own, "", owner.name if owner else ""))
-        found += _shared(layout.name, leaf, here, owners)
-    check_tagged(context, layout, found)
-    found += edge_segments(context, layout)
-    _check_gateway(context, layout, found)
-    _check_pairs(context, layout, found)
+                segment_subnets = subnets(leaf, owner, rail, 0, shared)
+                all_segments.append(Segment(*place, vlan, name, segment_subnets, "", owner.name if owner else ""))
+        all_segments += _shared(layout.name, leaf, here, owners)
+    check_tagged(context, layout, all_segments)
+    all_segments += edge_segments(context, layout)
+    _check_gateway(context, layout, all_segments)
+    _check_pairs(context, layout, all_segments)
     for pool in server_prefixes.every_pool(layout):
         if pool.addressing.server_prefix:
-            _check_apart(context, pool, found)
-    _check_local_prefixes(context, layout, found)
-    return tuple(found)
+            _check_apart(context, pool, all_segments)
+    _check_local_prefixes(context, layout, all_segments)
+    return tuple(all_segments)
 
 
 def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple[Cutters, dict[str, Cutters]]:
@@ -286,7 +290,7 @@ def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple
     of_fabric = tuple(
         server_prefixes.cutter(context, layout, colors, pool) for pool in server_prefixes.fabric_pools(layout)
     )
-    own = {
+    of_tenants = {
         tenant: tuple(
             server_prefixes.cutter(context, layout, colors, pool)
             for pool in server_prefixes.tenant_pools(layout, tenant)
@@ -294,7 +298,7 @@ def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple
         for tenant, intent in layout.spec.tenants.items()
         if intent.server_pools
     }
-    return of_fabric, own
+    return of_fabric, of_tenants
 
 
 def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> dict[str, Cutters]:
@@ -305,17 +309,17 @@ def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) ->
     others = layout.spec.addressing.other_links
     at = ("fabrics", layout.name, "addressing", "other_links")
     if others and layout.spec.evpn() is not None:
-        what = "tenants have routed members and layer-2 networks on one leaf without other_links"
-        context.problem(at, what, "leave it out: list NICs as members, or under a network")
+        message = "tenants have routed members and layer-2 networks on one leaf without other_links"
+        context.problem(at, message, "leave it out: list NICs as members, or under a network")
     there = [server.name for server in layout.servers]
-    for name, one in others.items():
-        for server in one.servers:
+    for name, other_link in others.items():
+        for server in other_link.servers:
             if server not in there:
-                what = f"there is no server {server!r} on fabric {layout.name!r}"
+                message = f"there is no server {server!r} on fabric {layout.name!r}"
                 close = difflib.get_close_matches(server, there, 1)
                 more = "leave it out, or put it on this fabric under `servers:`"
                 fix = f"did you mean {close[0]!r}? Otherwise {more}" if close else more
-                context.problem((*at, name, "servers"), what, fix)
+                context.problem((*at, name, "servers"), message, fix)
     context.check()
     return {
         name: tuple(server_prefixes.cutter(context, layout, colors, pool) for pool in pools)
@@ -326,7 +330,7 @@ def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) ->
 def _kinds(layout: Layout) -> Callable[[str], str]:
     """The name of the other link of a server; empty where it has none."""
     others = layout.spec.addressing.other_links
-    by_server = {server: name for name, one in others.items() for server in one.servers}
+    by_server = {server: name for name, other_link in others.items() for server in other_link.servers}
     return lambda server: by_server.get(server, "")
 
 
@@ -371,15 +375,15 @@ def _vlan(context: Context, layout: Layout, leaf: Leaf, rail: int, owner: Tenant
     return vlan
 
 
-def _check_gateway(context: Context, layout: Layout, found: Sequence[Segment]) -> None:
+def _check_gateway(context: Context, layout: Layout, all_segments: Sequence[Segment]) -> None:
     mixed = bool(layout.spec.addressing.other_links)
     for pool in server_prefixes.every_pool(layout):
         prefix = next(
             (
                 subnet.prefix
-                for one in found
-                if not one.network and not one.edge
-                for subnet in one.subnets
+                for segment in all_segments
+                if not segment.network and not segment.edge
+                for subnet in segment.subnets
                 if (":" in subnet.prefix) == (pool.network.version == 6)
                 and (not mixed or server_prefixes.inside(ipaddress.ip_network(subnet.prefix), pool.network))
             ),
@@ -396,13 +400,13 @@ def _check_gateway(context: Context, layout: Layout, found: Sequence[Segment]) -
             context.check()
 
 
-def _check_pairs(context: Context, layout: Layout, found: Sequence[Segment]) -> None:
+def _check_pairs(context: Context, layout: Layout, all_segments: Sequence[Segment]) -> None:
     """Check that no NIC gets the network or broadcast address of the pool with proxy ARP: NICs see the pool as one subnet."""
     addressing = layout.spec.addressing
     if addressing.server_link != "proxy-arp":
         return
     pool = ipaddress.ip_network(addressing.server_pool)
-    for segment in found:
+    for segment in all_segments:
         for subnet in segment.subnets:
             pair = ipaddress.ip_network(subnet.prefix)
             if pair.network_address == pool.network_address or pair.broadcast_address == pool.broadcast_address:
@@ -414,34 +418,34 @@ def _check_pairs(context: Context, layout: Layout, found: Sequence[Segment]) -> 
                 context.check()
 
 
-def _check_apart(context: Context, pool: server_prefixes.ServerPool, found: Iterable[Segment]) -> None:
+def _check_apart(context: Context, pool: server_prefixes.ServerPool, all_segments: Iterable[Segment]) -> None:
     """Prefixes of a formula may overlap, where it leaves out a number that tells segments apart."""
     version = pool.network.version
     nets = sorted(
         (
-            (network, one)
-            for one in found
-            if not one.network and not one.edge
-            for subnet in one.subnets
+            (network, segment)
+            for segment in all_segments
+            if not segment.network and not segment.edge
+            for subnet in segment.subnets
             for network in [ipaddress.ip_network(subnet.prefix)]
             if network.version == version
         ),
         key=lambda item: (int(item[0].network_address), item[0].prefixlen),
     )
-    for (one, owner), (other, another) in pairwise(nets):
-        if int(one.broadcast_address) >= int(other.network_address):
+    for (network, owner), (other, another) in pairwise(nets):
+        if int(network.broadcast_address) >= int(other.network_address):
             names = " and ".join(
                 s.nic or f"{s.stripe} rail {s.rail}" + (f" of {s.tenant}" if s.tenant else "") for s in (owner, another)
             )
             context.problem(
                 (*pool.at, "server_prefix"),
-                f"server_prefix gives overlapping prefixes {one} and {other} to {names}",
+                f"server_prefix gives overlapping prefixes {network} and {other} to {names}",
                 "let it use every number that tells them apart: {stripe}, {rail}, {color}, {server}, {tenant}",
             )
             context.check()
 
 
-def _check_local_prefixes(context: Context, layout: Layout, found: Sequence[Segment]) -> None:
+def _check_local_prefixes(context: Context, layout: Layout, all_segments: Sequence[Segment]) -> None:
     """A leaf originates what is in its local prefixes only, so they must hold the prefixes of its servers."""
     local = [ipaddress.ip_network(prefix) for prefix in layout.spec.addressing.local_prefixes]
     if layout.spec.evpn() is not None or not local:
@@ -449,7 +453,7 @@ def _check_local_prefixes(context: Context, layout: Layout, found: Sequence[Segm
     for pool in server_prefixes.every_pool(layout):
         if any(server_prefixes.inside(pool.network, prefix) for prefix in local):
             continue
-        for segment in found:
+        for segment in all_segments:
             for subnet in segment.subnets:
                 network = ipaddress.ip_network(subnet.prefix)
                 if network.version == pool.network.version and not any(

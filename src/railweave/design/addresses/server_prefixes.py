@@ -50,13 +50,13 @@ def fabric_pools(layout: Layout) -> tuple[ServerPool, ...]:
 
 def other_pools(layout: Layout) -> dict[str, tuple[ServerPool, ...]]:
     """The pools of servers that are on their leaves in another way, by the name of that."""
-    base, found = layout.spec.addressing, dict[str, tuple[ServerPool, ...]]()
-    for name, one in base.other_links.items():
+    base, pools = layout.spec.addressing, dict[str, tuple[ServerPool, ...]]()
+    for name, other_link in base.other_links.items():
         at: Location = ("fabrics", layout.name, "addressing", "other_links", name)
-        first = one.beside(base)
+        first = other_link.beside(base)
         second = first.of_second()
-        found[name] = (ServerPool(first, at), *(() if second is None else (ServerPool(second, (*at, "dual_stack")),)))
-    return found
+        pools[name] = (ServerPool(first, at), *(() if second is None else (ServerPool(second, (*at, "dual_stack")),)))
+    return pools
 
 
 def every_pool(layout: Layout) -> tuple[ServerPool, ...]:
@@ -72,12 +72,12 @@ def tenant_pools(layout: Layout, tenant: str) -> tuple[ServerPool, ...]:
     at: Location = ("fabrics", layout.name, "tenants", tenant, "server_pools")
     like = {fabric_pool.network.version: fabric_pool.addressing for fabric_pool in fabric_pools(layout)}
     base = layout.spec.addressing
-    found: list[ServerPool] = []
+    pools: list[ServerPool] = []
     for place, pool in enumerate(intent.server_pools):
         version = ipaddress.ip_network(pool).version
         usual = 31 if base.own_links and version == 4 else LENGTHS[version]
         alike = like.get(version)
-        own = {
+        changes = {
             "server_pool": pool,
             "prefix_length": alike.length() if alike else usual,
             "gateway_host": alike.gateway_host if alike else 1,
@@ -85,8 +85,8 @@ def tenant_pools(layout: Layout, tenant: str) -> tuple[ServerPool, ...]:
             "server_prefix": None,
             "dual_stack": None,
         }
-        found.append(ServerPool(base.model_copy(update=own), (*at, place), tenant))
-    return tuple(found)
+        pools.append(ServerPool(base.model_copy(update=changes), (*at, place), tenant))
+    return tuple(pools)
 
 
 def check_slaac(context: Context, layout: Layout) -> None:
@@ -97,11 +97,11 @@ def check_slaac(context: Context, layout: Layout) -> None:
     wrong = [pool for pool in pools if pool.slaac and pool.addressing.length() != 64]
     if not any(pool.slaac for pool in pools):
         wrong = [pools[0]]
-    wrong += [one for one in _own(layout) if one.slaac and one.addressing.length() != 64]
-    for one in wrong:
+    wrong += [pool for pool in _own(layout) if pool.slaac and pool.addressing.length() != 64]
+    for pool in wrong:
         context.problem(
-            one.at,
-            f"SLAAC needs IPv6 prefixes of /64, not {one.network} cut in /{one.addressing.length()}",
+            pool.at,
+            f"SLAAC needs IPv6 prefixes of /64, not {pool.network} cut in /{pool.addressing.length()}",
             "use an IPv6 pool and prefix_length 64, or server_mode: static",
         )
     context.check()
@@ -113,8 +113,8 @@ def check_own_pools(context: Context, layout: Layout) -> None:
     for pool in _own(layout):
         for other, whose in known:
             if pool.network.version == other.network.version and pool.network.overlaps(other.network):
-                what = f"{pool.network} of tenant {pool.tenant!r} overlaps {whose} {other.network}"
-                context.problem(pool.at, what, "choose one apart from it")
+                message = f"{pool.network} of tenant {pool.tenant!r} overlaps {whose} {other.network}"
+                context.problem(pool.at, message, "choose one apart from it")
         known.append((pool, f"that of tenant {pool.tenant!r},"))
     context.check()
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from railweave.design.cabling.switch_ports import CableOverrides, Fixed, SwitchPorts
+from railweave.design.cabling.switch_ports import CableOverrides, FixedCable, SwitchPorts
 from railweave.design.inventory import cable_length
 from railweave.design.shape.interconnect import peers
 from railweave.design.shape.tiers import Leaf, pod_number
-from railweave.model.catalog.optics import Module, Need, fitting, joins, of_one_kind
+from railweave.model.catalog.optics import Module, OpticRequirement, fitting, joins, of_one_kind
 from railweave.model.findings.registry import Rule
 from railweave.model.network.devices import Cable, End, Position, RoleName
 
@@ -84,10 +84,10 @@ def _check(
     optic = optics.get(asked)
     if optic is None:
         context.problem(at, f"optic {asked!r} is not in the catalog", f"known optics: {', '.join(sorted(optics))}")
-    elif port not in (own := [f"{cage} of {optic.channels} x {optic.speed_gbps}G" for cage in optic.cages]):
+    elif port not in (cages := [f"{cage} of {optic.channels} x {optic.speed_gbps}G" for cage in optic.cages]):
         others = f"use {' or '.join(name for _, name in fits)}, or leave it" if fits else "leave it"
         context.problem(
-            at, f"optic {asked} is for {' or '.join(own)}, the port is {port}", f"{others} empty to have one chosen"
+            at, f"optic {asked} is for {' or '.join(cages)}, the port is {port}", f"{others} empty to have one chosen"
         )
     elif optic.reach_m < length_m and measured_on:
         context.inventory_problem(
@@ -113,7 +113,9 @@ OPTIC_MISMATCH = Rule(
 )
 
 
-def settled(context: Context, fabric: str, cables: list[Cable], needs: Mapping[tuple[str, str], Need]) -> list[Cable]:
+def settled(
+    context: Context, fabric: str, cables: list[Cable], needs: Mapping[tuple[str, str], OpticRequirement]
+) -> list[Cable]:
     """The cables with optics that understand each other; a finding where the catalog has none. ``needs``: by device and port."""
     known = context.catalog.optics
 
@@ -125,20 +127,20 @@ def settled(context: Context, fabric: str, cables: list[Cable], needs: Mapping[t
     if not wrong:
         return cables
     groups = _groups(cables)
-    members: dict[int, list[Cable]] = {id(groups[one.a.module]): [] for one in wrong}
+    members: dict[int, list[Cable]] = {id(groups[cable.a.module]): [] for cable in wrong}
     for cable in cables:
-        own = members.get(id(groups[cable.a.module]))
-        if own is not None:
-            own.append(cable)
+        group = members.get(id(groups[cable.a.module]))
+        if group is not None:
+            group.append(cable)
     chosen: dict[Module, str] = {}
     unresolved: list[Cable] = []
-    for own in members.values():
-        ends = [end for one in own for end in (one.a, one.b)]
-        found = of_one_kind(context.catalog, [(end.module, needs[end.device, end.port]) for end in ends])
-        chosen |= found
-        unresolved += [] if found else [one for one in own if apart(one)]
+    for group in members.values():
+        ends = [end for cable in group for end in (cable.a, cable.b)]
+        optics = of_one_kind(context.catalog, [(end.module, needs[end.device, end.port]) for end in ends])
+        chosen |= optics
+        unresolved += [] if optics else [cable for cable in group if apart(cable)]
     for kind in ("server", "fabric"):
-        of_kind = [one for one in unresolved if one.kind == kind]
+        of_kind = [cable for cable in unresolved if cable.kind == kind]
         if of_kind:
             _note(context, fabric, of_kind, needs)
     return _refitted(cables, chosen)
@@ -171,31 +173,33 @@ def _refitted(cables: list[Cable], chosen: Mapping[Module, str]) -> list[Cable]:
         optic = chosen.get(end.module, end.optic)
         return end if optic == end.optic else replace(end, optic=optic)
 
-    found: list[Cable] = []
+    refitted: list[Cable] = []
     for cable in cables:
         a, b = fitted(cable.a), fitted(cable.b)
-        found.append(cable if a is cable.a and b is cable.b else replace(cable, a=a, b=b))
-    return found
+        refitted.append(cable if a is cable.a and b is cable.b else replace(cable, a=a, b=b))
+    return refitted
 
 
 def _groups(cables: Sequence[Cable]) -> dict[Module, set[Module]]:
     """By module all that must be of its kind: the larger of two sets takes the other in."""
-    found: dict[Module, set[Module]] = {}
+    groups: dict[Module, set[Module]] = {}
     for cable in cables:
-        one, other = (found.setdefault(place, {place}) for place in (cable.a.module, cable.b.module))
-        if one is other:
+        group, other = (groups.setdefault(place, {place}) for place in (cable.a.module, cable.b.module))
+        if group is other:
             continue
-        more, less = (one, other) if len(one) >= len(other) else (other, one)
+        more, less = (group, other) if len(group) >= len(other) else (other, group)
         more |= less
         for place in less:
-            found[place] = more
-    return found
+            groups[place] = more
+    return groups
 
 
-def _note(context: Context, fabric: str, wrong: Sequence[Cable], needs: Mapping[tuple[str, str], Need]) -> None:
+def _note(
+    context: Context, fabric: str, wrong: Sequence[Cable], needs: Mapping[tuple[str, str], OpticRequirement]
+) -> None:
     cable, known = wrong[0], context.catalog.optics
     asked = any(needs[end.device, end.port].asked for end in (cable.a, cable.b))
-    words = " and ".join(f"{one.optic} ({known[one.optic].media}) at {one.device}" for one in (cable.a, cable.b))
+    words = " and ".join(f"{end.optic} ({known[end.optic].media}) at {end.device}" for end in (cable.a, cable.b))
     more = f", and {len(wrong) - 1} links more" if len(wrong) > 1 else ""
     context.finding(
         OPTIC_MISMATCH,
@@ -261,7 +265,7 @@ class _Cabler:
         self.overrides = overrides
         self.ports = SwitchPorts(context, layout)
         self.optics: dict[tuple[str, int, int, float, bool], str] = {}
-        self.needs: dict[tuple[str, str], Need] = {}
+        self.needs: dict[tuple[str, str], OpticRequirement] = {}
 
     def run(self) -> list[Cable]:
         layout = self.layout
@@ -302,11 +306,11 @@ class _Cabler:
         role: RoleName = self.layout.border_role or "leaf"
         between = _Tier(role, role, across.links, "interconnect")
         places = {border.name: {far.name: place for far, place in peers(borders, border)} for border in borders}
-        for one in borders:
+        for near in borders:
             for far in borders:
-                if far.site_slot > one.site_slot:
-                    upper = _Place(far.name, places[one.name][far.name])
-                    made += self._up(between, _Place(one.name, places[far.name][one.name]), [upper])
+                if far.site_slot > near.site_slot:
+                    upper = _Place(far.name, places[near.name][far.name])
+                    made += self._up(between, _Place(near.name, places[far.name][near.name]), [upper])
         return made
 
     def _up(self, tier: _Tier, lower: _Place, uppers: list[_Place]) -> list[Cable | None]:
@@ -334,7 +338,7 @@ class _Cabler:
         )
         far = near if near.endswith("-dac") else ""
         if far:  # a longer cable at the same port may yet make both of them optics
-            self.needs[server.name, nic] = Need(model.cage, 1, model.speed_gbps, length.metres, None)
+            self.needs[server.name, nic] = OpticRequirement(model.cage, 1, model.speed_gbps, length.metres, None)
         far = far or self._optic((server.name, nic), "server", fixed, length, model.cage, 1, model.speed_gbps, far=True)
         return Cable(
             kind="server",
@@ -400,15 +404,15 @@ class _Cabler:
             return max(spine.position for spine in self.layout.spines)
         return max(pod_number(spine.pod) for spine in self.layout.spines)
 
-    def _planned(self, intent: CableIntent, fixed: Fixed | None, one: str, other: str) -> float:
+    def _planned(self, intent: CableIntent, fixed: FixedCable | None, device: str, other: str) -> float:
         """The length of this cable as fixed, else as its racks make it, else as planned for its kind."""
         if fixed and fixed.override.length is not None:
             return fixed.override.length
         across = intent is self.layout.spec.cabling.interconnect
-        by_racks = None if across else cable_length(self.context.source.spec.racks, self.places, one, other)
+        by_racks = None if across else cable_length(self.context.source.spec.racks, self.places, device, other)
         return intent.length if by_racks is None else by_racks
 
-    def _length(self, intent: CableIntent, fixed: Fixed | None, *ends: tuple[str, str]) -> _Length:
+    def _length(self, intent: CableIntent, fixed: FixedCable | None, *ends: tuple[str, str]) -> _Length:
         """The length measured at either end, else the one that is planned."""
         inventory = self.context.source.inventory
         for device, port in ends if inventory.items else ():
@@ -421,7 +425,7 @@ class _Cabler:
         self,
         of: tuple[str, str],
         kind: str,
-        fixed: Fixed | None,
+        fixed: FixedCable | None,
         length: _Length,
         cage: str,
         channels: int,
@@ -438,11 +442,11 @@ class _Cabler:
         asked = intent.far_optic if far else intent.optic
         if fixed and (fixed.override.optic or asked is None):
             at, asked = (*fixed.at, "optic"), fixed.override.optic
-        self.needs[of] = Need(cage, channels, speed, length.metres, asked)
+        self.needs[of] = OpticRequirement(cage, channels, speed, length.metres, asked)
         key = (cage, channels, speed, length.metres, kind == "server")
         if asked is None and key in self.optics:
             return self.optics[key]
-        found = choose(
+        optic = choose(
             self.context,
             at,
             asked,
@@ -453,6 +457,6 @@ class _Cabler:
             measured_on=length.line,
             copper=kind == "server",
         )
-        if asked is None and found != UNKNOWN:  # where there is none, every cable says so
-            self.optics[key] = found
-        return found
+        if asked is None and optic != UNKNOWN:  # where there is none, every cable says so
+            self.optics[key] = optic
+        return optic

@@ -107,8 +107,8 @@ def resolve(
 
 def capacity(model: SwitchModel, ports: PortRange, breakout: Breakout, topology: Topology) -> int:
     """Return the number of server links that a leaf's server ports can take."""
-    found = resolve(model, ports, breakout, default_server_first(model, topology))
-    return found.size if found else 0
+    server_range = resolve(model, ports, breakout, default_server_first(model, topology))
+    return server_range.size if server_range else 0
 
 
 class Owner(NamedTuple):
@@ -156,11 +156,13 @@ def port_named(
 ) -> Port | None:
     """The port that ``name`` means on a device model, for a link of a speed. Notes a problem where it means none."""
     ports = list(ports_of(model, system))
-    fitting = {found: port for found, port, speed in ports if speed == speed_gbps}
+    fitting = {port_name: port for port_name, port, speed in ports if speed == speed_gbps}
     if name in fitting:
         return fitting[name]
-    whole = next(((port, speed) for found, port, speed in ports if found == name and port.channel is None), None)
-    channels = [found for found, port in fitting.items() if whole and port.physical == whole[0].physical]
+    whole = next(
+        ((port, speed) for port_name, port, speed in ports if port_name == name and port.channel is None), None
+    )
+    channels = [port_name for port_name, port in fitting.items() if whole and port.physical == whole[0].physical]
     if whole and channels:
         context.problem(
             at,

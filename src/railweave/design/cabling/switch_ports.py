@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class FixedCable:
     """The override that fixes parts of a cable, and its place in the fabric file."""
 
     at: Location
@@ -32,11 +32,11 @@ class CableOverrides:
     """The overrides of cables that have not found their cable yet."""
 
     def __init__(self, context: Context) -> None:
-        self._left: dict[tuple[str, str, int], Fixed] = {}
+        self._left: dict[tuple[str, str, int], FixedCable] = {}
         for index, override in enumerate(context.source.spec.overrides.cables):
             a, b = override.between
             at = ("overrides", "cables", index)
-            first = self._left.setdefault((a, b, override.link), Fixed(at, override))
+            first = self._left.setdefault((a, b, override.link), FixedCable(at, override))
             if first.at != at:
                 context.problem(
                     at,
@@ -45,7 +45,7 @@ class CableOverrides:
                 )
         context.check()
 
-    def take(self, a: str, b: str, link: int = 1) -> Fixed | None:
+    def take(self, a: str, b: str, link: int = 1) -> FixedCable | None:
         """Return what is fixed about a cable, or None; each override is returned only once."""
         return self._left.pop((a, b, link), None) if self._left else None
 
@@ -72,16 +72,16 @@ LINK_SLOWER = Rule(
 
 def port_ranges(context: Context, layout: Layout) -> dict[tuple[Equipment, PortKind], Range]:
     """The ports of everything a fabric's switches are, for each kind of cable. Raises where a device has no such ports."""
-    found: dict[tuple[Equipment, PortKind], Range] = {}
+    ranges: dict[tuple[Equipment, PortKind], Range] = {}
     for equipment in layout.kinds():
         for kind in _kinds(layout, equipment):
             ports = _port_range(context, layout, equipment, kind)
             if ports is not None:
-                found[equipment, kind] = ports
+                ranges[equipment, kind] = ports
     context.check()
     _check_common_speed(context, layout)
-    _note_slower(context, layout, found)
-    return found
+    _note_slower(context, layout, ranges)
+    return ranges
 
 
 def _kinds(layout: Layout, equipment: Equipment) -> tuple[PortKind, ...]:
@@ -114,10 +114,10 @@ def _note_slower(context: Context, layout: Layout, ranges: dict[tuple[Equipment,
     """Switches whose ports do less than the speed that was asked for of links between switches."""
     wanted = layout.spec.topology.link_speed
     slow = {
-        (one.role.device, ports.speed_gbps): None
-        for (one, kind), ports in ranges.items()
+        (equipment.role.device, ports.speed_gbps): None
+        for (equipment, kind), ports in ranges.items()
         if kind != "server_ports" and ports.speed_gbps < wanted
-        if not (kind == "uplink_ports" and one.role_name == layout.border_role)
+        if not (kind == "uplink_ports" and equipment.role_name == layout.border_role)
     }
     for device, speed in slow:
         context.finding(
@@ -145,7 +145,7 @@ def _port_range(context: Context, layout: Layout, equipment: Equipment, kind: Po
     speed = layout.server_speed(equipment) if kind == "server_ports" else layout.spec.topology.link_speed
     speed = across.link_speed if across else speed
     mixed = (kind != "server_ports" and across is None) and any(
-        one.role_name == equipment.role_name and speed in one.link_speeds(kind, speed) for one in layout.kinds()
+        other.role_name == equipment.role_name and speed in other.link_speeds(kind, speed) for other in layout.kinds()
     )
     breakout = (link_breakout if mixed else breakout_of)(model, ports, speed)
     if breakout is None:
@@ -188,16 +188,16 @@ def _cannot_split(
     """Note why the ports of a range do not give a link speed."""
     group = model.group_of(ports.first or model.ports[0].first)
     can = [str(mode) for mode in group.modes()] if group else []
-    what, fix = (
+    message, fix = (
         f"a port of {device} cannot do {f'breakout {ports.breakout}' if ports.breakout else f'{speed}G links'}",
         f"it can do {', '.join(can)}",
     )
     if ports.breakout and parse_breakout(ports.breakout) is None:
-        what, fix = f"{ports.breakout!r} is not a breakout", "write it as 2x400G"
+        message, fix = f"{ports.breakout!r} is not a breakout", "write it as 2x400G"
     elif ports.breakout in can:
-        what = f"breakout {ports.breakout} does not give the {speed}G these links need"
+        message = f"breakout {ports.breakout} does not give the {speed}G these links need"
         fix = f"a {device} port can do {', '.join(can)}"
-    context.problem(at, what, fix)
+    context.problem(at, message, fix)
 
 
 def _before_servers(layout: Layout, leaf: Role, model: SwitchModel) -> int | None:
@@ -212,7 +212,7 @@ def _before_servers(layout: Layout, leaf: Role, model: SwitchModel) -> int | Non
 _KINDS: tuple[PortKind, ...] = ("server_ports", "leaf_ports", "uplink_ports")
 
 
-class Spot(NamedTuple):
+class PortPosition(NamedTuple):
     """A port of a range, which every switch of a kind has at the same place, with its name and its electrical lanes."""
 
     port: Port
@@ -230,7 +230,7 @@ class SwitchPorts:
         self.short: set[tuple[Equipment, PortKind]] = set()
         self.overlaps: dict[Equipment, list[str]] = {}
         self.ranges = port_ranges(context, layout)
-        self.spots: dict[tuple[Equipment, PortKind, int, int, int, int | None], Spot | None] = {}
+        self.spots: dict[tuple[Equipment, PortKind, int, int, int, int | None], PortPosition | None] = {}
 
     def check(self) -> None:
         """Note ports that two ranges gave out, and switches with more ports in use than their silicon has."""
@@ -241,7 +241,7 @@ class SwitchPorts:
         """Ports that two ranges of a switch gave out are one mistake, however many."""
         for equipment, overlaps in self.overlaps.items():
             ranges = [(kind, self.ranges[equipment, kind]) for kind in _KINDS if (equipment, kind) in self.ranges]
-            named = [f"{kind} {own.first} to {own.last}" for kind, own in ranges]
+            named = [f"{kind} {ports.first} to {ports.last}" for kind, ports in ranges]
             more = f", and {len(overlaps) - 1} more" if len(overlaps) > 1 else ""
             self.context.problem(
                 equipment.place(ranges[0][0]),
@@ -261,7 +261,7 @@ class SwitchPorts:
 
     def spot(
         self, device: str, kind: PortKind, slot: int, link: int, links: int, speed: int | None = None
-    ) -> Spot | None:
+    ) -> PortPosition | None:
         """The place of a link in a range; one between switches, which is slower than the range, takes a place all the same."""
         equipment = self.layout.equipment[device]
         key = (equipment, kind, slot, link, links, speed)
@@ -273,14 +273,14 @@ class SwitchPorts:
             self.spots[key] = None if port is None else self._named(equipment, port)
         return self.spots[key]
 
-    def _named(self, equipment: Equipment, port: Port) -> Spot:
+    def _named(self, equipment: Equipment, port: Port) -> PortPosition:
         system = self.context.catalog.systems[equipment.role.nos]
         name = system.name_of(port.physical, port.channel, port.lane, port.group.lanes, equipment.model.cards)
-        return Spot(port, name, port.lanes)
+        return PortPosition(port, name, port.lanes)
 
     def take(
-        self, device: str, kind: PortKind, spot: Spot | None, owner: str, fixed: Fixed | None, speed: int
-    ) -> Spot | None:
+        self, device: str, kind: PortKind, spot: PortPosition | None, owner: str, fixed: FixedCable | None, speed: int
+    ) -> PortPosition | None:
         """The port of a cable at a switch, taken for it; None, and a problem noted, where there is none for it."""
         fixed_at = None
         if fixed and device in fixed.override.ports:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 def check_port_qos(context: Context, layout: Layout, switches: Sequence[Switch], cables: Sequence[Cable]) -> None:
     """Note exceptions of ports that nothing is on, and of one end only of a link between switches."""
-    own = {(switch.name, each.port): each for switch in switches for each in switch.port_qos}
-    if not own:
+    qos_by_port = {(switch.name, each.port): each for switch in switches for each in switch.port_qos}
+    if not qos_by_port:
         return
     ends = {(end.device, end.port) for cable in cables for end in (cable.a, cable.b)}
     ends |= {(edge_port.leaf, edge_port.port) for edge_port in layout.spec.edge_ports.values()}
@@ -31,20 +31,20 @@ def check_port_qos(context: Context, layout: Layout, switches: Sequence[Switch],
         for router in tenant.external.values()
         for link in router.links
     }
-    for device, port in own:
+    for device, port in qos_by_port:
         if (device, port) not in ends:
             key, _ = context.source.spec.overrides.of_device(device)
             at = ("overrides", "devices", key, "ports", port)
             context.problem(at, f"nothing is on port {port!r} of {device}", "name a port of its cables (cabling.csv)")
     for cable in cables:
         pair = [(end.device, end.port) for end in (cable.a, cable.b)]
-        found = [own.get(one) for one in pair]
-        if cable.kind == "fabric" and (found[0] is None) != (found[1] is None):
-            here, far = pair if found[0] else reversed(pair)
+        pair_qos = [qos_by_port.get(end) for end in pair]
+        if cable.kind == "fabric" and (pair_qos[0] is None) != (pair_qos[1] is None):
+            here, far = pair if pair_qos[0] else reversed(pair)
             key, _ = context.source.spec.overrides.of_device(here[0])
             at = ("overrides", "devices", key, "ports", here[1])
-            what = f"{here[0]} {here[1]} has other quality of service than its far end, {far[0]} {far[1]}"
-            context.problem(at, what, "give both ends the same exception: both pause, or neither")
+            message = f"{here[0]} {here[1]} has other quality of service than its far end, {far[0]} {far[1]}"
+            context.problem(at, message, "give both ends the same exception: both pause, or neither")
     context.check()
 
 
@@ -69,8 +69,8 @@ def with_lengths(context: Context, qos: Qos, role: Role, speed_gbps: int, at: Lo
     if system.marking is None:
         return qos
     classes = dict(qos.classes)
-    for name, one in qos.classes.items():
-        ecn = one.ecn
+    for name, traffic_class in qos.classes.items():
+        ecn = traffic_class.ecn
         if ecn is None or ecn.min_bytes is not None or not ecn.model_fields_set:
             continue
         lengths = {"min_bytes": system.marking.min_bytes, "max_bytes": system.marking.max_bytes}
@@ -79,19 +79,19 @@ def with_lengths(context: Context, qos: Qos, role: Role, speed_gbps: int, at: Lo
                 qos.buffers.egress == "system" and not system.parts_egress
             )  # another system's shares: as if not said
             buffers = type(qos.buffers)() if by_others else qos.buffers
-            percent = buffers.egress_lossless if one.lossless else buffers.egress_lossy
+            percent = buffers.egress_lossless if traffic_class.lossless else buffers.egress_lossy
             whole = port_share_bytes(model, percent, speed_gbps)
             first = max(STEP, whole * ecn.min_fill // 100 // STEP * STEP)  # from 0 on every packet would be marked
             last = max(first + STEP, whole * ecn.max_fill // 100 // STEP * STEP)
             lengths = {"min_bytes": first, "max_bytes": last}
-            pool = "lossless" if one.lossless else "lossy"
-            what = (
+            pool = "lossless" if traffic_class.lossless else "lossy"
+            message = (
                 f"class {name}: `min_fill` {ecn.min_fill} % and `max_fill` {ecn.max_fill} % are {first // STEP} and "
                 f"{last // STEP} kB on {system.description}: shares of {whole // STEP} kB, which is `egress_{pool}` of "
                 f"the {model.buffer.shared_mb:g} MB of {role.device} over {ports_at(model, speed_gbps)} ports"
             )
-            context.finding(ECN_BYTES, str(at[1]), (*at, "classes", name, "ecn"), what)
-        classes[name] = one.model_copy(update={"ecn": ecn.model_copy(update=lengths)})
+            context.finding(ECN_BYTES, str(at[1]), (*at, "classes", name, "ecn"), message)
+        classes[name] = traffic_class.model_copy(update={"ecn": ecn.model_copy(update=lengths)})
     return qos.model_copy(update={"classes": classes})
 
 
@@ -133,15 +133,15 @@ LOSSLESS_POOL_IDLE = Rule(
 def check_lossless(context: Context, layout: Layout, base: Location, qos: Qos) -> None:
     """Findings of lossless classes that nothing is classified into, or that have no share of a NIC."""
     shares = qos.nic_shares(context.source.spec.hosts.roce_bandwidth)
-    for name, one in qos.classes.items():
-        if not one.lossless:
+    for name, traffic_class in qos.classes.items():
+        if not traffic_class.lossless:
             continue
         at = (*base, "classes", name)
-        if not one.dscp and name != qos.rdma_name():
+        if not traffic_class.dscp and name != qos.rdma_name():
             context.finding(LOSSLESS_NO_DSCP, layout.name, at, f"lossless class {name} has no DSCP")
-        if one.nic_share is None and len(shares) > 1:
-            what = f"lossless class {name} has no `bandwidth`: NICs give it {shares[name]} %"
-            context.finding(LOSSLESS_NO_SHARE, layout.name, at, what)
+        if traffic_class.nic_share is None and len(shares) > 1:
+            message = f"lossless class {name} has no `bandwidth`: NICs give it {shares[name]} %"
+            context.finding(LOSSLESS_NO_SHARE, layout.name, at, message)
 
 
 def check_roles(context: Context, layout: Layout, roles: Mapping[RoleName, RoleIntent]) -> None:
@@ -151,20 +151,20 @@ def check_roles(context: Context, layout: Layout, roles: Mapping[RoleName, RoleI
     leaf = roles["leaf"].qos if "leaf" in able else None
     for name in able:
         qos = roles[name].qos
-        for key, one in leaf.classes.items() if leaf and name != "leaf" else ():
+        for key, traffic_class in leaf.classes.items() if leaf and name != "leaf" else ():
             other = qos.classes.get(key)
-            if one.lossless and other and (one.ecn is None) != (other.ecn is None):
-                marks, not_ = (name, "leaf") if one.ecn is None else ("leaf", name)
-                what = f"{marks} switches mark class {key} (ECN), and {not_} switches do not"
-                context.finding(MARKED_ON_ONE_TIER, layout.name, (*at, name.replace("-", "_"), "qos"), what)
+            if traffic_class.lossless and other and (traffic_class.ecn is None) != (other.ecn is None):
+                marks, not_ = (name, "leaf") if traffic_class.ecn is None else ("leaf", name)
+                message = f"{marks} switches mark class {key} (ECN), and {not_} switches do not"
+                context.finding(MARKED_ON_ONE_TIER, layout.name, (*at, name.replace("-", "_"), "qos"), message)
         if (
             name != "leaf"
             and qos.lossless_class()
             and not qos.pfc.pauses("fabric")
             and qos.buffers.lossless > qos.buffers.lossy
         ):
-            what = (
+            message = (
                 f"{name} switches pause on no port, and keep {qos.buffers.lossless} % of their buffer for lossless classes "
                 f"and {qos.buffers.lossy} % for all others"
             )
-            context.finding(LOSSLESS_POOL_IDLE, layout.name, (*at, "qos", "pfc", "ports"), what)
+            context.finding(LOSSLESS_POOL_IDLE, layout.name, (*at, "qos", "pfc", "ports"), message)

@@ -23,29 +23,37 @@ def check_strict_queues(context: Context, system: System, qos: Qos, base: Locati
     """Note a problem where a strict class cannot be above all classes that share, as a system wants it that serves queues by number."""
     if not (system.pfc_by_queue and system.strict_on_top):
         return
-    strict = [name for name, one in qos.classes.items() if one.priority == "strict-high" and not one.lossless]
-    for name, one in qos.classes.items():
-        if one.pfc_priority is None:
+    strict = [
+        name
+        for name, traffic_class in qos.classes.items()
+        if traffic_class.priority == "strict-high" and not traffic_class.lossless
+    ]
+    for name, traffic_class in qos.classes.items():
+        if traffic_class.pfc_priority is None:
             continue
-        own = f"class {name} has queue {one.pfc_priority} on {system.description}, the number of its pfc_priority"
-        if one.priority == "strict-high":
-            above = _sharing_above(qos, one.pfc_priority)
+        statement = f"class {name} has queue {traffic_class.pfc_priority} on {system.description}, the number of its pfc_priority"
+        if traffic_class.priority == "strict-high":
+            above = _sharing_above(qos, traffic_class.pfc_priority)
             if above:
-                what = f"{own}, and {' and '.join(above)} above it {'share' if above[1:] else 'shares'}: a strict class must be the highest"
-                context.problem((*base, "classes", name, "priority"), what, "make it `priority: low`")
-        elif len(strict) > system.queues - 1 - one.pfc_priority:
-            what = f"{own}, which leaves too few above it for {_these(strict)}"
+                message = f"{statement}, and {' and '.join(above)} above it {'share' if above[1:] else 'shares'}: a strict class must be the highest"
+                context.problem((*base, "classes", name, "priority"), message, "make it `priority: low`")
+        elif len(strict) > system.queues - 1 - traffic_class.pfc_priority:
+            message = f"{statement}, which leaves too few above it for {_these(strict)}"
             fix = f"give {name} a pfc_priority of at most {system.queues - 1 - len(strict)}"
-            context.problem((*base, "classes", name, "pfc_priority"), what, fix)
+            context.problem((*base, "classes", name, "pfc_priority"), message, fix)
 
 
 def _sharing_above(qos: Qos, queue: int) -> list[str]:
     """Classes that share the port by weight and have a higher queue."""
-    return [name for name, one in qos.classes.items() if one.priority != "strict-high" and _queue(one) > queue]
+    return [
+        name
+        for name, traffic_class in qos.classes.items()
+        if traffic_class.priority != "strict-high" and _queue(traffic_class) > queue
+    ]
 
 
-def _queue(one: TrafficClass) -> int:
-    return one.queue if one.pfc_priority is None else one.pfc_priority
+def _queue(traffic_class: TrafficClass) -> int:
+    return traffic_class.queue if traffic_class.pfc_priority is None else traffic_class.pfc_priority
 
 
 def _these(strict: Sequence[str]) -> str:
@@ -97,8 +105,8 @@ def check_qos_ranges(context: Context, system: System, qos: Qos, base: Location)
 def _check_range(context: Context, system: System, part: object, field: str, takes: Range, base: Location) -> None:
     for place, value in _numbers(part, field.split(".")):
         if not takes.least <= value <= takes.most:
-            what = f"{place[-1]} is {value}, which must be {takes.least} to {takes.most} on {system.description}"
-            context.problem((*base, *place), what, "choose a value in that range")
+            message = f"{place[-1]} is {value}, which must be {takes.least} to {takes.most} on {system.description}"
+            context.problem((*base, *place), message, "choose a value in that range")
 
 
 def _numbers(part: object, field: list[str]) -> Iterator[tuple[tuple[str, ...], int]]:
@@ -113,19 +121,19 @@ def _numbers(part: object, field: list[str]) -> Iterator[tuple[tuple[str, ...], 
         inner = named.items() if step == "*" else [(step, named.get(step))]
     else:
         inner = [(step, getattr(part, step, None))]
-    for name, one in inner:
-        for place, value in _numbers(one, rest):
+    for name, child in inner:
+        for place, value in _numbers(child, rest):
             yield (name, *place), value
 
 
 def check_watchdog(context: Context, system: System, qos: Qos, base: Location, release: str | None) -> None:
     """Note a problem for each timer of the PFC watchdog that a system does not take."""
     dog, takes = qos.pfc.watchdog, system.watchdog_times
-    lossless = any(one.lossless for one in qos.classes.values())
+    lossless = any(traffic_class.lossless for traffic_class in qos.classes.values())
     if dog is None or takes is None or not lossless or not system.has("pfc-watchdog", release):
         return
-    for key, what, fix in _refused(dog, takes):
-        context.problem((*base, "pfc", "watchdog", key), f"{what} on {system.description}", fix)
+    for key, message, fix in _refused(dog, takes):
+        context.problem((*base, "pfc", "watchdog", key), f"{message} on {system.description}", fix)
 
 
 def _refused(dog: Watchdog, takes: WatchdogTimes) -> Iterator[tuple[str, str, str]]:
@@ -147,8 +155,8 @@ def _refused(dog: Watchdog, takes: WatchdogTimes) -> Iterator[tuple[str, str, st
             f"use {takes.polls} or more",
         )
     if dog.recovery < takes.polls * dog.poll_interval:
-        what = f"recovery {dog.recovery} ms is shorter than {takes.polls} polls of {dog.poll_interval} ms"
-        yield "recovery", what, f"use at least {takes.polls * dog.poll_interval} ms, or a shorter poll_interval"
+        message = f"recovery {dog.recovery} ms is shorter than {takes.polls} polls of {dog.poll_interval} ms"
+        yield "recovery", message, f"use at least {takes.polls * dog.poll_interval} ms, or a shorter poll_interval"
 
 
 ETHERNET_HEADER = 14
@@ -226,13 +234,13 @@ def check_limits(context: Context, layout: Layout, cables: Sequence[Cable], colo
 
 def _ports(layout: Layout, cables: Sequence[Cable]) -> dict[Equipment, list[tuple[str, Cable]]]:
     """Every cabled port of the switches by what they are: the switch's name, and the cable."""
-    found: dict[Equipment, list[tuple[str, Cable]]] = {}
+    ports: dict[Equipment, list[tuple[str, Cable]]] = {}
     for cable in cables:
         for device in (cable.a.device, cable.b.device):
             kind = layout.equipment.get(device)
             if kind is not None:
-                found.setdefault(kind, []).append((device, cable))
-    return found
+                ports.setdefault(kind, []).append((device, cable))
+    return ports
 
 
 def _qos_at(layout: Layout, kind: Equipment) -> Location:
@@ -287,17 +295,17 @@ def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool
     base = _qos_at(layout, kind)
     if not system.queues:
         return
-    for name, one in qos.classes.items():
-        if one.queue >= system.queues:
+    for name, traffic_class in qos.classes.items():
+        if traffic_class.queue >= system.queues:
             context.problem(
                 (*base, "classes", name, "queue"),
-                f"queue {one.queue} exceeds the {system.queues} queues of {system.description}",
+                f"queue {traffic_class.queue} exceeds the {system.queues} queues of {system.description}",
                 f"use 0 to {system.queues - 1}",
             )
     check_strict_queues(context, system, qos, base)
     check_watchdog(context, system, qos, base, role.release)
     check_qos_ranges(context, system, qos, base)
-    lossless = [name for name, one in qos.classes.items() if one.lossless]
+    lossless = [name for name, traffic_class in qos.classes.items() if traffic_class.lossless]
     if role_name == "leaf" and not again:
         _check_host_qos(context, layout, base, qos)
         check_lossless(context, layout, base, qos)
@@ -325,13 +333,13 @@ def _check_host_qos(context: Context, layout: Layout, base: Location, qos: Qos) 
     if data is not None and not data.dscp:
         context.finding(RDMA_NO_DSCP, layout.name, at, "the class of RDMA data has no DSCP")
     if cnp is None or not cnp.dscp:
-        what = "no class takes congestion notification packets: there is no `cnp` class with a DSCP"
-        context.finding(CNP_NO_CLASS, layout.name, at, what)
+        message = "no class takes congestion notification packets: there is no `cnp` class with a DSCP"
+        context.finding(CNP_NO_CLASS, layout.name, at, message)
     shares = qos.nic_shares(context.source.spec.hosts.roce_bandwidth)
     if sum(shares.values()) > 99:
-        said = ", ".join(f"{name} {share} %" for name, share in shares.items())
-        what = f"the lossless classes take all of a NIC's link: {said}"
-        context.problem(at, what, "make their `bandwidth` (and `hosts.roce_bandwidth`) at most 99 together")
+        words = ", ".join(f"{name} {share} %" for name, share in shares.items())
+        message = f"the lossless classes take all of a NIC's link: {words}"
+        context.problem(at, message, "make their `bandwidth` (and `hosts.roce_bandwidth`) at most 99 together")
 
 
 def _check_mtu(context: Context, layout: Layout, kind: Equipment) -> None:
@@ -357,8 +365,8 @@ def _check_mtu(context: Context, layout: Layout, kind: Equipment) -> None:
         need = inner + ETHERNET_HEADER + outer
         held = f"an IP packet of {inner} and its {ETHERNET_HEADER} bytes of Ethernet header{more}"
         if need > system.maximum_mtu:  # no MTU of that port would do
-            what = f"{held}, make {need} bytes, and {system.description} takes {system.maximum_mtu}"
-            context.problem((*at, of), what, f"use at most {inner - (need - system.maximum_mtu)}")
+            message = f"{held}, make {need} bytes, and {system.description} takes {system.maximum_mtu}"
+            context.problem((*at, of), message, f"use at most {inner - (need - system.maximum_mtu)}")
         elif getattr(mtu, key) < need:
             context.problem((*at, key), f"MTU {getattr(mtu, key)} does not hold {held}", f"use at least {need}")
 
@@ -397,8 +405,8 @@ def _check_hosts(context: Context, layout: Layout, colors: int) -> None:
 def _check_routes(context: Context, layout: Layout, colors: int) -> None:
     holders = layout.servers if layout.spec.addressing.own_links else layout.spec.topology.stripe_names()
     topology = layout.spec.topology
-    own = topology.planes == "rail" and len(layout.leaves[0].rails) == 1
-    rails = 1 if own else layout.rails // topology.port_planes
+    single_rail = topology.planes == "rail" and len(layout.leaves[0].rails) == 1
+    rails = 1 if single_rail else layout.rails // topology.port_planes
     routes = len(holders) * rails * colors
     for kind in layout.kinds():
         limit = kind.model.limits.ipv6_routes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.design.sizing.shapes import growth_steps, ports_of
 from railweave.design.sizing.size import Shape as SizedShape
-from railweave.design.sizing.size import Size, Wanted
+from railweave.design.sizing.size import Size, SizeRequest
 from railweave.design.sizing.words import growth_lines
 from railweave.model.catalog import catalog
 from railweave.model.findings.registry import Rule
@@ -48,7 +48,7 @@ def size_of(catalog: Catalog, layout: Layout) -> Size | None:
     placed = Counter(server.stripe for server in layout.servers)
     server = servers.pop()
     gpus = len(layout.servers) * catalog.servers[server].gpus
-    wanted = Wanted(gpus, server, models.pop(), max(1.0, topology.oversubscription))
+    wanted = SizeRequest(gpus, server, models.pop(), max(1.0, topology.oversubscription))
     ports, fullest = ports_of(catalog, wanted), max(placed.values())
     uplinks = len(topology.spine_names()) * topology.links_per_spine
     if fullest > ports.down or uplinks > ports.up:
@@ -95,8 +95,8 @@ def note_rank_order(context: Context, layout: Layout) -> None:
     stripes = {server.name: server.stripe for server in layout.servers}
     crossing, least = crossings(list(stripes), stripes), fewest_crossings(list(stripes), stripes)
     if crossing > least:
-        what = f"{crossing} of {len(stripes)} hops of a ring cross the spines, {least} would do"
-        context.finding(RANK_ORDER_CROSSES, layout.name, ("servers",), what)
+        message = f"{crossing} of {len(stripes)} hops of a ring cross the spines, {least} would do"
+        context.finding(RANK_ORDER_CROSSES, layout.name, ("servers",), message)
 
 
 def note_empty_stripes(context: Context, layout: Layout) -> None:
@@ -106,7 +106,7 @@ def note_empty_stripes(context: Context, layout: Layout) -> None:
     used = {server.stripe for server in layout.servers}
     empty = [name for name in dict.fromkeys(leaf.stripe for leaf in layout.leaves) if name not in used]
     at = ("fabrics", layout.name, "topology", "stripes")
-    kept = sum(len(context.source.lock.pools.get(f"{layout.name}/servers/{one}", {})) for one in used)
+    kept = sum(len(context.source.lock.pools.get(f"{layout.name}/servers/{stripe}", {})) for stripe in used)
     lock = context.source.path.with_suffix(".lock").name
     held = f": {lock} keeps those that were placed before where they are" if kept else ""
     if empty and not any(group.stripe for group in context.source.spec.servers):
@@ -225,47 +225,50 @@ def _below(switches: Sequence[Switch], shape: Shape, top: Switch) -> tuple[int, 
 
 def _ports(model: str, speed_gbps: int) -> int:
     """Ports of a switch model at a link speed: its physical ports, split as finely as that speed allows."""
-    found = catalog().switches.get(model)
+    switch_model = catalog().switches.get(model)
     ports = [
         group.count * mode.channels
-        for group in (found.ports if found else ())
+        for group in (switch_model.ports if switch_model else ())
         for mode in group.modes()
         if mode.speed_gbps == speed_gbps
     ]
     return max(ports, default=0)
 
 
-def note_growth(context: Context, found: Growth, layout: Layout) -> None:
+def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None:
     """Findings about a fabric that cannot grow as it is, that has no way between rails, or that pins only part of a path."""
     spread = layout.spine_uplinks
-    at = ("fabrics", found.fabric, "topology")
-    tier = f"{found.top}s"
-    if found.full:
+    at = ("fabrics", fabric_growth.fabric, "topology")
+    tier = f"{fabric_growth.top}s"
+    if fabric_growth.full:
         context.finding(
             SPINES_FULL,
-            found.fabric,
+            fabric_growth.fabric,
             at,
-            f"the {tier} are full: a {found.top} has {found.used} of its {found.ports} ports in use",
-            fix=ways_out(layout, found),
+            f"the {tier} are full: a {fabric_growth.top} has {fabric_growth.used} of its {fabric_growth.ports} ports in use",
+            fix=ways_out(layout, fabric_growth),
         )
-    if found.shape == "rail-planes":
+    if fabric_growth.shape == "rail-planes":
         context.finding(
-            RAIL_PLANES, found.fabric, at, "each rail is a network of its own: a NIC reaches NICs of its own rail only"
+            RAIL_PLANES,
+            fabric_growth.fabric,
+            at,
+            "each rail is a network of its own: a NIC reaches NICs of its own rail only",
         )
-    if found.shape == "sites":
+    if fabric_growth.shape == "sites":
         context.finding(
             PINNED_TO_THE_SPINE,
-            found.fabric,
+            fabric_growth.fabric,
             at,
             f"between sites a queue pair's path is pinned only up to the spine: there it is hashed over {spread} links to the "
             "routers of the interconnect, and again on its way down",
             why="two queue pairs of different path colors never share a spine of their site, but any two may meet on a long link",
             fix="keep jobs inside a site where pinned paths matter",
         )
-    elif found.pinned == "spine":
+    elif fabric_growth.pinned == "spine":
         context.finding(
             PINNED_TO_THE_SPINE,
-            found.fabric,
+            fabric_growth.fabric,
             at,
             f"between pods a queue pair's path is pinned only up to the spine: there it is hashed over {spread} links to "
             "super-spines, and again on its way down",
@@ -275,19 +278,19 @@ def note_growth(context: Context, found: Growth, layout: Layout) -> None:
         )
 
 
-def ways_out(layout: Layout, found: Growth) -> str:
+def ways_out(layout: Layout, fabric_growth: Growth) -> str:
     """Return how a full fabric can grow: if sizing counts such fabrics, its answer for twice the servers, in every shape."""
     counted = size_of(catalog(), layout)
     if counted is not None:
         return "; or ".join(growth_lines(growth_steps(catalog(), counted, 2.0, every=True), 2.0))
     ways: list[str] = []
     topology = layout.spec.topology
-    links = topology.links_per_super_spine if found.shape == "super-spines" else topology.links_per_spine
+    links = topology.links_per_super_spine if fabric_growth.shape == "super-spines" else topology.links_per_spine
     if links > 1:
-        ways.append(f"more {found.top}s with fewer than {links} links to each, most cables to them laid anew")
+        ways.append(f"more {fabric_growth.top}s with fewer than {links} links to each, most cables to them laid anew")
     by_port = topology.port_planes > 1
-    if found.shape == "two-tier" and not by_port and layout.rails > len(layout.leaves[0].rails):
+    if fabric_growth.shape == "two-tier" and not by_port and layout.rails > len(layout.leaves[0].rails):
         ways.append("a plane a rail (`planes: rail`), every leaf-spine cable laid anew")
-    if found.shape == "two-tier" and not by_port:
+    if fabric_growth.shape == "two-tier" and not by_port:
         ways.append("super-spines (`stripes_per_pod`, `super_spines`), for half the ports of every spine")
-    return "growth takes " + ", or ".join([*ways, f"{found.top}s with more ports"])
+    return "growth takes " + ", or ".join([*ways, f"{fabric_growth.top}s with more ports"])

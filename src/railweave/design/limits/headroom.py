@@ -104,18 +104,18 @@ def check_headroom(
     ``ports`` are their cabled ports: the switch's name, and the cable; edge ports count too. ``qos_at`` is where their QoS is given.
     """
     model, qos = kind.model, kind.role.qos or layout.spec.qos
-    priorities = sum(1 for one in qos.classes.values() if one.lossless)
+    priorities = sum(1 for traffic_class in qos.classes.values() if traffic_class.lossless)
     if not priorities:
         return
     need = _needs(context, layout, kind, ports)
     if not need:
         return
-    total = {name: priorities * sum(one.need_bytes for one in each) for name, each in need.items()}
+    total = {name: priorities * sum(port_need.need_bytes for port_need in each) for name, each in need.items()}
     device, most = max(total.items(), key=lambda item: item[1])
     have = model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100
-    own = "buffers" in kind.own
-    where = (*(kind.place("buffers") if own else (*qos_at, "buffers")), "headroom")
-    key = "buffers.headroom of this switch" if own or kind.own else "qos.buffers.headroom"
+    own_buffers = "buffers" in kind.own
+    where = (*(kind.place("buffers") if own_buffers else (*qos_at, "buffers")), "headroom")
+    key = "buffers.headroom of this switch" if own_buffers or kind.own else "qos.buffers.headroom"
     if most > have:
         context.finding(
             HEADROOM_SHORT,
@@ -126,9 +126,9 @@ def check_headroom(
             fix=f"raise {key} to {-(-most * 100 // int(model.buffer.shared_mb * 1e6))} % and lower lossless, or shorten cables",
         )
         return
-    worst = priorities * sum(one.limit_bytes for one in need[device])
+    worst = priorities * sum(port_need.limit_bytes for port_need in need[device])
     if worst > have:
-        largest = max(one.limit_bytes for one in need[device])
+        largest = max(port_need.limit_bytes for port_need in need[device])
         context.finding(
             HEADROOM_SHARED,
             device,

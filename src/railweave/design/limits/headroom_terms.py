@@ -93,15 +93,15 @@ class Headroom:
 
 def headrooms(network: Network, fabric: Fabric, role: RoleName) -> list[Headroom]:
     """The headroom of every switch of a role; none without a lossless class or where the model is not known."""
-    found: list[Headroom] = []
+    switch_headrooms: list[Headroom] = []
     for switch in network.switches:
         if switch.fabric != fabric.name or switch.role != role:
             continue
         qos = fabric.intent(switch).qos
         model = catalog().switches.get(switch.model)
-        priorities = sum(one.lossless for one in qos.classes.values())
+        priorities = sum(traffic_class.lossless for traffic_class in qos.classes.values())
         if model is not None and priorities:
-            found.append(
+            switch_headrooms.append(
                 Headroom(
                     role=role,
                     device=switch.name,
@@ -115,7 +115,7 @@ def headrooms(network: Network, fabric: Fabric, role: RoleName) -> list[Headroom
                     taken_first=catalog().systems[switch.nos].notes.dedicated,
                 )
             )
-    return found
+    return switch_headrooms
 
 
 def _published(model: SwitchModel, buffers: Buffers, nos: str) -> int | None:
@@ -127,8 +127,8 @@ def _published(model: SwitchModel, buffers: Buffers, nos: str) -> int | None:
 
 def headroom(network: Network, fabric: Fabric, role: RoleName) -> Headroom | None:
     """The headroom of the switch of a role that needs most of what it has; None where there is none to speak of."""
-    found = headrooms(network, fabric, role)
-    return max(found, key=lambda one: one.used, default=None)
+    candidates = headrooms(network, fabric, role)
+    return max(candidates, key=lambda candidate: candidate.used, default=None)
 
 
 def _terms(network: Network, fabric: Fabric, device: str, model: SwitchModel) -> tuple[Term, ...]:

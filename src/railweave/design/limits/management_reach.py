@@ -39,11 +39,11 @@ def check_reach(context: Context) -> None:
     if control_plane is None:
         return
     inside = control_plane.management_prefixes or (management.pool,)
-    for what, value, at in _asked(management):
+    for description, value, at in _asked(management):
         if not _is_address(value):
-            context.finding(BY_NAME, "management", at, f"{what} {value} is given by name")
-        elif not any(_holds(one, value) for one in inside):
-            context.finding(SHUT_OUT, "management", at, f"{what} {value} is not in {', '.join(inside)}")
+            context.finding(BY_NAME, "management", at, f"{description} {value} is given by name")
+        elif not any(_holds(prefix, value) for prefix in inside):
+            context.finding(SHUT_OUT, "management", at, f"{description} {value} is not in {', '.join(inside)}")
 
 
 def _is_address(value: str) -> bool:
@@ -74,7 +74,7 @@ def _asked(management: Management) -> Iterator[tuple[str, str, Location]]:
     aaa = management.security.aaa if management.security else None
     for kind, servers in (("tacacs", aaa.tacacs), ("radius", aaa.radius)) if aaa else ():
         word = {"tacacs": "TACACS+", "radius": "RADIUS"}[kind]
-        for place, one in enumerate(servers):
-            yield f"{word} server", one.host, ("management", "security", "aaa", kind, place, "host")
+        for place, server in enumerate(servers):
+            yield f"{word} server", server.host, ("management", "security", "aaa", kind, place, "host")
     for place, prefix in enumerate(management.snmp.clients if management.snmp else ()):
         yield "SNMP client", prefix, ("management", "snmp", "clients", place)

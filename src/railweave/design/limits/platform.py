@@ -48,8 +48,10 @@ def note_not_rendered(context: Context, layout: Layout) -> None:
                 if (field := _field(at, there)) and _is(field, pattern) and entry.concerns(value)
             }
             if lost:
-                what = f"{system.description} has no statement for {', '.join(f'`{one}`' for one in lost)}"
-                context.finding(NOT_RENDERED, f"{layout.name} {nos}", next(iter(lost.values())), what, why=entry.why)
+                message = (
+                    f"{system.description} has no statement for {', '.join(f'`{lost_field}`' for lost_field in lost)}"
+                )
+                context.finding(NOT_RENDERED, f"{layout.name} {nos}", next(iter(lost.values())), message, why=entry.why)
 
 
 def _given(value: object, above: Location) -> Iterator[tuple[Location, object]]:
@@ -63,7 +65,7 @@ def _below(value: object, at: Location) -> Iterator[tuple[Location, object]]:
     if isinstance(value, dict):
         for key, inner in cast("dict[Key, object]", value).items():
             yield from _below(inner, (*at, key))
-    elif isinstance(value, list) and any(isinstance(one, dict) for one in cast("list[object]", value)):
+    elif isinstance(value, list) and any(isinstance(element, dict) for element in cast("list[object]", value)):
         for place, inner in enumerate(cast("list[object]", value)):
             yield from _below(inner, (*at, place))
     else:
@@ -72,16 +74,18 @@ def _below(value: object, at: Location) -> Iterator[tuple[Location, object]]:
 
 def _field(at: Location, roles: set[str]) -> str:
     """The field of a place, as ``not_rendered`` names it; empty where it is of no switch of ``roles``."""
-    own = [str(key) for key in (at[2:] if at[0] == "fabrics" else at)]
-    if own and own[0] in ROLES:
-        return ".".join(own[1:]) if ROLES[own[0]] in roles else ""
-    return "" if own and own[0] in LEAVES_ONLY and "leaf" not in roles else ".".join(own)
+    keys = [str(key) for key in (at[2:] if at[0] == "fabrics" else at)]
+    if keys and keys[0] in ROLES:
+        return ".".join(keys[1:]) if ROLES[keys[0]] in roles else ""
+    return "" if keys and keys[0] in LEAVES_ONLY and "leaf" not in roles else ".".join(keys)
 
 
 def _is(field: str, pattern: str) -> bool:
     """Return whether a field matches a pattern, or is inside a field that does."""
     words, wanted = field.split("."), pattern.split(".")
-    return len(words) >= len(wanted) and all(one in {"*", word} for one, word in zip(wanted, words, strict=False))
+    return len(words) >= len(wanted) and all(
+        wanted_word in {"*", word} for wanted_word, word in zip(wanted, words, strict=False)
+    )
 
 
 PORTS_UNUSED = Rule(
@@ -100,10 +104,12 @@ def note_unused_ports(context: Context, layout: Layout) -> None:
     fabric = cast("dict[str, Any]", document["fabrics"][layout.name])
     for key, role in ROLES.items():
         _note(context, layout, fabric.get(key), role, ("fabrics", layout.name, key))
-    role_of = {name: one.role_name for name, one in layout.equipment.items()}
-    own = context.source.spec.overrides
-    found = {own.of_device(name)[0]: role for name, role in role_of.items() if own.of_device(name)[1]}
-    for key, role in found.items():
+    role_of = {name: equipment.role_name for name, equipment in layout.equipment.items()}
+    overrides = context.source.spec.overrides
+    override_roles = {
+        overrides.of_device(name)[0]: role for name, role in role_of.items() if overrides.of_device(name)[1]
+    }
+    for key, role in override_roles.items():
         _note(context, layout, document["overrides"]["devices"][key], role, ("overrides", "devices", key))
 
 
@@ -111,8 +117,8 @@ def _note(context: Context, layout: Layout, given: object, role: str, at: Locati
     taken = _taken(layout, cast("RoleName", role))
     for key in cast("dict[str, Any]", given) if isinstance(given, dict) else ():
         if key.endswith("_ports") and key not in taken:
-            what = f"`{key}` of `{at[-1]}`: a {role} of this fabric has no such links"
-            context.finding(PORTS_UNUSED, layout.name, (*at, key), what)
+            message = f"`{key}` of `{at[-1]}`: a {role} of this fabric has no such links"
+            context.finding(PORTS_UNUSED, layout.name, (*at, key), message)
 
 
 def _taken(layout: Layout, role: RoleName) -> set[str]:
@@ -134,10 +140,10 @@ def with_platform_defaults(qos: Qos, device: str) -> Qos:
     if fill is None:
         return qos
     classes = {
-        name: one
-        if one.ecn is None or "min_fill" in one.ecn.model_fields_set
-        else one.model_copy(update={"ecn": one.ecn.model_copy(update={"min_fill": fill})})
-        for name, one in qos.classes.items()
+        name: traffic_class
+        if traffic_class.ecn is None or "min_fill" in traffic_class.ecn.model_fields_set
+        else traffic_class.model_copy(update={"ecn": traffic_class.ecn.model_copy(update={"min_fill": fill})})
+        for name, traffic_class in qos.classes.items()
     }
     return qos.model_copy(update={"classes": classes})
 
@@ -148,7 +154,7 @@ def own_marking(qos: Qos, usual: str, device: str) -> tuple[tuple[str, int], ...
         return ()
     here, there = with_platform_defaults(qos, device), with_platform_defaults(qos, usual)
     return tuple(
-        (name, one.ecn.min_fill)
-        for name, one in here.classes.items()
-        if one.ecn is not None and one.ecn != there.classes[name].ecn
+        (name, traffic_class.ecn.min_fill)
+        for name, traffic_class in here.classes.items()
+        if traffic_class.ecn is not None and traffic_class.ecn != there.classes[name].ecn
     )

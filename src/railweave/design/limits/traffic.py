@@ -92,8 +92,10 @@ def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
                 data = fabric.leaf.qos.rdma_class()
                 if number is not None and data is not None and data.dscp and number >> 2 not in data.dscp:
                     shown = "left out, which is 0" if value is None else str(value)
-                    what = f"{name} is {shown}: DSCP {number >> 2}, and RDMA data of {fabric.name} has {data.dscp[0]}"
-                    context.finding(JOB_TRAFFIC_CLASS, fabric.name, (*at, name), what)
+                    message = (
+                        f"{name} is {shown}: DSCP {number >> 2}, and RDMA data of {fabric.name} has {data.dscp[0]}"
+                    )
+                    context.finding(JOB_TRAFFIC_CLASS, fabric.name, (*at, name), message)
     _check_merging(context, used)
     for name in _GID_INDEXES:
         value = job.environment.get(name)
@@ -104,8 +106,8 @@ def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
     where = ("hosts", "job", "qps_per_connection") if given is None else (*at, QUEUE_PAIRS)
     for fabric in used:
         if pairs is not None and pairs < len(fabric.colors):
-            what = f"{pairs} queue pairs a connection over {len(fabric.colors)} path colors of {fabric.name}"
-            context.finding(JOB_QUEUE_PAIRS, fabric.name, where, what)
+            message = f"{pairs} queue pairs a connection over {len(fabric.colors)} path colors of {fabric.name}"
+            context.finding(JOB_QUEUE_PAIRS, fabric.name, where, message)
         at = where if pairs else ("fabrics", fabric.name)
         _check_splitting(context, fabric, models, pairs or max(len(fabric.colors), 1), at)
 
@@ -121,7 +123,7 @@ def _check_splitting(
     asked = SPLIT in job.environment
     if fabric.interconnect is not None or (str(job.environment[SPLIT]) != "1" if asked else not fabric.colors):
         return
-    found: list[tuple[float, str]] = []
+    costs: list[tuple[float, str]] = []
     for model in models:
         group = model.nics.get(fabric.nics)
         if group is None or not group.per_gpu:
@@ -129,15 +131,15 @@ def _check_splitting(
         gbps = context.catalog.nics[group.nic].speed_gbps
         ports = f"{group.ports} x " if group.ports > 1 else ""
         cost = split_cost(gbps, group.ports, pairs)
-        what = (
+        message = (
             f"{pairs * group.ports} parts of each message over {ports}{gbps}G: an all-to-all takes up to "
             f"{cost:.0%} longer than with whole messages"
         )
-        found.append((cost, what))
-    cost, what = max(found, default=(0.0, ""))
+        costs.append((cost, message))
+    cost, message = max(costs, default=(0.0, ""))
     if cost > COSTLY:
         at = ("hosts", "job", "environment", SPLIT) if asked else where
-        context.finding(JOB_SPLIT_DATA, fabric.name, at, what, severity="warning" if asked else None)
+        context.finding(JOB_SPLIT_DATA, fabric.name, at, message, severity="warning" if asked else None)
 
 
 def _check_merging(context: Context, used: Sequence[Fabric]) -> None:
@@ -150,8 +152,8 @@ def _check_merging(context: Context, used: Sequence[Fabric]) -> None:
             continue
         for fabric in used:
             if fabric.adapters:
-                what = f"{name} is {given}, and NICs of {fabric.name} have several ports"
-                context.finding(JOB_PORTS_APART, fabric.name, ("hosts", "job", "environment", name), what)
+                message = f"{name} is {given}, and NICs of {fabric.name} have several ports"
+                context.finding(JOB_PORTS_APART, fabric.name, ("hosts", "job", "environment", name), message)
 
 
 def _check_family(context: Context, used: Sequence[Fabric]) -> None:
@@ -159,12 +161,12 @@ def _check_family(context: Context, used: Sequence[Fabric]) -> None:
     wanted = context.source.spec.hosts.job.address_family
     for fabric in used if wanted else ():
         owners = [tenant.name for tenant in fabric.tenants] or [""]
-        own = {pool for tenant in owners for pool in fabric.pools_of(tenant)}
-        own |= {network.prefix for tenant in fabric.tenants for network in tenant.networks}
-        if all((":" in pool) != (wanted == "ipv6") for pool in own):
+        pools = {pool for tenant in owners for pool in fabric.pools_of(tenant)}
+        pools |= {network.prefix for tenant in fabric.tenants for network in tenant.networks}
+        if all((":" in pool) != (wanted == "ipv6") for pool in pools):
             context.problem(
                 ("hosts", "job", "address_family"),
-                f"no NIC of {fabric.name} has an address of {wanted}: its pools are {', '.join(sorted(own))}",
+                f"no NIC of {fabric.name} has an address of {wanted}: its pools are {', '.join(sorted(pools))}",
                 "leave it out, or give the fabric `addressing.dual_stack`",
             )
     context.check()
@@ -273,20 +275,20 @@ def check_balancing(context: Context, layout: Layout, cables: Sequence[Cable]) -
 
 def _check_speeds(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
     """Note next-hop groups that span speeds: the uplinks of a switch, of one path color where there are such."""
-    found: dict[tuple[str, int | None], set[int]] = {}
+    group_speeds: dict[tuple[str, int | None], set[int]] = {}
     for cable in cables:
         if cable.kind == "fabric":
-            found.setdefault((cable.a.device, cable.color), set()).add(cable.speed_gbps)
+            group_speeds.setdefault((cable.a.device, cable.color), set()).add(cable.speed_gbps)
     mixed: dict[tuple[int, ...], list[str]] = {}
-    for (device, _), speeds in found.items():
+    for (device, _), speeds in group_speeds.items():
         if len(speeds) > 1 and "dlb" not in layout.equipment[device].model.platform.lacks:
             mixed.setdefault(tuple(sorted(speeds)), []).append(device)
     for speeds, devices in mixed.items():
         first, *others = dict.fromkeys(devices)
         more = f" and {len(others)} more" if others else ""
         shown = " and ".join(f"{speed}G" for speed in speeds)
-        what = f"uplinks of {shown} in one group of {first}{more}"
-        context.finding(DLB_MIXED_SPEEDS, layout.name, ("fabrics", layout.name, "topology", "link_speed"), what)
+        message = f"uplinks of {shown} in one group of {first}{more}"
+        context.finding(DLB_MIXED_SPEEDS, layout.name, ("fabrics", layout.name, "topology", "link_speed"), message)
 
 
 def _check_adaptive_routing(context: Context, layout: Layout) -> None:
@@ -298,9 +300,9 @@ def _check_adaptive_routing(context: Context, layout: Layout) -> None:
         return
     kinds = (kind for kind in layout.kinds() if NIC_ADAPTIVE_ROUTING not in kind.model.features)
     for device in dict.fromkeys(kind.role.device for kind in kinds):
-        what = f"ConnectX NICs send for adaptive routing, and no document has {device} with that"
+        message = f"ConnectX NICs send for adaptive routing, and no document has {device} with that"
         where = ("fabrics", layout.name, "load_balancing", "mode")
-        context.finding(ADAPTIVE_ROUTING_UNDOCUMENTED, f"{layout.name} {device}", where, what)
+        context.finding(ADAPTIVE_ROUTING_UNDOCUMENTED, f"{layout.name} {device}", where, message)
 
 
 def _without(context: Context, layout: Layout, feature: str) -> list[str]:
@@ -325,11 +327,11 @@ def _check_global(context: Context, layout: Layout) -> None:
     if topology.super_spines or not layout.spines:
         reasons.append(("it works in leaf-spine-leaf fabrics only", "turn it off"))
     if topology.links_per_spine > 1:
-        what = f"it knows one link between a leaf and a spine, and there are {topology.links_per_spine}"
-        reasons.append((what, "set links_per_spine: 1, with more spines"))
+        reason = f"it knows one link between a leaf and a spine, and there are {topology.links_per_spine}"
+        reasons.append((reason, "set links_per_spine: 1, with more spines"))
     if len(layout.leaves) > MOST_LEAVES:
         reasons.append((f"it takes {MOST_LEAVES} leaves, and there are {len(layout.leaves)}", "turn it off"))
     if layout.spec.evpn() is not None:
         reasons.append(("it does not act on routes of tenants and overlays", "turn it off"))
-    for what, fix in reasons:
-        context.problem(at, f"no global load balancing: {what}", fix)
+    for reason, fix in reasons:
+        context.problem(at, f"no global load balancing: {reason}", fix)

@@ -59,7 +59,7 @@ class Equipment:
             return set()
         if ports.breakout is not None:
             return {mode.speed_gbps}
-        return {one.speed_gbps for one in group.modes() if one.speed_gbps <= mode.speed_gbps}
+        return {breakout.speed_gbps for breakout in group.modes() if breakout.speed_gbps <= mode.speed_gbps}
 
 
 def role_equipment(context: Context, name: str, fabric: Fabric) -> dict[RoleName, Equipment]:
@@ -75,18 +75,18 @@ def role_equipment(context: Context, name: str, fabric: Fabric) -> dict[RoleName
     )
     derived = {"leaf": fabric.leaf, "spine": fabric.spine_role(), "super-spine": fabric.super_spine_role()}
     derived["dci"] = fabric.dci_role()
-    found: dict[RoleName, Equipment] = {}
+    equipment: dict[RoleName, Equipment] = {}
     below: SwitchModel | None = None
     for role_name, key, written in given:
         at = ("fabrics", name, key)
         if role_name == "dci":  # like the spines, not like super-spines
-            below = found["spine"].model if "spine" in found else None
+            below = equipment["spine"].model if "spine" in equipment else None
         model = _switch_model(context, derived[role_name], (*at, "device"), (*at, "nos")) if written else below
         if model is not None:
-            found[role_name] = Equipment(role_name, derived[role_name], model, at)
+            equipment[role_name] = Equipment(role_name, derived[role_name], model, at)
         below = model
     context.check()
-    return found
+    return equipment
 
 
 def equipment_of(
@@ -115,18 +115,20 @@ def equipment_of(
             left = sorted(given - {"nos", "release"})
             if left and "device" not in given and key not in left_out:  # what goes with another model goes with it
                 left_out.add(key)
-                what = f"{', '.join(f'`{one}`' for one in left)} of {key}: --device gives its role other switches"
-                context.finding(OVERRIDE_LEFT_OUT, name, ("overrides", "devices", key), what)
-        own = override.own_equipment() if override else frozenset[str]()
-        if override is None or not own:
+                message = (
+                    f"{', '.join(f'`{field}`' for field in left)} of {key}: --device gives its role other switches"
+                )
+                context.finding(OVERRIDE_LEFT_OUT, name, ("overrides", "devices", key), message)
+        own_fields = override.own_equipment() if override else frozenset[str]()
+        if override is None or not own_fields:
             continue
         if (role_name, key) not in changed:
             role, at = override.applied(usual.role, fabric.qos), ("overrides", "devices", key)
-            place = {part: (*(at if part in own else usual.role_at), part) for part in ("device", "nos")}
-            if "device" in own and "nos" not in own:
+            place = {part: (*(at if part in own_fields else usual.role_at), part) for part in ("device", "nos")}
+            if "device" in own_fields and "nos" not in own_fields:
                 place["nos"] = (*at, "device")
             model = _switch_model(context, role, place["device"], place["nos"])
-            changed[role_name, key] = Equipment(role_name, role, model or usual.model, usual.role_at, at, own)
+            changed[role_name, key] = Equipment(role_name, role, model or usual.model, usual.role_at, at, own_fields)
         result[switch] = changed[role_name, key]
     return result
 

@@ -44,28 +44,28 @@ def borders_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Lea
             )
             for key, (site, n) in keys.items()
         ]
-        return tuple(sorted(made, key=lambda one: one.number))
-    found: list[Border] = []
+        return tuple(sorted(made, key=lambda border: border.number))
+    borders: list[Border] = []
     for leaf in leaves:
         site = wanted.site_of(leaf.stripe)
-        if any(other.site == site for other in found):
+        if any(other.site == site for other in borders):
             context.problem(
                 ("fabrics", name, "topology", "interconnect", "sites", site),
                 f"site {site!r} has several leaves and no spines: they could not reach each other at the site",
                 "add `spines:` and `routers:`, or keep one stripe of `leaves_per_stripe: 1` at a site",
             )
             break
-        found.append(Border(leaf.name, site, slots[site], 1, leaf.number))
-    return tuple(found)
+        borders.append(Border(leaf.name, site, slots[site], 1, leaf.number))
+    return tuple(borders)
 
 
-def peers(borders: Sequence[Border], one: Border) -> list[tuple[Border, int]]:
+def peers(borders: Sequence[Border], router: Border) -> list[tuple[Border, int]]:
     """Whom a router has links to, and their places among its neighbors, which decide its ports (1-based)."""
     each = max(border.position for border in borders)
     return [
-        (other, (other.site_slot - 1 - (other.site_slot > one.site_slot)) * each + other.position)
+        (other, (other.site_slot - 1 - (other.site_slot > router.site_slot)) * each + other.position)
         for other in borders
-        if other.site != one.site
+        if other.site != router.site
     ]
 
 

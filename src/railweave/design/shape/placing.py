@@ -35,14 +35,18 @@ def room_of(
 ) -> dict[str, int]:
     """Return the number of servers that each stripe takes: as asked for, else as many as the leaf with the fewest ports takes."""
     asked = fabric.topology.servers_per_stripe
-    found: dict[str, int] = {}
+    room: dict[str, int] = {}
     for leaf in leaves:
-        own = equipment[leaf.name]
-        breakout = breakout_of(own.model, own.role.server_ports, speeds[leaf.stripe])
-        ports = capacity(own.model, own.role.server_ports, breakout, fabric.topology) if breakout else 0
+        leaf_equipment = equipment[leaf.name]
+        breakout = breakout_of(leaf_equipment.model, leaf_equipment.role.server_ports, speeds[leaf.stripe])
+        ports = (
+            capacity(leaf_equipment.model, leaf_equipment.role.server_ports, breakout, fabric.topology)
+            if breakout
+            else 0
+        )
         servers = asked or max(1, ports // len(leaf.rails))
-        found[leaf.stripe] = min(servers, found.get(leaf.stripe, servers))
-    return found
+        room[leaf.stripe] = min(servers, room.get(leaf.stripe, servers))
+    return room
 
 
 def _stripes_of(room: dict[str, int]) -> str:
@@ -82,7 +86,7 @@ def place(
     for _, server, group, nics in floating:
         if homes.get(server) in members:
             members[homes[server]].append((server, group, nics))
-    floating = [one for one in floating if homes.get(one[1]) not in members]
+    floating = [unplaced for unplaced in floating if homes.get(unplaced[1]) not in members]
     _check_lock(context, name, members, homes)
     count = sum(map(len, members.values())) + len(floating)
     asked = context.source.spec.fabrics[name].topology.servers_per_stripe
@@ -127,7 +131,7 @@ def _fitting(
         member for member in members if across is None or group.site is None or across.site_of(member) == group.site
     ]
     known, speed = context.catalog.nics, context.catalog.nics[nics.nic].speed_gbps
-    alike = [one for one in here if not members[one] or known[members[one][0][2].nic].speed_gbps == speed]
+    alike = [stripe for stripe in here if not members[stripe] or known[members[stripe][0][2].nic].speed_gbps == speed]
     return alike or here
 
 

@@ -54,7 +54,7 @@ def check_names(context: Context, layouts: Sequence[Layout]) -> None:
             ("leaf", [leaf.name for leaf in layout.leaves]),
             ("spine", [spine.name for spine in layout.spines]),
             ("super_spine", [super_spine.name for super_spine in layout.super_spines]),
-            ("dci", [one.name for one in layout.dci]),
+            ("dci", [border.name for border in layout.dci]),
         ):
             _check_servers(context, servers, names)
             _check_length(context, layout.name, role, names)
@@ -185,24 +185,24 @@ def place_of(topology: Topology, slot: int, position: int, leaves_of_plane: int)
     """
     if topology.planes == "rail":
         return slot
-    own = (position - 1) % leaves_of_plane + 1
-    return ((slot - 1) % (topology.stripes_per_pod or slot)) * leaves_of_plane + own
+    plane_place = (position - 1) % leaves_of_plane + 1
+    return ((slot - 1) % (topology.stripes_per_pod or slot)) * leaves_of_plane + plane_place
 
 
 def spines_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Leaf]) -> tuple[Spine, ...]:
     """The spines of every block, by number."""
     positions = context.lock.allot(f"{name}/spines", fabric.topology.spine_names())
     blocks = dict.fromkeys((leaf.pod, leaf.plane) for leaf in leaves)
-    found: list[tuple[str, str, int, str, str]] = []
+    placed: list[tuple[str, str, int, str, str]] = []
     across = fabric.topology.interconnect is not None  # pods are sites, and no plane of super-spines joins them
     for pod, plane in blocks:
         for key, position in sorted(positions.items(), key=lambda item: item[1]):
             full = f"{pod or plane}-{key}" if pod or plane else key
-            found.append((full, key, position, pod, f"plane{position}" if pod and not across else plane))
+            placed.append((full, key, position, pod, f"plane{position}" if pod and not across else plane))
     if list(blocks) == [("", "")]:
         numbers = positions
     else:  # one number a spine over all blocks, for AS numbers; with one block the position is that number
-        numbers = context.lock.allot(f"{name}/spines of blocks", [full for full, *_ in found])
+        numbers = context.lock.allot(f"{name}/spines of blocks", [full for full, *_ in placed])
     made = [
         Spine(
             switch_name(context, fabric.naming, name, "spine", spine=full, number=numbers[full]),
@@ -212,7 +212,7 @@ def spines_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Leaf
             pod,
             plane,
         )
-        for full, key, position, pod, plane in found
+        for full, key, position, pod, plane in placed
     ]
     return tuple(sorted(made, key=lambda spine: spine.number))
 

@@ -68,12 +68,12 @@ def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
         if fabric.evpn() is not None:
             context.problem(where, "tenants need BGP for their routes", "use `protocol: bgp`, or leave tenants out")
         if fabric.underlay.peering != "numbered":
-            what = "IS-IS needs addresses on its links"
-            context.problem(where, what, "set `peering: numbered` and `pools: {fabric_links: 10.254.0.0/16}`")
+            message = "IS-IS needs addresses on its links"
+            context.problem(where, message, "set `peering: numbered` and `pools: {fabric_links: 10.254.0.0/16}`")
         if fabric.topology.planes or fabric.topology.super_spines:
             part = "planes" if fabric.topology.planes else "super-spines"
-            what = f"IS-IS is not designed for a fabric with {part}: it is for one set of spines, or an interconnect"
-            context.problem(where, what, f"use `protocol: bgp`, or leave {part} out")
+            message = f"IS-IS is not designed for a fabric with {part}: it is for one set of spines, or an interconnect"
+            context.problem(where, message, f"use `protocol: bgp`, or leave {part} out")
     across = fabric.topology.interconnect
     if across is not None and not across.routers and colored:
         context.problem(
@@ -104,25 +104,25 @@ def check_systems(context: Context, name: str, fabric: Fabric, equipment: Iterab
     _note_links(context, name, fabric, equipment)
     if fabric.underlay.protocol != "isis":
         return
-    for one in equipment:
-        if not context.catalog.systems[one.role.nos].isis:
+    for kind in equipment:
+        if not context.catalog.systems[kind.role.nos].isis:
             context.problem(
                 ("fabrics", name, "underlay", "protocol"),
-                f"no public document has IS-IS on {one.role.nos}, which {one.role.device} is to run",
+                f"no public document has IS-IS on {kind.role.nos}, which {kind.role.device} is to run",
                 "set `underlay: {protocol: bgp}`, or another system for that switch",
             )
 
 
 def _note_dpf(context: Context, name: str, equipment: Iterable[Equipment]) -> None:
-    said: set[str] = set()
-    for one in equipment:
-        system = context.catalog.systems[one.role.nos]
-        entry, release = system.capabilities.get("path-color-dpf"), one.role.release or system.release
-        if entry is None or system.has("path-color-dpf", release) or release in said:
+    noted: set[str] = set()
+    for kind in equipment:
+        system = context.catalog.systems[kind.role.nos]
+        entry, release = system.capabilities.get("path-color-dpf"), kind.role.release or system.release
+        if entry is None or system.has("path-color-dpf", release) or release in noted:
             continue
-        said.add(release)
-        what = f"`path_color: dpf` on {system.description} {release}, which may not have it ({entry.source})"
-        context.finding(DPF_RELEASE, name, ("fabrics", name, "underlay", "path_color"), what)
+        noted.add(release)
+        message = f"`path_color: dpf` on {system.description} {release}, which may not have it ({entry.source})"
+        context.finding(DPF_RELEASE, name, ("fabrics", name, "underlay", "path_color"), message)
 
 
 def _note_links(context: Context, name: str, fabric: Fabric, equipment: Iterable[Equipment]) -> None:
@@ -130,24 +130,24 @@ def _note_links(context: Context, name: str, fabric: Fabric, equipment: Iterable
     underlay, overlay, links = fabric.underlay, fabric.evpn(), fabric.pools.fabric_links
     if underlay.protocol != "bgp" or underlay.peering != "numbered":
         return
-    own = [fabric.addressing, *fabric.addressing.other_links.values()]
-    pools = [pool for one in own for pool in one.pools()] if overlay is None else []
+    addressings = [fabric.addressing, *fabric.addressing.other_links.values()]
+    pools = [pool for addressing in addressings for pool in addressing.pools()] if overlay is None else []
     around = next((pool for pool in pools if _overlap(pool, links)), None)
     if around is not None:
-        what = f"links have addresses of {links}, and servers of {around}"
-        context.finding(LINKS_AMONG_SERVERS, name, ("fabrics", name, "pools", "fabric_links"), what)
+        message = f"links have addresses of {links}, and servers of {around}"
+        context.finding(LINKS_AMONG_SERVERS, name, ("fabrics", name, "pools", "fabric_links"), message)
     routed = [":" in pool for pool in pools] if overlay is None else [overlay.vtep == "ipv6"]
     if ":" in links or not any(routed):
         return
-    systems = dict.fromkeys(one.role.nos for one in equipment)
+    systems = dict.fromkeys(kind.role.nos for kind in equipment)
     lacking = [system for system in systems if not context.catalog.systems[system].has("ipv6-over-ipv4")]
     if lacking:
-        what = f"links have IPv4 addresses alone, and {' and '.join(lacking)} switches are to exchange IPv6 routes over them"
-        context.finding(IPV6_OVER_IPV4, name, ("fabrics", name, "pools", "fabric_links"), what)
+        message = f"links have IPv4 addresses alone, and {' and '.join(lacking)} switches are to exchange IPv6 routes over them"
+        context.finding(IPV6_OVER_IPV4, name, ("fabrics", name, "pools", "fabric_links"), message)
 
 
-def _overlap(one: str, other: str) -> bool:
-    mine, theirs = ipaddress.ip_network(one), ipaddress.ip_network(other)
+def _overlap(pool: str, other: str) -> bool:
+    mine, theirs = ipaddress.ip_network(pool), ipaddress.ip_network(other)
     return mine.version == theirs.version and mine.overlaps(theirs)
 
 
@@ -167,14 +167,14 @@ def check_extent(context: Context, name: str, fabric: Fabric, leaves: int) -> No
     dci = across.routers * len(across.sites) if across else 0
     links = leaves * len(topology.spine_names()) * topology.links_per_spine
     links += spines * topology.super_spines * topology.links_per_super_spine
-    for count, most, what in (
+    for count, most, label in (
         (leaves + spines + supers + dci, MOST_SWITCHES, "switches"),
         (links, MOST_LINKS, "links between switches"),
     ):
         if count > most:
             context.problem(
                 ("fabrics", name, "topology"),
-                f"fabric {name!r} would have {count:,} {what}",
+                f"fabric {name!r} would have {count:,} {label}",
                 f"at most {most:,} are designed",
             )
     context.check()
@@ -242,7 +242,7 @@ def check_oversubscription(context: Context, layout: Layout) -> None:
         (servers[leaf.stripe] * len(leaf.rails) * layout.nic_speeds[leaf.stripe], _bandwidth_up(layout, leaf))
         for leaf in leaves.values()
     ]
-    down, up = max(loads, key=lambda one: one[0] / (one[1] or 1))
+    down, up = max(loads, key=lambda load: load[0] / (load[1] or 1))
     asked = layout.spec.topology.oversubscription
     if up and down / up > asked + 1e-9:
         context.problem(
@@ -254,7 +254,7 @@ def check_oversubscription(context: Context, layout: Layout) -> None:
     if layout.super_spines:
         spines = {(spine.block, spine.plane, layout.equipment[spine.name]): spine for spine in layout.spines}
         below, above = max(
-            (_bandwidth_of(layout, spine) for spine in spines.values()), key=lambda one: one[0] / (one[1] or 1)
+            (_bandwidth_of(layout, spine) for spine in spines.values()), key=lambda load: load[0] / (load[1] or 1)
         )
         if above and below / above > asked + 1e-9:
             context.problem(
@@ -319,8 +319,8 @@ class Layout:
     def kinds(self) -> list[Equipment]:
         """Return the kinds of equipment in each tier, lowest tier first; a tier without overrides has one kind."""
         there = dict.fromkeys(self.equipment.values())
-        found = [one for role in self.tiers for one in there if one.role_name == role]
-        return found if self.leaves else [self.roles["leaf"], *found]
+        kinds = [kind for role in self.tiers for kind in there if kind.role_name == role]
+        return kinds if self.leaves else [self.roles["leaf"], *kinds]
 
     def link_speed(self, lower: str, upper: str) -> int:
         """The speed of links between two switches: the one asked for, or the highest below it that both can do; 0: none."""
@@ -430,7 +430,9 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
         ("super-spine", supers),
         ("dci", borders if spines else ()),
     )
-    equipment = equipment_of(context, name, fabric, roles, [(role, one.name) for role, tier in tiers for one in tier])
+    equipment = equipment_of(
+        context, name, fabric, roles, [(role, switch.name) for role, tier in tiers for switch in tier]
+    )
     speeds = dict.fromkeys(stripes, speed) | _stripe_speeds(context, name, groups)
     check_systems(context, name, fabric, equipment.values())
     equipment = _by_speed(leaves, equipment, speeds)
@@ -461,10 +463,10 @@ def _places(context: Context, name: str, topology: Topology, stripes: dict[str, 
     """The places of stripes on the ports of their spines: their slots, or where each site has spines, those there."""
     if topology.interconnect is None or not topology.spine_names():
         return stripes
-    found: dict[str, int] = {}
+    places: dict[str, int] = {}
     for site, here in topology.interconnect.sites.items():
-        found |= context.lock.allot(f"{name}/stripes of {site}", here)
-    return found
+        places |= context.lock.allot(f"{name}/stripes of {site}", here)
+    return places
 
 
 def _at(name: str) -> tuple[str, str]:
@@ -517,17 +519,17 @@ def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, Nic
 
 def _stripe_speeds(context: Context, name: str, groups: list[tuple[int, ServerGroup, NicGroup]]) -> dict[str, int]:
     """The NICs' speed in each stripe that servers are put into by the file. Notes a problem where one would have two."""
-    found: dict[str, int] = {}
+    speeds: dict[str, int] = {}
     for index, group, nics in groups:
         stripe = group.stripe.get(name) if isinstance(group.stripe, dict) else group.stripe
         speed = context.catalog.nics[nics.nic].speed_gbps
-        if stripe is not None and found.setdefault(stripe, speed) != speed:
+        if stripe is not None and speeds.setdefault(stripe, speed) != speed:
             context.problem(
                 ("servers", index, "model"),
-                f"NICs of {found[stripe]}G and of {speed}G in stripe {stripe!r} of fabric {name!r}",
+                f"NICs of {speeds[stripe]}G and of {speed}G in stripe {stripe!r} of fabric {name!r}",
                 "a leaf's server ports are all split alike: put them in stripes of their own",
             )
-    return found
+    return speeds
 
 
 def _by_speed(
@@ -538,11 +540,11 @@ def _by_speed(
     used: set[Equipment] = set()
     result = dict(equipment)
     for leaf in leaves:
-        own, speed = equipment[leaf.name], speeds[leaf.stripe]
-        if (own, speed) not in kinds:
-            kinds[own, speed] = own if own not in used else replace(own)
-            used.add(own)
-        result[leaf.name] = kinds[own, speed]
+        kind, speed = equipment[leaf.name], speeds[leaf.stripe]
+        if (kind, speed) not in kinds:
+            kinds[kind, speed] = kind if kind not in used else replace(kind)
+            used.add(kind)
+        result[leaf.name] = kinds[kind, speed]
     return result
 
 
@@ -551,7 +553,7 @@ def _check_speeds(context: Context, layout: Layout) -> None:
     for server in layout.servers:
         speed, wanted = context.catalog.nics[server.nics.nic].speed_gbps, layout.nic_speeds[server.stripe]
         if speed != wanted:
-            index = next(i for i, one in enumerate(context.source.spec.servers) if server.name in one.names)
+            index = next(i for i, group in enumerate(context.source.spec.servers) if server.name in group.names)
             context.problem(
                 ("servers", index),
                 f"{server.name} has NICs of {speed}G, and stripe {server.stripe!r} of fabric {layout.name!r} those of {wanted}G",

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.design.sizing.fabric_file import fabric_text, inventory_text
-from railweave.design.sizing.report import Sized
+from railweave.design.sizing.report import Sizing
 from railweave.design.sizing.shapes import choose, sizes
-from railweave.design.sizing.size import SHAPES, Refused, Shape, Size, Wanted
+from railweave.design.sizing.size import SHAPES, RefusedShape, Shape, Size, SizeRequest
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog.hardware import Hardware
 from railweave.model.catalog.server_shapes import with_shape
@@ -48,7 +48,7 @@ class Answer:
 
     request: Request
     catalog: Catalog
-    sized: Sized
+    sized: Sizing
     server: str
 
     @property
@@ -65,7 +65,9 @@ class Answer:
         """The fabric file of each shape that fits, as it is without tenants."""
         shapes = self.sized.shapes.items()
         return {
-            shape: fabric_text(self.catalog, one, server=self.server) for shape, one in shapes if isinstance(one, Size)
+            shape: fabric_text(self.catalog, candidate, server=self.server)
+            for shape, candidate in shapes
+            if isinstance(candidate, Size)
         }
 
     def inventory(self) -> str:
@@ -82,52 +84,57 @@ def answer(known: Catalog, request: Request) -> Answer:
         raise InputError([Problem(Option("--switch"), *unknown_switch(known, request.switch))])
     known, server, words = _server(known, servers[0], request)
     try:
-        wanted = Wanted(request.gpus, server, switches[0], request.oversubscription, request.growth, request.stripes)
-        found = sizes(known, wanted)
+        wanted = SizeRequest(
+            request.gpus, server, switches[0], request.oversubscription, request.growth, request.stripes
+        )
+        candidates = sizes(known, wanted)
     except ValueError as error:
         raise InputError([Problem(Option("--switch"), str(error), "choose another switch or NIC")]) from None
     shape = request.shape
-    if shape is not None and shape not in found:
-        what = f"there is no shape {shape!r}" if shape not in SHAPES else f"the NICs of {server} have one port each"
-        raise InputError([Problem(Option("--shape"), what, f"shapes are {', '.join(found)}")])
-    asked = found if shape is None else dict(item for item in found.items() if item[0] == shape)
+    if shape is not None and shape not in candidates:
+        message = f"there is no shape {shape!r}" if shape not in SHAPES else f"the NICs of {server} have one port each"
+        raise InputError([Problem(Option("--shape"), message, f"shapes are {', '.join(candidates)}")])
+    asked = candidates if shape is None else dict(item for item in candidates.items() if item[0] == shape)
     best = choose(asked)
     if not isinstance(best, Size):
         servers = math.ceil(request.gpus / known.servers[server].gpus)
         if request.stripes > servers:
-            what = f"{request.stripes} stripes of {counted(servers, 'server')}"
-            raise InputError([Problem(Option("--stripes"), what, "a stripe has at least a server: ask for fewer")])
-        raise InputError([_nothing_fits(known, wanted, found, asked)])
+            message = f"{request.stripes} stripes of {counted(servers, 'server')}"
+            raise InputError([Problem(Option("--stripes"), message, "a stripe has at least a server: ask for fewer")])
+        raise InputError([_nothing_fits(known, wanted, candidates, asked)])
     if request.tenants > best.servers:
-        what = f"{request.tenants} tenants of {best.servers} servers"
-        raise InputError([Problem(Option("--tenants"), what, "a tenant has at least a server: ask for fewer")])
+        message = f"{request.tenants} tenants of {best.servers} servers"
+        raise InputError([Problem(Option("--tenants"), message, "a tenant has at least a server: ask for fewer")])
     rails, (first, last) = best.ports.rails, Pools().vlan
     if request.tenants * rails > last - first + 1:
-        what = f"{request.tenants} tenants of {counted(rails, 'rail')} take {request.tenants * rails:,} VLANs, and there are {last - first + 1:,}"
+        message = f"{request.tenants} tenants of {counted(rails, 'rail')} take {request.tenants * rails:,} VLANs, and there are {last - first + 1:,}"
         fix = f"ask for at most {(last - first + 1) // rails}"
-        raise InputError([Problem(Option("--tenants"), what, fix)])
-    return Answer(request, known, Sized(asked, best, servers[1:], switches[1:], request.nic, request.switch), words)
+        raise InputError([Problem(Option("--tenants"), message, fix)])
+    return Answer(request, known, Sizing(asked, best, servers[1:], switches[1:], request.nic, request.switch), words)
 
 
 def _server(known: Catalog, model: str, request: Request) -> tuple[Catalog, str, str]:
     """The catalog with the server as it is asked for, its name there, and the words for it in a fabric file."""
     counts = {"gpus": request.gpus_per_server, "gpu_nics": request.nics_per_server}
-    said = {key: count for key, count in counts.items() if count is not None}
-    words = ", ".join([f"model: {model}", *(f"{key}: {count}" for key, count in said.items())])
-    if not said:
+    given = {key: count for key, count in counts.items() if count is not None}
+    words = ", ".join([f"model: {model}", *(f"{key}: {count}" for key, count in given.items())])
+    if not given:
         return known, model, words
     name, shaped = with_shape(model, known.servers[model], counts["gpus"], counts["gpu_nics"])
     return known.with_hardware(Hardware(servers={name: shaped})), name, words
 
 
 def _nothing_fits(
-    known: Catalog, wanted: Wanted, found: dict[Shape, Size | Refused], asked: dict[Shape, Size | Refused]
+    known: Catalog,
+    wanted: SizeRequest,
+    candidates: dict[Shape, Size | RefusedShape],
+    asked: dict[Shape, Size | RefusedShape],
 ) -> Problem:
     """Return the problem that no shape asked for fits, with the reasons and the way out."""
-    why = "; ".join(f"{name}: {one.why}" for name, one in asked.items() if not isinstance(one, Size))
+    why = "; ".join(f"{name}: {candidate.why}" for name, candidate in asked.items() if not isinstance(candidate, Size))
     fix = "take a larger switch, or fewer GPUs"
     if wanted.stripes and choose(sizes(known, replace(wanted, stripes=0))):
         fix = "leave --stripes out, or give another number"
-    if len(asked) < len(found) and (other := choose(found)):
+    if len(asked) < len(candidates) and (other := choose(candidates)):
         fix = f"{other.shape} takes them: leave --shape out"
     return Problem(Option("--gpus"), f"{wanted.gpus} GPUs fit no shape ({why})", fix)

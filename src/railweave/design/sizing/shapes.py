@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.design.sizing.size import SHAPES, Ports, Refused, Size, default_server_first, shared, spread
+from railweave.design.sizing.size import SHAPES, Ports, RefusedShape, Size, default_server_first, shared, spread
 from railweave.model.catalog.optics import breakout_of
 from railweave.model.intent.addresses import Pools
 from railweave.model.intent.topology import PortRange, Topology
@@ -30,11 +30,11 @@ from railweave.model.intent.topology import PortRange, Topology
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.design.sizing.size import Shape, Wanted
+    from railweave.design.sizing.size import Shape, SizeRequest
     from railweave.model.catalog.models import Catalog
 
 
-def ports_of(catalog: Catalog, wanted: Wanted) -> Ports:
+def ports_of(catalog: Catalog, wanted: SizeRequest) -> Ports:
     """Return how a switch's ports serve a server's NICs.
 
     Raises ``ValueError`` if the switch and the NICs have no speed in common.
@@ -65,7 +65,7 @@ def ports_of(catalog: Catalog, wanted: Wanted) -> Ports:
     )
 
 
-def size(catalog: Catalog, wanted: Wanted, shape: Shape, there: Size | None = None) -> Size | Refused:
+def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None = None) -> Size | RefusedShape:
     """The fabric of one shape for what is wanted, or why there is none.
 
     ``there`` is what it grows from: it keeps its stripes with their servers, as many uplinks, and its pods.
@@ -74,13 +74,13 @@ def size(catalog: Catalog, wanted: Wanted, shape: Shape, there: Size | None = No
     servers = -(-wanted.gpus // ports.gpus_per_server)
     grown = wanted.grown(servers)
     if shape == "rail-planes" and ports.nic_ports > 1:
-        return Refused(shape, f"NICs of {ports.nic_ports} ports take a plane for each port")
+        return RefusedShape(shape, f"NICs of {ports.nic_ports} ports take a plane for each port")
     if wanted.stripes > 1 and shape == "one-leaf":
-        return Refused(shape, f"it is one stripe, and {wanted.stripes} are asked for")
+        return RefusedShape(shape, f"it is one stripe, and {wanted.stripes} are asked for")
     if shape == "one-leaf":
         need = grown * ports.rails
         if need > ports.total:
-            return Refused(
+            return RefusedShape(
                 shape,
                 f"{need:,} {'NICs' if ports.nic_ports == 1 else 'ports of NICs'}{_grown(wanted)} on a switch of {ports.total} ports",
             )
@@ -91,7 +91,7 @@ def size(catalog: Catalog, wanted: Wanted, shape: Shape, there: Size | None = No
     if on_a_leaf is not None and on_a_leaf <= ports.total and not there and wanted.stripes <= 1:
         return Size(shape, wanted, ports, servers, 1, servers)  # one leaf a rail, or a plane, joins all its NICs
     if not ports.down:
-        return Refused(shape, f"at {wanted.oversubscription:g}:1 no port of a leaf is left for uplinks")
+        return RefusedShape(shape, f"at {wanted.oversubscription:g}:1 no port of a leaf is left for uplinks")
     asked = max(wanted.stripes, there.stripes if there else 1)
     later = max(-(-grown // ports.down), asked)
     each = max(-(-grown // later), there.servers_per_stripe if there else 1)
@@ -104,9 +104,9 @@ def size(catalog: Catalog, wanted: Wanted, shape: Shape, there: Size | None = No
         vlans = (
             f"{later:,} stripes{_grown(wanted)} of {counted(ports.rails, 'rail')} take {later * ports.rails:,} VLANs"
         )
-        return Refused(shape, f"{vlans}, and there are {last - first + 1:,}")
+        return RefusedShape(shape, f"{vlans}, and there are {last - first + 1:,}")
     if wanted.stripes and (wanted.stripes != stripes or -(-servers // fullest) != stripes):
-        return Refused(shape, _other_stripes(base, ports.down))
+        return RefusedShape(shape, _other_stripes(base, ports.down))
     if shape == "super-spine":
         return _super_spine(base, later, need, there)
     leaves = later * replace(base, spines=1).leaves_of_block
@@ -114,27 +114,27 @@ def size(catalog: Catalog, wanted: Wanted, shape: Shape, there: Size | None = No
         gpus = grown * ports.gpus_per_server
         most = _most(ports, shape)
         why = f"{gpus:,} GPUs{_grown(wanted)} put {leaves:,} leaves on a spine of {ports.total} ports; it ends at {most:,}"
-        return Refused(shape, why)
-    found = spread(need, ports.up, ports.total // leaves)
-    return replace(base, spines=found[0], links_per_spine=found[1])
+        return RefusedShape(shape, why)
+    spine_spread = spread(need, ports.up, ports.total // leaves)
+    return replace(base, spines=spine_spread[0], links_per_spine=spine_spread[1])
 
 
-def sizes(catalog: Catalog, wanted: Wanted) -> dict[Shape, Size | Refused]:
+def sizes(catalog: Catalog, wanted: SizeRequest) -> dict[Shape, Size | RefusedShape]:
     """Every shape for what is wanted; planes of NIC ports only where NICs have several."""
     planes = catalog.servers[wanted.server].nics["gpu"].ports > 1
     return {shape: size(catalog, wanted, shape) for shape in SHAPES if planes or shape != "port-planes"}
 
 
-def choose(found: dict[Shape, Size | Refused]) -> Size | None:
+def choose(candidates: dict[Shape, Size | RefusedShape]) -> Size | None:
     """The shape to take: the first that fits; None: none does.
 
     NICs with several ports get a plane for each, for only then may a network fail and jobs go on. Of the others each costs more or
     promises less than the one before.
     """
-    return next((one for one in found.values() if isinstance(one, Size)), None)
+    return next((candidate for candidate in candidates.values() if isinstance(candidate, Size)), None)
 
 
-def _grown(wanted: Wanted) -> str:
+def _grown(wanted: SizeRequest) -> str:
     return f" (grown {wanted.growth:g}x)" if wanted.growth > 1 else ""
 
 
@@ -152,21 +152,28 @@ def _most(ports: Ports, shape: Shape) -> int:
     return leaves // ports.rails * ports.down * ports.gpus_per_server
 
 
-def _super_spine(base: Size, later: int, need: int, there: Size | None) -> Size | Refused:
+def _super_spine(base: Size, later: int, need: int, there: Size | None) -> Size | RefusedShape:
     """Pods of a size that costs the fewest spines and super-spines, the fewest pods among those, then the fewest cables."""
     ports = base.ports
     per_pod = ports.half // ports.rails
     if per_pod == 0:
-        return Refused("super-spine", f"half a spine, {ports.half} ports, joins no stripe of {ports.rails} leaves")
+        return RefusedShape("super-spine", f"half a spine, {ports.half} ports, joins no stripe of {ports.rails} leaves")
     same = there.stripes_per_pod if there and there.shape == "super-spine" else 0
     if later <= per_pod and not same:
         few = f"one pod holds {per_pod} stripes, and there {'is' if later == 1 else 'are'} {later}"
-        return Refused("super-spine", f"{few}: super-spines would have only one pod")
-    found = list(_pods(base, later, need, range(same or 1, (same or per_pod) + 1)))
-    if not found:
+        return RefusedShape("super-spine", f"{few}: super-spines would have only one pod")
+    candidates = list(_pods(base, later, need, range(same or 1, (same or per_pod) + 1)))
+    if not candidates:
         pods = -(-later // per_pod)
-        return Refused("super-spine", f"{pods:,} pods on super-spines of {ports.total} ports")
-    return min(found, key=lambda one: (one[0].spine_switches + one[0].super_spine_switches, one[0].pods, one[1]))[2]
+        return RefusedShape("super-spine", f"{pods:,} pods on super-spines of {ports.total} ports")
+    return min(
+        candidates,
+        key=lambda candidate: (
+            candidate[0].spine_switches + candidate[0].super_spine_switches,
+            candidate[0].pods,
+            candidate[1],
+        ),
+    )[2]
 
 
 def _pods(base: Size, later: int, need: int, sizes_of_pods: range) -> Iterator[tuple[Size, int, Size]]:
@@ -194,14 +201,14 @@ def _pods(base: Size, later: int, need: int, sizes_of_pods: range) -> Iterator[t
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class RelaidCables:
     """Cables in place that growth lays again: ``elsewhere`` to another switch, ``ports`` to another port of the same switch."""
 
     elsewhere: int = 0
     ports: int = 0
 
-    def __add__(self, other: Laid) -> Laid:
-        return Laid(self.elsewhere + other.elsewhere, self.ports + other.ports)
+    def __add__(self, other: RelaidCables) -> RelaidCables:
+        return RelaidCables(self.elsewhere + other.elsewhere, self.ports + other.ports)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,12 +217,12 @@ class Step:
 
     before: Size
     gpus: int
-    size: Size | Refused
+    size: Size | RefusedShape
     switches: int = 0
     server_cables: int = 0
     cables: int = 0
     modules: int = 0
-    laid: Laid = Laid()
+    laid: RelaidCables = RelaidCables()
     servers_laid: int = 0
 
     @property
@@ -224,64 +231,64 @@ class Step:
         return self.laid.elsewhere + self.laid.ports + self.servers_laid
 
 
-def grow(catalog: Catalog, found: Size, factor: float, shape: Shape | None = None) -> Step:
+def grow(catalog: Catalog, before: Size, factor: float, shape: Shape | None = None) -> Step:
     """Return the cost of growing a fabric to ``factor`` times its servers, in the same shape or in another."""
-    servers = replace(found.wanted, growth=factor).grown(found.servers)
-    gpus = servers * found.ports.gpus_per_server
-    room = max(1.0, found.wanted.growth / factor)
-    after = size(catalog, replace(found.wanted, gpus=gpus, growth=room, stripes=0), shape or found.shape, found)
-    if isinstance(after, Refused):
-        return Step(found, gpus, after)
+    servers = replace(before.wanted, growth=factor).grown(before.servers)
+    gpus = servers * before.ports.gpus_per_server
+    room = max(1.0, before.wanted.growth / factor)
+    after = size(catalog, replace(before.wanted, gpus=gpus, growth=room, stripes=0), shape or before.shape, before)
+    if isinstance(after, RefusedShape):
+        return Step(before, gpus, after)
     return Step(
-        found,
+        before,
         gpus,
         after,
-        after.switches - found.switches,
-        after.server_cables - found.server_cables,
-        after.fabric_cables - found.fabric_cables,
-        after.modules - found.modules,
-        _laid(found, after),
+        after.switches - before.switches,
+        after.server_cables - before.server_cables,
+        after.fabric_cables - before.fabric_cables,
+        after.modules - before.modules,
+        _laid(before, after),
         # servers stay where they are, unless uplinks take their ports, or other leaves their place
-        found.server_cables if not found.spines and (after.spines or after.shape != found.shape) else 0,
+        before.server_cables if not before.spines and (after.spines or after.shape != before.shape) else 0,
     )
 
 
-def growth_steps(catalog: Catalog, found: Size, factor: float, *, every: bool = False) -> list[Step]:
+def growth_steps(catalog: Catalog, current: Size, factor: float, *, every: bool = False) -> list[Step]:
     """Growth in the shape there is; where that does not take it, or for ``every`` way, by changing to others that do."""
-    first = grow(catalog, found, factor)
+    first = grow(catalog, current, factor)
     if isinstance(first.size, Size) and not every:
         return [first]
-    steps = [grow(catalog, found, factor, shape) for shape in SHAPES[SHAPES.index(found.shape) + 1 :]]
+    steps = [grow(catalog, current, factor, shape) for shape in SHAPES[SHAPES.index(current.shape) + 1 :]]
     return [first, *(step for step in steps if isinstance(step.size, Size))]
 
 
-def default_growth(found: Size) -> float:
+def default_growth(current: Size) -> float:
     """The growth that is counted: the one asked for, else to twice the servers."""
-    return found.wanted.growth if found.wanted.growth > 1 else 2.0
+    return current.wanted.growth if current.wanted.growth > 1 else 2.0
 
 
-def _laid(found: Size, after: Size) -> Laid:
+def _laid(before: Size, after: Size) -> RelaidCables:
     """Return the cables between switches that growth lays again.
 
     A switch's ports follow from its own number, its neighbor's number and the number of links to each neighbor. If the number of
     links changes, the ports change.
     """
-    if {"rail-planes", "port-planes"} & {found.shape, after.shape} and found.shape != after.shape:
-        return Laid(found.fabric_cables)  # other spines for every leaf of a plane
-    links = found.links_per_spine, after.links_per_spine
-    laid = Laid()
-    for stripe in range(found.stripes):
-        pod, slot = _place(found, stripe)
+    if {"rail-planes", "port-planes"} & {before.shape, after.shape} and before.shape != after.shape:
+        return RelaidCables(before.fabric_cables)  # other spines for every leaf of a plane
+    links = before.links_per_spine, after.links_per_spine
+    laid = RelaidCables()
+    for stripe in range(before.stripes):
+        pod, slot = _place(before, stripe)
         stays = pod == _place(after, stripe)[0]
-        for rail in range(found.leaves_per_stripe):
-            place = slot * found.leaves_of_block + rail % found.leaves_of_block
+        for rail in range(before.leaves_per_stripe):
+            place = slot * before.leaves_of_block + rail % before.leaves_of_block
             same = slot == _place(after, stripe)[1]
-            laid += _of_one(place, links, (found.spines, after.spines if stays else 0), same=same)
-    up = found.links_per_super_spine, after.links_per_super_spine
-    for pod in range(found.pods if found.super_spines else 0):
-        one = _of_one(pod, up, (found.super_spines, after.super_spines), same=True)
-        kept, gone = min(found.spines, after.spines), max(0, found.spines - after.spines)
-        laid += Laid(kept * one.elsewhere + gone * found.spine_uplinks, kept * one.ports)
+            laid += _of_one(place, links, (before.spines, after.spines if stays else 0), same=same)
+    up = before.links_per_super_spine, after.links_per_super_spine
+    for pod in range(before.pods if before.super_spines else 0):
+        pod_laid = _of_one(pod, up, (before.super_spines, after.super_spines), same=True)
+        kept, gone = min(before.spines, after.spines), max(0, before.spines - after.spines)
+        laid += RelaidCables(kept * pod_laid.elsewhere + gone * before.spine_uplinks, kept * pod_laid.ports)
     return laid
 
 
@@ -290,7 +297,7 @@ def _place(size: Size, stripe: int) -> tuple[int, int]:
     return divmod(stripe, size.stripes_per_pod) if size.stripes_per_pod else (0, stripe)
 
 
-def _of_one(place: int, links: tuple[int, int], uppers: tuple[int, int], *, same: bool) -> Laid:
+def _of_one(place: int, links: tuple[int, int], uppers: tuple[int, int], *, same: bool) -> RelaidCables:
     """Return the links of one switch that growth lays again; the switch has ``place`` below its upper switches, from 0.
 
     ``links`` and ``uppers`` are pairs: before and after growth. ``same``: the switch keeps its place. Link n to upper switch u has
@@ -304,4 +311,4 @@ def _of_one(place: int, links: tuple[int, int], uppers: tuple[int, int], *, same
         unmoved = between
     else:  # both ports are the same only where u = place
         unmoved = max(0, min(links) - place * abs(links[0] - links[1])) if place < both else 0
-    return Laid(total - between, between - unmoved)
+    return RelaidCables(total - between, between - unmoved)

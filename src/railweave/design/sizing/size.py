@@ -61,7 +61,7 @@ SHAPES: tuple[Shape, ...] = ("port-planes", "one-leaf", "two-tier", "rail-planes
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SizeRequest:
     """The size asked for; ``growth`` is the factor by which the GPUs can increase without moving a cable.
 
     ``stripes`` is the number of stripes that the servers are spread over; 0: as few as fit.
@@ -125,7 +125,7 @@ class Size:
     """
 
     shape: Shape
-    wanted: Wanted
+    wanted: SizeRequest
     ports: Ports
     servers: int
     stripes: int
@@ -273,7 +273,7 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedShape:
     """A shape that does not fit, and why."""
 
     shape: Shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.design.sizing.size import Refused, Shape, Size
+from railweave.design.sizing.size import RefusedShape, Shape, Size
 
 if TYPE_CHECKING:
     from railweave.design.sizing.shapes import Step
@@ -19,26 +19,26 @@ TITLES: dict[Shape, str] = {
 }
 
 
-def reason(found: Size) -> str:
+def reason(size: Size) -> str:
     """Return the promises of a shape at this size, and its limits."""
-    if found.shape == "port-planes":
-        return _of_port_planes(found)
-    if found.shape == "one-leaf":
+    if size.shape == "port-planes":
+        return _of_port_planes(size)
+    if size.shape == "one-leaf":
         return "every NIC reaches every other through one switch; if that fails, all stop"
-    if found.shape == "super-spine":
-        return "every NIC reaches every other; inside a pod " + _pinned(found) + ", between pods only up to the spine"
-    if found.shape == "two-tier":
-        return "every NIC reaches every other through at most three switches; " + _pinned(found)
-    inside = "through one switch, the rail's only one" if not found.spines else "through at most three switches"
-    pinned = f"; {_pinned(found)}" if found.spines else ""
+    if size.shape == "super-spine":
+        return "every NIC reaches every other; inside a pod " + _pinned(size) + ", between pods only up to the spine"
+    if size.shape == "two-tier":
+        return "every NIC reaches every other through at most three switches; " + _pinned(size)
+    inside = "through one switch, the rail's only one" if not size.spines else "through at most three switches"
+    pinned = f"; {_pinned(size)}" if size.spines else ""
     return (
         f"NICs of a rail reach each other {inside}{pinned}; between rails traffic goes through the servers (NCCL: PXN)"
     )
 
 
-def _of_port_planes(found: Size) -> str:
-    planes = found.ports.nic_ports
-    through = f"at most three switches of each; {_pinned(found)}" if found.spines else "one switch of each"
+def _of_port_planes(size: Size) -> str:
+    planes = size.ports.nic_ports
+    through = f"at most three switches of each; {_pinned(size)}" if size.spines else "one switch of each"
     left = "half" if planes == 2 else f"{planes - 1} of {planes} parts"
     return (
         f"{planes} networks without a link between them, one for each port of a NIC: if one fails, jobs with port failover go on with {left} of "
@@ -46,9 +46,9 @@ def _of_port_planes(found: Size) -> str:
     )
 
 
-def _pinned(found: Size) -> str:
-    links = found.uplinks // found.colors
-    to = "one uplink of its leaf" if links == 1 else f"{links} of the {found.uplinks} uplinks of its leaf"
+def _pinned(size: Size) -> str:
+    links = size.uplinks // size.colors
+    to = "one uplink of its leaf" if links == 1 else f"{links} of the {size.uplinks} uplinks of its leaf"
     return f"a queue pair's path color pins it to {to}"
 
 
@@ -64,7 +64,7 @@ def cost(step: Step) -> str:
     Raises ``TypeError`` if the step's shape does not take the growth.
     """
     before, after = step.before, step.size
-    if isinstance(after, Refused):
+    if isinstance(after, RefusedShape):
         raise TypeError(after.why)
     more = switches(
         after.leaf_switches - before.leaf_switches,

@@ -62,14 +62,14 @@ def with_external(
             ]
             version = ipaddress.ip_network(intent.links[0].prefix).version
             if intent.asn in numbers:
-                what = f"external router {name} has AS number {intent.asn}, which is that of {numbers[intent.asn]}"
+                message = f"external router {name} has AS number {intent.asn}, which is that of {numbers[intent.asn]}"
                 fix = "give it another: a switch takes no route whose path has its own AS number"
-                context.problem((*at, "asn"), what, fix)
+                context.problem((*at, "asn"), message, fix)
             advertise = intent.advertise or _summary(layout, tenant.name, tuple(prefixes), version)
             if not advertise:
-                what = f"tenant {tenant.name!r} has no IPv{version} prefix to advertise over the IPv{version} links of external router {name}"
+                message = f"tenant {tenant.name!r} has no IPv{version} prefix to advertise over the IPv{version} links of external router {name}"
                 fix = f"give the links IPv{10 - version} prefixes, or list under `advertise:` what the router is sent"
-                context.problem((*at, "links", 0, "prefix"), what, fix)
+                context.problem((*at, "links", 0, "prefix"), message, fix)
             routers.append(
                 ExternalRouter(
                     name=name,
@@ -86,15 +86,15 @@ def with_external(
 
 def _summary(layout: Layout, tenant: str, prefixes: Sequence[str], version: int) -> tuple[str, ...]:
     """A tenant's prefixes: its networks', and the server pool for all that are cut from it."""
-    networks = [one for one in map(ipaddress.ip_network, prefixes) if one.version == version]
+    networks = [network for network in map(ipaddress.ip_network, prefixes) if network.version == version]
     pools = [tenant_pool.network for tenant_pool in tenant_pools(layout, tenant)]
-    own = [next((pool for pool in pools if inside(network, pool)), network) for network in networks]
-    return tuple(dict.fromkeys(map(str, own)))
+    covering = [next((pool for pool in pools if inside(network, pool)), network) for network in networks]
+    return tuple(dict.fromkeys(map(str, covering)))
 
 
-def _beside(one: tuple[str, int, int | None], router: str, speed: int, vlan: int) -> bool:
+def _beside(link: tuple[str, int, int | None], router: str, speed: int, vlan: int) -> bool:
     """Return whether a VLAN tag can share a port with another: same router, same speed, a different number."""
-    return one[0] == router and one[1] == speed and one[2] not in {None, vlan}
+    return link[0] == router and link[1] == speed and link[2] not in {None, vlan}
 
 
 def _link(
@@ -111,20 +111,22 @@ def _link(
         known = ", ".join(list(panels)[:8]) + (", …" if len(panels) > 8 else "")
         context.problem((*at, "leaf"), f"fabric {layout.name!r} has no leaf {link.leaf!r}", f"its leaves are {known}")
         return None
-    own = layout.equipment[link.leaf]
-    role, model = own.role, own.model
+    equipment = layout.equipment[link.leaf]
+    role, model = equipment.role, equipment.model
     system = context.catalog.systems[role.nos]
     speed = link.speed or model.ports[0].speed_gbps
     port = port_named(context, (*at, "port"), role.device, model, system, link.port, speed)
     if port is None:
         return None
     before = shared.setdefault((link.leaf, link.port), [])
-    joins = bool(before) and link.vlan is not None and all(_beside(one, router, speed, link.vlan) for one in before)
+    joins = (
+        bool(before) and link.vlan is not None and all(_beside(earlier, router, speed, link.vlan) for earlier in before)
+    )
     before.append((router, speed, link.vlan))
     conflict = None if joins else panel.take(port, PortOwner(f"external router {router}", at, "server_ports"))
     if conflict is not None:
-        what, fix = _refused(link, router, before, conflict)
-        context.problem((*at, "port"), what, fix)
+        message, fix = _refused(link, router, before, conflict)
+        context.problem((*at, "port"), message, fix)
     network = ipaddress.ip_network(link.prefix)
     first = network.network_address + (0 if network.num_addresses == 2 else 1)
     return ExternalLink(
@@ -144,12 +146,12 @@ def _refused(
     link: LinkIntent, router: str, on_port: Sequence[tuple[str, int, int | None]], conflict: Conflict
 ) -> tuple[str, str]:
     """Return the problem of a link whose port is taken, and the remedy; the link is the last of those that are ``on_port``."""
-    what = f"{link.leaf} {link.port} for external router {router} {conflict.text}"
+    message = f"{link.leaf} {link.port} for external router {router} {conflict.text}"
     others = on_port[:-1]
     if not others:
-        return what, "choose another port, or end the server or uplink ports before it"
+        return message, "choose another port, or end the server or uplink ports before it"
     if any(other[0] != router for other in others):
-        return what, "choose another port: links to two routers are on two ports"
+        return message, "choose another port: links to two routers are on two ports"
     if link.vlan is not None and link.vlan in {other[2] for other in others}:
         return (
             f"{link.leaf} {link.port} has two links to external router {router} with VLAN {link.vlan}",
@@ -157,8 +159,8 @@ def _refused(
         )
     if link.vlan is not None and all(other[2] for other in others):
         return f"{link.leaf} {link.port} has links to external router {router} of two speeds", "give them one speed"
-    what = f"{link.leaf} {link.port} has several links to external router {router}, one of them without a VLAN"
-    return what, "give each a `vlan:` of its own, or choose another port"
+    message = f"{link.leaf} {link.port} has several links to external router {router}, one of them without a VLAN"
+    return message, "give each a `vlan:` of its own, or choose another port"
 
 
 def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict[str, tuple[VirtualNetwork, ...]]:
@@ -176,12 +178,14 @@ def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict
     if not intents:
         return {}
     if layout.spec.load_balancing.mode == "rlb":
-        what = "layer-2 networks need a fabric without path colors: a leaf's tunnels have one address for all of them"
+        message = (
+            "layer-2 networks need a fabric without path colors: a leaf's tunnels have one address for all of them"
+        )
         context.problem(
-            ("fabrics", layout.name, "load_balancing"), what, "use mode ecmp, dlb-flowlet or dlb-per-packet"
+            ("fabrics", layout.name, "load_balancing"), message, "use mode ecmp, dlb-flowlet or dlb-per-packet"
         )
     slots = context.lock.allot(f"{layout.name}/networks", intents)
-    found: dict[str, list[VirtualNetwork]] = {}
+    networks: dict[str, list[VirtualNetwork]] = {}
     vlans = _rail_vlans(context, layout)
     vnis: dict[int, str] = {}
     for name, slot in sorted(slots.items(), key=lambda item: item[1]):
@@ -194,15 +198,15 @@ def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict
                 context.problem(at, f"duplicate {label} {number}: {other} and {name}", "give each its own")
         subnet = ipaddress.ip_network(intent.prefix)
         if not is_host(subnet, intent.gateway_host):
-            what = f"gateway_host {intent.gateway_host} is no host of {subnet}"
-            context.problem((*at, "gateway_host"), what, "use 1 to the last but one")
+            message = f"gateway_host {intent.gateway_host} is no host of {subnet}"
+            context.problem((*at, "gateway_host"), message, "use 1 to the last but one")
         label = named(layout.spec.naming.vlan, fabric=layout.name, stripe="", rail=0, vlan=vlan)
         target = f"target:{overlay.route_target_as}:{vni}"
         gateway = str(subnet.network_address + intent.gateway_host)
         made = VirtualNetwork(name, slot, vlan, label, vni, target, intent.prefix, gateway)
-        found.setdefault(tenant, []).append(made)
+        networks.setdefault(tenant, []).append(made)
     context.check()
-    return {tenant: tuple(own) for tenant, own in found.items()}
+    return {tenant: tuple(tenant_networks) for tenant, tenant_networks in networks.items()}
 
 
 def _numbers(
@@ -213,11 +217,13 @@ def _numbers(
     first, last = overlay.network_vni
     vlan, vni = intent.vlan or high - slot + 1, intent.vni or first + slot - 1
     if vlan < low and intent.vlan is None:
-        what = f"pool too small: VLANs {low}-{high} do not hold network number {slot}, {name}"
-        context.problem(("fabrics", layout.name, "pools", "vlan"), what, "widen it, or give the network a `vlan:`")
+        message = f"pool too small: VLANs {low}-{high} do not hold network number {slot}, {name}"
+        context.problem(("fabrics", layout.name, "pools", "vlan"), message, "widen it, or give the network a `vlan:`")
     if vni > last and intent.vni is None:
-        what = f"pool too small: VNIs {first}-{last} do not hold network number {slot}, {name}"
-        context.problem(("fabrics", layout.name, "overlay", "network_vni"), what, f"widen it to at least {first}-{vni}")
+        message = f"pool too small: VNIs {first}-{last} do not hold network number {slot}, {name}"
+        context.problem(
+            ("fabrics", layout.name, "overlay", "network_vni"), message, f"widen it to at least {first}-{vni}"
+        )
     return vlan, vni
 
 
@@ -260,15 +266,15 @@ def _made(context: Context, spec: FabricFile, fabric_name: str, fabric: Fabric) 
             continue
         for place, nics in enumerate(_nics_of_slices(context, at, wanted, group, server, fabric.nics), 1):
             members.setdefault(place, []).extend(f"{server}:{nic}" for nic in nics)
-    found: dict[str, TenantIntent] = {}
-    for place, own in members.items():
+    intents: dict[str, TenantIntent] = {}
+    for place, slice_members in members.items():
         name = check_name(named(wanted.name, slice=place))
-        if name in fabric.tenants or name in found:
+        if name in fabric.tenants or name in intents:
             context.problem(
                 (*at, "name"), f"two tenants would be called {name!r}", "use {slice}, and a name of its own"
             )
-        found[name] = TenantIntent(members=tuple(own))
-    return found
+        intents[name] = TenantIntent(members=tuple(slice_members))
+    return intents
 
 
 def _nics_of_slices(
@@ -281,8 +287,8 @@ def _nics_of_slices(
     nics = model.nics[kind]
     slices = model.gpus // wanted.gpus if model.gpus else 0
     if not slices or model.gpus % wanted.gpus or nics.adapters % slices:
-        what = f"{server} has {model.gpus} GPUs and {nics.adapters} NICs, which do not divide into slices of {wanted.gpus} GPUs"
-        context.problem((*at, "gpus"), what, "use a number that divides both")
+        message = f"{server} has {model.gpus} GPUs and {nics.adapters} NICs, which do not divide into slices of {wanted.gpus} GPUs"
+        context.problem((*at, "gpus"), message, "use a number that divides both")
         return []
     each = nics.adapters // slices
     return [
@@ -326,30 +332,30 @@ def with_leaves(
             try:
                 rd = distinguisher_of(formula, more) if formula else rd
             except ValueError as error:
-                what = f"route_distinguisher {formula} gives none for {tenant.name} on {switch.name} ({error})"
-                context.problem(where, what, "use smaller numbers")
+                message = f"route_distinguisher {formula} gives none for {tenant.name} on {switch.name} ({error})"
+                context.problem(where, message, "use smaller numbers")
                 context.check()
             name = f"{tenant.name} on {switch.name}"
             other = owners.setdefault(rd, name)
             if formula and other != name:
-                what = f"duplicate route distinguisher {rd}: {other} and {name}"
+                message = f"duplicate route distinguisher {rd}: {other} and {name}"
                 fix = (
                     "let it use every number that tells VRFs apart: {tenant} or {vni}, and {router_id}, {asn} or {leaf}"
                 )
-                context.problem(where, what, fix)
+                context.problem(where, message, fix)
                 context.check()
             router, _, number = rd.rpartition(":")
             if formula and router == switch.router_id and int(number) >= FIRST_BRIDGED:
-                what = f"route distinguisher {rd} is one of those from {FIRST_BRIDGED} on, which bridged VLANs have"
-                context.problem(where, what, "use smaller numbers")
+                message = f"route distinguisher {rd} is one of those from {FIRST_BRIDGED} on, which bridged VLANs have"
+                context.problem(where, message, "use smaller numbers")
                 context.check()
             where = (*at, "loopbacks") if own_loopbacks is not None else (*above, "tenant_loopbacks")
             addresses = tuple(_address(context, where, loopback, values, name) for loopback in loopbacks)
             for address in addresses:
                 other = alike.setdefault(address, name)
                 if other != name:
-                    what = f"one loopback for two VRFs, {address}: {other} and {name}"
-                    context.problem(where, what, "let the formula use {tenant} and {leaf}")
+                    message = f"one loopback for two VRFs, {address}: {other} and {name}"
+                    context.problem(where, message, "let the formula use {tenant} and {leaf}")
                     context.check()
             made.append(TenantLeaf(switch.name, rd if formula else "", addresses))
         result.append(replace(tenant, on_leaves=tuple(made) if formula or loopbacks else ()))
@@ -386,9 +392,17 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
     slots = context.lock.allot(f"{name}/tenants", spec.tenants)
     networks = virtual_networks(context, layout, overlay)
     first, last = overlay.vni
-    found: list[Tenant] = []
-    targets = {one.route_target: f"network {one.name}" for network in networks.values() for one in network}
-    owners: dict[int, str] = {one.vni: f"network {one.name}" for network in networks.values() for one in network}
+    all_tenants: list[Tenant] = []
+    targets = {
+        virtual_network.route_target: f"network {virtual_network.name}"
+        for network in networks.values()
+        for virtual_network in network
+    }
+    owners: dict[int, str] = {
+        virtual_network.vni: f"network {virtual_network.name}"
+        for network in networks.values()
+        for virtual_network in network
+    }
     for tenant, slot in sorted(slots.items(), key=lambda item: item[1]):
         intent = spec.tenants[tenant]
         at: Location = ("fabrics", name, "tenants", tenant)
@@ -408,16 +422,18 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
         if whose != tenant and (
             intent.route_target or overlay.route_target or other == tenant
         ):  # one VNI for two is said above
-            what = f"duplicate route target {target.removeprefix('target:')}: {whose} and {tenant}"
+            message = f"duplicate route target {target.removeprefix('target:')}: {whose} and {tenant}"
             key = "route_target" if intent.route_target else "vni"
             where = (*at, key) if intent.route_target or not overlay.route_target else _formula_at(layout)
-            context.problem(where, what, "give each its own: tenants with one target reach each other")
-        own = networks.get(tenant, ())
+            context.problem(where, message, "give each its own: tenants with one target reach each other")
+        tenant_networks = networks.get(tenant, ())
         leaks = _leaks(context, layout, tenant)
-        found.append(Tenant(tenant, name, slot, vni, target, own, server_pools=intent.server_pools, leaks=leaks))
-    members = _members(context, layout, {one.name: one for one in found})
+        all_tenants.append(
+            Tenant(tenant, name, slot, vni, target, tenant_networks, server_pools=intent.server_pools, leaks=leaks)
+        )
+    members = _members(context, layout, {new_tenant.name: new_tenant for new_tenant in all_tenants})
     context.check()
-    return tuple(found), members
+    return tuple(all_tenants), members
 
 
 def _check_name(context: Context, layout: Layout, tenant: str) -> None:
@@ -427,11 +443,11 @@ def _check_name(context: Context, layout: Layout, tenant: str) -> None:
         system = context.catalog.systems[nos]
         names = system.vrf_names
         if len(tenant) > names.most:
-            what = f"{tenant!r} is too long for a VRF of {system.description}, which has the tenant's name"
-            context.problem(at, what, f"use at most {names.most} characters")
+            message = f"{tenant!r} is too long for a VRF of {system.description}, which has the tenant's name"
+            context.problem(at, message, f"use at most {names.most} characters")
         elif tenant in names.reserved:
-            what = f"a VRF of {system.description} cannot be called {tenant!r}: that is {names.reserved[tenant]}"
-            context.problem(at, what, "give the tenant another name")
+            message = f"a VRF of {system.description} cannot be called {tenant!r}: that is {names.reserved[tenant]}"
+            context.problem(at, message, "give the tenant another name")
 
 
 def _leaks(context: Context, layout: Layout, tenant: str) -> tuple[str, ...]:
@@ -443,8 +459,8 @@ def _leaks(context: Context, layout: Layout, tenant: str) -> tuple[str, ...]:
             context.problem(at, f"there is no tenant {other!r}", f"tenants are {', '.join(every)}")
         elif other == tenant:
             context.problem(at, f"{tenant!r} leaks to itself", "name another tenant")
-    own = [other for other in every[tenant].leaks if other in every]
-    return tuple(dict.fromkeys([*own, *(name for name, one in every.items() if tenant in one.leaks)]))
+    leaks = [other for other in every[tenant].leaks if other in every]
+    return tuple(dict.fromkeys([*leaks, *(name for name, intent in every.items() if tenant in intent.leaks)]))
 
 
 def _formula_at(layout: Layout) -> Location:
@@ -453,14 +469,16 @@ def _formula_at(layout: Layout) -> Location:
 
 def _target(context: Context, layout: Layout, tenant: str, slot: int, vni: int) -> str:
     """The route target of a tenant: its own, by the overlay's formula, or of the VNI."""
-    overlay, own = layout.spec.evpn(), layout.spec.tenants[tenant].route_target
-    formula = own or (overlay.route_target if overlay else None)
+    overlay, own_target = layout.spec.evpn(), layout.spec.tenants[tenant].route_target
+    formula = own_target or (overlay.route_target if overlay else None)
     if formula is None:
         return f"{overlay.route_target_as if overlay else 0}:{vni}"
     try:
         return target_of(filled(formula, {"tenant": slot, "vni": vni}))
     except ValueError as error:
-        where: Location = ("fabrics", layout.name, "tenants", tenant, "route_target") if own else _formula_at(layout)
+        where: Location = (
+            ("fabrics", layout.name, "tenants", tenant, "route_target") if own_target else _formula_at(layout)
+        )
         context.problem(where, f"route_target {formula} gives none for {tenant} ({error})", "use smaller numbers")
         context.check()
         raise
@@ -490,38 +508,40 @@ def _whole_nics(context: Context, layout: Layout, owners: dict[str, Owner]) -> N
         names = server.nics.names
         for place, port in enumerate(names):
             first = names[place % server.nics.adapters]
-            pair = [owners.get(f"{server.name}:{one}") for one in (first, port)]
-            one, other = (owner.tenant.name if owner else "" for owner in pair)
-            if not one or not other or one == other or other in noted:
+            pair = [owners.get(f"{server.name}:{port_name}") for port_name in (first, port)]
+            tenant, other = (owner.tenant.name if owner else "" for owner in pair)
+            if not tenant or not other or tenant == other or other in noted:
                 continue
             noted.add(other)  # members are often alike on all servers: the first tells enough
-            own = " and ".join(f"{server.name}:{name}" for name in (first, port))
-            what = f"{own} are ports of one NIC, and belong to tenants {one!r} and {other!r}"
+            both_ports = " and ".join(f"{server.name}:{name}" for name in (first, port))
+            message = f"{both_ports} are ports of one NIC, and belong to tenants {tenant!r} and {other!r}"
             fix = "give all ports of a NIC to one tenant: the GPU beside it is in one tenant only"
-            context.problem(("fabrics", layout.name, "tenants", other, "members"), what, fix)
+            context.problem(("fabrics", layout.name, "tenants", other, "members"), message, fix)
 
 
 def _nics(context: Context, layout: Layout, at: Location, members: tuple[str, ...]) -> list[str]:
     """The NICs (``server:nic``) that members stand for. Notes a problem where a member is not there."""
     nics = {server.name: server.nics.names for server in layout.servers}
-    found: list[str] = []
+    member_nics: list[str] = []
     for member in members:
         server, colon, nic = member.partition(":")
         if server not in nics:
-            what = f"there is no server {server!r} on fabric {layout.name!r}"
-            context.problem(at, what, "members are servers of the file")
+            message = f"there is no server {server!r} on fabric {layout.name!r}"
+            context.problem(at, message, "members are servers of the file")
         elif colon and nic not in nics[server]:
             context.problem(at, f"{server} has no NIC {nic!r}", f"its NICs are {', '.join(nics[server])}")
         else:
-            found += [f"{server}:{one}" for one in ([nic] if colon else nics[server])]
-    return found
+            member_nics += [f"{server}:{nic_name}" for nic_name in ([nic] if colon else nics[server])]
+    return member_nics
 
 
 def _own(context: Context, at: Location, result: dict[str, Owner], nic: str, owner: Owner) -> None:
     other = result.setdefault(nic, owner)
     if other.tenant.name != owner.tenant.name:
-        what = f"{nic} belongs to tenants {other.tenant.name!r} and {owner.tenant.name!r}"
-        context.problem(at, what, "a NIC belongs to one tenant")
+        message = f"{nic} belongs to tenants {other.tenant.name!r} and {owner.tenant.name!r}"
+        context.problem(at, message, "a NIC belongs to one tenant")
     elif other.network != owner.network:
-        names = [f"network {one.network.name!r}" if one.network else "the routed members" for one in (other, owner)]
+        names = [
+            f"network {holder.network.name!r}" if holder.network else "the routed members" for holder in (other, owner)
+        ]
         context.problem(at, f"{nic} is in {names[0]} and in {names[1]}", "a NIC is in one place of its tenant")

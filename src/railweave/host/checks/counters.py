@@ -32,11 +32,11 @@ class _Group(NamedTuple):
         """Their names on a NIC."""
         data = nic.traffic.priority if nic.traffic else 0
         paused = (nic.traffic.paused if nic.traffic else None) or {data}
-        rest = [one for one in range(8) if one not in paused]
+        rest = [priority for priority in range(8) if priority not in paused]
         return [
-            one.replace("{p}", str(priority)).replace("{o}", str(priority))
-            for one in (self.mlx5 if nic.mlx5 else self.bnxt)
-            for priority in (rest if "{o}" in one else sorted(paused) if "{p}" in one else (data,))
+            counter.replace("{p}", str(priority)).replace("{o}", str(priority))
+            for counter in (self.mlx5 if nic.mlx5 else self.bnxt)
+            for priority in (rest if "{o}" in counter else sorted(paused) if "{p}" in counter else (data,))
         ]
 
 
@@ -47,18 +47,18 @@ def read(server: Server, nic: WantedNic) -> dict[str, int]:
 
 def _read(server: Server, nic: WantedNic) -> dict[str, int]:
     folder = f"/sys/class/infiniband/{nic.rdma}/ports/{nic.plan.rdma_port}/hw_counters"
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for name in server.machine.names(folder):
         if name != "lifespan":
             value = server.machine.number(f"{folder}/{name}")
             if value is not None:
-                found[name] = value
+                counts[name] = value
     try:
-        found.update(outcome.counters(server.machine, nic.netdev))
+        counts.update(outcome.counters(server.machine, nic.netdev))
     except CannotTellError:
-        if not found:
+        if not counts:
             raise
-    return found
+    return counts
 
 
 KNOWN: dict[str, _Group] = {}
@@ -67,14 +67,14 @@ KNOWN: dict[str, _Group] = {}
 
 def known(server: Server) -> dict[str, dict[str, int]]:
     """The counters that checks go by, of every NIC that is there: what a later look compares with."""
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     for nic in server.nics:
         names = {name for group in KNOWN.values() for name in group.names(nic)}
         try:
-            found[nic.netdev] = {name: value for name, value in read(server, nic).items() if name in names}
+            counts[nic.netdev] = {name: value for name, value in read(server, nic).items() if name in names}
         except CannotTellError:
             continue
-    return found
+    return counts
 
 
 def _grown(server: Server, nic: WantedNic, group: _Group) -> dict[str, int]:
@@ -97,7 +97,7 @@ def _grown(server: Server, nic: WantedNic, group: _Group) -> dict[str, int]:
 
 
 def _rule(
-    name: str, group: _Group, level: Callable[..., Outcome], *, what: str, why: str, remedy: str, source: str = _LINUX
+    name: str, group: _Group, level: Callable[..., Outcome], *, rule: str, why: str, remedy: str, source: str = _LINUX
 ) -> None:
     """Enter a check: none of these counters may have grown."""
     KNOWN[name] = group
@@ -110,13 +110,13 @@ def _rule(
     def look(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         grown = _grown(server, nic, group)
         if any(grown.values()):
-            seen = ", ".join(f"{one} +{count}" for one, count in grown.items() if count)
+            seen = ", ".join(f"{counter} +{count}" for counter, count in grown.items() if count)
             yield level(seen, "no growth", "the earlier look", remedy.format(leaf=nic.leaf, port=nic.leaf_port))
         else:
             yield ok("no growth")
 
     how = "/sys/class/infiniband/*/ports/*/hw_counters; ethtool -S NIC"
-    of_nic(name, what=what, why=why, how=how, source=source, unless=unless)(look)
+    of_nic(name, rule=rule, why=why, how=how, source=source, unless=unless)(look)
 
 
 _rule(
@@ -126,7 +126,7 @@ _rule(
         ("rx_roce_discards", "rx_roce_errors", "rx_discard_packets_cos{p}"),
     ),
     failed,
-    what="The NIC drops no packet of the lossless class.",
+    rule="The NIC drops no packet of the lossless class.",
     why="The class is paused so that it loses nothing; a drop means that PFC is not honored, or came too late.",
     remedy="see qos-pfc and pcie-speed: the NIC receives faster than it can hand on",
 )
@@ -137,7 +137,7 @@ _rule(
         ("oos_drop_count", "seq_err_naks_rcvd", "missing_resp", "to_retransmits"),
     ),
     failed,
-    what="No packet is sent again, and none arrives out of order.",
+    rule="No packet is sent again, and none arrives out of order.",
     why="Something on the way loses packets or reorders them, and RDMA sends a whole window again.",
     remedy="look for drops on {leaf} {port} and along the path: railweave check --since",
 )
@@ -145,7 +145,7 @@ _rule(
     "counters-timeouts",
     _Group(("local_ack_timeout_err", "req_rnr_retries_exceeded"), ("max_retry_exceeded",)),
     failed,
-    what="No queue pair waits in vain for an answer.",
+    rule="No queue pair waits in vain for an answer.",
     why="A timeout costs tens of milliseconds; the last one ends the job with status 12.",
     remedy="a path is dead, or an MTU is too small: railweave host rdma-ping HOST",
 )
@@ -153,7 +153,7 @@ _rule(
     "counters-receiver",
     _Group(("out_of_buffer", "rnr_nak_retry_err"), ("rnr_naks_rcvd", "rx_out_of_buffer")),
     warning,
-    what="Receivers are ready when data comes.",
+    rule="Receivers are ready when data comes.",
     why="The program at one end is slow: a busy CPU, a rank bound to the far socket.",
     remedy="see nic-numa, system-governor and the ranks' binding",
 )
@@ -161,7 +161,7 @@ _rule(
     "counters-link-pause",
     _Group(("rx_pause_ctrl_phy", "tx_pause_ctrl_phy"), ("rx_pause_frames", "tx_pause_frames")),
     failed,
-    what="No pause of the whole link is sent or received.",
+    rule="No pause of the whole link is sent or received.",
     why="It stops every class; only PFC is designed.",
     remedy="see qos-global-pause, here and on {leaf} {port}",
 )
@@ -169,7 +169,7 @@ _rule(
     "counters-pause-sent",
     _Group(("tx_prio{p}_pause",), ("tx_pfc_ena_frames_pri{p}", "pfc_pri{p}_tx_transitions")),
     warning,
-    what="This server pauses no switch.",
+    rule="This server pauses no switch.",
     why="A receiver that is too slow (PCIe, IOMMU, CPU) makes the whole fabric wait.",
     remedy="see pcie-speed, pcie-width, iommu-mode, pcie-acs",
 )
@@ -177,7 +177,7 @@ _rule(
     "counters-pause-received",
     _Group(("rx_prio{p}_pause",), ("rx_pfc_ena_frames_pri{p}",)),
     warning,
-    what="The fabric does not pause this server.",
+    rule="The fabric does not pause this server.",
     why="The leaf has no room for what this server sends: congestion that DCQCN should have met earlier.",
     remedy="see qos-congestion-control here, and ECN and PFC of {leaf} {port}: railweave check --since",
 )
@@ -188,7 +188,7 @@ _rule(
         ("rx_pfc_ena_frames_pri{o}", "tx_pfc_ena_frames_pri{o}"),
     ),
     failed,
-    what="No priority is paused but those of lossless classes: RDMA data, unless it is lossy, and others such as storage.",
+    rule="No priority is paused but those of lossless classes: RDMA data, unless it is lossy, and others such as storage.",
     why="One end has PFC on a priority that the design does not pause: its traffic stops, and nothing says why.",
     remedy="see qos-pfc, here and on {leaf} {port}",
 )
@@ -199,7 +199,7 @@ _rule(
         ("continuous_pause_events", "continuous_roce_pause_events"),
     ),
     failed,
-    what="The NIC has not paused its switch for so long that it counts as a storm.",
+    rule="The NIC has not paused its switch for so long that it counts as a storm.",
     why="A hung server stops its leaf, and by it others.",
     remedy="stop the job, look at dmesg, restart the server",
 )
@@ -210,7 +210,7 @@ _rule(
         ("rx_pcs_symbol_err", "rx_fec_uncorrectable_blocks", "link_down_events"),
     ),
     failed,
-    what="The link makes no errors after FEC, and does not go down.",
+    rule="The link makes no errors after FEC, and does not go down.",
     why="Each is a lost packet at least.",
     remedy="clean or exchange the cable to {leaf} {port}",
 )
@@ -218,7 +218,7 @@ _rule(
     "counters-congestion-ignored",
     _Group(("rp_cnp_ignored",), ()),
     warning,
-    what="The NIC ignores no congestion notification.",
+    rule="The NIC ignores no congestion notification.",
     why="It does not slow down where it should: congestion control is off for this priority.",
     remedy="see qos-congestion-control",
 )
@@ -233,7 +233,7 @@ KNOWN["counters-notification"] = _NOTIFICATION
 
 @of_nic(
     "counters-notification",
-    what="Packets that switches mark are answered with congestion notification.",
+    rule="Packets that switches mark are answered with congestion notification.",
     why="Senders that are told nothing do not slow down: PFC alone holds the congestion.",
     how="/sys/class/infiniband/*/ports/*/hw_counters",
     source=_LINUX,
@@ -245,7 +245,7 @@ def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     marked, sent, handled = _NOTIFICATION.names(nic)
     if marked not in grown or sent not in grown:
         raise CannotTellError(f"its driver does not count {marked} and {sent}")
-    seen = ", ".join(f"{one} +{grown[one]}" for one in (marked, sent, handled) if one in grown)
+    seen = ", ".join(f"{counter} +{grown[counter]}" for counter in (marked, sent, handled) if counter in grown)
     if grown[marked] and not grown[sent]:
         remedy = "see qos-congestion-control and qos-notification: the notification point is off"
         yield failed(seen, "notifications for marks", "the earlier look", remedy)

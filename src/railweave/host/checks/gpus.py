@@ -35,15 +35,15 @@ def nvidia(machine: Machine) -> list[dict[str, str]]:
 
 def _nvidia(machine: Machine) -> list[dict[str, str]]:
     asked = ",".join(_FIELDS)
-    said = machine.run("nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader")
-    if said.code and "clocks_event_reasons" in said.out + said.err:  # before release 535.54
+    answer = machine.run("nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader")
+    if answer.code and "clocks_event_reasons" in answer.out + answer.err:  # before release 535.54
         asked = asked.replace("clocks_event_reasons", "clocks_throttle_reasons")
-        said = machine.run("nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader")
-    if said.code:
-        lines = (said.err + said.out).strip().splitlines() or [f"exit code {said.code}"]
+        answer = machine.run("nvidia-smi", f"--query-gpu={asked}", "--format=csv,noheader")
+    if answer.code:
+        lines = (answer.err + answer.out).strip().splitlines() or [f"exit code {answer.code}"]
         lost = [line for line in lines if LOST.search(line)]
         raise CannotTellError(f"nvidia-smi: {(lost or lines)[-1]}")
-    rows = [[cell.strip() for cell in line.split(",")] for line in said.out.splitlines() if line.strip()]
+    rows = [[cell.strip() for cell in line.split(",")] for line in answer.out.splitlines() if line.strip()]
     return [dict(zip(_FIELDS, row)) for row in rows if len(row) == len(_FIELDS)]
 
 
@@ -54,7 +54,7 @@ def amd(machine: Machine, *words: str) -> list[dict[str, Any]]:
     """
     rows = machine.rows("amd-smi", *words, "--json")
     if len(rows) == 1:  # newer releases wrap the list: {"gpu_data": [...]}
-        rows = next((found for found in map(objects, rows[0].values()) if found), rows)
+        rows = next((inner for inner in map(objects, rows[0].values()) if inner), rows)
     return rows
 
 
@@ -82,7 +82,7 @@ _AZURE = "Azure node health checks"
 
 @of_server(
     "gpu-driver",
-    what="The GPU driver is loaded, in the version that the fabric file asks for.",
+    rule="The GPU driver is loaded, in the version that the fabric file asks for.",
     why="Nothing runs without it, and collectives mix badly with another release on one server.",
     how="/proc/driver/nvidia/version; /sys/module/amdgpu/version",
     source="Thor2 guide, section 2.6, check 3; fabric file, hosts.versions.gpu_driver",
@@ -92,22 +92,22 @@ def driver(server: Server) -> Iterator[Outcome]:
     """Read its version."""
     nvidia = server.gpu_vendor == "NVIDIA"
     text = server.machine.text("/proc/driver/nvidia/version" if nvidia else "/sys/module/amdgpu/version") or ""
-    found = re.search(r"Kernel Module\s+(?:for \S+\s+)?(\d[\d.]+)", text) if nvidia else re.match(r"(\S+)", text)
+    match = re.search(r"Kernel Module\s+(?:for \S+\s+)?(\d[\d.]+)", text) if nvidia else re.match(r"(\S+)", text)
     there = bool(text) or bool(server.machine.names(f"/sys/module/{'nvidia' if nvidia else 'amdgpu'}"))
     wanted = str(server.versions.get("gpu_driver") or "")
     if not there:
         module = "nvidia" if nvidia else "amdgpu"
         yield failed("not loaded", "loaded", "host.json gpu", f"sudo modprobe {module}; dmesg | grep -i {module}")
-    elif wanted and (not found or found[1] != wanted):
-        seen = found[1] if found else "a driver that tells no version: the kernel's own"
+    elif wanted and (not match or match[1] != wanted):
+        seen = match[1] if match else "a driver that tells no version: the kernel's own"
         yield failed(seen, wanted, "host.json versions.gpu_driver", f"install {wanted}, reboot")
     else:
-        yield ok(found[1] if found else "loaded")
+        yield ok(match[1] if match else "loaded")
 
 
 @of_server(
     "gpu-count",
-    what="As many GPUs answer as are planned.",
+    rule="As many GPUs answer as are planned.",
     why="A GPU that fell off the bus takes its rank and its rail along.",
     how="nvidia-smi --query-gpu=…; amd-smi list --json",
     source="host.json gpu.count",
@@ -132,7 +132,7 @@ def count(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-persistence",
-    what="The driver stays loaded between jobs (NVIDIA).",
+    rule="The driver stays loaded between jobs (NVIDIA).",
     why="Otherwise each job waits seconds for every GPU, and settings are lost.",
     how="nvidia-smi --query-gpu=persistence_mode",
     source="NVIDIA, driver persistence",
@@ -150,7 +150,7 @@ def persistence(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-memory-errors",
-    what="No GPU has uncorrected memory errors, or rows or pages to be taken out at the next reset.",
+    rule="No GPU has uncorrected memory errors, or rows or pages to be taken out at the next reset.",
     why="The job ends on the next read, hours in.",
     how="nvidia-smi --query-gpu=ecc…, --query-remapped-rows=…; amd-smi bad-pages --json",
     source="Azure and OCI node health checks",
@@ -164,13 +164,13 @@ def memory_errors(server: Server) -> Iterator[Outcome]:
             errors = row["ecc.errors.uncorrected.volatile.total"]
             if errors.isdigit() and int(errors):
                 wrong.append(f"GPU {row['index']}: {errors} uncorrected")
-        said = server.machine.run(
+        answer = server.machine.run(
             "nvidia-smi", "--query-remapped-rows=remapped_rows.pending,remapped_rows.failure", "--format=csv,noheader"
         )
-        for index, line in enumerate(said.out.splitlines() if not said.code else []):
-            for what, cell in zip(("rows to be remapped", "remapping failed"), line.split(",")):
+        for index, line in enumerate(answer.out.splitlines() if not answer.code else []):
+            for label, cell in zip(("rows to be remapped", "remapping failed"), line.split(",")):
                 if cell.strip().lower() in {"yes", "1"}:
-                    wrong.append(f"GPU {index}: {what}")
+                    wrong.append(f"GPU {index}: {label}")
     else:
         for index, row in enumerate(amd(server.machine, "bad-pages")):
             for kind in ("retired", "pending", "un_res"):
@@ -183,7 +183,7 @@ def memory_errors(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-clocks",
-    what="No GPU is held back by heat or power (NVIDIA), and none has its clock locked, or capped below the others' (AMD).",
+    rule="No GPU is held back by heat or power (NVIDIA), and none has its clock locked, or capped below the others' (AMD).",
     why="One slow GPU slows every rank of a job.",
     how="nvidia-smi --query-gpu=clocks_event_reasons.active; amd-smi metric --clock --json",
     source="Azure node health checks; NVML, clocks event reasons; AMD SMI, amd-smi metric",
@@ -210,7 +210,9 @@ def _amd_clocks(server: Server) -> Iterator[Outcome]:
     most: dict[str, int] = {}
     for row in amd(server.machine, "metric", "--clock"):
         tables = objects(row.get("clock"))
-        engines = [one for clock in tables for name in clock if name.startswith("gfx_") for one in objects(clock[name])]
+        engines = [
+            engine for clock in tables for name in clock if name.startswith("gfx_") for engine in objects(clock[name])
+        ]
         if any(str(engine.get("clk_locked")).upper() in {"ENABLED", "1", "TRUE"} for engine in engines):
             locked.append(str(row.get("gpu")))
         tops = [most.get("value") for engine in engines for most in objects(engine.get("max_clk"))]
@@ -230,7 +232,7 @@ def _amd_clocks(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-power-limit",
-    what="No GPU's power is capped below what its maker set (NVIDIA).",
+    rule="No GPU's power is capped below what its maker set (NVIDIA).",
     why="A cap holds clocks down under load, and the slowest GPU sets the pace of a job.",
     how="nvidia-smi --query-gpu=index,power.limit,power.default_limit",
     source="nvidia-smi(1), power limit",
@@ -258,7 +260,7 @@ def power_limit(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-partition",
-    what="GPUs are whole: no MIG (NVIDIA), mode SPX with memory mode NPS1 (AMD).",
+    rule="GPUs are whole: no MIG (NVIDIA), mode SPX with memory mode NPS1 (AMD).",
     why="NCCL takes each part for a GPU, and parts share one NIC.",
     how="nvidia-smi --query-gpu=mig.mode.current; amd-smi static --partition --json",
     source="NVIDIA, Multi-Instance GPU user guide; AMD, MI300X partition modes",
@@ -278,9 +280,9 @@ def partition(server: Server) -> Iterator[Outcome]:
 
 def _amd_partition(server: Server) -> Iterator[Outcome]:
     modes = {
-        str(row.get("gpu")): f"{one.get('compute_partition')}/{one.get('memory_partition')}"
+        str(row.get("gpu")): f"{partition.get('compute_partition')}/{partition.get('memory_partition')}"
         for row in amd(server.machine, "static", "--partition")
-        for one in objects(row.get("partition"))
+        for partition in objects(row.get("partition"))
     }
     wrong = [f"GPU {gpu}: {mode}" for gpu, mode in modes.items() if mode not in {"SPX/NPS1", "N/A/N/A"}]
     if not modes:
@@ -298,7 +300,7 @@ _LINKS = {"A100": 12, "A800": 12, "H100": 18, "H200": 18, "B200": 18, "B300": 18
 
 @of_server(
     "gpu-links",
-    what="All links between the GPUs are up: NVLink, or xGMI.",
+    rule="All links between the GPUs are up: NVLink, or xGMI.",
     why="Collectives inside the server, and PXN to another rail's NIC, go by them.",
     how="nvidia-smi nvlink -s; amd-smi xgmi --json",
     source="OCI and Azure node health checks",
@@ -342,7 +344,7 @@ def links(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-fabric",
-    what="The fabric manager has joined each GPU to the NVSwitches (NVIDIA).",
+    rule="The fabric manager has joined each GPU to the NVSwitches (NVIDIA).",
     why="Without it NVLinks are up, and still no GPU reaches another: CUDA fails to start (error 802).",
     how="nvidia-smi --query-gpu=index,fabric.state,fabric.status",
     source="NVIDIA, fabric manager user guide; OCI node health checks",
@@ -370,7 +372,7 @@ def fabric(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-peer-access",
-    what="Each GPU may read every other GPU's memory (NVIDIA).",
+    rule="Each GPU may read every other GPU's memory (NVIDIA).",
     why="Where the driver or the chipset refuses, collectives inside the server go through host memory.",
     how="nvidia-smi topo -p2p r",
     source="nvidia-smi(1), topo -p2p",
@@ -396,7 +398,7 @@ _WINDOW = 32 << 30
 
 @of_server(
     "gpu-pcie-width",
-    what="Each GPU's PCIe link has all its lanes.",
+    rule="Each GPU's PCIe link has all its lanes.",
     why="Half the lanes are half the rate to NICs and CPU.",
     how="nvidia-smi --query-gpu=pcie.link.width…; /sys/bus/pci/devices/*/current_link_width",
     source="OCI node health checks (width 16)",
@@ -410,7 +412,8 @@ def pcie_width(server: Server) -> Iterator[Outcome]:
     wrong: list[str] = []
     for index, address in enumerate(addresses):
         now, most = (
-            server.machine.number(f"/sys/bus/pci/devices/{address}/{one}_link_width") for one in ("current", "max")
+            server.machine.number(f"/sys/bus/pci/devices/{address}/{prefix}_link_width")
+            for prefix in ("current", "max")
         )
         if now and most and now < most:
             wrong.append(f"GPU {index} ({address}): x{now}")
@@ -425,7 +428,7 @@ def pcie_width(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "gpu-memory-window",
-    what="Each GPU shows its memory to the PCI bus in one window of 32 GiB or more.",
+    rule="Each GPU shows its memory to the PCI bus in one window of 32 GiB or more.",
     why="NICs reach GPU memory by it; a small one (Above 4G Decoding or Resizable BAR off) ends GPUDirect RDMA.",
     how="/sys/bus/pci/devices/*/resource",
     source="AMD, MI300X system optimization (Above 4G decoding); lspci(8), regions",
@@ -461,7 +464,7 @@ _PEER = {
 
 @of_server(
     "gpu-direct",
-    what="NICs can reach GPU memory: by a peer memory module, or by dma-buf.",
+    rule="NICs can reach GPU memory: by a peer memory module, or by dma-buf.",
     why="Otherwise data goes through host memory at about half the rate, and nothing fails.",
     how="/sys/module/nvidia_peermem; /sys/kernel/mm/memory_peers; modinfo -F license nvidia; /boot/config-*",
     source="Thor2 guide, section 2.2; NCCL and RCCL, check for GPU Direct RDMA",
@@ -471,13 +474,13 @@ def direct(server: Server) -> Iterator[Outcome]:
     """Look at every place that the libraries look at."""
     machine = server.machine
     modules = {"NVIDIA": "nvidia_peermem", "AMD": "ib_peer_mem"}
-    found = [one for one in _PEER[server.gpu_vendor] if machine.text(one) is not None]
+    loaded = [path for path in _PEER[server.gpu_vendor] if machine.text(path) is not None]
     module = modules[server.gpu_vendor]
     if machine.names(f"/sys/module/{module}"):
-        found.append(f"/sys/module/{module}")
+        loaded.append(f"/sys/module/{module}")
     off = str(server.environment.get("NCCL_DMABUF_ENABLE", "")) == "0"
-    if found:
-        yield ok(f"peer memory: {found[0]}")
+    if loaded:
+        yield ok(f"peer memory: {loaded[0]}")
     elif not off and _dma_buf(server):
         yield ok(f"dma-buf: {_dma_buf(server)}")
     else:
@@ -492,9 +495,9 @@ def direct(server: Server) -> Iterator[Outcome]:
 def _dma_buf(server: Server) -> str:
     machine = server.machine
     if server.gpu_vendor == "NVIDIA":
-        said = machine.run("modinfo", "-F", "license", "nvidia")
-        return "open kernel modules" if "GPL" in said.out else ""
+        answer = machine.run("modinfo", "-F", "license", "nvidia")
+        return "open kernel modules" if "GPL" in answer.out else ""
     release = machine.text("/proc/sys/kernel/osrelease") or ""
     config = machine.text(f"/boot/config-{release}") or ""
     wanted = ("CONFIG_PCI_P2PDMA=y", "CONFIG_DMABUF_MOVE_NOTIFY=y")
-    return "the kernel has both options" if all(one in config for one in wanted) else ""
+    return "the kernel has both options" if all(option in config for option in wanted) else ""

@@ -25,15 +25,15 @@ _USUAL = (
 
 def _folders(server: Server) -> list[str]:
     """Where the loader looks: what the job's environment adds, then the usual places."""
-    own = [word for word in server.environment.get("LD_LIBRARY_PATH", "").split(":") if word.startswith("/")]
-    return list(dict.fromkeys([*own, *_USUAL]))
+    job_folders = [word for word in server.environment.get("LD_LIBRARY_PATH", "").split(":") if word.startswith("/")]
+    return list(dict.fromkeys([*job_folders, *_USUAL]))
 
 
 def _find(server: Server, pattern: str) -> list[str]:
-    found: list[str] = []
+    paths: list[str] = []
     for folder in _folders(server):
-        found += [f"{folder}/{name}" for name in server.machine.names(folder) if re.fullmatch(pattern, name)]
-    return found
+        paths += [f"{folder}/{name}" for name in server.machine.names(folder) if re.fullmatch(pattern, name)]
+    return paths
 
 
 def _no_plugin(server: Server) -> str:
@@ -48,7 +48,7 @@ def _no_tuner(server: Server) -> str:
 
 @of_server(
     "job-plugin",
-    what="The net plugin that the job's environment names is there, and its libraries are found.",
+    rule="The net plugin that the job's environment names is there, and its libraries are found.",
     why="NCCL goes on without it, in silence: one path for each NIC, as the switches hash it.",
     how="folders of LD_LIBRARY_PATH and the usual ones; ldd FILE",
     source="NCCL, NCCL_NET_PLUGIN; host.json job.environment",
@@ -58,26 +58,26 @@ def plugin(server: Server) -> Iterator[Outcome]:
     """Look for the file as NCCL does."""
     name = server.environment["NCCL_NET_PLUGIN"]
     file = name if name.startswith("lib") or "/" in name else f"lib(nccl|rccl)-net-{re.escape(name)}.so"
-    found = _find(server, file) if "/" not in name else [name]
-    if not found:
+    paths = _find(server, file) if "/" not in name else [name]
+    if not paths:
         remedy = "build it by make plugin, and install it on every server by sudo cmake --install build/plugin (docs/plugin.md)"
         yield failed(
             "not found", file.replace("(nccl|rccl)", "nccl"), "host.json job.environment.NCCL_NET_PLUGIN", remedy
         )
         return
-    said = server.machine.run("ldd", found[0])
-    missing = re.findall(r"^\s*(\S+) => not found", said.out, re.MULTILINE)
+    answer = server.machine.run("ldd", paths[0])
+    missing = re.findall(r"^\s*(\S+) => not found", answer.out, re.MULTILINE)
     if missing:
         yield failed(
-            f"{found[0]} lacks {', '.join(missing)}", "all its libraries", "ldd(1)", "install rdma-core (libibverbs1)"
+            f"{paths[0]} lacks {', '.join(missing)}", "all its libraries", "ldd(1)", "install rdma-core (libibverbs1)"
         )
     else:
-        yield ok(found[0])
+        yield ok(paths[0])
 
 
 @of_server(
     "job-library",
-    what="The collective library is there, in the version that the fabric file asks for.",
+    rule="The collective library is there, in the version that the fabric file asks for.",
     why="Ranks of two versions refuse each other, or choose different algorithms and hang.",
     how="names of libnccl.so.* and librccl.so.*",
     source="fabric file, hosts.versions.collective_library",
@@ -86,7 +86,7 @@ def library(server: Server) -> Iterator[Outcome]:
     """Read the version off the file's name."""
     name = "rccl" if server.library == "RCCL" else "nccl"
     wanted = str(server.versions.get("collective_library") or "")
-    versions = sorted({one.rpartition(f"lib{name}.so.")[2] for one in _find(server, rf"lib{name}\.so\.\d+\.\d+.*")})
+    versions = sorted({path.rpartition(f"lib{name}.so.")[2] for path in _find(server, rf"lib{name}\.so\.\d+\.\d+.*")})
     if not versions:
         seen = f"no lib{name} in the usual folders"
         if wanted:
@@ -105,7 +105,7 @@ def library(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "job-environment",
-    what="The job's environment does not fight the design.",
+    rule="The job's environment does not fight the design.",
     why="NCCL_IB_GID_INDEX leaves one path for each NIC; without NCCL_NET a missing plugin goes unseen.",
     how="host.json job.environment",
     source="NCCL, environment variables; docs/plugin.md",
@@ -123,7 +123,7 @@ def environment(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "job-tuner",
-    what="The tuner's table is there where jobs choose by it.",
+    rule="The tuner's table is there where jobs choose by it.",
     why="A rank without it chooses otherwise than the rest, and the job hangs.",
     how="the file that RAILWEAVE_NET_TUNER_FILE names",
     source="docs/plugin.md, tuner",

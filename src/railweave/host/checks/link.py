@@ -39,7 +39,7 @@ def _dark(server: Server, nic: WantedNic) -> str:
 
 @of_nic(
     "link-carrier",
-    what="The NIC's port is up and has a carrier.",
+    rule="The NIC's port is up and has a carrier.",
     why="A dark port takes its rail out of every job on this server.",
     how="/sys/class/net/NIC/carrier, operstate",
     source="Thor2 guide, section 2.6, check 8",
@@ -61,7 +61,7 @@ def carrier(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "link-speed",
-    what="The link runs at the planned speed.",
+    rule="The link runs at the planned speed.",
     why="A breakout or FEC that is set otherwise at the switch gives half the rate or less.",
     how="/sys/class/net/NIC/speed",
     source="Thor2 guide, section 2.6, check 8; host.json nics[].speed_gbps",
@@ -81,7 +81,7 @@ def speed(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "link-mtu",
-    what="The interface has the planned MTU.",
+    rule="The interface has the planned MTU.",
     why="With less, RDMA falls back to smaller packets; with more than the other end, transfers hang (status 12).",
     how="/sys/class/net/NIC/mtu",
     source="Thor2 guide, section 2.6, check 11, and section 5.1, question 2",
@@ -98,7 +98,7 @@ def mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "link-fec",
-    what="Forward error correction (FEC) is on, and is the kind that the speed needs.",
+    rule="Forward error correction (FEC) is on, and is the kind that the speed needs.",
     why="Without RS-FEC a link of 50G lanes or faster loses packets all the time; with another kind it stays dark.",
     how="ethtool --show-fec NIC",
     source="IEEE 802.3 clauses 91 and 134 (RS-FEC); ethtool(8)",
@@ -107,10 +107,10 @@ def mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def fec(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Read the active encoding."""
     text = server.machine.output("ethtool", "--show-fec", nic.netdev)
-    found = re.search(r"Active FEC encodings?: *(.*)", text)
-    if not found:
+    match = re.search(r"Active FEC encodings?: *(.*)", text)
+    if not match:
         raise CannotTellError("ethtool shows no active FEC")
-    active = found[1].strip()
+    active = match[1].strip()
     if re.search(r"\b(RS|LLRS)\b", active) or nic.speed_gbps < 100:
         yield ok(active)
     else:
@@ -120,7 +120,7 @@ def fec(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "link-errors",
-    what="The link has had next to no errors after FEC since its counters began.",
+    rule="The link has had next to no errors after FEC since its counters began.",
     why="A lost packet makes RDMA send a whole window again: one in a million is felt.",
     how="ethtool -S NIC",
     source="Linux, mlx5 counters; Broadcom bnxt_ethtool.c; OCI health checks (1e-12 after FEC)",
@@ -147,7 +147,7 @@ def errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "link-raw-errors",
-    what="Before FEC, fewer than 1 bit in 40,000 arrives wrong.",
+    rule="Before FEC, fewer than 1 bit in 40,000 arrives wrong.",
     why="RS-FEC mends up to 2.4e-4; a link at a tenth of that loses packets as soon as it gets warmer.",
     how="ethtool -S NIC, corrected bits over all bits",
     source="IEEE 802.3 clause 120 (2.4e-4 before RS(544,514)); Linux, mlx5 counters",
@@ -169,7 +169,7 @@ def raw_errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "link-module",
-    what="The module is not too hot, and gets light enough: none of its own alarms is on.",
+    rule="The module is not too hot, and gets light enough: none of its own alarms is on.",
     why="A module near its limits makes errors first, and drops the link later.",
     how="ethtool -m NIC",
     source="SFF-8636 and CMIS (alarm flags of the module)",
@@ -177,18 +177,18 @@ def raw_errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def module(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Read the module's flags and its temperature."""
-    said = server.machine.run("ethtool", "-m", nic.netdev)
-    if said.code:
-        reason = said.err.strip()
+    answer = server.machine.run("ethtool", "-m", nic.netdev)
+    if answer.code:
+        reason = answer.err.strip()
         if "not supported" in reason.lower():
             yield not_applicable("the port has no module that can be read")
             return
-        raise CannotTellError(f"`ethtool -m {nic.netdev}`: {reason or said.code}")
-    lines = outcome.pairs(said.out)
+        raise CannotTellError(f"`ethtool -m {nic.netdev}`: {reason or answer.code}")
+    lines = outcome.pairs(answer.out)
     on = sorted(name for name, value in lines.items() if value == "On" and ("alarm" in name or "warning" in name))
     heat = re.match(r"(-?[\d.]+) degrees C", lines.get("Module temperature", ""))
     remedy = f"clean or exchange the module towards {nic.leaf} {nic.leaf_port}; look at the server's fans"
-    if any("alarm" in one for one in on):
+    if any("alarm" in name for name in on):
         yield failed(", ".join(on), "no alarm", "the module's own limits", remedy)
     elif on:
         yield warning(", ".join(on), "no warning", "the module's own limits", remedy)
@@ -202,7 +202,7 @@ def module(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "link-flaps",
-    what="The link has not gone down again and again since boot.",
+    rule="The link has not gone down again and again since boot.",
     why="Each flap ends the transfers of its rail; five in a day are a bad cable or module.",
     how="/sys/class/net/NIC/carrier_down_count",
     source="Azure node health checks (5 lost carriers in 24 hours)",
@@ -221,7 +221,7 @@ def flaps(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "link-neighbor",
-    what="The other end of the cable is the planned port of the planned leaf.",
+    rule="The other end of the cable is the planned port of the planned leaf.",
     why="Two swapped cables break rail alignment: traffic crosses spines that the design keeps it away from.",
     how="lldpctl -f json0",
     source="host.json nics[].leaf, nics[].leaf_port; IEEE 802.1AB",
@@ -230,19 +230,19 @@ def flaps(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def neighbor(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare what the switch reports: its port by any of its names."""
     ports = by_names(
-        {one.leaf_port: (one.leaf_port, *one.leaf_port_names) for one in server.nics if one.leaf == nic.leaf}
+        {other.leaf_port: (other.leaf_port, *other.leaf_port_names) for other in server.nics if other.leaf == nic.leaf}
     )
     planned = f"{nic.leaf} {nic.leaf_port}"
     elsewhere, unclear = "", ""
-    for found in _lldp(server, nic):
-        seen = f"{found['name']} {found['port']}".strip()
-        ours = _short(found["name"]) == _short(nic.leaf)
-        clear, port = announced(ports, found["port"], found["kind"], found["descr"])
-        shown = f"{seen}, which is {port}" if ours and port and port != found["port"] else seen
+    for announcement in _lldp(server, nic):
+        seen = f"{announcement['name']} {announcement['port']}".strip()
+        ours = _short(announcement["name"]) == _short(nic.leaf)
+        clear, port = announced(ports, announcement["port"], announcement["kind"], announcement["descr"])
+        shown = f"{seen}, which is {port}" if ours and port and port != announcement["port"] else seen
         if ours and port == nic.leaf_port:
             yield ok(shown)
             return
-        if found["name"] and (clear or not ours):
+        if announcement["name"] and (clear or not ours):
             elsewhere = elsewhere or shown
         else:
             unclear = unclear or seen
@@ -258,14 +258,14 @@ def _short(name: str) -> str:
 
 @of_nic(
     "link-switch-mtu",
-    what="The switch port takes frames as long as this interface sends.",
+    rule="The switch port takes frames as long as this interface sends.",
     why="A smaller port drops large packets in silence: small messages pass, jobs hang.",
     how="lldpctl -f json0, the maximum frame size that the switch sends",
     source="Thor2 guide, section 2.6, check 12; IEEE 802.3 clause 79 (maximum frame size)",
 )
 def switch_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare the two."""
-    frame = next((one["mfs"] for one in _lldp(server, nic) if one["mfs"]), "")
+    frame = next((announcement["mfs"] for announcement in _lldp(server, nic) if announcement["mfs"]), "")
     if not frame.isdigit():
         yield not_applicable("the switch does not send its maximum frame size")
     elif int(frame) >= nic.plan.mtu + 18:
@@ -283,12 +283,12 @@ def switch_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def _lldp(server: Server, nic: WantedNic) -> list[dict[str, str]]:
     """Name, port and maximum frame size of each neighbor. Raises CannotTellError where none is heard."""
     document = server.machine.rows("lldpctl", "-f", "json0")
-    found: list[dict[str, str]] = []
-    for one in _inside(_inside(document, "lldp"), "interface"):
-        if one.get("name") == nic.netdev:
-            chassis, port = _inside([one], "chassis"), _inside([one], "port")
+    announcements: list[dict[str, str]] = []
+    for interface in _inside(_inside(document, "lldp"), "interface"):
+        if interface.get("name") == nic.netdev:
+            chassis, port = _inside([interface], "chassis"), _inside([interface], "port")
             kind = next((str(inner["type"]) for inner in _inside(port, "id") if "type" in inner), "")
-            found.append(
+            announcements.append(
                 {
                     "name": _value(chassis, "name"),
                     "port": _value(port, "id"),
@@ -297,15 +297,15 @@ def _lldp(server: Server, nic: WantedNic) -> list[dict[str, str]]:
                     "mfs": _value(port, "mfs"),
                 }
             )
-    if not found:
+    if not announcements:
         raise CannotTellError("no LLDP neighbor is heard: is lldpd running here, and LLDP of the firmware off?")
-    return found
+    return announcements
 
 
-def _inside(found: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+def _inside(parents: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
     """All objects under a key."""
-    return [inner for one in found for inner in objects(one.get(key))]
+    return [inner for parent in parents for inner in objects(parent.get(key))]
 
 
-def _value(found: list[dict[str, Any]], key: str) -> str:
-    return next((str(one["value"]) for one in _inside(found, key) if "value" in one), "")
+def _value(parents: list[dict[str, Any]], key: str) -> str:
+    return next((str(child["value"]) for child in _inside(parents, key) if "value" in child), "")

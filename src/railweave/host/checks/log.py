@@ -132,28 +132,33 @@ def _lines(server: Server) -> list[str]:
 
     def lines() -> list[str]:
         if machine.has("journalctl"):
-            said = machine.run("journalctl", "-k", "-b", "-o", "cat", "--no-pager")
-            if not said.code and said.out.strip() and "No journal files" not in said.err:
-                return said.out.splitlines()
+            answer = machine.run("journalctl", "-k", "-b", "-o", "cat", "--no-pager")
+            if not answer.code and answer.out.strip() and "No journal files" not in answer.err:
+                return answer.out.splitlines()
         return machine.output("dmesg").splitlines()
 
     return machine.once(("kernel log",), lines)
 
 
-def _rule(name: str, one: _Class) -> None:
-    patterns = re.compile("|".join(one.patterns))
+def _rule(name: str, category: _Class) -> None:
+    patterns = re.compile("|".join(category.patterns))
 
     def look(server: Server) -> Iterator[Outcome]:
-        found = [line for line in _lines(server) if patterns.search(line)]
-        if found:
-            seen = f"{len(found)} lines, the last: {found[-1].strip()[:160]}"
-            yield one.level(seen, "none since boot", one.source, one.remedy)
+        lines = [line for line in _lines(server) if patterns.search(line)]
+        if lines:
+            seen = f"{len(lines)} lines, the last: {lines[-1].strip()[:160]}"
+            yield category.level(seen, "none since boot", category.source, category.remedy)
         else:
             yield ok("none")
 
-    of_server(name, what=one.what, why=one.why, how="journalctl -k -b -o cat; dmesg", source=one.source, root=True)(
-        look
-    )
+    of_server(
+        name,
+        rule=category.what,
+        why=category.why,
+        how="journalctl -k -b -o cat; dmesg",
+        source=category.source,
+        root=True,
+    )(look)
 
 
 for _name, _one in _CLASSES.items():
@@ -206,7 +211,7 @@ _XID_LINE = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)(?: [^)]*)?\): (\d
 
 @of_server(
     "log-xid",
-    what="No GPU has reported an Xid that calls for a reset or an exchange (NVIDIA).",
+    rule="No GPU has reported an Xid that calls for a reset or an exchange (NVIDIA).",
     why="79 is a GPU off the bus, 74 an NVLink, 48 and 95 memory: the next job would end there.",
     how="journalctl -k -b -o cat; dmesg",
     source="NVIDIA, Xid catalog; OCI and Azure node health checks",
@@ -216,10 +221,10 @@ def xid(server: Server) -> Iterator[Outcome]:
     """Sort the Xids by what they call for."""
     seen: dict[str, dict[str, int]] = {"failed": {}, "warning": {}}
     for line in _lines(server):
-        found = _XID_LINE.search(line)
-        level = _XID.get(int(found[2] or found[3]), "warning") if found else "informs"
-        if found and level != "informs":
-            name = f"{found[2]} at {found[1]}" if found[1] else found[3]
+        match = _XID_LINE.search(line)
+        level = _XID.get(int(match[2] or match[3]), "warning") if match else "informs"
+        if match and level != "informs":
+            name = f"{match[2]} at {match[1]}" if match[1] else match[3]
             seen[level][name] = seen[level].get(name, 0) + 1
     remedy = "drain the server; reset the GPU (nvidia-smi -r) or restart; 79 and 74: exchange it if it comes back"
     for level, kind in ((failed, seen["failed"]), (warning, seen["warning"])):
@@ -237,7 +242,7 @@ _FLAPS = 3
 
 @of_nic(
     "log-link",
-    what="The kernel's log does not say that the link of a planned NIC is down, or comes and goes.",
+    rule="The kernel's log does not say that the link of a planned NIC is down, or comes and goes.",
     why="A link that flaps ends the transfers of its rail each time; the log has the time of each, which the switch's log is laid beside.",
     how="journalctl -k -b -o cat; dmesg",
     source="Linux: bnxt_en, mlx5_core",
@@ -250,9 +255,9 @@ def link(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     except CannotTellError:
         names = (f" {nic.netdev}:",)
     events = [
-        (found[1].lower(), line)
+        (match[1].lower(), line)
         for line in _lines(server)
-        if any(name in line for name in names) and (found := _LINK.search(line))
+        if any(name in line for name in names) and (match := _LINK.search(line))
     ]
     downs = sum(event == "down" for event, _ in events)
     remedy = f"reseat or exchange cable and modules towards {nic.leaf} {nic.leaf_port}; look for its flaps there"

@@ -29,16 +29,16 @@ def _unknown(server: Server) -> str:
 
 def _origin(server: Server, module: str) -> str:
     """``kernel`` for one that came with the kernel, ``added`` for one of a package or DKMS, empty where it is not there."""
-    said = server.machine.run("modinfo", "-F", "filename", module)
-    file = said.out.strip()
-    if said.code or not file:
+    answer = server.machine.run("modinfo", "-F", "filename", module)
+    file = answer.out.strip()
+    if answer.code or not file:
         return ""
     return "kernel" if "/kernel/" in file.split("/lib/modules/")[-1] or file == "(builtin)" else "added"
 
 
 @of_server(
     "driver-loaded",
-    what="The modules of NIC and RDMA are loaded.",
+    rule="The modules of NIC and RDMA are loaded.",
     why="Without the RDMA half of the driver there is no RDMA device, and NCCL goes by TCP in silence.",
     how="/sys/module",
     source="Thor2 guide, section 2.6, check 1",
@@ -47,7 +47,7 @@ def _origin(server: Server, module: str) -> str:
 def loaded(server: Server) -> Iterator[Outcome]:
     """Look for each module."""
     stacks = _stacks(server)
-    for module in (one for stack in stacks for one in stack):
+    for module in (module for stack in stacks for module in stack):
         if server.machine.names(f"/sys/module/{module}"):
             yield ok("loaded", module)
         else:
@@ -56,7 +56,7 @@ def loaded(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "driver-origin",
-    what="The modules of NIC and RDMA come from one build: all with the kernel, or all from the vendor's package.",
+    rule="The modules of NIC and RDMA come from one build: all with the kernel, or all from the vendor's package.",
     why="Inbox and vendor modules mixed disagree about symbols: devices vanish, or GPU memory cannot be registered.",
     how="modinfo -F filename MODULE; ofed_info -s",
     source="Thor2 guide, section 5.1, questions 6 and 7",
@@ -67,11 +67,11 @@ def origin(server: Server) -> Iterator[Outcome]:
     stacks = _stacks(server)
     for stack in stacks:
         origins = {module: _origin(server, module) for module in stack}
-        there = {module: one for module, one in origins.items() if one}
+        there = {module: source for module, source in origins.items() if source}
         if not there:
             raise CannotTellError(f"modinfo knows none of {', '.join(stack)}")
         if len(set(there.values())) > 1:
-            seen = ", ".join(f"{module}: {one}" for module, one in there.items())
+            seen = ", ".join(f"{module}: {source}" for module, source in there.items())
             remedy = "install one of the two alone, then sudo update-initramfs -u (dracut -f) and reboot"
             yield failed(seen, "all of one build", "Thor2 guide, section 2.6, check 1", remedy, stack[0])
         else:
@@ -80,11 +80,11 @@ def origin(server: Server) -> Iterator[Outcome]:
                 stack[0],
             )
     if all(stack[0] == "bnxt_en" for stack in stacks):
-        said = server.machine.run("ofed_info", "-s") if server.machine.has("ofed_info") else None
-        if said is not None and not said.code:
+        answer = server.machine.run("ofed_info", "-s") if server.machine.has("ofed_info") else None
+        if answer is not None and not answer.code:
             remedy = "sudo ofed_uninstall.sh, then install Broadcom's package again"
             yield failed(
-                said.out.strip(),
+                answer.out.strip(),
                 "no NVIDIA OFED beside Broadcom NICs",
                 "Thor2 guide, section 5.1, question 7",
                 remedy,
@@ -94,7 +94,7 @@ def origin(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "driver-current",
-    what="The module that runs is the one that is installed.",
+    rule="The module that runs is the one that is installed.",
     why="After an update without a reboot, or with an old initramfs, the old driver runs and versions lie.",
     how="/sys/module/MODULE/srcversion; modinfo -F srcversion MODULE",
     source="modinfo(8)",
@@ -117,15 +117,15 @@ def current(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "peer-memory-once",
-    what="There is one peer memory interface, not two.",
+    rule="There is one peer memory interface, not two.",
     why="GPU drivers register with one of them; NIC drivers that look at the other copy through host memory.",
     how="grep -w ib_register_peer_memory_client /proc/kallsyms; dkms status",
     source="Thor2 guide, section 5.1, question 3, and its installation notes (netxtreme-peer-mem)",
 )
 def peer_memory_once(server: Server) -> Iterator[Outcome]:
     """Count who has the symbol, and which packages are installed."""
-    said = server.machine.run("grep", "-w", "ib_register_peer_memory_client", "/proc/kallsyms")
-    owners = sorted(set(re.findall(r"ib_register_peer_memory_client\s+\[(\w+)\]", said.out)))
+    answer = server.machine.run("grep", "-w", "ib_register_peer_memory_client", "/proc/kallsyms")
+    owners = sorted(set(re.findall(r"ib_register_peer_memory_client\s+\[(\w+)\]", answer.out)))
     wrong: list[str] = []
     if len(owners) > 1:
         wrong.append(f"the symbol is in {' and '.join(owners)}")

@@ -51,27 +51,27 @@ def _without(nic: WantedNic, version: int) -> str:
 
 @of_nic(
     "host-addresses",
-    what="The NIC has an address in the prefix of every planned path, and it is usable.",
+    rule="The NIC has an address in the prefix of every planned path, and it is usable.",
     why="No address, no path; a duplicate one (dadfailed) is another server's.",
     how="ip -j addr show",
     source="Thor2 guide, section 2.6, check 10; host.json nics[].addresses",
 )
 def addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Find each path's address."""
-    found = [address_of(path, _shown(server, nic)) for path in nic.plan.paths]
-    missing = [why for address, why in found if address is None]
+    path_addresses = [address_of(path, _shown(server, nic)) for path in nic.plan.paths]
+    missing = [why for address, why in path_addresses if address is None]
     if missing:
         remedy = (
             "sudo netplan apply" if not nic.slaac else f"does {nic.leaf} send router advertisements? sudo netplan apply"
         )
-        yield failed("; ".join(missing), f"{len(found)} addresses", f"host.json {nic.key}.addresses", remedy)
+        yield failed("; ".join(missing), f"{len(path_addresses)} addresses", f"host.json {nic.key}.addresses", remedy)
     else:
-        yield ok(f"{len(found)} addresses")
+        yield ok(f"{len(path_addresses)} addresses")
 
 
 @of_nic(
     "host-stray-addresses",
-    what="The NIC has no address that is not planned.",
+    rule="The NIC has no address that is not planned.",
     why="NCCL and MPI may take a stray address, of IPv4 above all, for the network's, and its GID moves the others.",
     how="ip -j addr show",
     source="Thor2 guide, section 2.6, check 10 (GID index)",
@@ -80,20 +80,20 @@ def stray(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Look for addresses outside the planned prefixes, and for those inside that are for another server."""
     others: list[str] = []
     foreign: list[str] = []
-    for one in _shown(server, nic):
+    for row in _shown(server, nic):
         try:
-            address = ipaddress.ip_address(str(one.get("local")))
+            address = ipaddress.ip_address(str(row.get("local")))
         except ValueError:
             continue
         inside = [path for path in nic.plan.paths if address in path.prefix]
         if inside and all(_of_another(server, nic, path, address) for path in inside):
-            foreign.append(f"{address}/{one.get('prefixlen')}")
+            foreign.append(f"{address}/{row.get('prefixlen')}")
         elif not inside and not address.is_link_local:
-            others.append(f"{address}/{one.get('prefixlen')}")
+            others.append(f"{address}/{row.get('prefixlen')}")
     origin = f"host.json {nic.key}.addresses"
-    remedy = "; ".join(f"sudo ip addr del {one} dev {nic.netdev}" for one in (*foreign, *others))
+    remedy = "; ".join(f"sudo ip addr del {address} dev {nic.netdev}" for address in (*foreign, *others))
     if foreign:
-        seen = "; ".join([f"{one}, which is for another server" for one in foreign] + others)
+        seen = "; ".join([f"{address}, which is for another server" for address in foreign] + others)
         yield failed(seen, "planned addresses alone", origin, remedy)
     elif others:
         yield warning(", ".join(others), "planned addresses alone", origin, remedy)
@@ -116,7 +116,7 @@ def _of_another(server: Server, nic: WantedNic, path: PathAddress, address: valu
 
 @of_server(
     "host-routes",
-    what="The planned routes and rules are in the kernel.",
+    rule="The planned routes and rules are in the kernel.",
     why="Without them every path of a NIC leaves by one table, and a color means nothing.",
     how="ip -j -N -d route show table all; ip -j -N -d rule show",
     source="host.json routes, rules; Thor2 guide, section 2.4 (source routing)",
@@ -148,8 +148,8 @@ def _kernel(server: Server) -> Kernel:
     def read() -> Kernel:
         try:
             return Kernel(
-                tuple(route_of(family, one) for family, one in shown("route", "show", "table", "all") if one),
-                tuple(rule_of(family, one) for family, one in shown("rule", "show") if one),
+                tuple(route_of(family, row) for family, row in shown("route", "show", "table", "all") if row),
+                tuple(rule_of(family, row) for family, row in shown("rule", "show") if row),
             )
         except (KeyError, ValueError, TypeError) as error:
             raise CannotTellError(f"ip shows a route or rule that is not understood: {error}") from None
@@ -159,21 +159,21 @@ def _kernel(server: Server) -> Kernel:
 
 @of_server(
     "host-stray-rules",
-    what="No rule that is not planned comes before a planned one and takes its packets.",
+    rule="No rule that is not planned comes before a planned one and takes its packets.",
     why="The first rule that selects a packet chooses its table: traffic leaves by another NIC or color.",
     how="ip -j -N -d rule show",
     source="ip-rule(8); host.json rules, nics[].addresses",
 )
 def stray_rules(server: Server) -> Iterator[Outcome]:
     """Compare every rule with those that come after it."""
-    planned = [one for _, one in server.plan.entries if isinstance(one, Rule)]
+    planned = [rule for _, rule in server.plan.entries if isinstance(rule, Rule)]
     prefixes = dict.fromkeys(str(path.prefix) for nic in server.nics for path in nic.plan.paths)
     yield from _strays(strays.stray_rules(planned, _kernel(server).rules, prefixes), "host.json rules")
 
 
 @of_server(
     "host-stray-routes",
-    what="The tables of the plan have the planned routes and no others.",
+    rule="The tables of the plan have the planned routes and no others.",
     why="A longer prefix, another source, device, gateway or metric sends packets by another way than planned.",
     how="ip -j -N -d route show table all",
     source="host.json routes; ip-route(8)",
@@ -181,7 +181,7 @@ def stray_rules(server: Server) -> Iterator[Outcome]:
 )
 def stray_routes(server: Server) -> Iterator[Outcome]:
     """Compare every route of these tables."""
-    planned = [one for _, one in server.plan.entries if isinstance(one, Route)]
+    planned = [route for _, route in server.plan.entries if isinstance(route, Route)]
     sources: dict[int, list[str]] = {}
     for nic in server.nics:
         for path in nic.plan.paths:
@@ -191,7 +191,7 @@ def stray_routes(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "host-stray-neighbors",
-    what="No neighbor of a planned NIC is permanent.",
+    rule="No neighbor of a planned NIC is permanent.",
     why="The kernel never asks again where it is: after a NIC or leaf is exchanged, its packets are lost.",
     how="ip -j neigh show nud permanent",
     source="ip-neighbour(8): the design has no permanent neighbors",
@@ -199,25 +199,25 @@ def stray_routes(server: Server) -> Iterator[Outcome]:
 def stray_neighbors(server: Server) -> Iterator[Outcome]:
     """Look at the permanent entries."""
     shown = server.machine.rows("ip", "-j", "neigh", "show", "nud", "permanent")
-    rows = [(str(one.get("dev")), str(one.get("dst")), str(one.get("lladdr", ""))) for one in shown if one.get("dev")]
+    rows = [(str(row.get("dev")), str(row.get("dst")), str(row.get("lladdr", ""))) for row in shown if row.get("dev")]
     yield from _strays(strays.stray_neighbors(rows, {nic.netdev for nic in server.nics}), "no plan has one")
 
 
-def _strays(found: list[Stray], origin: str) -> Iterator[Outcome]:
+def _strays(entries: list[Stray], origin: str) -> Iterator[Outcome]:
     """One outcome for all of a kind: failed where any takes traffic for certain."""
-    if not found:
+    if not entries:
         yield ok("none")
         return
-    found = sorted(found, key=lambda one: not one.certain)
-    more = f"; and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
-    seen = "; ".join(one.what for one in found[:_MOST_NAMED]) + more
-    remedy = "; ".join(one.remedy for one in found[:_MOST_NAMED])
-    yield (failed if found[0].certain else warning)(seen, "none", origin, remedy)
+    entries = sorted(entries, key=lambda entry: not entry.certain)
+    more = f"; and {len(entries) - _MOST_NAMED} more" if len(entries) > _MOST_NAMED else ""
+    seen = "; ".join(entry.what for entry in entries[:_MOST_NAMED]) + more
+    remedy = "; ".join(entry.remedy for entry in entries[:_MOST_NAMED])
+    yield (failed if entries[0].certain else warning)(seen, "none", origin, remedy)
 
 
 @of_nic(
     "host-router-advertisements",
-    what="The kernel takes router advertisements where addresses come by them, and forwarding does not switch that off.",
+    rule="The kernel takes router advertisements where addresses come by them, and forwarding does not switch that off.",
     why="On a host that forwards packets the kernel ignores them unless accept_ra is 2: addresses time out.",
     how="/proc/sys/net/ipv6/conf/NIC/{accept_ra,forwarding,disable_ipv6,addr_gen_mode}",
     source="Linux, Documentation/networking/ip-sysctl (accept_ra); RFC 4862",
@@ -226,7 +226,9 @@ def _strays(found: list[Stray], origin: str) -> Iterator[Outcome]:
 def advertisements(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare what the kernel does with what the plan leaves to it."""
     folder = f"{_SYSCTL}/ipv6/conf/{nic.netdev}"
-    have = {one: server.machine.number(f"{folder}/{one}") for one in ("accept_ra", "forwarding", "disable_ipv6")}
+    have = {
+        setting: server.machine.number(f"{folder}/{setting}") for setting in ("accept_ra", "forwarding", "disable_ipv6")
+    }
     if have["disable_ipv6"]:
         yield failed(
             "IPv6 is off",
@@ -249,7 +251,7 @@ def advertisements(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "host-arp",
-    what="NICs that share an IPv4 subnet answer ARP for their own address alone, and replies by another way are not dropped.",
+    rule="NICs that share an IPv4 subnet answer ARP for their own address alone, and replies by another way are not dropped.",
     why="Otherwise one NIC answers for all, and the traffic of eight comes in by one.",
     how="/proc/sys/net/ipv4/conf/{all,NIC}/{arp_ignore,arp_announce,rp_filter}",
     source="Thor2 guide, section 2.4 (arp_ignore 2, arp_announce 1)",
@@ -257,14 +259,16 @@ def advertisements(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def arp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Look at IPv4 NICs: the kernel takes the larger of ``all`` and the interface's own."""
-    own = {path.prefix for path in nic.plan.paths if path.prefix.version == 4}
+    own_prefixes = {path.prefix for path in nic.plan.paths if path.prefix.version == 4}
     values: dict[str, int] = {}
     for name in ("arp_ignore", "arp_announce", "rp_filter"):
-        both = [server.machine.number(f"{_SYSCTL}/ipv4/conf/{one}/{name}") for one in ("all", nic.netdev)]
+        both = [server.machine.number(f"{_SYSCTL}/ipv4/conf/{interface}/{name}") for interface in ("all", nic.netdev)]
         if None in both:
             raise CannotTellError(f"the kernel shows no {name} of it")
-        values[name] = max(one for one in both if one is not None)
-    shared = any(other is not nic and own & {path.prefix for path in other.plan.paths} for other in server.nics)
+        values[name] = max(value for value in both if value is not None)
+    shared = any(
+        other is not nic and own_prefixes & {path.prefix for path in other.plan.paths} for other in server.nics
+    )
     wanted = {"arp_ignore": 1, "arp_announce": 1} if shared else {}
     wrong = [name for name, least in wanted.items() if values[name] < least]
     wrong += ["rp_filter"] if values["rp_filter"] == 1 else []
@@ -280,7 +284,7 @@ def arp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_server(
     "host-firewall",
-    what="No firewall drops what comes in by default.",
+    rule="No firewall drops what comes in by default.",
     why="RDMA itself passes it by, but NCCL's bootstrap, MPI and rdma_cm do not: jobs hang at their start.",
     how="nft -j list ruleset; iptables-legacy -S, ip6tables-legacy -S",
     source="Thor2 guide, section 2.6, check 15",
@@ -288,10 +292,10 @@ def arp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 )
 def firewall(server: Server) -> Iterator[Outcome]:
     """Look for chains of the input hook that drop."""
-    said = [
+    ruleset = [
         inner for row in server.machine.rows("nft", "-j", "list", "ruleset") for inner in objects(row.get("nftables"))
     ]
-    chains = [inner for one in said for inner in objects(one.get("chain"))]
+    chains = [inner for nft_object in ruleset for inner in objects(nft_object.get("chain"))]
     dropping = [
         f"{chain.get('family')} {chain.get('table')} {chain.get('name')}"
         for chain in chains
@@ -299,8 +303,8 @@ def firewall(server: Server) -> Iterator[Outcome]:
     ]
     remedies = [
         f"sudo nft delete rule {rule.get('family')} {rule.get('table')} {rule.get('chain')} handle {rule.get('handle')}"
-        for one in said
-        for rule in objects(one.get("rule"))
+        for nft_object in ruleset
+        for rule in objects(nft_object.get("rule"))
         if _drops_roce(rule)
     ]
     for tool in ("iptables-legacy", "ip6tables-legacy"):  # tables of the old kind, which nft does not list
@@ -326,7 +330,7 @@ def _drops_roce(rule: dict[str, Any]) -> bool:
 
 @of_server(
     "host-traffic-control",
-    what="No traffic control delays, limits or drops packets of the planned NICs.",
+    rule="No traffic control delays, limits or drops packets of the planned NICs.",
     why="What somebody set for a trial stays, and is found nowhere else.",
     how="tc -j qdisc show",
     source="tc(8)",
@@ -340,7 +344,7 @@ def traffic_control(server: Server) -> Iterator[Outcome]:
         if row.get("dev") in names and row.get("kind") in {"netem", "tbf", "htb", "hfsc", "cake", "red", "sfb"}
     ]
     if wrong:
-        remedy = "; ".join(f"sudo tc qdisc del dev {one.split()[-1]} root" for one in wrong)
+        remedy = "; ".join(f"sudo tc qdisc del dev {discipline.split()[-1]} root" for discipline in wrong)
         yield failed(", ".join(wrong), "none", "the design shapes nothing on servers", remedy)
     else:
         yield ok("none")
@@ -361,7 +365,7 @@ _NETWORK_MANAGER = (
 
 @of_nic(
     "host-carrier",
-    what="Whatever gives the NIC its addresses leaves them, its routes and its rules alone while the link is down.",
+    rule="Whatever gives the NIC its addresses leaves them, its routes and its rules alone while the link is down.",
     why="A flap of a few seconds otherwise takes the GIDs that queue pairs are bound to, and jobs end.",
     how="/run/systemd/netif/links/N and the .network file that it names; /run/NetworkManager/devices/N and NetworkManager --print-config",
     source="systemd.network(5), IgnoreCarrierLoss; NetworkManager.conf(5), ignore-carrier",
@@ -392,16 +396,16 @@ def carrier(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _networkd_keeps(machine: Machine, files: list[str]) -> bool:
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for file in files:
         text = machine.text(file)
         if text is None:
             raise CannotTellError(f"{file} cannot be read")
-        found.update(
+        settings.update(
             re.findall(r"^[ \t]*(ConfigureWithoutCarrier|IgnoreCarrierLoss)[ \t]*=[ \t]*(\S+)", text, re.MULTILINE)
         )
     # The loss of a carrier is ignored by default if addresses are configured without a carrier.
-    told = found.get("IgnoreCarrierLoss", found.get("ConfigureWithoutCarrier", "no"))
+    told = settings.get("IgnoreCarrierLoss", settings.get("ConfigureWithoutCarrier", "no"))
     return told.lower() in _YES
 
 
@@ -417,7 +421,7 @@ def _network_manager_keeps(machine: Machine, netdev: str) -> bool:
             fallback = values["ignore-carrier"]
         elif section.startswith("device") and _matches(values.get("match-device", "*"), netdev):
             told.append(values["ignore-carrier"].lower())
-    return all(one in _YES for one in told) if told else _matches(fallback, netdev)
+    return all(setting in _YES for setting in told) if told else _matches(fallback, netdev)
 
 
 def _matches(devices: str, netdev: str) -> bool:

@@ -20,7 +20,7 @@ _NAMES = "sudo install -m 644 70-railweave-net.rules /etc/udev/rules.d/ && sudo 
 
 @of_server(
     "nic-present",
-    what="Every planned network interface is there, by its planned name.",
+    rule="Every planned network interface is there, by its planned name.",
     why="A NIC that is missing or called otherwise takes no part in jobs: NCCL_IB_HCA and the routing tables name it.",
     how="/sys/class/net",
     source="Thor2 guide, section 2.6, check 6; host.json nics[].netdev",
@@ -34,7 +34,9 @@ def present(server: Server) -> Iterator[Outcome]:
             yield ok("there", nic.netdev)
             continue
         mac = nic.plan.mac
-        other = next((one for one in there if mac and machine.text(f"/sys/class/net/{one}/address") == mac), "")
+        other = next(
+            (netdev for netdev in there if mac and machine.text(f"/sys/class/net/{netdev}/address") == mac), ""
+        )
         seen = f"its MAC address {mac} is on {other}" if other else "there is no such interface"
         lost = "" if other else "look for it: lspci -nn | grep -i ethernet (rev ff: off the bus, power cycle); "
         yield failed(
@@ -44,7 +46,7 @@ def present(server: Server) -> Iterator[Outcome]:
 
 @of_nic(
     "nic-mac",
-    what="Each NIC has the MAC address that was delivered.",
+    rule="Each NIC has the MAC address that was delivered.",
     why="Another address is another card, or the host.json of another server: addresses by SLAAC and rules follow from it.",
     how="/sys/class/net/NIC/address",
     source="host.json nics[].mac, from the inventory",
@@ -62,7 +64,7 @@ def mac(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "nic-driver",
-    what="Each NIC is driven by the planned driver.",
+    rule="Each NIC is driven by the planned driver.",
     why="Checks, settings and counters go by the vendor's family; vfio or no driver means that the NIC was given away.",
     how="/sys/class/net/NIC/device/driver",
     source="host.json nics[].driver, from the hardware catalog",
@@ -82,7 +84,7 @@ def driver(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "nic-firmware",
-    what="Each NIC has the firmware version that the fabric file asks for, and the same as its like.",
+    rule="Each NIC has the firmware version that the fabric file asks for, and the same as its like.",
     why="A NIC of another firmware behaves otherwise under congestion, and one slow NIC slows the whole job.",
     how="ethtool -i NIC",
     source="fabric file, hosts.versions.nic_firmware; Thor2 guide, section 2.6, check 1",
@@ -95,7 +97,7 @@ def firmware(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "nic-driver-version",
-    what="Each NIC's driver has the version that the fabric file asks for.",
+    rule="Each NIC's driver has the version that the fabric file asks for.",
     why="Mixed driver versions are the first thing a vendor's support asks to end.",
     how="ethtool -i NIC",
     source="fabric file, hosts.versions.nic_driver; Thor2 guide, section 2.6, check 1",
@@ -114,8 +116,8 @@ def _version(server: Server, nic: WantedNic, name: str) -> str:
 
 
 def _compared(server: Server, nic: WantedNic, seen: str, key: str, of: str, name: str) -> Iterator[Outcome]:
-    wanted = "".join(str(one.get(of, "")) for one in objects(server.versions.get(key)))
-    like = [one for one in server.nics if one.model == nic.model and one.driver == nic.driver]
+    wanted = "".join(str(row.get(of, "")) for row in objects(server.versions.get(key)))
+    like = [other for other in server.nics if other.model == nic.model and other.driver == nic.driver]
     if wanted:
         if seen == wanted:
             yield ok(seen)
@@ -124,13 +126,13 @@ def _compared(server: Server, nic: WantedNic, seen: str, key: str, of: str, name
             yield failed(seen, wanted, f"host.json versions.{key}.{of}", remedy)
         return
     others: dict[str, int] = {}
-    for one in like:
+    for other in like:
         try:
-            version = _version(server, one, name)
+            version = _version(server, other, name)
         except CannotTellError:
             continue
         others[version] = others.get(version, 0) + 1
-    most = max(sorted(others), key=lambda one: others[one], default=seen)
+    most = max(sorted(others), key=lambda candidate: others[candidate], default=seen)
     if seen == most or others[most] * 2 <= len(like):
         yield ok(f"{seen} (the fabric file asks for none)")
     else:
@@ -140,7 +142,7 @@ def _compared(server: Server, nic: WantedNic, seen: str, key: str, of: str, name
 
 @of_nic(
     "nic-flash",
-    what="The settings that the NIC keeps in its own flash are the planned ones.",
+    rule="The settings that the NIC keeps in its own flash are the planned ones.",
     why="Firmware that answers LLDP or DCBX itself takes QoS away from the driver; others turn RDMA or congestion control off.",
     how="mlxconfig -d PCI query (mstconfig), niccli --dev PCI nvm --getoption NAME [--scope FUNCTION]",
     source="Thor2 guide, section 2.2.4 and section 5.1, question 5; hardware catalog, firmware",
@@ -171,14 +173,14 @@ def flash(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _mlx5_flash(server: Server, address: str) -> dict[str, int | None]:
-    tool = next((one for one in ("mlxconfig", "mstconfig") if server.machine.has(one)), "mstconfig")
-    found: dict[str, int | None] = {}
+    tool = next((name for name in ("mlxconfig", "mstconfig") if server.machine.has(name)), "mstconfig")
+    settings: dict[str, int | None] = {}
     for line in server.machine.output(tool, "-d", address, "query").splitlines():
         words = line.lstrip("* ").split()
         if len(words) >= 2:
             number = re.search(r"\((0x[0-9a-fA-F]+|\d+)\)$|^(0x[0-9a-fA-F]+|\d+)$", words[-1])
-            found[words[0]] = int(number[1] or number[2], 0) if number else None
-    return found
+            settings[words[0]] = int(number[1] or number[2], 0) if number else None
+    return settings
 
 
 _WORDS = {"true": 1, "enabled": 1, "enable": 1, "on": 1, "roce": 1}
@@ -189,7 +191,7 @@ def _bnxt_flash(server: Server, nic: WantedNic, address: str) -> dict[str, int |
     """Each setting by itself: those of a function with its number, without which niccli answers with nothing (Thor2 guide, section 2.2.4)."""
     if not server.machine.has("niccli"):
         raise CannotTellError("niccli is not installed")
-    found: dict[str, int | None] = {}
+    settings: dict[str, int | None] = {}
     for name in nic.flash:
         scope = ("--scope", address.rpartition(".")[2]) if name in nic.flash_per_function else ()
         text = server.machine.run("niccli", "--dev", address, "nvm", "--getoption", name, *scope).out
@@ -197,5 +199,5 @@ def _bnxt_flash(server: Server, nic: WantedNic, address: str) -> dict[str, int |
         if values:
             word = values[-1].lower()
             number = re.match(r"(0x[0-9a-f]+|\d+)(?:[\s(].*)?$", word) or re.search(r"\((0x[0-9a-f]+|\d+)\)$", word)
-            found[name] = int(number[1], 0) if number else _WORDS.get(word)
-    return found
+            settings[name] = int(number[1], 0) if number else _WORDS.get(word)
+    return settings

@@ -41,7 +41,7 @@ def gpu_addresses(machine: Machine, vendor: str) -> list[str]:
 
     def addresses() -> list[str]:
         of_vendor = [name for name in machine.names(folder) if machine.text(f"{folder}/{name}/vendor") == number]
-        return [one for one in of_vendor if (machine.text(f"{folder}/{one}/class") or "").startswith(classes)]
+        return [name for name in of_vendor if (machine.text(f"{folder}/{name}/class") or "").startswith(classes)]
 
     return machine.once(("GPUs", vendor), addresses)
 
@@ -53,26 +53,26 @@ def lspci(machine: Machine) -> dict[str, str]:
     """
 
     def blocks() -> dict[str, str]:
-        found = re.split(r"\n\n+", machine.output("lspci", "-D", "-vvv").strip())
-        return {block.split(" ", 1)[0]: block for block in found if _ADDRESS.match(block)}
+        sections = re.split(r"\n\n+", machine.output("lspci", "-D", "-vvv").strip())
+        return {block.split(" ", 1)[0]: block for block in sections if _ADDRESS.match(block)}
 
     return machine.once(("lspci",), blocks)
 
 
 def capability(block: str, name: str) -> str:
     """The line of a capability such as ``DevCtl`` with those that continue it; empty where the device does not show it."""
-    found = re.search(rf"^(\s*){name}:(.*(?:\n\1\s+.*)*)", block, re.MULTILINE)
-    return found[2] if found else ""
+    match = re.search(rf"^(\s*){name}:(.*(?:\n\1\s+.*)*)", block, re.MULTILINE)
+    return match[2] if match else ""
 
 
 def pairs(text: str) -> dict[str, str]:
     """Lines of ``name: value``; of a name that is there twice, the last."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for line in text.splitlines():
         name, colon, value = line.partition(":")
         if colon and value.strip():
-            found[name.strip()] = value.strip()
-    return found
+            values[name.strip()] = value.strip()
+    return values
 
 
 def counters(machine: Machine, netdev: str) -> dict[str, int]:
@@ -80,15 +80,15 @@ def counters(machine: Machine, netdev: str) -> dict[str, int]:
 
     def numbers() -> dict[str, int]:
         text = machine.output("ethtool", "-S", netdev)
-        found = re.findall(r"^\s*([A-Za-z0-9_.\-]+(?:\[\d+\])?): (\d+)\s*$", text, re.MULTILINE)
-        return {name: int(value) for name, value in found}
+        matches = re.findall(r"^\s*([A-Za-z0-9_.\-]+(?:\[\d+\])?): (\d+)\s*$", text, re.MULTILINE)
+        return {name: int(value) for name, value in matches}
 
     return machine.once(("ethtool -S", netdev), numbers)
 
 
 def list_of_numbers(text: str) -> list[int]:
     """All whole numbers of a text."""
-    return [int(one) for one in re.findall(r"\d+", text)]
+    return [int(digits) for digits in re.findall(r"\d+", text)]
 
 
 OK, WARNING, FAILED, NOT_APPLICABLE, COULD_NOT_TELL = "ok", "warning", "failed", "not applicable", "could not tell"
@@ -169,7 +169,7 @@ ALL: dict[str, Check] = {}
 def of_server(
     name: str,
     *,
-    what: str,
+    rule: str,
     why: str,
     how: str,
     source: str,
@@ -179,7 +179,7 @@ def of_server(
     """Enter a function as a check of the whole server."""
 
     def enter(look: Callable[[Server], Iterator[Outcome]]) -> Callable[[Server], Iterator[Outcome]]:
-        _enter(Check(name, _subject(look), what, why, how, source, root, False, look, unless))
+        _enter(Check(name, _subject(look), rule, why, how, source, root, False, look, unless))
         return look
 
     return enter
@@ -188,7 +188,7 @@ def of_server(
 def of_nic(
     name: str,
     *,
-    what: str,
+    rule: str,
     why: str,
     how: str,
     source: str,
@@ -200,7 +200,7 @@ def of_nic(
     def enter(
         look: Callable[[Server, WantedNic], Iterator[Outcome]],
     ) -> Callable[[Server, WantedNic], Iterator[Outcome]]:
-        _enter(Check(name, _subject(look), what, why, how, source, root, True, look, unless))
+        _enter(Check(name, _subject(look), rule, why, how, source, root, True, look, unless))
         return look
 
     return enter

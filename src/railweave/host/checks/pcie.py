@@ -28,20 +28,20 @@ def _folder(nic: WantedNic) -> str:
 
 
 def _rate(text: str | None) -> float | None:
-    found = re.match(r"([\d.]+) GT/s", text or "")
-    return float(found[1]) if found else None
+    match = re.match(r"([\d.]+) GT/s", text or "")
+    return float(match[1]) if match else None
 
 
 @of_nic(
     "pcie-speed",
-    what="The NIC's PCIe link runs at the generation that NIC and slot can, and is fast enough for its port.",
+    rule="The NIC's PCIe link runs at the generation that NIC and slot can, and is fast enough for its port.",
     why="A 400G NIC needs Gen5 x16 (504 Gbit/s); Gen4 x16 ends at 252.",
     how="/sys/class/net/NIC/device/current_link_speed, max_link_speed",
     source="Thor2 guide, section 2.6, check 13",
 )
 def speed(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare with the most that the device can, and with the port's rate."""
-    now, most = (_rate(server.machine.text(f"{_folder(nic)}/{one}_link_speed")) for one in ("current", "max"))
+    now, most = (_rate(server.machine.text(f"{_folder(nic)}/{prefix}_link_speed")) for prefix in ("current", "max"))
     width = server.machine.number(f"{_folder(nic)}/max_link_width")
     if now is None or most is None:
         raise CannotTellError("the kernel shows no PCIe link speed of it")
@@ -62,14 +62,14 @@ def speed(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "pcie-width",
-    what="The NIC's PCIe link has all its lanes.",
+    rule="The NIC's PCIe link has all its lanes.",
     why="Half the lanes are half the rate, and nothing else says so.",
     how="/sys/class/net/NIC/device/current_link_width, max_link_width",
     source="Thor2 guide, section 2.6, check 13",
 )
 def width(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Compare with the most that the device can."""
-    now, most = (server.machine.number(f"{_folder(nic)}/{one}_link_width") for one in ("current", "max"))
+    now, most = (server.machine.number(f"{_folder(nic)}/{prefix}_link_width") for prefix in ("current", "max"))
     if not now or not most:
         raise CannotTellError("the kernel shows no PCIe link width of it")
     if now < most:
@@ -80,7 +80,7 @@ def width(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "pcie-read-request",
-    what="The NIC may ask for 4,096 bytes in one PCIe read (NVIDIA's family).",
+    rule="The NIC may ask for 4,096 bytes in one PCIe read (NVIDIA's family).",
     why="Small read requests throttle the side that sends RDMA writes.",
     how="lspci -D -vvv, DevCtl",
     source="NVIDIA Network Operator, NIC configuration details (maxReadRequest)",
@@ -99,7 +99,7 @@ def read_request(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "pcie-payload",
-    what="PCIe packets to and from the NIC carry 256 bytes or more.",
+    rule="PCIe packets to and from the NIC carry 256 bytes or more.",
     why="At 128 bytes the packets' headers take a fifth of a link that a 400G NIC needs whole.",
     how="lspci -D -vvv, DevCtl",
     source="PCI Express base specification, Max_Payload_Size; lspci(8)",
@@ -117,7 +117,7 @@ def payload(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "pcie-relaxed-ordering",
-    what="The NIC may let PCIe writes pass each other.",
+    rule="The NIC may let PCIe writes pass each other.",
     why="In strict order peer memory does not reach full speed, above all on AMD CPUs.",
     how="lspci -D -vvv, DevCtl",
     source="Thor2 guide, section 2.2.4.3",
@@ -144,15 +144,15 @@ def _control(server: Server, nic: WantedNic) -> str:
 
 
 def _control_number(server: Server, nic: WantedNic, name: str) -> int:
-    found = re.search(rf"\b{name} (\d+) bytes", _control(server, nic))
-    if not found:
+    match = re.search(rf"\b{name} (\d+) bytes", _control(server, nic))
+    if not match:
         raise CannotTellError(f"lspci shows no {name} of it")
-    return int(found[1])
+    return int(match[1])
 
 
 @of_server(
     "pcie-acs",
-    what="Access control services (ACS) are off on every bridge between a planned NIC or GPU and the CPU.",
+    rule="Access control services (ACS) are off on every bridge between a planned NIC or GPU and the CPU.",
     why="ACS sends what GPU and NIC have for each other up to the CPU and back: slow, or not at all.",
     how="lspci -D -vvv, ACSCtl",
     source="Thor2 guide, section 2.6, check 4, and appendix C",
@@ -166,7 +166,7 @@ def acs(server: Server) -> Iterator[Outcome]:
         outcome.pci_chain(machine, f"/sys/bus/pci/devices/{gpu_address}")
         for gpu_address in outcome.gpu_addresses(machine, server.gpu_vendor)
     ]
-    bridges = sorted({one for chain in chains for one in chain[:-1]})
+    bridges = sorted({bridge for chain in chains for bridge in chain[:-1]})
     if not bridges:
         yield not_applicable("no planned NIC or GPU stands behind a bridge here")
         return
@@ -183,7 +183,7 @@ def acs(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "iommu-mode",
-    what="The IOMMU is off, or passes addresses through.",
+    rule="The IOMMU is off, or passes addresses through.",
     why="Translation of every address costs bandwidth and breaks transfers between GPU and NIC.",
     how="/sys/kernel/iommu_groups/N/type",
     source="Thor2 guide, section 2.6, check 5",
@@ -192,12 +192,12 @@ def iommu(server: Server) -> Iterator[Outcome]:
     """Look at the groups' types."""
     groups = server.machine.names("/sys/kernel/iommu_groups")
     types = [server.machine.text(f"/sys/kernel/iommu_groups/{group}/type") for group in groups]
-    other = sorted({one for one in types if one and one != "identity"})
+    other = sorted({kind for kind in types if kind and kind != "identity"})
     if not groups:
         yield ok("off")
     elif other:
         remedy = "add iommu=pt to the kernel command line (grub-railweave.cfg), update-grub, reboot"
-        count = sum(one in other for one in types)
+        count = sum(kind in other for kind in types)
         yield failed(
             f"{', '.join(other)} in {count} of {len(groups)} groups", "identity", "Thor2 guide, section 2.3.2", remedy
         )
@@ -209,7 +209,7 @@ def iommu(server: Server) -> Iterator[Outcome]:
 
 @of_nic(
     "pcie-errors",
-    what="The NIC's PCIe link has had no uncorrected error since boot.",
+    rule="The NIC's PCIe link has had no uncorrected error since boot.",
     why="A flaky lane resends and stalls; the NIC may fall off the bus under load.",
     how="/sys/class/net/NIC/device/aer_dev_fatal, aer_dev_nonfatal, aer_dev_correctable",
     source="Linux, Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats",
@@ -219,9 +219,9 @@ def errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     totals: dict[str, int] = {}
     for kind in ("fatal", "nonfatal", "correctable"):
         text = server.machine.text(f"{_folder(nic)}/aer_dev_{kind}")
-        found = re.search(r"TOTAL_ERR_\w+ (\d+)", text or "")
-        if found:
-            totals[kind] = int(found[1])
+        match = re.search(r"TOTAL_ERR_\w+ (\d+)", text or "")
+        if match:
+            totals[kind] = int(match[1])
     if not totals:
         raise CannotTellError("the kernel counts no PCIe errors of it")
     bad = {kind: count for kind, count in totals.items() if count and kind != "correctable"}
@@ -245,7 +245,7 @@ def _no_pairs(server: Server) -> str:
 
 @of_server(
     "gpu-nic-pairs",
-    what="Each NIC stands behind the same PCIe switch as the GPU that the plan puts beside it.",
+    rule="Each NIC stands behind the same PCIe switch as the GPU that the plan puts beside it.",
     why="Otherwise data crosses the CPU, and NCCL may choose another rail than the design.",
     how="/sys/bus/pci/devices/*/{vendor,class} and where their links lead",
     source="Thor2 guide, section 1.3; host.json nics[].gpu",
@@ -257,16 +257,16 @@ def pairs(server: Server) -> Iterator[Outcome]:
     wanted = [nic for nic in server.nics if nic.plan.gpu is not None]
     if len(gpus) < server.gpus:
         raise CannotTellError(f"{len(gpus)} of {server.gpus} GPUs are on the PCI bus")
-    chain_of = {one: outcome.pci_chain(machine, f"/sys/bus/pci/devices/{one}") for one in gpus}
+    chain_of = {gpu: outcome.pci_chain(machine, f"/sys/bus/pci/devices/{gpu}") for gpu in gpus}
     right: dict[str, list[int]] = {}
     wrong: list[WantedNic] = []
     for nic in wanted:
         chain = outcome.pci_chain(machine, f"/sys/class/net/{nic.netdev}/device")
         if not chain:
             continue  # nic-present says so
-        shared = [_shared(chain, chain_of[one]) for one in gpus]
+        shared = [_shared(chain, chain_of[gpu]) for gpu in gpus]
         best = max(shared)
-        right[nic.netdev] = [i for i, one in enumerate(shared) if one == best and best > 1]
+        right[nic.netdev] = [i for i, count in enumerate(shared) if count == best and best > 1]
         if best <= 1:
             yield warning(
                 "behind no switch with a GPU",
@@ -286,23 +286,25 @@ def pairs(server: Server) -> Iterator[Outcome]:
         )
 
 
-def _shared(one: list[str], other: list[str]) -> int:
+def _shared(chain: list[str], other: list[str]) -> int:
     """Return the number of bridges that two devices have in common, from the CPU down."""
-    return next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+    return next((i for i, (a, b) in enumerate(zip(chain, other)) if a != b), min(len(chain), len(other)))
 
 
 def _mapping(server: Server, right: dict[str, list[int]]) -> str:
     """The rail order that the machine really has, as a hardware file writes it."""
     by_gpu: dict[int, WantedNic] = {}
     free = [nic for nic in server.nics if right.get(nic.netdev)]
-    for nic in sorted(free, key=lambda one: (len(right[one.netdev]), one.plan.gpu not in right[one.netdev])):
+    for nic in sorted(
+        free, key=lambda candidate: (len(right[candidate.netdev]), candidate.plan.gpu not in right[candidate.netdev])
+    ):
         near = right[nic.netdev]
-        own = [one for one in near if one == nic.plan.gpu] or near
-        slot = next((one for one in own if one not in by_gpu), None)
+        choices = [gpu for gpu in near if gpu == nic.plan.gpu] or near
+        slot = next((gpu for gpu in choices if gpu not in by_gpu), None)
         if slot is not None:
             by_gpu[slot] = nic
-    order = [by_gpu[one] for one in sorted(by_gpu)]
-    names, devices = ", ".join(one.netdev for one in order), ", ".join(one.rdma for one in order)
+    order = [by_gpu[gpu] for gpu in sorted(by_gpu)]
+    names, devices = ", ".join(nic.netdev for nic in order), ", ".join(nic.rdma for nic in order)
     return (
         f"in rail order the NICs are names: [{names}], rdma: [{devices}]: "
         "write them so into the server's hardware file, and build again"
@@ -311,7 +313,7 @@ def _mapping(server: Server, right: dict[str, list[int]]) -> str:
 
 @of_nic(
     "nic-numa",
-    what="The firmware says to which NUMA node the NIC belongs, and it is that of its GPU.",
+    rule="The firmware says to which NUMA node the NIC belongs, and it is that of its GPU.",
     why="Ranks and interrupts are bound by it; without, threads run on the far socket.",
     how="/sys/class/net/NIC/device/numa_node",
     source="Thor2 guide, section 2.7; NCCL, topology detection by sysfs",

@@ -75,7 +75,7 @@ def _mlnx_qos(text: str) -> Qos:
         "mlnx_qos",
         trust[1] if trust else None,
         priorities or None,
-        frozenset(i for i, one in enumerate(outcome.list_of_numbers(pause[1])) if one) if pause else None,
+        frozenset(i for i, enabled in enumerate(outcome.list_of_numbers(pause[1])) if enabled) if pause else None,
         classes or None,
         kinds or None,
         shares or None,
@@ -111,15 +111,15 @@ def _dcb(server: Server, nic: WantedNic) -> Qos:
     if not parts:
         raise CannotTellError("the driver tells dcb nothing")
     priorities = {a: b for a, b, *_ in _lists(parts.get("dscp_prio"))} or None
-    pause, classes, kinds, shares = (_list(parts.get(one)) for one in ("prio_pfc", "prio_tc", "tc_tsa", "tc_bw"))
+    pause, classes, kinds, shares = (_list(parts.get(key)) for key in ("prio_pfc", "prio_tc", "tc_tsa", "tc_bw"))
     return Qos(
         "dcb",
         "dscp" if priorities else None,
         priorities,
-        frozenset(i for i, one in enumerate(pause) if one) if pause else None,
-        {i: int(one) for i, one in enumerate(classes)} or None,
-        {i: str(one) for i, one in enumerate(kinds)} or None,
-        {i: int(one) for i, one in enumerate(shares)} or None,
+        frozenset(i for i, enabled in enumerate(pause) if enabled) if pause else None,
+        {i: int(class_number) for i, class_number in enumerate(classes)} or None,
+        {i: str(kind) for i, kind in enumerate(kinds)} or None,
+        {i: int(share) for i, share in enumerate(shares)} or None,
         parts.get("delay") or None,
     )
 
@@ -130,7 +130,7 @@ def _list(value: object) -> list[Any]:
 
 def _lists(value: object) -> list[list[Any]]:
     """``[[26, 3], …]``, as dcb prints a map."""
-    return [_list(one) for one in _list(value) if len(_list(one)) > 1]
+    return [_list(row) for row in _list(value) if len(_list(row)) > 1]
 
 
 _REMEDY = "sudo ./nic-qos.sh apply"
@@ -146,15 +146,15 @@ def _wanted(nic: WantedNic) -> Traffic:
     return nic.traffic
 
 
-def _known(value: T | None, tool: str, what: str) -> T:
+def _known(value: T | None, tool: str, setting: str) -> T:
     if value is None:
-        raise CannotTellError(f"{tool} does not show {what}")
+        raise CannotTellError(f"{tool} does not show {setting}")
     return value
 
 
 @of_nic(
     "qos-trust",
-    what="The NIC sorts packets by their DSCP.",
+    rule="The NIC sorts packets by their DSCP.",
     why="A NIC that trusts the VLAN tag puts all RDMA data into priority 0, which nothing pauses.",
     how="mlnx_qos -i NIC; niccli --dev PCI qos --ets --show; dcb app show dev NIC",
     source="Thor2 guide, section 2.2.1; NVIDIA, mlnx_qos (Priority trust state)",
@@ -172,7 +172,7 @@ def trust(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "qos-dscp",
-    what="RDMA data, congestion notification and other lossless classes have the planned priorities by their DSCP, and no other DSCP "
+    rule="RDMA data, congestion notification and other lossless classes have the planned priorities by their DSCP, and no other DSCP "
     "is in a priority that is paused.",
     why="Switches and NICs must agree on the priority that is paused; a CNP in it waits behind what it should slow down.",
     how="as qos-trust",
@@ -187,16 +187,16 @@ def dscp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         pairs = dict.fromkeys((wanted.dscp, *wanted.other_dscp), wanted.priority) | pairs
     pairs |= {dscp: other.priority for other in wanted.others.values() for dscp in other.dscp}
     wrong = [
-        f"DSCP {one} in priority {have.get(one, 'none')}"
-        for one, priority in pairs.items()
-        if have.get(one) != priority
+        f"DSCP {code_point} in priority {have.get(code_point, 'none')}"
+        for code_point, priority in pairs.items()
+        if have.get(code_point) != priority
     ]
     wrong += [
-        f"DSCP {one} in priority {priority}, which is paused"
-        for one, priority in sorted(have.items())
-        if priority in wanted.paused and one not in pairs
+        f"DSCP {code_point} in priority {priority}, which is paused"
+        for code_point, priority in sorted(have.items())
+        if priority in wanted.paused and code_point not in pairs
     ]
-    right = ", ".join(f"DSCP {one} in priority {priority}" for one, priority in pairs.items())
+    right = ", ".join(f"DSCP {code_point} in priority {priority}" for code_point, priority in pairs.items())
     if wrong:
         yield failed(
             ", ".join(wrong), f"{right}, no other DSCP in these", f"host.json fabrics.{nic.plan.fabric}", _REMEDY
@@ -207,7 +207,7 @@ def dscp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "qos-pfc",
-    what="Priority flow control (PFC) is on for the priority of RDMA data and of other lossless classes, and for no other.",
+    rule="Priority flow control (PFC) is on for the priority of RDMA data and of other lossless classes, and for no other.",
     why="Without, the lossless class loses packets; on another priority it can stop traffic that nobody meant.",
     how="as qos-trust",
     source="Thor2 guide, section 2.6, check 2; host.json fabrics.NAME.roce",
@@ -217,7 +217,7 @@ def pfc(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     wanted, qos = _wanted(nic), qos_of(server, nic)
     have = _known(qos.pause, qos.tool, "PFC")
     right = wanted.paused
-    seen, should = (", ".join(map(str, sorted(one))) or "none" for one in (have, right))
+    seen, should = (", ".join(map(str, sorted(priorities))) or "none" for priorities in (have, right))
     if have == right:
         yield ok(f"on for {seen}")
     else:
@@ -227,7 +227,7 @@ def pfc(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "qos-cable-length",
-    what="The driver sizes the NIC's buffer of lossless classes for a cable that is at least as long as the planned one.",
+    rule="The driver sizes the NIC's buffer of lossless classes for a cable that is at least as long as the planned one.",
     why="What arrives after the NIC has asked for a pause is lost if it does not fit. The driver's default is 7 m.",
     how="mlnx_qos -i NIC (Cable len); dcb pfc show dev NIC (delay)",
     source="Linux, drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.h; host.json nics[].cable_m",
@@ -249,7 +249,7 @@ def cable_length(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "qos-scheduling",
-    what="RDMA data and each other lossless class have a traffic class of their own with its share, and congestion notification "
+    rule="RDMA data and each other lossless class have a traffic class of their own with its share, and congestion notification "
     "leaves strictly first.",
     why="In one class with other traffic, data waits for it; a CNP that waits comes too late.",
     how="as qos-trust; /sys/kernel/debug/bnxt_re/DEVICE/info (fw_service_prof_type_sup: older firmware of Broadcom has no class for it)",
@@ -266,13 +266,13 @@ def scheduling(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     if kinds.get(cnp) != "strict" and not no_class:
         wrong.append(f"congestion notification in class {cnp}, {kinds.get(cnp, 'of no kind')}")
     alone = {"data": (wanted.priority, wanted.bandwidth_percent)} if wanted.lossless else {}
-    alone |= {name: (one.priority, one.bandwidth_percent) for name, one in wanted.others.items()}
+    alone |= {name: (other.priority, other.bandwidth_percent) for name, other in wanted.others.items()}
     for name, (priority, percent) in alone.items():
-        own = classes.get(priority, -1)
-        others = [one for one, number in classes.items() if number == own and one != priority]
-        share = (qos.share_of or {}).get(own)
+        class_number = classes.get(priority, -1)
+        others = [other for other, number in classes.items() if number == class_number and other != priority]
+        share = (qos.share_of or {}).get(class_number)
         if others:
-            wrong.append(f"{name} shares class {own} with priorities {', '.join(map(str, others))}")
+            wrong.append(f"{name} shares class {class_number} with priorities {', '.join(map(str, others))}")
         if share is not None and share != percent:
             wrong.append(f"{name} has {share} %")
     if wrong:
@@ -291,15 +291,15 @@ def _has_notification_class(server: Server, nic: WantedNic) -> bool | None:
         return None
     for name in (nic.rdma, outcome.pci_of(server.machine, nic.netdev)):
         text = server.machine.text(f"/sys/kernel/debug/bnxt_re/{name}/info") or ""
-        found = re.search(r"fw_service_prof_type_sup\D*(\d)", text)
-        if found:
-            return found[1] != "0"
+        match = re.search(r"fw_service_prof_type_sup\D*(\d)", text)
+        if match:
+            return match[1] != "0"
     return None
 
 
 @of_nic(
     "qos-global-pause",
-    what="Pause of the whole link (IEEE 802.3x) is off.",
+    rule="Pause of the whole link (IEEE 802.3x) is off.",
     why="It stops every class, also what PFC leaves running, and switches off PFC on some NICs.",
     how="ethtool -a NIC",
     source="Thor2 guide, section 2.2.1; IEEE 802.1Qbb (PFC and link pause exclude each other)",
@@ -307,8 +307,8 @@ def _has_notification_class(server: Server, nic: WantedNic) -> bool | None:
 def global_pause(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Read both directions."""
     have = outcome.pairs(server.machine.output("ethtool", "-a", nic.netdev))
-    on = [one for one in ("RX", "TX") if have.get(one) == "on"]
-    if not any(one in have for one in ("RX", "TX")):
+    on = [direction for direction in ("RX", "TX") if have.get(direction) == "on"]
+    if not any(direction in have for direction in ("RX", "TX")):
         raise CannotTellError("ethtool shows no pause settings")
     if on:
         yield failed(
@@ -320,7 +320,7 @@ def global_pause(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "qos-congestion-control",
-    what="The NIC answers marked packets and slows down on answers (DCQCN) where the design marks, and nowhere else. Broadcom's have "
+    rule="The NIC answers marked packets and slows down on answers (DCQCN) where the design marks, and nowhere else. Broadcom's have "
     "one switch for all classes: it is on where any of them is marked.",
     why="Without it, PFC alone holds congestion, and spreads it over the fabric.",
     how="/sys/class/net/NIC/ecn/roce_{np,rp}/enable/PRIORITY; /sys/kernel/debug/bnxt_re/PCI/cc_config/enable_cc",
@@ -349,14 +349,14 @@ def congestion_control(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         raise CannotTellError("no public document shows where this family has it")
     if None in have.values():
         raise CannotTellError("this driver does not show it")
-    on = {one: str(value).split()[-1] not in {"0", "0x0"} for one, value in have.items()}
+    on = {name: str(value).split()[-1] not in {"0", "0x0"} for name, value in have.items()}
     say = {True: "on", False: "off"}
-    seen = ", ".join(f"{one} {say[value]}" for one, value in on.items())
-    right = {one: should.get(one, wanted.ecn) for one in on}
+    seen = ", ".join(f"{name} {say[value]}" for name, value in on.items())
+    right = {name: should.get(name, wanted.ecn) for name in on}
     if on == right:
         yield ok(seen)
     else:
-        planned = ", ".join(f"{one} {say[value]}" for one, value in right.items())
+        planned = ", ".join(f"{name} {say[value]}" for name, value in right.items())
         yield failed(
             seen,
             planned if wanted.others else say[wanted.ecn],
@@ -367,7 +367,7 @@ def congestion_control(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "qos-notification",
-    what="Congestion notification packets leave with the planned DSCP and priority.",
+    rule="Congestion notification packets leave with the planned DSCP and priority.",
     why="Switches put an unknown DSCP into best effort, where notification is late or lost.",
     how="/sys/class/net/NIC/ecn/roce_np/cnp_*; /sys/kernel/debug/mlx5/PCI/cc_params/np_cnp_*; /etc/bnxt_re/bnxt_re.conf",
     source="Thor2 guide, section 2.2.1.3; host.json fabrics.NAME.cnp",
@@ -387,13 +387,13 @@ def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
         if text is None:
             yield failed("no /etc/bnxt_re/bnxt_re.conf", "one", "Thor2 guide, section 2.6, check 2", _REMEDY)
             return
-        have = [int(values[one]) if values.get(one, "").isdigit() else None for one in ("CNP_DSCP", "CNP_PRI")]
+        have = [int(values[name]) if values.get(name, "").isdigit() else None for name in ("CNP_DSCP", "CNP_PRI")]
     else:
         raise CannotTellError("no public document shows where this family has it")
     if None in have:
         raise CannotTellError("this driver does not show it")
     right = [wanted.cnp_dscp, wanted.cnp_priority]
-    seen, should = (f"DSCP {one[0]}, priority {one[1]}" for one in (have, right))
+    seen, should = (f"DSCP {pair[0]}, priority {pair[1]}" for pair in (have, right))
     if have == right:
         yield ok(seen)
     else:
@@ -402,7 +402,7 @@ def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_server(
     "qos-driver-file",
-    what="The file by which a NIC's driver sets QoS when it is loaded is the planned one, as a whole.",
+    rule="The file by which a NIC's driver sets QoS when it is loaded is the planned one, as a whole.",
     why="After a reboot every NIC of the family has what this file says, whatever a script has set before.",
     how="/etc/bnxt_re/bnxt_re.conf",
     source="Thor2 guide, section 2.2.1.3; host.json driver_files",
@@ -436,7 +436,7 @@ def _either(server: Server, path: str, other: str) -> int | None:
 
 @of_nic(
     "qos-traffic-class",
-    what="Queue pairs get the planned traffic class, whatever their application asks for (NVIDIA's own driver); with several "
+    rule="Queue pairs get the planned traffic class, whatever their application asks for (NVIDIA's own driver); with several "
     "lossless classes, the one that they ask for.",
     why="A program that forgets it sends RDMA in best effort, beside the lossless class.",
     how="/sys/class/infiniband/DEVICE/tc/PORT/traffic_class",
@@ -449,7 +449,7 @@ def traffic_class(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     if text is None:
         yield not_applicable("this driver has none for all queue pairs; NCCL_IB_TC sets it for jobs")
         return
-    found = outcome.list_of_numbers(text)
+    numbers = outcome.list_of_numbers(text)
     origin = f"host.json fabrics.{nic.plan.fabric}.roce.traffic_class"
     if wanted.others:
         if "Global tclass=" in text:
@@ -461,15 +461,15 @@ def traffic_class(server: Server, nic: WantedNic) -> Iterator[Outcome]:
             )
         else:
             yield ok("applications ask for theirs")
-    elif found[:1] == [wanted.traffic_class]:
-        yield ok(found[0])
+    elif numbers[:1] == [wanted.traffic_class]:
+        yield ok(numbers[0])
     else:
         yield failed(text or "none", wanted.traffic_class, origin, _REMEDY)
 
 
 @of_nic(
     "qos-adaptive-routing",
-    what="The NIC sends for adaptive routing where the fabric delivers packets out of order, and nowhere else.",
+    rule="The NIC sends for adaptive routing where the fabric delivers packets out of order, and nowhere else.",
     why="Without it packets out of order count as lost; with it on an ordered fabric small messages cost more.",
     how="mlxreg -d PCI --reg_name ROCE_ACCL --get (mstreg)",
     source="long-haul article (firmware 28.39 and newer); host.json fabrics.NAME.roce.adaptive_routing",
@@ -479,12 +479,12 @@ def traffic_class(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def adaptive_routing(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Read the register."""
     wanted, machine = _wanted(nic), server.machine
-    tool = next((one for one in ("mlxreg", "mstreg") if machine.has(one)), "mstreg")
+    tool = next((name for name in ("mlxreg", "mstreg") if machine.has(name)), "mstreg")
     text = machine.output(tool, "-d", outcome.pci_of(machine, nic.netdev), "--reg_name", "ROCE_ACCL", "--get")
-    found = re.search(r"^adaptive_routing_forced_en\s*\|\s*(0x[0-9a-fA-F]+|\d+)", text, re.MULTILINE)
-    if not found:
+    match = re.search(r"^adaptive_routing_forced_en\s*\|\s*(0x[0-9a-fA-F]+|\d+)", text, re.MULTILINE)
+    if not match:
         raise CannotTellError("the firmware has no adaptive_routing_forced_en")
-    on = int(found[1], 0) != 0
+    on = int(match[1], 0) != 0
     say = {True: "on", False: "off"}
     if on == wanted.adaptive_routing:
         yield ok(say[on])

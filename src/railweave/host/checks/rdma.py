@@ -28,7 +28,7 @@ def _there(server: Server, nic: WantedNic) -> None:
 
 @of_nic(
     "rdma-device",
-    what="Each planned RDMA device is there, by its planned name, on the planned NIC.",
+    rule="Each planned RDMA device is there, by its planned name, on the planned NIC.",
     why="NCCL_IB_HCA names it; under another name the NIC is left out, or another rail's is taken.",
     how="/sys/class/infiniband",
     source="Thor2 guide, section 2.6, check 6, and section 5.1, question 1",
@@ -38,13 +38,13 @@ def device(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     machine = server.machine
     there = devices(machine)
     card = machine.real(f"/sys/class/net/{nic.netdev}/device")
-    own = [one for one in there if machine.real(f"{DEVICES}/{one}/device") == card] if card else []
+    card_devices = [name for name in there if machine.real(f"{DEVICES}/{name}/device") == card] if card else []
     origin = f"host.json {nic.key}.rdma"
-    if nic.rdma in own or (nic.rdma in there and not own):
+    if nic.rdma in card_devices or (nic.rdma in there and not card_devices):
         yield ok(nic.rdma)
-    elif own:
+    elif card_devices:
         remedy = "sudo install -m 644 60-rdma-persistent-naming.rules /etc/udev/rules.d/, then reboot"
-        yield failed(f"called {', '.join(own)}", nic.rdma, origin, remedy)
+        yield failed(f"called {', '.join(card_devices)}", nic.rdma, origin, remedy)
     else:
         remedy = (
             "sudo modprobe bnxt_re" if nic.bnxt else "sudo modprobe mlx5_ib" if nic.mlx5 else "load its RDMA driver"
@@ -54,7 +54,7 @@ def device(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "rdma-port",
-    what="The RDMA port is active, and its link is Ethernet.",
+    rule="The RDMA port is active, and its link is Ethernet.",
     why="A port that is down, or set to InfiniBand, carries no RoCE.",
     how="/sys/class/infiniband/DEVICE/ports/PORT/{state,phys_state,link_layer}",
     source="Thor2 guide, section 2.6, check 6",
@@ -62,7 +62,7 @@ def device(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def port(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Read the three."""
     _there(server, nic)
-    state, layer = (server.machine.text(f"{_port(nic)}/{one}") or "" for one in ("state", "link_layer"))
+    state, layer = (server.machine.text(f"{_port(nic)}/{attribute}") or "" for attribute in ("state", "link_layer"))
     if not state:
         raise CannotTellError(f"the kernel shows no port {nic.plan.rdma_port} of it")
     origin = f"host.json {nic.key}.rdma_port"
@@ -76,7 +76,7 @@ def port(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "rdma-gids",
-    what="Every planned path has its address as a RoCE v2 GID on the planned interface.",
+    rule="Every planned path has its address as a RoCE v2 GID on the planned interface.",
     why="A path without a GID is not used: its color, and what it was to carry, falls on the others.",
     how="/sys/class/infiniband/DEVICE/ports/PORT/{gids,gid_attrs}",
     source="Thor2 guide, section 2.6, check 10; host.json nics[].addresses",
@@ -85,18 +85,18 @@ def gids(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Find each path's address by value, never by index."""
     _there(server, nic)
     of_paths = [
-        one for one in of_port(server.machine, nic.rdma, nic.plan.rdma_port, nic.plan) if one.path and one.type == V2
+        gid for gid in of_port(server.machine, nic.rdma, nic.plan.rdma_port, nic.plan) if gid.path and gid.type == V2
     ]
-    found = {address.path.number for address in of_paths if address.path and address.netdev == nic.netdev}
+    path_numbers = {address.path.number for address in of_paths if address.path and address.netdev == nic.netdev}
     elsewhere = [
         f"{address.address} on {address.netdev}" for address in of_paths if address.netdev not in {"", nic.netdev}
     ]
-    missing = [path for path in nic.plan.paths if path.number not in found]
+    missing = [path for path in nic.plan.paths if path.number not in path_numbers]
     if not missing:
-        yield ok(f"{len(found)} of {len(nic.plan.paths)}")
+        yield ok(f"{len(path_numbers)} of {len(nic.plan.paths)}")
         return
-    names = ", ".join(f"path {one.number} ({one.color_name or 'no color'}, {one.prefix})" for one in missing)
-    seen = f"{len(found)} of {len(nic.plan.paths)}; missing {names}" + (
+    names = ", ".join(f"path {path.number} ({path.color_name or 'no color'}, {path.prefix})" for path in missing)
+    seen = f"{len(path_numbers)} of {len(nic.plan.paths)}; missing {names}" + (
         f"; {', '.join(elsewhere)}" if elsewhere else ""
     )
     remedy = "see host-addresses: the GID follows when the address is there; after a change of VRF or name, reload the RDMA driver"
@@ -105,7 +105,7 @@ def gids(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 @of_nic(
     "rdma-mtu",
-    what="RDMA sends packets of 4,096 bytes where the interface's MTU holds them.",
+    rule="RDMA sends packets of 4,096 bytes where the interface's MTU holds them.",
     why="At 1,024 bytes a 400G port needs four times the packets, and falls short of its rate.",
     how="ibv_devinfo -d DEVICE",
     source="InfiniBand Architecture Specification, path MTU; Thor2 guide, section 2.6, check 11",
@@ -114,21 +114,21 @@ def mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Read active_mtu."""
     _there(server, nic)
     text = server.machine.output("ibv_devinfo", "-d", nic.rdma)
-    found = re.search(r"active_mtu:\s+(\d+)", text)
-    if not found:
+    match = re.search(r"active_mtu:\s+(\d+)", text)
+    if not match:
         raise CannotTellError("ibv_devinfo prints no active_mtu")
-    wanted = next(one for one in (4096, 2048, 1024, 512, 256) if one + 90 <= nic.plan.mtu or one == 256)
-    if int(found[1]) >= wanted:
-        yield ok(f"{found[1]} bytes")
+    wanted = next(size for size in (4096, 2048, 1024, 512, 256) if size + 90 <= nic.plan.mtu or size == 256)
+    if int(match[1]) >= wanted:
+        yield ok(f"{match[1]} bytes")
     else:
         yield failed(
-            f"{found[1]} bytes", f"{wanted} bytes", f"host.json {nic.key}.mtu", "see link-mtu: it follows the MTU"
+            f"{match[1]} bytes", f"{wanted} bytes", f"host.json {nic.key}.mtu", "see link-mtu: it follows the MTU"
         )
 
 
 @of_nic(
     "rdma-verbs",
-    what="Programs reach the RDMA device: library and kernel driver fit each other.",
+    rule="Programs reach the RDMA device: library and kernel driver fit each other.",
     why="With a library older than the driver the device is not listed, and NCCL goes by TCP.",
     how="ibv_devinfo -d DEVICE",
     source="Thor2 guide, section 5.1, question 6",
@@ -136,15 +136,15 @@ def mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 def verbs(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     """Ask through the library."""
     _there(server, nic)
-    said = server.machine.run("ibv_devinfo", "-d", nic.rdma)
-    abi = re.search(r"does not support the kernel ABI of \d+ \(supports \d+ to \d+\)", said.err + said.out)
+    answer = server.machine.run("ibv_devinfo", "-d", nic.rdma)
+    abi = re.search(r"does not support the kernel ABI of \d+ \(supports \d+ to \d+\)", answer.err + answer.out)
     if abi:
         remedy = "install the user library of the same release as the driver; `strace -e openat ibv_devinfo` shows which is taken"
         yield failed(abi[0], "a library that fits", "Thor2 guide, section 5.1, question 6", remedy)
-    elif said.code:
-        reason = (said.err.strip() or said.out.strip() or "no reason given").splitlines()[-1]
+    elif answer.code:
+        reason = (answer.err.strip() or answer.out.strip() or "no reason given").splitlines()[-1]
         remedy = "install ibverbs-providers (rdma-core) or the vendor's library; may this user open /dev/infiniband?"
         yield failed(reason, "an answer", "Thor2 guide, section 2.6, check 6", remedy)
     else:
-        version = outcome.pairs(said.out).get("fw_ver", "")
+        version = outcome.pairs(answer.out).get("fw_ver", "")
         yield ok(f"answers{', firmware ' + version if version else ''}")

@@ -129,10 +129,10 @@ def server(machine: Machine, plan: HostFile, document: Mapping[str, Any], earlie
     Raises HostInputError where a value that checks go by is of the wrong kind.
     """
     top = _Values(document, str(plan.file))
-    fabrics = {name: _traffic(one) for name, one in top.objects("fabrics").items()}
+    fabrics = {name: _traffic(fabric) for name, fabric in top.objects("fabrics").items()}
     nics = tuple(
-        _nic(f"nics[{i}]", nic, one, fabrics.get(nic.fabric))
-        for i, (nic, one) in enumerate(zip(plan.nics, top.list("nics")))
+        _nic(f"nics[{i}]", nic, values, fabrics.get(nic.fabric))
+        for i, (nic, values) in enumerate(zip(plan.nics, top.list("nics")))
     )
     gpu = top.objects("gpu", wrap=False)["gpu"]
     return Server(
@@ -142,14 +142,14 @@ def server(machine: Machine, plan: HostFile, document: Mapping[str, Any], earlie
         gpu.number("count"),
         gpu.text("vendor"),
         {name: str(value) for name, value in top.mapping("sysctl").items()},
-        tuple(str(one) for one in document.get("kernel_command_line") or ()),
+        tuple(str(word) for word in document.get("kernel_command_line") or ()),
         top.mapping("versions"),
         _Values(top.mapping("job"), top.where).text("library"),
         plan.environment,
         top.text("router_advertisements"),
         {
-            path: {key: str(value) for key, value in one.value.items()}
-            for path, one in top.objects("driver_files").items()
+            path: {key: str(value) for key, value in driver_file.value.items()}
+            for path, driver_file in top.objects("driver_files").items()
         },
         earlier,
     )
@@ -175,21 +175,22 @@ class _Values:
         return cast("Mapping[str, Any]", self._get(key, dict, {}))
 
     def numbers(self, key: str) -> tuple[int, ...]:
-        found = self._get(key, list, [])
-        if not all(type(one) is int for one in found):
+        values = self._get(key, list, [])
+        if not all(type(number) is int for number in values):
             raise HostInputError(f"{self.where}: {key} is not a list of numbers")
-        return tuple(found)
+        return tuple(values)
 
     def texts(self, key: str) -> tuple[str, ...]:
-        return tuple(str(one) for one in self._get(key, list, []))
+        return tuple(str(text) for text in self._get(key, list, []))
 
     def list(self, key: str) -> list[_Values]:
-        return [_Values(one, f"{self.where}: {key}[{i}]") for i, one in enumerate(self._get(key, list, []))]
+        return [_Values(mapping, f"{self.where}: {key}[{i}]") for i, mapping in enumerate(self._get(key, list, []))]
 
     def objects(self, key: str, *, wrap: bool = True) -> dict[str, _Values]:
-        found = self.mapping(key) if wrap else {key: self.mapping(key)}
+        mappings = self.mapping(key) if wrap else {key: self.mapping(key)}
         return {
-            name: _Values(cast("Mapping[str, Any]", one), f"{self.where}: {key}.{name}") for name, one in found.items()
+            name: _Values(cast("Mapping[str, Any]", mapping), f"{self.where}: {key}.{name}")
+            for name, mapping in mappings.items()
         }
 
     def _get(self, key: str, kind: type, default: object) -> Any:  # noqa: ANN401 - JSON
@@ -202,7 +203,7 @@ class _Values:
 
 
 def _traffic(fabric: _Values) -> Traffic:
-    roce, cnp = (_Values(fabric.mapping(one), f"{fabric.where}.{one}") for one in ("roce", "cnp"))
+    roce, cnp = (_Values(fabric.mapping(section), f"{fabric.where}.{section}") for section in ("roce", "cnp"))
     return Traffic(
         roce.number("dscp"),
         roce.number("priority"),
@@ -215,29 +216,32 @@ def _traffic(fabric: _Values) -> Traffic:
         cnp.number("priority"),
         {
             name: LosslessClass(
-                one.numbers("dscp"), one.number("priority"), one.flag("ecn"), one.number("bandwidth_percent")
+                lossless_class.numbers("dscp"),
+                lossless_class.number("priority"),
+                lossless_class.flag("ecn"),
+                lossless_class.number("bandwidth_percent"),
             )
-            for name, one in fabric.objects("other_lossless").items()
+            for name, lossless_class in fabric.objects("other_lossless").items()
         },
         roce.numbers("other_dscp"),
     )
 
 
-def _nic(key: str, plan: Nic, one: _Values, traffic: Traffic | None) -> WantedNic:
+def _nic(key: str, plan: Nic, values: _Values, traffic: Traffic | None) -> WantedNic:
     return WantedNic(
         key,
         plan,
-        one.text("model"),
-        one.text("driver"),
-        one.number("rail"),
-        one.text("leaf"),
-        one.text("leaf_port"),
-        one.texts("leaf_port_names"),
-        one.number("speed_gbps"),
-        one.number("cable_m"),
-        one.flag("slaac"),
-        {name: str(value) for name, value in one.mapping("firmware").items()},
-        one.texts("firmware_per_function"),
+        values.text("model"),
+        values.text("driver"),
+        values.number("rail"),
+        values.text("leaf"),
+        values.text("leaf_port"),
+        values.texts("leaf_port_names"),
+        values.number("speed_gbps"),
+        values.number("cable_m"),
+        values.flag("slaac"),
+        {name: str(value) for name, value in values.mapping("firmware").items()},
+        values.texts("firmware_per_function"),
         traffic,
     )
 
@@ -258,14 +262,14 @@ class Result:
 def chosen(only: Iterable[str]) -> list[Check]:
     """The checks of these ids or subjects; all where none is named. Raises HostInputError for a name that is neither."""
     wanted = list(only)
-    subjects = list(dict.fromkeys(one.__name__.rpartition(".")[2] for one in _MODULES))
+    subjects = list(dict.fromkeys(module.__name__.rpartition(".")[2] for module in _MODULES))
     for name in wanted:
         if name not in ALL and name not in subjects:
             raise HostInputError(
                 f"--only {name}: no such check; subjects are {', '.join(subjects)}; ids are in docs/checks.md"
             )
-    inside = sorted(ALL.values(), key=lambda one: subjects.index(one.subject))
-    return [one for one in inside if not wanted or one.id in wanted or one.subject in wanted]
+    inside = sorted(ALL.values(), key=lambda check: subjects.index(check.subject))
+    return [check for check in inside if not wanted or check.id in wanted or check.subject in wanted]
 
 
 def run(server: Server, checks: Iterable[Check]) -> list[Result]:
@@ -279,22 +283,22 @@ def run(server: Server, checks: Iterable[Check]) -> list[Result]:
             tasks.append((check, None))
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         parts = [pool.submit(_one, server, check, nic) for check, nic in tasks]
-        return [one for part in parts for one in part.result()]
+        return [result for part in parts for result in part.result()]
 
 
 def _one(server: Server, check: Check, nic: WantedNic | None) -> list[Result]:
     of = nic.netdev if nic else ""
     arguments = (server, nic) if nic else (server,)
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     try:
         why = check.unless(*arguments) if check.unless else ""
-        found.extend([not_applicable(why)] if why else check.look(*arguments))
+        outcomes.extend([not_applicable(why)] if why else check.look(*arguments))
     except CannotTellError as error:
-        found.append(could_not_tell(str(error)))
+        outcomes.append(could_not_tell(str(error)))
     except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
         # A tool that answers in a form nobody has seen must not end the other checks.
-        found.append(could_not_tell(f"its answer is not understood ({type(error).__name__}: {error})"))
-    return [Result(check, Outcome(o.verdict, o.seen, o.wanted, o.origin, o.remedy, o.of or of)) for o in found]
+        outcomes.append(could_not_tell(f"its answer is not understood ({type(error).__name__}: {error})"))
+    return [Result(check, Outcome(o.verdict, o.seen, o.wanted, o.origin, o.remedy, o.of or of)) for o in outcomes]
 
 
 def exit_code(results: Iterable[Result]) -> int:
@@ -304,7 +308,7 @@ def exit_code(results: Iterable[Result]) -> int:
 
 def counted(results: Iterable[Result]) -> dict[str, int]:
     """Return the number of verdicts of each kind."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for result in results:
-        found[result.outcome.verdict] = found.get(result.outcome.verdict, 0) + 1
-    return found
+        counts[result.outcome.verdict] = counts.get(result.outcome.verdict, 0) + 1
+    return counts

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @of_server(
     "system-kernel",
-    what="The kernel is the one that the fabric file asks for.",
+    rule="The kernel is the one that the fabric file asks for.",
     why="Drivers are built for one kernel; after an unattended update they may be missing.",
     how="/proc/sys/kernel/osrelease",
     source="fabric file, hosts.versions.kernel",
@@ -36,7 +36,7 @@ def kernel(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "system-command-line",
-    what="The kernel was started with the planned parameters.",
+    rule="The kernel was started with the planned parameters.",
     why="They decide about the IOMMU and about PCI, and hold only from the next boot.",
     how="/proc/cmdline",
     source="Thor2 guide, section 2.3.2; host.json kernel_command_line",
@@ -45,7 +45,7 @@ def kernel(server: Server) -> Iterator[Outcome]:
 def command_line(server: Server) -> Iterator[Outcome]:
     """Look for each word."""
     words = (server.machine.text("/proc/cmdline") or "").split()
-    missing = [one for one in server.command_line if one not in words]
+    missing = [word for word in server.command_line if word not in words]
     if missing:
         remedy = "sudo install grub-railweave.cfg /etc/default/grub.d/ && sudo update-grub, then reboot"
         yield failed(
@@ -57,7 +57,7 @@ def command_line(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "system-sysctl",
-    what="Kernel parameters have the planned values.",
+    rule="Kernel parameters have the planned values.",
     why="kernel.numa_balancing above all: the kernel moves pages that NICs write to.",
     how="/proc/sys",
     source="Thor2 guide, section 2.6, check 17; host.json sysctl",
@@ -80,48 +80,48 @@ def sysctl(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "system-memlock",
-    what="Programs may pin as much memory as they like.",
+    rule="Programs may pin as much memory as they like.",
     why="RDMA pins its buffers: with a limit, registration fails or falls back.",
     how="/proc/self/limits",
     source="Thor2 guide, section 2.3 (limits.conf); Slurm, FAQ on memory limits",
 )
 def memlock(server: Server) -> Iterator[Outcome]:
     """Read the limit that this program was started with."""
-    found = re.search(r"Max locked memory\s+(\S+)", server.machine.text("/proc/self/limits") or "")
-    if not found:
+    match = re.search(r"Max locked memory\s+(\S+)", server.machine.text("/proc/self/limits") or "")
+    if not match:
         raise CannotTellError("the kernel shows no limit of locked memory")
-    if found[1] == "unlimited":
+    if match[1] == "unlimited":
         yield ok("unlimited")
     else:
         remedy = (
             "install limits.conf of this server; for services LimitMEMLOCK=infinity (slurmd too), then log in again"
         )
-        yield failed(f"{found[1]} bytes", "unlimited", "Thor2 guide, section 2.3", remedy)
+        yield failed(f"{match[1]} bytes", "unlimited", "Thor2 guide, section 2.3", remedy)
 
 
 @of_server(
     "system-open-files",
-    what="Programs may open 65,536 files or more.",
+    rule="Programs may open 65,536 files or more.",
     why="A job of many ranks has a socket and a queue pair for each peer.",
     how="/proc/self/limits",
     source="NCCL, troubleshooting (open files)",
 )
 def open_files(server: Server) -> Iterator[Outcome]:
     """Read the hard limit, which a launcher can raise to."""
-    found = re.search(r"Max open files\s+\S+\s+(\S+)", server.machine.text("/proc/self/limits") or "")
-    if not found:
+    match = re.search(r"Max open files\s+\S+\s+(\S+)", server.machine.text("/proc/self/limits") or "")
+    if not match:
         raise CannotTellError("the kernel shows no limit of open files")
-    if found[1] == "unlimited" or int(found[1]) >= 65536:
-        yield ok(found[1])
+    if match[1] == "unlimited" or int(match[1]) >= 65536:
+        yield ok(match[1])
     else:
         yield warning(
-            found[1], "65536", "NCCL, troubleshooting", "install limits.conf of this server; LimitNOFILE for services"
+            match[1], "65536", "NCCL, troubleshooting", "install limits.conf of this server; LimitNOFILE for services"
         )
 
 
 @of_server(
     "system-shared-memory",
-    what="Shared memory (/dev/shm) holds gigabytes.",
+    rule="Shared memory (/dev/shm) holds gigabytes.",
     why="Ranks of one server exchange data by it; containers often have 64 MB.",
     how="/proc/self/mounts; /proc/meminfo",
     source="NCCL, troubleshooting (shared memory)",
@@ -129,13 +129,13 @@ def open_files(server: Server) -> Iterator[Outcome]:
 def shared_memory(server: Server) -> Iterator[Outcome]:
     """Read the size of the mount."""
     mounts = server.machine.text("/proc/self/mounts") or ""
-    found = re.search(r"^\S+ /dev/shm tmpfs (\S+)", mounts, re.MULTILINE)
-    if not found:
+    match = re.search(r"^\S+ /dev/shm tmpfs (\S+)", mounts, re.MULTILINE)
+    if not match:
         yield warning(
             "no tmpfs on /dev/shm", "one", "NCCL, troubleshooting", "mount it, or give the container --ipc=host"
         )
         return
-    size = re.search(r"\bsize=(\d+)k", found[1])
+    size = re.search(r"\bsize=(\d+)k", match[1])
     if size and int(size[1]) < 1 << 20:
         yield warning(
             f"{int(size[1]) // 1024} MiB",
@@ -149,7 +149,7 @@ def shared_memory(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "system-huge-pages",
-    what="Transparent huge pages are not off.",
+    rule="Transparent huge pages are not off.",
     why="Registration of buffers takes longer with small pages.",
     how="/sys/kernel/mm/transparent_hugepage/enabled; /proc/meminfo",
     source="Linux, Documentation/admin-guide/mm/transhuge",
@@ -157,11 +157,11 @@ def shared_memory(server: Server) -> Iterator[Outcome]:
 def huge_pages(server: Server) -> Iterator[Outcome]:
     """Read the setting."""
     text = server.machine.text("/sys/kernel/mm/transparent_hugepage/enabled")
-    found = re.search(r"\[(\w+)\]", text or "")
-    if not found:
+    match = re.search(r"\[(\w+)\]", text or "")
+    if not match:
         raise CannotTellError("the kernel does not show it")
     fixed = outcome.pairs(server.machine.text("/proc/meminfo") or "").get("HugePages_Total", "0")
-    if found[1] == "never":
+    if match[1] == "never":
         yield warning(
             "never",
             "always or madvise",
@@ -169,7 +169,7 @@ def huge_pages(server: Server) -> Iterator[Outcome]:
             "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
         )
     else:
-        yield ok(f"{found[1]}, {fixed} fixed huge pages")
+        yield ok(f"{match[1]}, {fixed} fixed huge pages")
 
 
 MOST_OFFSET_MS = 10
@@ -178,26 +178,26 @@ MOST_OFFSET_MS = 10
 
 @of_server(
     "system-time",
-    what=f"The clock is synchronized, and within {MOST_OFFSET_MS} ms where chrony says how far it is off.",
+    rule=f"The clock is synchronized, and within {MOST_OFFSET_MS} ms where chrony says how far it is off.",
     why="Logs of servers and switches can be laid side by side only then.",
     how="timedatectl show -p NTPSynchronized --value; chronyc -c tracking",
     source="timedatectl(1); chronyc(1), tracking",
 )
 def time(server: Server) -> Iterator[Outcome]:
     """Ask systemd, and chrony where it is there."""
-    said = server.machine.output("timedatectl", "show", "-p", "NTPSynchronized", "--value").strip()
-    offset = _offset_ms(server) if said == "yes" else None
-    if said == "yes" and offset is not None and offset > MOST_OFFSET_MS:
+    answer = server.machine.output("timedatectl", "show", "-p", "NTPSynchronized", "--value").strip()
+    offset = _offset_ms(server) if answer == "yes" else None
+    if answer == "yes" and offset is not None and offset > MOST_OFFSET_MS:
         remedy = "chronyc sources; sudo chronyc makestep"
         yield warning(f"{offset:.3g} ms off", f"within {MOST_OFFSET_MS} ms", "chronyc(1), tracking", remedy)
-    elif said == "yes":
+    elif answer == "yes":
         yield ok("synchronized")
-    elif said == "no":
+    elif answer == "no":
         yield warning(
             "not synchronized", "synchronized", "timedatectl(1)", "sudo systemctl enable --now chrony; chronyc tracking"
         )
     else:
-        raise CannotTellError(f"timedatectl says {said or 'nothing'}")
+        raise CannotTellError(f"timedatectl says {answer or 'nothing'}")
 
 
 def _offset_ms(server: Server) -> float | None:
@@ -213,7 +213,7 @@ def _offset_ms(server: Server) -> float | None:
 
 @of_server(
     "system-memory",
-    what="Every NUMA node with CPUs has memory, and each as much as the others.",
+    rule="Every NUMA node with CPUs has memory, and each as much as the others.",
     why="A memory module that is lost leaves a socket with less, or slower, memory, and nothing else says so.",
     how="/sys/devices/system/node/node*/{cpulist,meminfo}; /proc/meminfo",
     source="Linux, Documentation/admin-guide/mm/numaperf; AMD, MI300X system optimization (memory)",
@@ -224,8 +224,8 @@ def memory(server: Server) -> Iterator[Outcome]:
     sizes: dict[str, int] = {}
     for node in machine.names(folder):
         if re.fullmatch(r"node\d+", node) and machine.text(f"{folder}/{node}/cpulist"):
-            found = re.search(r"MemTotal:\s+(\d+) kB", machine.text(f"{folder}/{node}/meminfo") or "")
-            sizes[node] = int(found[1]) >> 20 if found else 0
+            match = re.search(r"MemTotal:\s+(\d+) kB", machine.text(f"{folder}/{node}/meminfo") or "")
+            sizes[node] = int(match[1]) >> 20 if match else 0
     total = outcome.pairs(machine.text("/proc/meminfo") or "").get("MemTotal", "").split()
     if not sizes or not any(sizes.values()) or not total or not total[0].isdigit():
         raise CannotTellError("the kernel shows no memory of its nodes")
@@ -239,7 +239,7 @@ def memory(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "system-disk",
-    what="There is room for logs.",
+    rule="There is room for logs.",
     why="A full disk ends jobs, and loses the log that would say why.",
     how="df -Pk /var/log",
     source="df(1)",
@@ -267,7 +267,7 @@ _IDLE = f"{_CPU}/cpu0/cpuidle"
 
 @of_server(
     "system-governor",
-    what="CPUs run at their full clock (governor performance).",
+    rule="CPUs run at their full clock (governor performance).",
     why="Proxy threads that sleep and wake pay for each step of the clock.",
     how="/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
     source="OCI GPU images; AMD, MI300X system optimization",
@@ -277,8 +277,8 @@ def governor(server: Server) -> Iterator[Outcome]:
     machine = server.machine
     cpus = [name for name in machine.names(_CPU) if re.fullmatch(r"cpu\d+", name)]
     have: dict[str, int] = {}
-    for one in cpus:
-        value = machine.text(f"{_CPU}/{one}/cpufreq/scaling_governor")
+    for cpu in cpus:
+        value = machine.text(f"{_CPU}/{cpu}/cpufreq/scaling_governor")
         if value:
             have[value] = have.get(value, 0) + 1
     if not have:
@@ -292,7 +292,7 @@ def governor(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "system-idle-states",
-    what="CPUs do not fall into deep sleep (C2 and deeper).",
+    rule="CPUs do not fall into deep sleep (C2 and deeper).",
     why="To wake takes tens of microseconds, as long as a small collective.",
     how="/sys/devices/system/cpu/cpu0/cpuidle/state*/{name,latency,disable}",
     source="AMD, MI300X system optimization (cpupower idle-set -d 2)",
@@ -316,7 +316,7 @@ def idle_states(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "system-smt",
-    what="Says whether two threads share a core (SMT): like servers should agree.",
+    rule="Says whether two threads share a core (SMT): like servers should agree.",
     why="Documents disagree about what is better; a fleet of both kinds is worse than either.",
     how="/sys/devices/system/cpu/smt/active",
     source="AMD, MI300X system optimization; Thor2 guide, BIOS table",
@@ -331,7 +331,7 @@ def smt(server: Server) -> Iterator[Outcome]:
 
 @of_server(
     "system-numa-nodes",
-    what="Each socket is one NUMA node (NPS1, no sub-NUMA clusters).",
+    rule="Each socket is one NUMA node (NPS1, no sub-NUMA clusters).",
     why="Ranks, NICs and GPUs are bound by node; more nodes than sockets put them apart.",
     how="/sys/devices/system/node; /sys/devices/system/cpu/cpu*/topology/physical_package_id",
     source="AMD, MI300X system optimization (NPS1); Thor2 guide, BIOS table (SubNumaCluster off)",
@@ -343,7 +343,7 @@ def numa_nodes(server: Server) -> Iterator[Outcome]:
     # A node of memory alone, as of an accelerator, has no CPU.
     nodes = [node for node in nodes if machine.text(f"/sys/devices/system/node/{node}/cpulist")]
     cpus = [name for name in machine.names(_CPU) if re.fullmatch(r"cpu\d+", name)]
-    sockets = {machine.text(f"{_CPU}/{one}/topology/physical_package_id") for one in cpus} - {None}
+    sockets = {machine.text(f"{_CPU}/{cpu}/topology/physical_package_id") for cpu in cpus} - {None}
     if not nodes or not sockets:
         raise CannotTellError("the kernel shows no nodes or sockets")
     if len(nodes) > len(sockets):
@@ -360,7 +360,7 @@ def numa_nodes(server: Server) -> Iterator[Outcome]:
 
 @of_nic(
     "system-interrupts",
-    what="A NIC's interrupts may be served by CPUs of its own NUMA node.",
+    rule="A NIC's interrupts may be served by CPUs of its own NUMA node.",
     why="Those of completions that are waited for cross the sockets otherwise. RDMA that polls does not mind.",
     how="/sys/class/net/NIC/device/{msi_irqs,local_cpulist}; /proc/irq/N/smp_affinity_list",
     source="Linux, Documentation/core-api/irq/irq-affinity; NVIDIA, performance tuning (IRQ affinity)",
@@ -375,7 +375,7 @@ def interrupts(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     }
     if not near or not served:
         raise CannotTellError("the kernel shows no interrupts of it, or not which CPUs are near")
-    far = [one for one, cpus in served.items() if not cpus & near]
+    far = [number for number, cpus in served.items() if not cpus & near]
     if far:
         remedy = f"for i in {' '.join(far[:3])}{' …' if len(far) > 3 else ''}; do cat {folder}/local_cpulist | sudo tee /proc/irq/$i/smp_affinity_list; done"
         seen = f"{len(far)} of {len(served)} interrupts on other nodes"
@@ -386,9 +386,9 @@ def interrupts(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 def _cpus(text: str) -> set[int]:
     """The CPUs of a list such as ``0-3,8``."""
-    found: set[int] = set()
+    cpus: set[int] = set()
     for part in text.split(","):
         first, _, last = part.strip().partition("-")
         if first.isdigit() and (not last or last.isdigit()):
-            found.update(range(int(first), int(last or first) + 1))
-    return found
+            cpus.update(range(int(first), int(last or first) + 1))
+    return cpus

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from railweave.live.check.diagnosis import diagnose
-from railweave.live.check.living import Living
+from railweave.live.check.living import NetworkStates
 
-__all__ = ["Living", "diagnose"]
+__all__ = ["NetworkStates", "diagnose"]

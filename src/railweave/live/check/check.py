@@ -17,7 +17,7 @@ from railweave.live.check import ports as of_ports
 from railweave.live.check.counters import ORDER, STATES
 from railweave.live.check.diagnosis import diagnose
 from railweave.live.check.identity import NOT_ASKED, SILENT
-from railweave.live.check.living import Living
+from railweave.live.check.living import NetworkStates
 from railweave.live.check.servers import RETRANSMITTED
 from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule, rules_of
@@ -75,16 +75,16 @@ def punch_list(network: Network, findings: Sequence[Finding]) -> list[Task]:
 
     A finding that follows from a cause is not listed: it goes away with the cause.
     """
-    hands = {one.id for one in HANDS}
-    devices = {one.name: place for place, one in enumerate((*network.switches, *network.servers))}
+    hands = {rule.id for rule in HANDS}
+    devices = {node.name: place for place, node in enumerate((*network.switches, *network.servers))}
     ends = (end for cable in network.cables for end in (cable.a, cable.b))
     ports = {(end.device, end.port): place for place, end in enumerate(ends)}
-    found: list[Task] = []
+    tasks: list[Task] = []
     for finding in findings:
         if finding.id in hands and finding.severity != "info":
             device, _, port = finding.where.partition(" ")
             place = network.positions.get(device)
-            found.append(
+            tasks.append(
                 Task(place.rack if place else "", place.unit if place else 0, device, port, finding.fix, finding.what)
             )
 
@@ -93,7 +93,7 @@ def punch_list(network: Network, findings: Sequence[Finding]) -> list[Task]:
         port = ports.get((task.device, task.port.partition(" ")[0]), -1)
         return task.rack, -task.unit, devices.get(task.device, len(devices)), port
 
-    return sorted(found, key=key)
+    return sorted(tasks, key=key)
 
 
 UNKNOWN = Rule(
@@ -107,7 +107,7 @@ UNKNOWN = Rule(
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """The result of a check.
 
     ``devices`` are those that should answer, ``answered`` those that did. ``rules`` are the ids of the rules that were applied.
@@ -158,7 +158,7 @@ def check(
     host_seen: Callable[[HostState], HostState] = lambda state: state,
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None],
-) -> Checked:
+) -> CheckResult:
     """Compare what devices said with what must hold, without what ``status:`` of the fabric file makes absent.
 
     Servers are expected to answer where they were asked. ``before`` is an earlier capture, for counters. ``only`` are ids of findings to keep. ``configs`` are what switches run in
@@ -168,8 +168,8 @@ def check(
     rules = _rules(only, since=before is not None)
     progress("reading the capture")
     configs = configs or {switch.name: device_config(network, switch.name) for switch in network.switches}
-    systems = {name: one.nos for name, one in configs.items()}
-    states = {name: seen(one) for name, one in read(network, capture, systems).items()}
+    systems = {name: config.nos for name, config in configs.items()}
+    states = {name: seen(state) for name, state in read(network, capture, systems).items()}
     progress("working out what must hold")
     routes = ControlPlane(configs.values(), network.absent).routes()
     wanted = {
@@ -177,26 +177,26 @@ def check(
         for name, config in configs.items()
         if name not in network.absent and (devices is None or name in devices)
     }
-    hosts = {name: host_seen(one) for name, one in read_hosts(capture, _servers(network)).items()}
+    hosts = {name: host_seen(host) for name, host in read_hosts(capture, _servers(network)).items()}
     asked = [name for name in _servers(network) if name in hosts or name in capture.meta.devices]
     answered = {*states, *hosts}
-    living = Living(
+    living = NetworkStates(
         network,
         wanted,
         states,
-        {name: seen(one) for name, one in read(network, before, systems).items()} if before is not None else {},
+        {name: seen(state) for name, state in read(network, before, systems).items()} if before is not None else {},
         {name: why for name in (*wanted, *asked) if name not in answered and (why := _why(capture, name))},
-        {name: dict(one.failed) for name, one in capture.meta.devices.items() if name in answered and one.failed},
+        {name: dict(entry.failed) for name, entry in capture.meta.devices.items() if name in answered and entry.failed},
         {name: expected_host(network, name) for name in asked},
         hosts,
         read_hosts(before, _servers(network)) if before is not None else {},
     )
     compared = (*wanted, *asked)
     progress(f"comparing {counted(len(compared), 'device')}")
-    found = [*diagnose(living, line), *_unknown(network, capture)]
-    return Checked(
+    findings = [*diagnose(living, line), *_unknown(network, capture)]
+    return CheckResult(
         network,
-        [one for one in found if one.id in rules],
+        [finding for finding in findings if finding.id in rules],
         compared,
         frozenset(answered.intersection(compared)),
         rules,
@@ -215,13 +215,13 @@ def read(network: Network, capture: Capture, systems: Mapping[str, str] | None =
     Raises ``InputError`` where none did, and no server either.
     """
     states = read_states(capture, systems or {switch.name: switch.nos for switch in network.switches})
-    states = {name: one for name, one in states.items() if _said_something(one)}
-    known = [one.name for one in (*network.switches, *network.servers)]
+    states = {name: state for name, state in states.items() if _said_something(state)}
+    known = [device.name for device in (*network.switches, *network.servers)]
     answered = any(HOST.name in capture.answers.get(server.name, {}) for server in network.servers)
     if not states and not answered and not any(name in capture.meta.devices for name in known):
-        what = "it has no answer of any switch of this network about its state"
+        message = "it has no answer of any switch of this network about its state"
         fix = "collect them: `railweave collect FABRIC -o CAPTURE`; what to ask by hand: `railweave collect FABRIC --questions`"
-        raise InputError([Problem(FileLine(str(capture.folder)), what, fix)])
+        raise InputError([Problem(FileLine(str(capture.folder)), message, fix)])
     return states
 
 
@@ -247,7 +247,7 @@ def _why(capture: Capture, device: str) -> str:
 
 
 def _unknown(network: Network, capture: Capture) -> Iterator[Finding]:
-    known = {one.name for one in (*network.switches, *network.servers)}
+    known = {device.name for device in (*network.switches, *network.servers)}
     for name in capture.devices:
         if name not in known:
             yield UNKNOWN.finding(name, f"the design has no device {name}", file=str(capture.folder))
@@ -255,16 +255,16 @@ def _unknown(network: Network, capture: Capture) -> Iterator[Finding]:
 
 def _rules(only: Sequence[str], *, since: bool) -> tuple[str, ...]:
     """The ids of the rules that are applied, in the order of their modules."""
-    rules = {id_: one for id_, one in rules_of("railweave.live.check").items() if one.applies == "living"}
-    unknown = [one for one in only if one not in rules]
+    rules = {id_: rule for id_, rule in rules_of("railweave.live.check").items() if rule.applies == "living"}
+    unknown = [rule_id for rule_id in only if rule_id not in rules]
     if unknown:
         fix = "ids are those of docs/findings.md, under `Running network`"
-        raise InputError([Problem(Option("--only", one), "there is no such finding", fix) for one in unknown])
-    counted = set[str]() if since else {one.id for one in (*ORDER, RETRANSMITTED) if one not in STATES}
+        raise InputError([Problem(Option("--only", rule_id), "there is no such finding", fix) for rule_id in unknown])
+    counted = set[str]() if since else {rule.id for rule in (*ORDER, RETRANSMITTED) if rule not in STATES}
     return tuple(id_ for id_ in rules if (not only or id_ in only) and id_ not in counted)
 
 
-def junit(checked: Checked) -> str:
+def junit(checked: CheckResult) -> str:
     """A test case for each device and rule: failed by errors and warnings.
 
     Skipped is what follows from a cause that is told elsewhere, and what a silent device was not compared with.
@@ -295,19 +295,19 @@ def junit(checked: Checked) -> str:
     )
 
 
-def _case(device: str, rule: str, found: list[Finding], *, silent: bool) -> ET.Element:
+def _case(device: str, rule: str, findings: list[Finding], *, silent: bool) -> ET.Element:
     case = ET.Element("testcase", classname=device, name=rule)
-    bad = [one for one in found if one.severity != "info"]
+    bad = [finding for finding in findings if finding.severity != "info"]
     if bad:
         failure = ET.SubElement(case, "failure", type=bad[0].severity, message=bad[0].what)
-        failure.text = "\n".join(_text(one) for one in bad)
-    elif found:
-        ET.SubElement(case, "skipped", message=f"{found[0].what}; {found[0].why}")
+        failure.text = "\n".join(_text(finding) for finding in bad)
+    elif findings:
+        ET.SubElement(case, "skipped", message=f"{findings[0].what}; {findings[0].why}")
     elif silent:
         ET.SubElement(case, "skipped", message="the device did not answer")
     return case
 
 
-def _text(one: Finding) -> str:
-    place = f" ({one.file}:{one.line})" if one.line else ""
-    return f"{one.where}: {one.what}{place}\n    {one.why}\n    -> {one.fix}"
+def _text(finding: Finding) -> str:
+    place = f" ({finding.file}:{finding.line})" if finding.line else ""
+    return f"{finding.where}: {finding.what}{place}\n    {finding.why}\n    -> {finding.fix}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from railweave.counting import counted
-from railweave.live.check.living import Living, Seen
+from railweave.live.check.living import Deviation, NetworkStates
 from railweave.live.check.ports import of_port
 from railweave.model.findings.registry import Rule
 
@@ -27,7 +27,7 @@ Kind = Literal["drops", "pauses", "marks", "errors"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rise:
+class CounterRise:
     """A counter of a port. ``what`` names it for people; ``count`` is None where it is not known by how much it rose."""
 
     device: str
@@ -40,68 +40,70 @@ class Rise:
         return f"{self.device} {self.port}: {self.what}{'' if self.count is None else f' rose by {self.count:,}'}"
 
 
-def rises(one: Expected, then: DeviceState, now: DeviceState) -> Iterator[Rise]:
+def rises(expected: Expected, then: DeviceState, now: DeviceState) -> Iterator[CounterRise]:
     """Every counter of a switch's ports and lossless queues, zero or not."""
-    queues = {each.port: each for each in one.queues}
-    for port in one.ports:
-        yield from _errors(one.device, port.name, then, now)
+    queues = {each.port: each for each in expected.queues}
+    for port in expected.ports:
+        yield from _errors(expected.device, port.name, then, now)
         if port.name in queues:
-            yield from _lossless(one.device, queues[port.name], then, now)
-            yield from _pause_rises(one.device, port, queues[port.name], then, now)
+            yield from _lossless(expected.device, queues[port.name], then, now)
+            yield from _pause_rises(expected.device, port, queues[port.name], then, now)
 
 
-def total(found: Iterable[Rise], kind: Kind) -> int | None:
+def total(increases: Iterable[CounterRise], kind: Kind) -> int | None:
     """The sum of all counters of a kind; None where none of them is known."""
-    known = [one.count for one in found if one.kind == kind and one.count is not None]
+    known = [rise.count for rise in increases if rise.kind == kind and rise.count is not None]
     return sum(known) if known else None
 
 
-def worst(found: Iterable[Rise], kind: Kind) -> Rise | None:
+def worst(increases: Iterable[CounterRise], kind: Kind) -> CounterRise | None:
     """The counter of a kind that rose most; None where none rose."""
-    risen = [one for one in found if one.kind == kind and one.count]
-    return max(risen, key=lambda one: one.count or 0, default=None)
+    risen = [rise for rise in increases if rise.kind == kind and rise.count]
+    return max(risen, key=lambda rise: rise.count or 0, default=None)
 
 
 def _rise(then: int | None, now: int | None) -> int | None:
     return None if then is None or now is None or now < then else now - then
 
 
-def _errors(device: str, port: str, then: DeviceState, now: DeviceState) -> Iterator[Rise]:
-    was, has = (of_port(one.interfaces or {}, port) for one in (then, now))
+def _errors(device: str, port: str, then: DeviceState, now: DeviceState) -> Iterator[CounterRise]:
+    was, has = (of_port(state.interfaces or {}, port) for state in (then, now))
     if was is None or has is None:
         return
     # Some systems count CRC errors among all that arrived damaged, and not by themselves.
     crc = has.errors.in_crc is not None
     damaged = (was.errors.in_crc, has.errors.in_crc) if crc else (was.errors.in_errors, has.errors.in_errors)
-    yield Rise(device, port, "errors", "CRC errors" if crc else "input errors", _rise(*damaged))
+    yield CounterRise(device, port, "errors", "CRC errors" if crc else "input errors", _rise(*damaged))
     codewords = _rise(was.fec.uncorrected, has.fec.uncorrected)
-    yield Rise(device, port, "errors", "FEC codewords that were not corrected", codewords)
-    yield Rise(device, port, "errors", "resource errors", _rise(was.errors.in_resource, has.errors.in_resource))
+    yield CounterRise(device, port, "errors", "FEC codewords that were not corrected", codewords)
+    yield CounterRise(device, port, "errors", "resource errors", _rise(was.errors.in_resource, has.errors.in_resource))
 
 
-def _lossless(device: str, wanted: Queues, then: DeviceState, now: DeviceState) -> Iterator[Rise]:
-    was, has = (of_port(one.queues or {}, wanted.port) for one in (then, now))
+def _lossless(device: str, wanted: Queues, then: DeviceState, now: DeviceState) -> Iterator[CounterRise]:
+    was, has = (of_port(state.queues or {}, wanted.port) for state in (then, now))
     for number, priority in wanted.lossless.items():
-        old, new = (one.egress.get(number) if one else None for one in (was, has))
+        old, new = (queues.egress.get(number) if queues else None for queues in (was, has))
         dropped = _rise(old.dropped, new.dropped) if old and new else None
         marked = _rise(old.ecn_marked, new.ecn_marked) if old and new else None
-        yield Rise(device, wanted.port, "drops", f"packets dropped by queue {number}", dropped)
-        yield Rise(device, wanted.port, "marks", f"packets marked by queue {number}", marked)
-        before, after = (one.ingress.get(priority) if one else None for one in (was, has))
+        yield CounterRise(device, wanted.port, "drops", f"packets dropped by queue {number}", dropped)
+        yield CounterRise(device, wanted.port, "marks", f"packets marked by queue {number}", marked)
+        before, after = (queues.ingress.get(priority) if queues else None for queues in (was, has))
         lost = _rise(before.dropped, after.dropped) if before and after else None
-        yield Rise(device, wanted.port, "drops", f"packets of priority {priority} dropped on input", lost)
+        yield CounterRise(device, wanted.port, "drops", f"packets of priority {priority} dropped on input", lost)
 
 
-def _pause_rises(device: str, port: Port, wanted: Queues, then: DeviceState, now: DeviceState) -> Iterator[Rise]:
+def _pause_rises(device: str, port: Port, wanted: Queues, then: DeviceState, now: DeviceState) -> Iterator[CounterRise]:
     """Frames that the switch sent, and those that a server sent: so each frame counts once, at the switch that knows of it."""
-    was, has = (of_port(one.pfc or {}, port.name) or {} for one in (then, now))
+    was, has = (of_port(state.pfc or {}, port.name) or {} for state in (then, now))
     for priority in wanted.lossless.values():
         old, new = was.get(priority), has.get(priority)
         sent = _rise(old.sent, new.sent) if old and new else None
-        yield Rise(device, port.name, "pauses", f"PFC frames of priority {priority} sent", sent)
+        yield CounterRise(device, port.name, "pauses", f"PFC frames of priority {priority} sent", sent)
         if port.kind == "server":
-            got = _rise(old.received, new.received) if old and new else None
-            yield Rise(device, port.name, "pauses", f"PFC frames of priority {priority} from the server", got)
+            received = _rise(old.received, new.received) if old and new else None
+            yield CounterRise(
+                device, port.name, "pauses", f"PFC frames of priority {priority} from the server", received
+            )
 
 
 UNEQUAL = 1.5
@@ -199,28 +201,28 @@ The fixes contradict each other otherwise: against PFC, marking must be later; a
 """
 
 
-def counters(living: Living) -> Iterator[Seen]:
+def counters(living: NetworkStates) -> Iterator[Deviation]:
     """Yield what rose on every port since the earlier capture, in the order in which to fix it."""
-    yield from sorted(_counters(living), key=lambda one: ORDER.index(one.rule))
+    yield from sorted(_counters(living), key=lambda deviation: ORDER.index(deviation.rule))
 
 
-def _counters(living: Living) -> Iterator[Seen]:
-    for one, now in living.pairs():
-        then = living.before.get(one.device)
-        queues = {each.port: each for each in one.queues}
-        for port in one.ports:
-            found = [] if then is None else [*_wires(port, then, now)]
+def _counters(living: NetworkStates) -> Iterator[Deviation]:
+    for expected, now in living.pairs():
+        then = living.before.get(expected.device)
+        queues = {each.port: each for each in expected.queues}
+        for port in expected.ports:
+            deviations = [] if then is None else [*_wires(port, then, now)]
             if port.name in queues:
-                found += [] if then is None else _congestion(port, queues[port.name], then, now)
-                found += _storms(port.name, then, now)
-            for rule, what in found:
-                yield Seen(rule, one.device, f"{port.name}: {what}", port.because, port.name)
+                deviations += [] if then is None else _congestion(port, queues[port.name], then, now)
+                deviations += _storms(port.name, then, now)
+            for rule, description in deviations:
+                yield Deviation(rule, expected.device, f"{port.name}: {description}", port.because, port.name)
         if then is not None:
-            yield from _colors(one, then, now)
+            yield from _colors(expected, then, now)
 
 
 def _wires(port: Port, then: DeviceState, now: DeviceState) -> Iterator[tuple[Rule, str]]:
-    was, has = (of_port(one.interfaces or {}, port.name) for one in (then, now))
+    was, has = (of_port(state.interfaces or {}, port.name) for state in (then, now))
     if was is None or has is None:
         return
     if flaps := _rise(was.flaps, has.flaps):
@@ -239,7 +241,7 @@ def _wires(port: Port, then: DeviceState, now: DeviceState) -> Iterator[tuple[Ru
 
 
 def _congestion(port: Port, wanted: Queues, then: DeviceState, now: DeviceState) -> Iterator[tuple[Rule, str]]:
-    was, has = (of_port(one.queues or {}, port.name) for one in (then, now))
+    was, has = (of_port(state.queues or {}, port.name) for state in (then, now))
     paused = {number: _pauses(port.name, priority, then, now) for number, priority in wanted.lossless.items()}
     for number, priority in wanted.lossless.items():
         fills = wanted.marked.get(number)
@@ -287,16 +289,16 @@ def _queue(
 
 
 def _pauses(port: str, priority: int, then: DeviceState, now: DeviceState) -> tuple[int | None, int | None]:
-    was, has = ((of_port(one.pfc or {}, port) or {}).get(priority) for one in (then, now))
+    was, has = ((of_port(state.pfc or {}, port) or {}).get(priority) for state in (then, now))
     if was is None or has is None:
         return None, None
     return _rise(was.received, has.received), _rise(was.sent, has.sent)
 
 
-def _colors(one: Expected, then: DeviceState, now: DeviceState) -> Iterator[Seen]:
-    lossless = {each.port: each.lossless for each in one.queues}
+def _colors(expected: Expected, then: DeviceState, now: DeviceState) -> Iterator[Deviation]:
+    lossless = {each.port: each.lossless for each in expected.queues}
     loads: dict[str, int] = {}
-    for session in one.sessions:
+    for session in expected.sessions:
         port = session.session.interface
         was, has = (of_port(each.queues or {}, port) for each in (then, now))
         for number in lossless.get(port, {}):
@@ -308,5 +310,5 @@ def _colors(one: Expected, then: DeviceState, now: DeviceState) -> Iterator[Seen
         return
     most, least = max(loads, key=loads.__getitem__), min(loads, key=loads.__getitem__)
     if loads[most] >= UNEQUAL * loads[least]:
-        what = f"{most} carried {loads[most]:,} lossless packets, {least} {loads[least]:,}"
-        yield Seen(COLORS, one.device, what, one.sessions[0].because)
+        description = f"{most} carried {loads[most]:,} lossless packets, {least} {loads[least]:,}"
+        yield Deviation(COLORS, expected.device, description, expected.sessions[0].because)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.live.check import cabling, counters, forwarding, identity, ports, servers, sessions
-from railweave.live.check.living import Living, Part, Seen, link_and_ends
+from railweave.live.check.living import Deviation, NetworkStates, Part, link_and_ends
 from railweave.live.check.ports import same_port, short
 from railweave.live.check.sessions import bfd_as_designed, by_daemons, by_end, carried, far_end, rests_on
 from railweave.model.findings import SEVERITIES, Finding
@@ -33,13 +33,13 @@ ADJACENCY = Rule(
 _LEVEL_1 = 1
 
 
-def adjacencies(living: Living) -> Iterator[Seen]:
+def adjacencies(living: NetworkStates) -> Iterator[Deviation]:
     """Every adjacency of the design, and BFD on it."""
     switches = {short(switch.name): switch.name for switch in living.network.switches}
-    for one, state in living.pairs():
+    for expected, state in living.pairs():
         watched = by_end(state.bfd or ())
-        for wanted in one.adjacencies:
-            ends = (one.device, wanted.peer)
+        for wanted in expected.adjacencies:
+            ends = (expected.device, wanted.peer)
             daemons: frozenset[Part] = frozenset(("daemon", f"{end} isis") for end in ends)
             needs = link_and_ends(wanted.link, *ends) | daemons
             carried: Part = ("session", wanted.link)
@@ -47,9 +47,9 @@ def adjacencies(living: Living) -> Iterator[Seen]:
                 wrong = _wrong(wanted, state.isis, switches)
                 if wrong:
                     watch: list[Part] = [("daemon", f"{end} bfd") for end in ends if wanted.bfd is not None]
-                    yield Seen(
+                    yield Deviation(
                         ADJACENCY,
-                        one.device,
+                        expected.device,
                         f"IS-IS with {wanted.peer}: {wrong}",
                         wanted.because,
                         wanted.interface,
@@ -58,22 +58,28 @@ def adjacencies(living: Living) -> Iterator[Seen]:
                         needs=needs.union(watch),
                     )
             if wanted.bfd is not None and state.bfd is not None:
-                found = watched.get(wanted.interface)
-                yield from bfd_as_designed(wanted, wanted.bfd, wanted.because, one.device, found, needs | {carried})
+                bfd_session = watched.get(wanted.interface)
+                yield from bfd_as_designed(
+                    wanted, wanted.bfd, wanted.because, expected.device, bfd_session, needs | {carried}
+                )
 
 
-def _wrong(wanted: Adjacency, said: tuple[IsisAdjacency, ...], switches: dict[str, str]) -> str:
+def _wrong(wanted: Adjacency, reported: tuple[IsisAdjacency, ...], switches: dict[str, str]) -> str:
     """Return what is wrong with the adjacency of an interface; empty if nothing is.
 
     The adjacency must be up at level 2, with the switch of the design.
     """
-    here = [one for one in said if same_port(one.interface, wanted.interface) and one.level != _LEVEL_1]
+    here = [
+        adjacency
+        for adjacency in reported
+        if same_port(adjacency.interface, wanted.interface) and adjacency.level != _LEVEL_1
+    ]
     if not here:
         return "is not there"
-    down = [one.state for one in here if one.state not in {None, "up"}]
+    down = [adjacency.state for adjacency in here if adjacency.state not in {None, "up"}]
     if len(down) == len(here):
         return f"is {down[0]}"
-    others = [switches[name] for one in here if (name := short(one.system or "")) in switches]
+    others = [switches[name] for adjacency in here if (name := short(adjacency.system or "")) in switches]
     if others and wanted.peer not in others:
         return f"is with {others[0]}"
     return ""
@@ -89,7 +95,7 @@ PREFIXES = Rule(
 )
 
 
-def prefixes(living: Living) -> Iterator[Seen]:
+def prefixes(living: NetworkStates) -> Iterator[Deviation]:
     """Yield a finding for every established session whose number of prefixes differs from the design.
 
     If a leaf lacks a prefix, all devices beyond the leaf report this too. The order of the findings is therefore:
@@ -99,75 +105,75 @@ def prefixes(living: Living) -> Iterator[Seen]:
     - the other devices
     """
     sent = {
-        (one.device, each.session.link)
-        for one, state in living.pairs()
-        for each, found in _established(one.sessions, by_end(state.bgp or ()))
-        if any(family.sent is not None for family in found.families.values())
+        (expected.device, each.session.link)
+        for expected, state in living.pairs()
+        for each, bgp_session in _established(expected.sessions, by_end(state.bgp or ()))
+        if any(family.sent is not None for family in bgp_session.families.values())
     }
     wrong = [
-        (one.device, each, what, received)
-        for one, state in living.pairs()
-        for each, found in _established(one.sessions, by_end(state.bgp or ()))
-        for what, received in _counts(found, each)
+        (expected.device, each, difference, received)
+        for expected, state in living.pairs()
+        for each, bgp_session in _established(expected.sessions, by_end(state.bgp or ()))
+        for difference, received in _counts(bgp_session, each)
     ]
     short = {device for device, _, _, received in wrong if received}
     as_designed = sent - {(device, each.session.link) for device, each, _, received in wrong if not received}
 
-    def follows(one: tuple[str, Session, str, bool]) -> int:
-        device, each, _, received = one
+    def follows(mismatch: tuple[str, Session, str, bool]) -> int:
+        device, each, _, received = mismatch
         if received and (each.session.peer, each.session.link) in as_designed:
             return 0
         if received:
             return 2 if each.session.peer in short else 1
         return 2 if device in short else 0
 
-    for device, each, what, received in sorted(wrong, key=follows):
+    for device, each, difference, received in sorted(wrong, key=follows):
         peering = each.session
         # A session that BFD watches goes down with it.
         watch: frozenset[Part] = by_daemons(peering.peer, device, "bfd") if each.bfd is not None else frozenset()
-        yield Seen(
+        yield Deviation(
             PREFIXES,
             device,
-            f"session with {peering.peer}: {what}",
+            f"session with {peering.peer}: {difference}",
             each.because,
             peering.interface,
             needs=rests_on(peering, device) | _sources(living, peering.peer if received else device, peering) | watch,
         )
 
 
-def _established(wanted: list[Session], said: dict[str, BgpSession]) -> Iterator[tuple[Session, BgpSession]]:
+def _established(wanted: list[Session], bgp_sessions: dict[str, BgpSession]) -> Iterator[tuple[Session, BgpSession]]:
     for each in wanted:
-        found = said.get(far_end(each.session))
-        if found is not None and found.established:
-            yield each, found
+        bgp_session = bgp_sessions.get(far_end(each.session))
+        if bgp_session is not None and bgp_session.established:
+            yield each, bgp_session
 
 
-def _counts(found: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
+def _counts(bgp_session: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
     """Yield each difference in the number of prefixes, and whether the prefixes are those received."""
-    families = [one for name, one in found.families.items() if name in {"ipv4", "ipv6"}]
+    families = [family for name, family in bgp_session.families.items() if name in {"ipv4", "ipv6"}]
     before_policy = all(family.received is not None for family in families)
     received = [family.received if before_policy else family.accepted for family in families]
     right = expected.received if before_policy else expected.accepted
     color = f" of path color {expected.color}" if expected.color else ""
-    if received and None not in received and (count := sum(one or 0 for one in received)) != right:
+    if received and None not in received and (count := sum(number or 0 for number in received)) != right:
         yield f"{count} prefixes received{color}, the design has {right}", True
     sent = [family.sent for family in families]
     wanted = {expected.sent, expected.sent + expected.echoed}  # FRR sends a neighbor's own prefixes back to it
-    if sent and None not in sent and (count := sum(one or 0 for one in sent)) not in wanted:
+    if sent and None not in sent and (count := sum(number or 0 for number in sent)) not in wanted:
         yield f"{count} prefixes sent{color}, the design has {expected.sent}", False
 
 
-def _sources(living: Living, sender: str, peering: Peering) -> frozenset[Part]:
+def _sources(living: NetworkStates, sender: str, peering: Peering) -> frozenset[Part]:
     """Return the parts that the prefixes sent by a device depend on.
 
     These are the device, and its other sessions with the devices at their ends.
     """
     others = living.expected.get(sender)
-    found: set[Part] = {("device", sender), ("gateways", sender), carried(peering)}
+    parts: set[Part] = {("device", sender), ("gateways", sender), carried(peering)}
     for session in others.sessions if others else ():
         peer = session.session.peer
-        found |= {carried(session.session), ("device", peer), ("gateways", peer), ("link", session.session.link)}
-    return frozenset(found)
+        parts |= {carried(session.session), ("device", peer), ("gateways", peer), ("link", session.session.link)}
+    return frozenset(parts)
 
 
 LOOKS = (
@@ -196,12 +202,12 @@ CAUSES = (
 _DEPTH = {rule.id: depth for depth, rules in enumerate(CAUSES) for rule in rules}
 
 
-def diagnose(living: Living, line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0)) -> list[Finding]:
+def diagnose(living: NetworkStates, line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0)) -> list[Finding]:
     """Findings, the worst first, a cause before what it explains; what is explained is an ``info``.
 
     ``line`` gives the file and line of a part of the fabric file.
     """
-    seen = _once(one for look in LOOKS for one in look(living))
+    seen = _once(deviation for look in LOOKS for deviation in look(living))
     roots = _roots(seen)
     explained: dict[int, list[int]] = {}
     for place, root in roots.items():
@@ -211,39 +217,39 @@ def diagnose(living: Living, line: Callable[[Keys], tuple[str, int]] = lambda _:
         severity = seen[place].severity or seen[place].rule.severity
         return SEVERITIES.index(severity), -len(explained.get(place, ())), place
 
-    found: list[Finding] = []
-    for place in sorted((one for one in range(len(seen)) if one not in roots), key=order):
-        found.append(_finding(seen[place], line, [seen[one] for one in explained.get(place, ())]))
-        found += [_finding(seen[one], line, cause=seen[place]) for one in explained.get(place, ())]
-    return found
+    findings: list[Finding] = []
+    for place in sorted((index for index in range(len(seen)) if index not in roots), key=order):
+        findings.append(_finding(seen[place], line, [seen[index] for index in explained.get(place, ())]))
+        findings += [_finding(seen[index], line, cause=seen[place]) for index in explained.get(place, ())]
+    return findings
 
 
-def _once(seen: Iterable[Seen]) -> list[Seen]:
+def _once(seen: Iterable[Deviation]) -> list[Deviation]:
     """Return the findings, with the findings of both ends of a link joined into one.
 
     The joined finding is at the end that is named first. It needs and breaks what the finding of either end does.
     """
-    found: dict[object, Seen] = {}
-    for one in seen:
-        key = (one.rule.id, one.link) if one.link else len(found)
-        if key in found:
-            first = found[key]
-            found[key] = replace(
+    merged: dict[object, Deviation] = {}
+    for deviation in seen:
+        key = (deviation.rule.id, deviation.link) if deviation.link else len(merged)
+        if key in merged:
+            first = merged[key]
+            merged[key] = replace(
                 first,
-                what=f"{first.what}; at the other end, {one.where}: {one.what}",
-                breaks=first.breaks | one.breaks,
-                needs=first.needs | one.needs,
+                what=f"{first.what}; at the other end, {deviation.where}: {deviation.what}",
+                breaks=first.breaks | deviation.breaks,
+                needs=first.needs | deviation.needs,
             )
         else:
-            found[key] = one
-    return list(found.values())
+            merged[key] = deviation
+    return list(merged.values())
 
 
-def _roots(seen: list[Seen]) -> dict[int, int]:
+def _roots(seen: list[Deviation]) -> dict[int, int]:
     """By the place of what is explained, the place of its deepest cause."""
     breaking: dict[Part, list[int]] = {}
-    for place, one in enumerate(seen):
-        for part in one.breaks:
+    for place, deviation in enumerate(seen):
+        for part in deviation.breaks:
             breaking.setdefault(part, []).append(place)
     last = len(CAUSES)
 
@@ -251,8 +257,8 @@ def _roots(seen: list[Seen]) -> dict[int, int]:
         return _DEPTH.get(seen[place].rule.id, last)
 
     parent: dict[int, int] = {}
-    for place, one in enumerate(seen):
-        causes = {cause for part in one.needs for cause in breaking.get(part, ()) if depth(cause) < depth(place)}
+    for place, deviation in enumerate(seen):
+        causes = {cause for part in deviation.needs for cause in breaking.get(part, ()) if depth(cause) < depth(place)}
         if causes:
             parent[place] = min(causes, key=lambda cause: (depth(cause), cause))
 
@@ -263,15 +269,22 @@ def _roots(seen: list[Seen]) -> dict[int, int]:
 
 
 def _finding(
-    one: Seen, line: Callable[[Keys], tuple[str, int]], explains: Iterable[Seen] = (), cause: Seen | None = None
+    deviation: Deviation,
+    line: Callable[[Keys], tuple[str, int]],
+    explains: Iterable[Deviation] = (),
+    cause: Deviation | None = None,
 ) -> Finding:
-    file, number = line(one.because) if one.because else ("", 0)
+    file, number = line(deviation.because) if deviation.because else ("", 0)
     kinds = Counter(each.rule.id for each in explains)
     more = f" This explains {counted(kinds.total(), 'more finding')}: " if kinds else ""
-    what = one.what + ("." if more else "") + more + ", ".join(f"{count} x {id_}" for id_, count in kinds.items())
+    description = (
+        deviation.what + ("." if more else "") + more + ", ".join(f"{count} x {id_}" for id_, count in kinds.items())
+    )
     if cause is None:
-        return one.rule.finding(one.where, what, file=file, line=number, severity=one.severity, fix=one.fix)
+        return deviation.rule.finding(
+            deviation.where, description, file=file, line=number, severity=deviation.severity, fix=deviation.fix
+        )
     why = f"it follows from {cause.rule.id} at {cause.where}"
-    return one.rule.finding(
-        one.where, what, file=file, line=number, severity="info", why=why, fix="mend the cause first"
+    return deviation.rule.finding(
+        deviation.where, description, file=file, line=number, severity="info", why=why, fix="mend the cause first"
     )

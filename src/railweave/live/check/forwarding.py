@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.live.check.living import Living, Part, Seen
+from railweave.live.check.living import Deviation, NetworkStates, Part
 from railweave.live.check.ports import of_port, without_unit
 from railweave.model.config.addresses import WORDS, Family, Prefix
 from railweave.model.findings.registry import Rule
@@ -126,28 +126,31 @@ FOREIGN = Rule(
 )
 
 
-def forwarding(living: Living) -> Iterator[Seen]:
+def forwarding(living: NetworkStates) -> Iterator[Deviation]:
     """Routes, gateways, VRFs."""
     owners = {
-        str(prefix): tenant.vrf for one in living.expected.values() for tenant in one.tenants for prefix in tenant.own
+        str(prefix): tenant.vrf
+        for expected in living.expected.values()
+        for tenant in expected.tenants
+        for prefix in tenant.own
     }
-    of_tenants = {prefix for one in living.expected.values() for prefix in _vrfs(one)}
-    for one, state in living.pairs():
-        said: dict[str, list[Said]] = {}
+    of_tenants = {prefix for expected in living.expected.values() for prefix in _vrfs(expected)}
+    for expected, state in living.pairs():
+        reported_routes: dict[str, list[Said]] = {}
         for each in state.routes or ():
-            said.setdefault(each.prefix, []).append(each)
-        vrfs = _vrfs(one)
-        for route in one.routes:
+            reported_routes.setdefault(each.prefix, []).append(each)
+        vrfs = _vrfs(expected)
+        for route in expected.routes:
             vrf = vrfs.get(route.prefix, None if route.prefix in of_tenants else DEFAULT_VRF)
-            found = _said(said.get(str(route.prefix), []), vrf)
-            if vrf is not None and (found is None or found.vrf != vrf) and _has_table(state, vrf, route.prefix):
-                found = Said(str(route.prefix), vrf)
-            yield from _route(living, one, route, found)
-        yield from _strays(living, one, state)
-        yield from _forwarding(one, state)
-        for gateway in one.gateways:
-            yield from _gateway(gateway, state, used=any(port.kind == "server" for port in one.ports))
-        for tenant in one.tenants:
+            reported = _said(reported_routes.get(str(route.prefix), []), vrf)
+            if vrf is not None and (reported is None or reported.vrf != vrf) and _has_table(state, vrf, route.prefix):
+                reported = Said(str(route.prefix), vrf)
+            yield from _route(living, expected, route, reported)
+        yield from _strays(living, expected, state)
+        yield from _forwarding(expected, state)
+        for gateway in expected.gateways:
+            yield from _gateway(gateway, state, used=any(port.kind == "server" for port in expected.ports))
+        for tenant in expected.tenants:
             yield from _tenant(tenant, state)
             yield from _foreign(tenant, state, owners)
 
@@ -158,9 +161,9 @@ def _said(routes: Sequence[Said], vrf: str | None) -> Said | None:
     return next(iter(here or [route for route in routes if route.protocol not in OVERRIDING]), None)
 
 
-def _vrfs(one: Expected) -> dict[Prefix, str]:
+def _vrfs(expected: Expected) -> dict[Prefix, str]:
     """The VRF in which a device has the prefixes of its tenants."""
-    return {prefix: tenant.vrf for tenant in one.tenants for prefix in (*tenant.own, *tenant.learned)}
+    return {prefix: tenant.vrf for tenant in expected.tenants for prefix in (*tenant.own, *tenant.learned)}
 
 
 def _has_table(state: DeviceState, vrf: str, prefix: Prefix) -> bool:
@@ -171,37 +174,37 @@ def _has_table(state: DeviceState, vrf: str, prefix: Prefix) -> bool:
     return state.routes is not None and f"routes-{'ipv6' if ':' in prefix else 'ipv4'}@{vrf}" in state.answered
 
 
-def _route(living: Living, device: Expected, wanted: Route, said: Said | None) -> Iterator[Seen]:
-    if said is None:
+def _route(living: NetworkStates, device: Expected, wanted: Route, reported: Said | None) -> Iterator[Deviation]:
+    if reported is None:
         return  # it was not asked for
     needs = _way(living, device, wanted)
     which = f"{wanted.prefix}{f', path color {wanted.color},' if wanted.color else ''} of {wanted.leaf}"
     have = sorted(
         {
             without_unit(next_hop.interface)
-            for next_hop in said.next_hops
+            for next_hop in reported.next_hops
             if next_hop.interface and next_hop.active is not False
         }
     )
-    if said.drops:
-        what = f"packets to {which} are dropped{_by(said)} ({said.drops})"
-        yield Seen(ROUTE_DROPS, wanted.device, what, wanted.because)
+    if reported.drops:
+        description = f"packets to {which} are dropped{_by(reported)} ({reported.drops})"
+        yield Deviation(ROUTE_DROPS, wanted.device, description, wanted.because)
         return
-    if not said.next_hops:
+    if not reported.next_hops:
         if wanted.ports:
-            yield Seen(ROUTE_MISSING, wanted.device, f"no route to {which}", wanted.because, needs=needs)
+            yield Deviation(ROUTE_MISSING, wanted.device, f"no route to {which}", wanted.because, needs=needs)
         return
-    if wanted.ports and said.protocol and (kind := _kind(said.protocol)) not in (usual := _protocols(device)):
-        what = f"{which} is a route of {kind}, the design has {' or '.join(sorted(usual - {'evpn'}))}"
-        yield Seen(ROUTE_PROTOCOL, wanted.device, what, wanted.because)
+    if wanted.ports and reported.protocol and (kind := _kind(reported.protocol)) not in (usual := _protocols(device)):
+        description = f"{which} is a route of {kind}, the design has {' or '.join(sorted(usual - {'evpn'}))}"
+        yield Deviation(ROUTE_PROTOCOL, wanted.device, description, wanted.because)
         return
     # In a tenant's VRF a route leaves by the tunnel; which links that takes, the route to the far leaf's loopback says.
-    if have and said.vrf == DEFAULT_VRF and set(have) != set(wanted.ports):
+    if have and reported.vrf == DEFAULT_VRF and set(have) != set(wanted.ports):
         should = " and ".join(wanted.ports) or "no port"
-        what = f"{which} leaves by {' and '.join(have)}, the design has {should}"
-        yield Seen(ROUTE_PORTS, wanted.device, what, wanted.because, needs=needs)
-    if said.installed is False:
-        yield Seen(ROUTE_NOT_INSTALLED, wanted.device, f"{which} is not in the forwarding table", wanted.because)
+        description = f"{which} leaves by {' and '.join(have)}, the design has {should}"
+        yield Deviation(ROUTE_PORTS, wanted.device, description, wanted.because, needs=needs)
+    if reported.installed is False:
+        yield Deviation(ROUTE_NOT_INSTALLED, wanted.device, f"{which} is not in the forwarding table", wanted.because)
 
 
 def _kind(protocol: str) -> str:
@@ -210,8 +213,8 @@ def _kind(protocol: str) -> str:
     return "isis" if plain.startswith("isis") else "bgp" if plain in {"bgp", "ebgp", "ibgp"} else plain
 
 
-def _by(said: Said) -> str:
-    return f" by a route of {said.protocol}" if said.protocol else ""
+def _by(reported: Said) -> str:
+    return f" by a route of {reported.protocol}" if reported.protocol else ""
 
 
 def _protocols(device: Expected) -> frozenset[str]:
@@ -229,27 +232,27 @@ OVERRIDING = {"static", "kernel", "aggregate"}
 """Protocols of routes that no design has inside its prefixes."""
 
 
-def _strays(living: Living, device: Expected, state: DeviceState) -> Iterator[Seen]:
+def _strays(living: NetworkStates, device: Expected, state: DeviceState) -> Iterator[Deviation]:
     """Routes besides those expected that lead a part of the design's prefixes elsewhere, or nowhere."""
     wanted = {route.prefix for route in device.routes}
-    for said in state.routes or ():
-        overrides = said.protocol is not None and _kind(said.protocol) in OVERRIDING
-        if said.prefix in wanted or not (said.drops or overrides) or not living.has_prefix(said.prefix):
+    for reported in state.routes or ():
+        overrides = reported.protocol is not None and _kind(reported.protocol) in OVERRIDING
+        if reported.prefix in wanted or not (reported.drops or overrides) or not living.has_prefix(reported.prefix):
             continue
-        where = f"{said.prefix}{f' in VRF {said.vrf}' if said.vrf != DEFAULT_VRF else ''}"
-        if said.drops:
-            what = f"packets to {where} are dropped{_by(said)} ({said.drops})"
-            yield Seen(ROUTE_DROPS, device.device, what, device.identity.because)
+        where = f"{reported.prefix}{f' in VRF {reported.vrf}' if reported.vrf != DEFAULT_VRF else ''}"
+        if reported.drops:
+            description = f"packets to {where} are dropped{_by(reported)} ({reported.drops})"
+            yield Deviation(ROUTE_DROPS, device.device, description, device.identity.because)
         else:
-            yield Seen(
+            yield Deviation(
                 ROUTE_PROTOCOL,
                 device.device,
-                f"{where} is a route of {said.protocol}, which no design has",
+                f"{where} is a route of {reported.protocol}, which no design has",
                 device.identity.because,
             )
 
 
-def _forwarding(device: Expected, state: DeviceState) -> Iterator[Seen]:
+def _forwarding(device: Expected, state: DeviceState) -> Iterator[Deviation]:
     if state.not_forwarding is None:
         return
     prefixes = [route.prefix for route in device.routes] + [
@@ -258,17 +261,17 @@ def _forwarding(device: Expected, state: DeviceState) -> Iterator[Seen]:
     families: set[Family] = {prefix.family for prefix in prefixes}
     ports = [*(port.name for port in device.ports), *(gateway.name for gateway in device.gateways)]
     for family in sorted(families):
-        off = {without_unit(one) for one in state.not_forwarding.get(family, ())}
+        off = {without_unit(interface) for interface in state.not_forwarding.get(family, ())}
         if "all" in off:
-            yield Seen(NOT_FORWARDING, device.device, f"it forwards no {WORDS[family]}", device.identity.because)
+            yield Deviation(NOT_FORWARDING, device.device, f"it forwards no {WORDS[family]}", device.identity.because)
             continue
         for port in ports:
             if port in off:
-                what = f"it forwards no {WORDS[family]} that comes from there"
-                yield Seen(NOT_FORWARDING, device.device, what, device.identity.because, port)
+                description = f"it forwards no {WORDS[family]} that comes from there"
+                yield Deviation(NOT_FORWARDING, device.device, description, device.identity.because, port)
 
 
-def _way(living: Living, device: Expected, wanted: Route) -> frozenset[Part]:
+def _way(living: NetworkStates, device: Expected, wanted: Route) -> frozenset[Part]:
     """Return the parts that a route depends on: the far leaf, and the sessions that bring its prefixes over the designed ports."""
     needs: set[Part] = {("device", wanted.leaf), ("gateways", wanted.leaf)}
     near = {session.session.interface: session for session in device.sessions}
@@ -277,94 +280,98 @@ def _way(living: Living, device: Expected, wanted: Route) -> frozenset[Part]:
             session = near[port].session
             needs |= {("link", session.link), ("session", session.link), ("device", session.peer)}
             beyond = living.expected.get(session.peer)
-            for one in beyond.sessions if beyond else ():
-                needs |= {("link", one.session.link), ("session", one.session.link)}
+            for far_session in beyond.sessions if beyond else ():
+                needs |= {("link", far_session.session.link), ("session", far_session.session.link)}
     return frozenset(needs)
 
 
-def _gateway(wanted: Gateway, state: DeviceState, *, used: bool) -> Iterator[Seen]:
+def _gateway(wanted: Gateway, state: DeviceState, *, used: bool) -> Iterator[Deviation]:
     """``used``: servers are there behind gateways of this device; without any, gateways are down by right."""
-    found = of_port(state.interfaces or {}, wanted.name)
+    interface = of_port(state.interfaces or {}, wanted.name)
     broken: frozenset[Part] = frozenset([("gateways", wanted.device)])
-    if state.interfaces is not None and found is not None:
-        if found.addresses is not None:
-            have = {address.partition("/")[0] for address in found.addresses}
+    if state.interfaces is not None and interface is not None:
+        if interface.addresses is not None:
+            have = {address.partition("/")[0] for address in interface.addresses}
             missing = [str(address) for address in wanted.addresses if str(address).partition("/")[0] not in have]
             if missing:
-                what = f"{wanted.name} lacks {', '.join(missing)}"
-                yield Seen(GATEWAY_ADDRESS, wanted.device, what, wanted.because, wanted.name, breaks=broken)
-        if found.oper_up is False and used:
-            yield Seen(
+                description = f"{wanted.name} lacks {', '.join(missing)}"
+                yield Deviation(GATEWAY_ADDRESS, wanted.device, description, wanted.because, wanted.name, breaks=broken)
+        if interface.oper_up is False and used:
+            yield Deviation(
                 GATEWAY_DOWN, wanted.device, f"{wanted.name} is down", wanted.because, wanted.name, breaks=broken
             )
     if wanted.advertisements is not None and state.advertising is not None:
         sending = of_port(state.advertising, wanted.name)
         if sending is None or sending.sent == 0:
-            what = f"{wanted.name} sends no router advertisements"
-            yield Seen(NO_ADVERTISEMENTS, wanted.device, what, wanted.because, wanted.name)
+            description = f"{wanted.name} sends no router advertisements"
+            yield Deviation(NO_ADVERTISEMENTS, wanted.device, description, wanted.because, wanted.name)
         elif wrong := _advertised(wanted.advertisements, sending):
-            what = f"{wanted.name} advertises {', '.join(wrong)}"
-            yield Seen(ADVERTISEMENTS, wanted.device, what, wanted.because, wanted.name)
+            description = f"{wanted.name} advertises {', '.join(wrong)}"
+            yield Deviation(ADVERTISEMENTS, wanted.device, description, wanted.because, wanted.name)
 
 
-def _advertised(wanted: RouterAdvertisements, said: RouterAdvertising) -> list[str]:
+def _advertised(wanted: RouterAdvertisements, reported: RouterAdvertising) -> list[str]:
     """Return what is advertised otherwise than designed.
 
     This includes the fields in which a neighbor's own advertisement disagrees, if the device reports them.
     """
     fields = (
-        ("an interval of {} s", said.interval_s, wanted.max_interval),
-        ("a router lifetime of {} s", said.lifetime_s, wanted.router_lifetime),
-        ("a hop limit of {}", said.hop_limit, wanted.hop_limit),
-        ("a reachable time of {} ms", said.reachable_ms, wanted.reachable_time),
-        ("a retransmit timer of {} ms", said.retransmit_ms, wanted.retransmit_timer),
+        ("an interval of {} s", reported.interval_s, wanted.max_interval),
+        ("a router lifetime of {} s", reported.lifetime_s, wanted.router_lifetime),
+        ("a hop limit of {}", reported.hop_limit, wanted.hop_limit),
+        ("a reachable time of {} ms", reported.reachable_ms, wanted.reachable_time),
+        ("a retransmit timer of {} ms", reported.retransmit_ms, wanted.retransmit_timer),
     )
-    found = [
+    differences = [
         f"{words.format(has)}, the design has {should}"
         for words, has, should in fields
         if has is not None and has != should
     ]
-    return found + [f"another {name} than {one.source}" for one in said.heard for name in one.conflicts]
+    return differences + [
+        f"another {name} than {advertisement.source}"
+        for advertisement in reported.heard
+        for name in advertisement.conflicts
+    ]
 
 
-def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Seen]:
+def _tenant(wanted: Tenant, state: DeviceState) -> Iterator[Deviation]:
     if state.vrfs is not None:
-        found = state.vrfs.get(wanted.vrf)
-        if found is None:
-            yield Seen(VRF_MISSING, wanted.device, f"there is no VRF {wanted.vrf}", wanted.because)
+        vrf = state.vrfs.get(wanted.vrf)
+        if vrf is None:
+            yield Deviation(VRF_MISSING, wanted.device, f"there is no VRF {wanted.vrf}", wanted.because)
             return
         wrong = [
             f"{name} {has}, the design has {should}"
             for name, has, should in (
-                ("VNI", found.vni, wanted.vni),
-                ("route distinguisher", found.route_distinguisher, wanted.route_distinguisher),
+                ("VNI", vrf.vni, wanted.vni),
+                ("route distinguisher", vrf.route_distinguisher, wanted.route_distinguisher),
             )
             if has is not None and has != should
         ]
-        wrong += _targets("imports", found.import_targets, wanted.import_targets)
-        wrong += _targets("exports", found.export_targets, wanted.export_targets)
-        wrong += ["it is down"] if found.up is False else []
+        wrong += _targets("imports", vrf.import_targets, wanted.import_targets)
+        wrong += _targets("exports", vrf.export_targets, wanted.export_targets)
+        wrong += ["it is down"] if vrf.up is False else []
         if wrong:
-            yield Seen(VRF_DIFFERS, wanted.device, f"VRF {wanted.vrf}: {'; '.join(wrong)}", wanted.because)
+            yield Deviation(VRF_DIFFERS, wanted.device, f"VRF {wanted.vrf}: {'; '.join(wrong)}", wanted.because)
     if state.vnis is not None and wanted.vni not in state.vnis:
-        what = f"VRF {wanted.vrf}: VNI {wanted.vni} is not among the device's"
-        yield Seen(VRF_DIFFERS, wanted.device, what, wanted.because)
+        description = f"VRF {wanted.vrf}: VNI {wanted.vni} is not among the device's"
+        yield Deviation(VRF_DIFFERS, wanted.device, description, wanted.because)
 
 
 def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> list[str]:
     """Return what is wrong with route targets, written as ``64512:20001`` or with ``target:`` before it."""
-    names = sorted({one.removeprefix("target:") for one in should})
+    names = sorted({target.removeprefix("target:") for target in should})
     if has is None or sorted(set(has)) == names:
         return []
     return [f"it {verb} route target {', '.join(sorted(set(has))) or 'none'}, the design has {', '.join(names)}"]
 
 
-def _foreign(wanted: Tenant, state: DeviceState, owners: Mapping[str, str]) -> Iterator[Seen]:
+def _foreign(wanted: Tenant, state: DeviceState, owners: Mapping[str, str]) -> Iterator[Deviation]:
     """Prefixes of other tenants: among the routes that were asked for, and those of type 5 where they are listed by VRF."""
     overlay = (state.evpn.type5_prefixes if state.evpn else None) or {}
     held = [route.prefix for route in state.routes or () if route.vrf == wanted.vrf and route.next_hops]
-    allowed = {str(one) for one in (*wanted.own, *wanted.learned)}
+    allowed = {str(tenant_prefix) for tenant_prefix in (*wanted.own, *wanted.learned)}
     for prefix in dict.fromkeys((*held, *overlay.get(wanted.vrf, ()))):
         if prefix in owners and prefix not in allowed:
-            what = f"VRF {wanted.vrf} holds {prefix} of VRF {owners[prefix]}"
-            yield Seen(FOREIGN, wanted.device, what, wanted.because)
+            description = f"VRF {wanted.vrf} holds {prefix} of VRF {owners[prefix]}"
+            yield Deviation(FOREIGN, wanted.device, description, wanted.because)

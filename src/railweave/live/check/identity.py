@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from railweave.live.check.living import Living, Part, Seen
+from railweave.live.check.living import Deviation, NetworkStates, Part
 from railweave.live.check.ports import short
 from railweave.model.findings.registry import Rule
 from railweave.model.state.question import not_running
@@ -95,75 +95,77 @@ ALARM = Rule(
 )
 
 
-def identity(living: Living) -> Iterator[Seen]:
+def identity(living: NetworkStates) -> Iterator[Deviation]:
     """Yield findings about devices that did not answer, and about what each device reports about itself."""
     yield from _silent(living)
     for server, host in living.servers():
         if host.host_name and short(host.host_name) != short(server.device):
-            yield Seen(NAME, server.device, f"calls itself {host.host_name}", server.because)
+            yield Deviation(NAME, server.device, f"calls itself {host.host_name}", server.because)
         yield from _asked(living, server.device, host.notes)
-    for one, state in living.pairs():
-        wanted, said = one.identity, state.identity
-        if said is None:
+    for expected, state in living.pairs():
+        wanted, reported = expected.identity, state.identity
+        if reported is None:
             continue
         keys = wanted.because
-        if said.host_name and short(said.host_name) != short(one.device):
-            yield Seen(NAME, one.device, f"calls itself {said.host_name}", keys)
-        if said.model and not _same_model(said.model, wanted.model):
-            yield Seen(MODEL, one.device, f"is a {said.model}, the design has a {wanted.model}", keys)
-        if said.serial and wanted.serial and said.serial != wanted.serial:
-            what = f"has serial number {said.serial}, the inventory has {wanted.serial}"
-            yield Seen(SERIAL, one.device, what, keys)
-        if said.version and not same_release(said.version, wanted.release):
-            yield Seen(RELEASE, one.device, f"runs {said.version}, the design names {wanted.release}", keys)
-    for one, state in living.pairs():
-        if one.clock and state.clock and state.clock.synchronized is False:
-            servers = ", ".join(one.clock.servers)
-            yield Seen(CLOCK, one.device, f"its clock follows none of {servers}", one.clock.because)
+        if reported.host_name and short(reported.host_name) != short(expected.device):
+            yield Deviation(NAME, expected.device, f"calls itself {reported.host_name}", keys)
+        if reported.model and not _same_model(reported.model, wanted.model):
+            yield Deviation(MODEL, expected.device, f"is a {reported.model}, the design has a {wanted.model}", keys)
+        if reported.serial and wanted.serial and reported.serial != wanted.serial:
+            description = f"has serial number {reported.serial}, the inventory has {wanted.serial}"
+            yield Deviation(SERIAL, expected.device, description, keys)
+        if reported.version and not same_release(reported.version, wanted.release):
+            yield Deviation(
+                RELEASE, expected.device, f"runs {reported.version}, the design names {wanted.release}", keys
+            )
+    for expected, state in living.pairs():
+        if expected.clock and state.clock and state.clock.synchronized is False:
+            servers = ", ".join(expected.clock.servers)
+            yield Deviation(CLOCK, expected.device, f"its clock follows none of {servers}", expected.clock.because)
         for alarm in state.alarms or ():
             severity = "info" if alarm.severity in {"minor", "info", "informational"} else None
-            yield Seen(
+            yield Deviation(
                 ALARM,
-                one.device,
+                expected.device,
                 f"alarm{f' ({alarm.severity})' if alarm.severity else ''}: {alarm.text}",
                 severity=severity,
             )
-        yield from _asked(living, one.device, state.notes, None if state.answered else "error")
+        yield from _asked(living, expected.device, state.notes, None if state.answered else "error")
 
 
-def _silent(living: Living) -> Iterator[Seen]:
+def _silent(living: NetworkStates) -> Iterator[Deviation]:
     """Devices that should answer and did not."""
-    because = {device: one.identity.because for device, one in living.expected.items()}
-    because |= {device: one.because for device, one in living.servers_expected.items()}
+    because = {device: expected.identity.because for device, expected in living.expected.items()}
+    because |= {device: server.because for device, server in living.servers_expected.items()}
     for device, keys in because.items():
         if device not in living.states and device not in living.hosts:
             why = living.silent.get(device, "")
             if why == NOT_ASKED:
-                yield Seen(SILENT, device, f"nothing is known of {device}: {why}", keys, severity="info")
+                yield Deviation(SILENT, device, f"nothing is known of {device}: {why}", keys, severity="info")
                 continue
-            what = f"{device} did not answer{f': {why}' if why else ''}"
+            description = f"{device} did not answer{f': {why}' if why else ''}"
             broken: frozenset[Part] = frozenset([("device", device)])
-            yield Seen(SILENT, device, what, keys, breaks=broken)
+            yield Deviation(SILENT, device, description, keys, breaks=broken)
 
 
 def _asked(
-    living: Living, device: str, notes: Iterable[Note], severity: Literal["error"] | None = None
-) -> Iterator[Seen]:
+    living: NetworkStates, device: str, notes: Iterable[Note], severity: Literal["error"] | None = None
+) -> Iterator[Deviation]:
     """Questions that a device did not answer, or answered in words that were not understood: an error where nothing was read."""
     for question, why in living.unanswered.get(device, {}).items():
         needs: frozenset[Part] = frozenset([("daemon", f"{device} {daemon}")] if (daemon := not_running(why)) else ())
-        yield Seen(UNANSWERED, device, f"{question}: {why}", needs=needs)
+        yield Deviation(UNANSWERED, device, f"{question}: {why}", needs=needs)
     for note in notes:
         where = ", ".join(filter(None, (note.question, note.place)))
-        yield Seen(UNREAD, device, f"{where}: {note.what}" if where else note.what, severity=severity)
+        yield Deviation(UNREAD, device, f"{where}: {note.what}" if where else note.what, severity=severity)
 
 
-def _same_model(said: str, designed: str) -> bool:
+def _same_model(reported: str, designed: str) -> bool:
     """Model names are compared without regard to case and marks: ``DCS-7060X6-64PE`` is ``7060x6-64pe``."""
-    plain, wanted = (re.sub(r"[^a-z0-9]", "", word.lower()) for word in (said, designed))
+    plain, wanted = (re.sub(r"[^a-z0-9]", "", word.lower()) for word in (reported, designed))
     return wanted in plain or plain in wanted
 
 
-def same_release(said: str, designed: str) -> bool:
+def same_release(reported: str, designed: str) -> bool:
     """A device names its release more exactly than a design: 25.4R1 is 25.4R1.12-EVO, and not 25.4R10."""
-    return not designed or re.search(rf"(?<![0-9A-Za-z]){re.escape(designed)}(?![0-9])", said) is not None
+    return not designed or re.search(rf"(?<![0-9A-Za-z]){re.escape(designed)}(?![0-9])", reported) is not None

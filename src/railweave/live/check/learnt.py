@@ -43,18 +43,22 @@ def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> I
 
     The sources are LLDP of the server or of the NIC itself, and the leaf's neighbor cache.
     """
-    said = of_port(state.neighbors or {}, nic.leaf_port) or ()
-    own = [one for one in said if one.system is not None and short(one.system) == short(server.name)]
-    others = [one for one in said if one.system is not None and one not in own]
+    neighbors = of_port(state.neighbors or {}, nic.leaf_port) or ()
+    matching = [
+        neighbor
+        for neighbor in neighbors
+        if neighbor.system is not None and short(neighbor.system) == short(server.name)
+    ]
+    others = [neighbor for neighbor in neighbors if neighbor.system is not None and neighbor not in matching]
     if others:
         notes.append(_elsewhere(f"{nic.leaf} {nic.leaf_port}", str(others[0].system), f"{server.name} {nic.name}"))
         return
-    names = [_netdev(one) for one in own]
+    names = [_netdev(neighbor) for neighbor in matching]
     crossed = next((name for name in names if _of_another(server, nic, name)), None)
     if crossed is not None:
         notes.append(_elsewhere(f"{nic.leaf} {nic.leaf_port}", f"{server.name} {crossed}", f"{server.name} {nic.name}"))
         return
-    for mac in (mac for one in own or said if (mac := _mac(one.port))):
+    for mac in (mac for neighbor in matching or neighbors if (mac := _mac(neighbor.port))):
         yield "mac", mac, "LLDP"
     for name in names:
         if name and name != nic.netdev:
@@ -92,7 +96,9 @@ def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: lis
 def _hears(state: HostState, name: str, nic: Nic, ends: Ends) -> bool:
     """Return whether an interface of a server is connected to the leaf and the port that the design gives the NIC."""
     heard = (state.neighbors or {}).get(name, ())
-    return any(end_of(ends, one)[1] == (nic.leaf, nic.leaf_port) for one in heard if one.system is not None)
+    return any(
+        end_of(ends, neighbor)[1] == (nic.leaf, nic.leaf_port) for neighbor in heard if neighbor.system is not None
+    )
 
 
 def _of_another(server: Server, nic: Nic, name: str) -> bool:
@@ -100,16 +106,16 @@ def _of_another(server: Server, nic: Nic, name: str) -> bool:
 
     If so, the cables of the two NICs may be in each other's ports.
     """
-    return any(name in {one.name, one.netdev} for one in server.nics if one.name != nic.name)
+    return any(name in {other.name, other.netdev} for other in server.nics if other.name != nic.name)
 
 
 def _elsewhere(here: str, there: str, wanted: str) -> str:
     return f"{here} hears {there} in place of {wanted}: nothing was taken; `railweave check` says which cable to move"
 
 
-def _netdev(said: LldpNeighbor) -> str:
+def _netdev(neighbor: LldpNeighbor) -> str:
     """The Linux name of a server's port, as its own daemon has it; empty where that is none."""
-    name = said.port_description if _mac(said.port) else said.port
+    name = neighbor.port_description if _mac(neighbor.port) else neighbor.port
     return name if name and _NETDEV.fullmatch(name) and not name.isdigit() else ""
 
 
@@ -122,18 +128,18 @@ def _by_neighbors(nic: Nic, state: DeviceState) -> Iterable[tuple[str, str, str]
         for entry in entries
         if entry.interface is not None and without_unit(entry.interface) == nic.leaf_port
     }
-    found = {_mac(entry.mac) for entry in entries if entry.address in static} or (
+    macs = {_mac(entry.mac) for entry in entries if entry.address in static} or (
         alone if len(alone) == 1 else set[str]()
     )
-    for mac in sorted(found - {""}):
+    for mac in sorted(macs - {""}):
         yield "mac", mac, "its neighbor cache entry"
 
 
-def _mac(said: str | None) -> str:
+def _mac(text: str | None) -> str:
     """A MAC address in the inventory's form; empty for what is none, or a group's (IEEE 802)."""
-    if said is None or not _MAC.fullmatch(said.lower()):
+    if text is None or not _MAC.fullmatch(text.lower()):
         return ""
-    digits = re.sub("[:.-]", "", said.lower())
+    digits = re.sub("[:.-]", "", text.lower())
     if int(digits[:2], 16) & 1 or not int(digits, 16):
         return ""
     return ":".join(digits[place : place + 2] for place in range(0, 12, 2))
@@ -160,16 +166,16 @@ def modules(network: Network, states: Mapping[str, DeviceState]) -> Iterator[tup
 def lengths(network: Network, states: Mapping[str, DeviceState], notes: list[str]) -> Iterator[tuple[End, End, float]]:
     """Cables of which a module says how long they are: the port that says so, the other, and metres. Two that disagree are a note."""
     for cable in network.cables:
-        said = [
+        reported = [
             (end, optic.cable_m)
             for end in (cable.a, cable.b)
             if (optic := _optic(end, states)) is not None and optic.cable_m is not None
         ]
-        if len({metres for _, metres in said}) > 1:
-            told = " and ".join(f"{metres:g} m by {end.device} {end.port}" for end, metres in said)
+        if len({metres for _, metres in reported}) > 1:
+            told = " and ".join(f"{metres:g} m by {end.device} {end.port}" for end, metres in reported)
             notes.append(f"the cable {cable.name} is said to have {told}: none was taken")
-        elif said:
-            here, metres = said[0]
+        elif reported:
+            here, metres = reported[0]
             yield here, cable.b if here is cable.a else cable.a, metres
 
 
@@ -179,7 +185,7 @@ def _optic(end: End, states: Mapping[str, DeviceState]) -> Optic | None:
     if state is None or not state.optics:
         return None
     names = (end.port, end.port.partition(":")[0], end.port.rpartition("/")[0])
-    return next((found for name in names if (found := of_port(state.optics, name)) is not None), None)
+    return next((optic for name in names if (optic := of_port(state.optics, name)) is not None), None)
 
 
 Key = tuple[str, str]
@@ -190,14 +196,16 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
-class Learnt:
+class LearnedCells:
     """Cells of the inventory by device, interface and column; ``notes`` say what was heard and not taken, and why."""
 
     cells: dict[Key, dict[str, str]]
     notes: list[str]
 
 
-def learnt(network: Network, states: Mapping[str, DeviceState], hosts: Mapping[str, HostState] | None = None) -> Learnt:
+def learnt(
+    network: Network, states: Mapping[str, DeviceState], hosts: Mapping[str, HostState] | None = None
+) -> LearnedCells:
     """Return what states show without doubt; contradictions become notes.
 
     A note is made if two devices disagree about a NIC, or if two NICs have the same MAC address.
@@ -231,11 +239,11 @@ def learnt(network: Network, states: Mapping[str, DeviceState], hosts: Mapping[s
     cells: dict[Key, dict[str, str]] = {}
     for (device, interface, column), values in heard.items():
         if len(values) > 1:
-            said = ", ".join(f"{value} by {by}" for value, by in values.items())
-            notes.append(f"{device} {interface}: {column} is {said}: none was taken")
+            claims = ", ".join(f"{value} by {by}" for value, by in values.items())
+            notes.append(f"{device} {interface}: {column} is {claims}: none was taken")
         else:
             cells.setdefault((device, interface), {})[column] = next(iter(values))
-    return Learnt(_once(cells, notes), notes)
+    return LearnedCells(_once(cells, notes), notes)
 
 
 def _once(cells: dict[Key, dict[str, str]], notes: list[str]) -> dict[Key, dict[str, str]]:
@@ -267,16 +275,16 @@ def filled(text: str, cells: Mapping[Key, Mapping[str, str]]) -> str:
     rows = list(csv.reader(io.StringIO(text, newline="")))
     head = [row.strip() for row in rows[0]] if rows else list(TO_FILL_IN)
     wanted = {column for row in cells.values() for column in row} | {"device", "interface"}
-    head += [one for one in COLUMNS if one in wanted and one not in head]
+    head += [column for column in COLUMNS if column in wanted and column not in head]
     place = {column: number for number, column in enumerate(head)}
     left = dict(cells)
     body: list[list[str]] = []
     for row in rows[1:]:
         full = row + [""] * (len(head) - len(row))
-        found = left.pop((full[place["device"]].strip(), full[place["interface"]].strip()), None) if row else None
-        for column, value in (found or {}).items():
+        new_cells = left.pop((full[place["device"]].strip(), full[place["interface"]].strip()), None) if row else None
+        for column, value in (new_cells or {}).items():
             full[place[column]] = value
-        body.append(row if found is None else full)
+        body.append(row if new_cells is None else full)
     for (device, interface), values in left.items():
         named = {"device": device, "interface": interface, **values}
         body.append([named.get(column, "") for column in head])
@@ -290,7 +298,7 @@ _ROUNDED_M = 1.0
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledInventory:
     """An inventory before and after; ``cells`` are those that differ, ``notes`` what was heard and not taken."""
 
     file: Path
@@ -315,7 +323,7 @@ class Filled:
         return {"file": str(self.file), "rows": rows, "notes": self.notes}
 
 
-def fill(fabric: Path, network: Network, capture: Capture) -> Filled:
+def fill(fabric: Path, network: Network, capture: Capture) -> FilledInventory:
     """Return the cells of a fabric file's inventory that a capture would fill or change; write nothing.
 
     Raises ``InputError`` for:
@@ -335,14 +343,16 @@ def fill(fabric: Path, network: Network, capture: Capture) -> Filled:
     file = companion(fabric, "inventory.csv")
     items = read_inventory(file).items
     states = read(network, capture)
-    found = learnt(network, states, read_hosts(capture, [server.name for server in network.servers]))
-    add_lengths(network, states, items, found)
-    macs = {one.mac: key for key, one in items.items() if one.mac}
+    learned = learnt(network, states, read_hosts(capture, [server.name for server in network.servers]))
+    add_lengths(network, states, items, learned)
+    macs = {item.mac: key for key, item in items.items() if item.mac}
     cells: dict[Key, dict[str, str]] = {}
-    for key, row in found.cells.items():
+    for key, row in learned.cells.items():
         owner = macs.get(row.get("mac", ""), key)
-        if owner != key and "mac" not in found.cells.get(owner, {}):
-            found.notes.append(f"{' '.join(key)}: MAC address {row['mac']} is that of {' '.join(owner)} in {file.name}")
+        if owner != key and "mac" not in learned.cells.get(owner, {}):
+            learned.notes.append(
+                f"{' '.join(key)}: MAC address {row['mac']} is that of {' '.join(owner)} in {file.name}"
+            )
             continue
         known = items.get(key)
         new = {column: value for column, value in row.items() if known is None or _known(known, column) != value}
@@ -352,7 +362,7 @@ def fill(fabric: Path, network: Network, capture: Capture) -> Filled:
         before = read_text(file)
     except FileNotFoundError:
         before = ""
-    return Filled(file, before, filled(before, cells) if cells else before, cells, found.notes)
+    return FilledInventory(file, before, filled(before, cells) if cells else before, cells, learned.notes)
 
 
 def _known(item: Item, column: str) -> str:
@@ -360,14 +370,16 @@ def _known(item: Item, column: str) -> str:
     return f"{item.length_m or 0:g}" if column == "length" else getattr(item, column)
 
 
-def add_lengths(network: Network, states: Mapping[str, DeviceState], items: Mapping[Key, Item], found: Learnt) -> None:
+def add_lengths(
+    network: Network, states: Mapping[str, DeviceState], items: Mapping[Key, Item], learned: LearnedCells
+) -> None:
     """Add the lengths of cables that modules know. What the inventory has at either end was measured, and stays."""
-    for here, there, metres in lengths(network, states, found.notes):
+    for here, there, metres in lengths(network, states, learned.notes):
         ends = [(end.device, end.port) for end in (here, there)]
         measured = next((items[end].length_m for end in ends if end in items and items[end].length_m), None)
         if measured is None:
-            found.cells.setdefault(ends[0], {})["length"] = f"{metres:g}"
+            learned.cells.setdefault(ends[0], {})["length"] = f"{metres:g}"
         elif abs(measured - metres) >= _ROUNDED_M:
-            found.notes.append(
+            learned.notes.append(
                 f"{' '.join(ends[0])}: its module says that the cable has {metres:g} m, the inventory has {measured:g} m, which stays"
             )

@@ -28,7 +28,7 @@ Parts are a device, a link by its name, the routing session of a link, a NIC, a 
 
 
 @dataclass(frozen=True)
-class Living:
+class NetworkStates:
     """The expected and the reported state of each device; ``before`` is the state reported earlier, for counters.
 
     A device that is expected and has no state did not answer: ``silent`` says why, if the reason is known. ``unanswered`` are
@@ -49,15 +49,18 @@ class Living:
     @cached_property
     def _designed(self) -> dict[tuple[int, int], set[int]]:
         """The first addresses of the design's prefixes, by IP version and length."""
-        found: dict[tuple[int, int], set[int]] = {}
+        addresses: dict[tuple[int, int], set[int]] = {}
         prefixes = {
-            one for segment in self.network.segments for net in segment.subnets for one in (net.prefix, net.routed_by)
+            prefix
+            for segment in self.network.segments
+            for net in segment.subnets
+            for prefix in (net.prefix, net.routed_by)
         }
         prefixes |= {switch.loopback for switch in self.network.switches if switch.loopback}
         prefixes |= {end.address for switch in self.network.switches for end in switch.endpoints}
-        for one in map(ip_network, prefixes):
-            found.setdefault((one.version, one.prefixlen), set()).add(int(one.network_address))
-        return found
+        for network in map(ip_network, prefixes):
+            addresses.setdefault((network.version, network.prefixlen), set()).add(int(network.network_address))
+        return addresses
 
     def has_prefix(self, text: str) -> bool:
         """Return whether a prefix is one of the design's, or a part of one: of servers, loopbacks or tunnel endpoints."""
@@ -75,21 +78,21 @@ class Living:
 
     def servers(self) -> Iterator[tuple[ExpectedHost, HostState]]:
         """Yield the expected and the reported state of each server that answered."""
-        for device, one in self.servers_expected.items():
+        for device, expected in self.servers_expected.items():
             state = self.hosts.get(device)
             if state is not None:
-                yield one, state
+                yield expected, state
 
     def pairs(self) -> Iterator[tuple[Expected, DeviceState]]:
         """Yield the expected and the reported state of each device that answered."""
-        for device, one in self.expected.items():
+        for device, expected in self.expected.items():
             state = self.states.get(device)
             if state is not None:
-                yield one, state
+                yield expected, state
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Deviation:
     """Something that is not as it must be.
 
     ``breaks`` are the parts of the network that cannot work because of this fault. ``needs`` are the parts that the faulty

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 from railweave.host.port_names import announced, by_names, plain
-from railweave.live.check.living import Living, Seen, link_and_ends
+from railweave.live.check.living import Deviation, NetworkStates, link_and_ends
 from railweave.model.device.port_model import nic_names, switch_port_names
 from railweave.model.findings.registry import Rule
 
@@ -29,15 +29,15 @@ def without_unit(name: str) -> str:
     return port if dot and unit == "0" else name
 
 
-def same_port(said: str | None, designed: str) -> bool:
+def same_port(reported: str | None, designed: str) -> bool:
     """Return whether the name that a device reports for a port is the designed name, with a logical unit or without."""
-    return said is not None and (said == designed or without_unit(said) == designed)
+    return reported is not None and (reported == designed or without_unit(reported) == designed)
 
 
 def of_port(table: Mapping[str, Value], name: str) -> Value | None:
     """Return the value for a port in a table by interface, found by the name of the port or of its logical unit."""
-    found = table.get(name)
-    return table.get(f"{name}.0") if found is None else found
+    value = table.get(name)
+    return table.get(f"{name}.0") if value is None else value
 
 
 def short(name: str) -> str:
@@ -66,13 +66,17 @@ def ends_by_name(network: Network, called: Mapping[tuple[str, str], str] | None 
     return {device: by_names(ports) for device, ports in names.items()} | {"": by_names(macs)}
 
 
-def end_of(ends: Ends, said: LldpNeighbor) -> tuple[bool, End | None]:
+def end_of(ends: Ends, neighbor: LldpNeighbor) -> tuple[bool, End | None]:
     """Return whether a neighbor tells which port of which device it is, and the end (None: one that the design has not)."""
-    if said.system is not None:
-        ports = ends.get(short(said.system))
-        return (True, None) if ports is None else announced(ports, said.port, said.port_kind, said.port_description)
+    if neighbor.system is not None:
+        ports = ends.get(short(neighbor.system))
+        return (
+            (True, None)
+            if ports is None
+            else announced(ports, neighbor.port, neighbor.port_kind, neighbor.port_description)
+        )
     macs = ends[""]  # firmware of a NIC sends no name
-    nic = macs.get(plain(said.port)) or macs.get(plain(said.chassis))
+    nic = macs.get(plain(neighbor.port)) or macs.get(plain(neighbor.chassis))
     return nic is not None, nic
 
 
@@ -169,26 +173,26 @@ QUEUE = Rule(
 )
 
 
-def ports(living: Living) -> Iterator[Seen]:
+def ports(living: NetworkStates) -> Iterator[Deviation]:
     """Every port of the design."""
-    for one, state in living.pairs():
-        for port in one.ports:
-            found = list(_port(port, state))
-            yield from (_about(port, seen) for seen in found)
-        for port in one.queues:
+    for expected, state in living.pairs():
+        for port in expected.ports:
+            deviations = list(_port(port, state))
+            yield from (_about(port, seen) for seen in deviations)
+        for port in expected.queues:
             yield from (
-                Seen(rule, one.device, f"{port.port}: {what}", port.because, port.port)
-                for rule, what in _queues(port.port, port.lossless, port.marked, state)
+                Deviation(rule, expected.device, f"{port.port}: {description}", port.because, port.port)
+                for rule, description in _queues(port.port, port.lossless, port.marked, state)
             )
 
 
-def _about(port: Port, seen: tuple[Rule, str]) -> Seen:
-    rule, what = seen
+def _about(port: Port, seen: tuple[Rule, str]) -> Deviation:
+    rule, description = seen
     broken = rule in {ABSENT, SHUT, DOWN, NO_OPTIC}
-    return Seen(
+    return Deviation(
         rule,
         port.device,
-        f"{port.name} {what}",
+        f"{port.name} {description}",
         port.because,
         port.name,
         port.link,
@@ -201,32 +205,32 @@ def _port(port: Port, state: DeviceState) -> Iterator[tuple[Rule, str]]:
     interfaces = state.interfaces
     if interfaces is None:
         return
-    found = interfaces.get(port.name)
-    if found is None:
-        found = of_port(interfaces, port.name)
+    interface = interfaces.get(port.name)
+    if interface is None:
+        interface = of_port(interfaces, port.name)
     optic = (state.optics or {}).get(port.name)
-    if found is None:
+    if interface is None:
         yield ABSENT, "is not among the device's ports"
         return
     if optic is not None and optic.present is False:
         yield NO_OPTIC, f"has no module; the design has {port.optic or 'one'}"
-    if found.admin_up is False:
+    if interface.admin_up is False:
         yield SHUT, "is shut down"
         return
-    if found.oper_up is False:
-        yield DOWN, f"is down{f': {found.reason}' if found.reason else ''}"
+    if interface.oper_up is False:
+        yield DOWN, f"is down{f': {interface.reason}' if interface.reason else ''}"
     else:
-        yield from _running(port, found)
+        yield from _running(port, interface)
     if optic is not None:
         yield from _light(optic)
 
 
-def _running(port: Port, found: InterfaceState) -> Iterator[tuple[Rule, str]]:
-    if found.speed_gbps is not None and found.speed_gbps != port.speed_gbps:
-        yield SPEED, f"runs at {found.speed_gbps:g}G, the design has {port.speed_gbps}G"
-    if found.mtu is not None and not _fits(found.mtu, port):
-        yield MTU, f"has MTU {found.mtu}, the design has {port.ip_mtu or port.mtu}"
-    mode = found.fec.mode
+def _running(port: Port, interface: InterfaceState) -> Iterator[tuple[Rule, str]]:
+    if interface.speed_gbps is not None and interface.speed_gbps != port.speed_gbps:
+        yield SPEED, f"runs at {interface.speed_gbps:g}G, the design has {port.speed_gbps}G"
+    if interface.mtu is not None and not _fits(interface.mtu, port):
+        yield MTU, f"has MTU {interface.mtu}, the design has {port.ip_mtu or port.mtu}"
+    mode = interface.fec.mode
     if mode is not None and port.fec is not None and not re.search(r"544|119|rs|clause 134|^on$", mode, re.IGNORECASE):
         yield FEC, f"has error correction {mode}, {port.speed_gbps}G needs RS(544,514)"
 

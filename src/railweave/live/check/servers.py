@@ -9,7 +9,7 @@ from railweave.host.entries import Route, planned_route, spelled
 from railweave.host.entries import Rule as KernelRule
 from railweave.host.entries import Rule as PlannedRule
 from railweave.host.strays import Stray, stray_neighbors, stray_routes, stray_rules
-from railweave.live.check.living import Living, Part, Seen, link_and_ends
+from railweave.live.check.living import Deviation, NetworkStates, Part, link_and_ends
 from railweave.model.findings.registry import Rule
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ DUPLICATE = Rule(
 
 def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
     """Return the entries of a server that divert its traffic from the planned path, each with its kind."""
-    found: list[tuple[Rule, Stray]] = []
+    entries: list[tuple[Rule, Stray]] = []
     if state.rules is not None:
         planned = [
             KernelRule(
@@ -80,7 +80,7 @@ def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
             if rule.family in {4, 6} and _prefix(rule.from_) and _prefix(rule.to)
         ]
         prefixes = {str(path.prefix): None for nic in wanted.nics for path in nic.addresses}
-        found += [(STRAY_RULE, stray_rule) for stray_rule in stray_rules(planned, there, prefixes)]
+        entries += [(STRAY_RULE, stray_rule) for stray_rule in stray_rules(planned, there, prefixes)]
     if state.routes is not None:
         routes = [
             planned_route(
@@ -111,24 +111,24 @@ def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
         for nic in wanted.nics:
             for path in nic.addresses:
                 sources.setdefault(path.table, []).append(str(path.prefix))
-        found += [(STRAY_ROUTE, stray_route) for stray_route in stray_routes(routes, have, sources)]
-    rows = [(one.interface, one.address, one.mac) for one in state.permanent or ()]
-    return found + [
+        entries += [(STRAY_ROUTE, stray_route) for stray_route in stray_routes(routes, have, sources)]
+    rows = [(neighbor.interface, neighbor.address, neighbor.mac) for neighbor in state.permanent or ()]
+    return entries + [
         (NEIGHBOR, stray_neighbor) for stray_neighbor in stray_neighbors(rows, {nic.netdev for nic in wanted.nics})
     ]
 
 
-def seen(wanted: ExpectedHost, found: list[tuple[Rule, Stray]]) -> Iterator[Seen]:
+def seen(wanted: ExpectedHost, entries: list[tuple[Rule, Stray]]) -> Iterator[Deviation]:
     """The findings of a server's strays, at the NIC whose traffic they take."""
     names = {nic.netdev: nic.name for nic in wanted.nics}
-    devices = {one.table: one.dev for one in (*wanted.rules, *wanted.routes)}
-    for kind, one in found:
-        port = names.get(one.dev or devices.get(one.table, ""), "")
-        severity = None if one.certain else "warning"
-        yield Seen(kind, wanted.device, one.what, wanted.because, port, severity=severity, fix=one.remedy)
+    devices = {planned.table: planned.dev for planned in (*wanted.rules, *wanted.routes)}
+    for kind, stray in entries:
+        port = names.get(stray.dev or devices.get(stray.table, ""), "")
+        severity = None if stray.certain else "warning"
+        yield Deviation(kind, wanted.device, stray.what, wanted.because, port, severity=severity, fix=stray.remedy)
 
 
-def duplicates(living: Living) -> Iterator[Seen]:
+def duplicates(living: NetworkStates) -> Iterator[Deviation]:
     """Addresses of the design's prefixes on NICs, that another server has or is to have."""
     owners: dict[str, tuple[str, str]] = {
         _address(address.address): (server.name, nic.name)
@@ -140,9 +140,9 @@ def duplicates(living: Living) -> Iterator[Seen]:
     holders: dict[str, list[tuple[ExpectedHost, str]]] = {}
     for wanted, state in living.servers():
         nics = {nic.netdev: nic for nic in wanted.nics}
-        for one in state.addresses or ():
-            nic = nics.get(one.interface)
-            address = _address(one.address)
+        for assigned in state.addresses or ():
+            nic = nics.get(assigned.interface)
+            address = _address(assigned.address)
             if nic is not None and address and any(_in(address, str(path.prefix)) for path in nic.addresses):
                 holders.setdefault(address, []).append((wanted, nic.name))
     for address, held in holders.items():
@@ -151,14 +151,14 @@ def duplicates(living: Living) -> Iterator[Seen]:
         if owner is None and len({wanted.device for wanted, _ in held}) < 2:
             continue
         for wanted, name in others if owner else others[:1]:
-            has = " and ".join(f"{one.device} {nic}" for one, nic in held if one.device != wanted.device)
-            what = (
+            has = " and ".join(f"{holder.device} {nic}" for holder, nic in held if holder.device != wanted.device)
+            description = (
                 f"{name} has {address}, which is that of {' '.join(owner)}"
                 if owner
                 else f"{name} and {has} have {address}"
             )
             fix = f"ip addr del {address} on {wanted.device}" if owner else "find out which of them formed it, and why"
-            yield Seen(DUPLICATE, wanted.device, what, wanted.because, name, fix=fix)
+            yield Deviation(DUPLICATE, wanted.device, description, wanted.because, name, fix=fix)
 
 
 def _family(*words: object) -> int:
@@ -185,8 +185,8 @@ def _address(text: str) -> str:
 
 
 def _in(address: str, prefix: str) -> bool:
-    one, network = ipaddress.ip_address(address), ipaddress.ip_network(prefix)
-    return one.version == network.version and one in network
+    host_address, network = ipaddress.ip_address(address), ipaddress.ip_network(prefix)
+    return host_address.version == network.version and host_address in network
 
 
 ABSENT = Rule(
@@ -282,20 +282,20 @@ LOSSES = (
 _V2 = "roce v2"
 
 
-def servers(living: Living) -> Iterator[Seen]:
+def servers(living: NetworkStates) -> Iterator[Deviation]:
     """Every server that was asked."""
     for wanted, state in living.servers():
         for nic in wanted.nics:
             yield from _nic(nic, state)
         stray = strays(wanted, state)
-        taken = {one.place for _, one in stray}
+        taken = {entry.place for _, entry in stray}
         yield from _rules(wanted, state, taken)
         yield from _routes(wanted, state, taken)
         yield from seen(wanted, stray)
     yield from duplicates(living)
 
 
-def losses(living: Living) -> Iterator[Seen]:
+def losses(living: NetworkStates) -> Iterator[Deviation]:
     """Yield what servers lost since the earlier capture."""
     for wanted, now in living.servers():
         then = living.hosts_before.get(wanted.device)
@@ -310,20 +310,20 @@ def losses(living: Living) -> Iterator[Seen]:
             }
             told = ", ".join(f"{name} {count:,}" for name, count in rose.items() if count > 0)
             if told:
-                yield Seen(RETRANSMITTED, wanted.device, f"{nic.rdma}: {told}", nic.because, nic.name)
+                yield Deviation(RETRANSMITTED, wanted.device, f"{nic.rdma}: {told}", nic.because, nic.name)
 
 
 def _port(nic: Nic, ports: tuple[RdmaPort, ...] | None) -> RdmaPort | None:
     return next((port for port in ports or () if (port.device, port.port) == (nic.rdma, nic.rdma_port)), None)
 
 
-def _nic(nic: Nic, state: HostState) -> Iterator[Seen]:
-    def seen(rule: Rule, what: str) -> Seen:
+def _nic(nic: Nic, state: HostState) -> Iterator[Deviation]:
+    def seen(rule: Rule, description: str) -> Deviation:
         broken = rule in {ABSENT, DOWN}
-        return Seen(
+        return Deviation(
             rule,
             nic.device,
-            f"{nic.name} {what}",
+            f"{nic.name} {description}",
             nic.because,
             nic.name,
             breaks=frozenset([("link", nic.link), ("nic", f"{nic.device} {nic.name}")]) if broken else frozenset(),
@@ -333,20 +333,22 @@ def _nic(nic: Nic, state: HostState) -> Iterator[Seen]:
         )
 
     if state.interfaces is not None:
-        found = state.interfaces.get(nic.netdev)
-        if found is None:
+        interface = state.interfaces.get(nic.netdev)
+        if interface is None:
             yield seen(ABSENT, f"is not there: no network device is called {nic.netdev}")
             return
-        yield from (seen(rule, what) for rule, what in _link(nic, found))
+        yield from (seen(rule, description) for rule, description in _link(nic, interface))
     if state.addresses is not None:
         have = {address.address: address.doubts for address in state.addresses if address.interface == nic.netdev}
         missing = [
-            _designed(path) for path in nic.addresses if not any(_is(path, one) and not have[one] for one in have)
+            _designed(path)
+            for path in nic.addresses
+            if not any(_is(path, address) and not have[address] for address in have)
         ]
         doubtful = [
-            f"{one} is {' and '.join(doubts)}"
-            for one, doubts in have.items()
-            if doubts and any(_is(path, one) for path in nic.addresses)
+            f"{address} is {' and '.join(doubts)}"
+            for address, doubts in have.items()
+            if doubts and any(_is(path, address) for path in nic.addresses)
         ]
         if missing:
             more = f"; {', '.join(doubtful)}" if doubtful else ""
@@ -362,15 +364,15 @@ def _nic(nic: Nic, state: HostState) -> Iterator[Seen]:
             yield seen(GID, f"({nic.rdma}) has no GID of {', '.join(missing)}")
 
 
-def _link(nic: Nic, found: InterfaceState) -> Iterator[tuple[Rule, str]]:
-    if found.admin_up is False or found.oper_up is False:
-        yield DOWN, "is set down" if found.admin_up is False else "has no carrier"
-    elif found.speed_gbps is not None and found.speed_gbps != nic.speed_gbps:
-        yield SPEED, f"runs at {found.speed_gbps:g}G, the design has {nic.speed_gbps}G"
-    if found.mtu is not None and found.mtu != nic.mtu:
-        yield MTU, f"has MTU {found.mtu}, the design has {nic.mtu}"
-    if nic.mac and found.mac and found.mac != nic.mac.lower():
-        yield MAC, f"has MAC address {found.mac}, the inventory has {nic.mac}"
+def _link(nic: Nic, interface: InterfaceState) -> Iterator[tuple[Rule, str]]:
+    if interface.admin_up is False or interface.oper_up is False:
+        yield DOWN, "is set down" if interface.admin_up is False else "has no carrier"
+    elif interface.speed_gbps is not None and interface.speed_gbps != nic.speed_gbps:
+        yield SPEED, f"runs at {interface.speed_gbps:g}G, the design has {nic.speed_gbps}G"
+    if interface.mtu is not None and interface.mtu != nic.mtu:
+        yield MTU, f"has MTU {interface.mtu}, the design has {nic.mtu}"
+    if nic.mac and interface.mac and interface.mac != nic.mac.lower():
+        yield MAC, f"has MAC address {interface.mac}, the inventory has {nic.mac}"
 
 
 def _designed(path: PathAddress) -> str:
@@ -378,10 +380,10 @@ def _designed(path: PathAddress) -> str:
     return f"{path.address or f'an address in {path.prefix}'}{color}"
 
 
-def _is(path: PathAddress, said: str) -> bool:
+def _is(path: PathAddress, reported: str) -> bool:
     """Return whether an address that a server has is the address of a path."""
     try:
-        address = ipaddress.ip_address(said)
+        address = ipaddress.ip_address(reported)
     except ValueError:
         return False
     if path.address is not None:
@@ -400,7 +402,7 @@ def _network(text: str, family: int | None) -> str:
         return text
 
 
-def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Seen]:
+def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Deviation]:
     """Planned rules that are missing; one in whose place a stray rule is (``taken``) is told with that."""
     if state.rules is None:
         return
@@ -418,15 +420,22 @@ def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[objec
     for rule in wanted.rules:
         family = 6 if ":" in f"{rule.from_ or ''}{rule.to or ''}" else 4
         ends = _network(rule.from_ or "", family), _network(rule.to or "", family)
-        alike = sorted((one for one in have if one[:2] == ends and one[4]), key=lambda one: one[3])
-        right = [one for one in alike if one[2] == rule.table and rule.priority in {None, one[3]}]
+        alike = sorted(
+            (kernel_rule for kernel_rule in have if kernel_rule[:2] == ends and kernel_rule[4]),
+            key=lambda kernel_rule: kernel_rule[3],
+        )
+        right = [
+            kernel_rule
+            for kernel_rule in alike
+            if kernel_rule[2] == rule.table and rule.priority in {None, kernel_rule[3]}
+        ]
         words = f"{f'from {rule.from_}' if rule.from_ else ''}{f' to {rule.to}' if rule.to else ''} lookup {rule.table}".strip()
         if not right and PlannedRule(family, None, str(rule.from_ or ""), str(rule.to or ""), 0).place not in taken:
             other = f", it has one for table {alike[0][2]} at {alike[0][3]}" if alike else ""
-            yield Seen(RULE, wanted.device, f"no rule {words}{other}", wanted.because, names[rule.dev])
+            yield Deviation(RULE, wanted.device, f"no rule {words}{other}", wanted.because, names[rule.dev])
 
 
-def _routes(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Seen]:
+def _routes(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Deviation]:
     """Planned routes that are missing, likewise."""
     if state.routes is None:
         return
@@ -437,7 +446,7 @@ def _routes(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[obje
         to = _network(route.to, family)
         if (route.table, to, route.dev, str(route.via or "")) not in have and (family, route.table, to) not in taken:
             via = f" via {route.via}" if route.via else ""
-            what = f"no route to {route.to}{via} on {route.dev} in table {route.table}"
+            description = f"no route to {route.to}{via} on {route.dev} in table {route.table}"
             nic = names[route.dev]
             needs: frozenset[Part] = frozenset([("nic", f"{nic.device} {nic.name}")])
-            yield Seen(ROUTE, wanted.device, what, wanted.because, nic.name, needs=needs)
+            yield Deviation(ROUTE, wanted.device, description, wanted.because, nic.name, needs=needs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from railweave.live.check.living import Living, Part, Seen, link_and_ends
+from railweave.live.check.living import Deviation, NetworkStates, Part, link_and_ends
 from railweave.live.check.ports import without_unit
 from railweave.model.findings.registry import Rule
 from railweave.model.state.question import not_running
@@ -73,51 +73,55 @@ _OF_BFD = {"bfdd", "bfd"}
 _OF_ISIS = "isisd"
 
 
-def _daemons(living: Living) -> Iterator[Seen]:
+def _daemons(living: NetworkStates) -> Iterator[Deviation]:
     """Daemons that do not run, by the device's own words in the place of answers."""
-    for one, _ in living.pairs():
-        asked = living.unanswered.get(one.device, {})
+    for expected, _ in living.pairs():
+        asked = living.unanswered.get(expected.device, {})
         gone = dict.fromkeys(name for why in asked.values() if (name := not_running(why)))
         for daemon in gone:
-            broken: set[Part] = {("daemon", f"{one.device} {daemon}")}
-            watched = [each for each in (*one.sessions, *one.overlay_sessions) if each.bfd is not None]
+            broken: set[Part] = {("daemon", f"{expected.device} {daemon}")}
+            watched = [each for each in (*expected.sessions, *expected.overlay_sessions) if each.bfd is not None]
             if daemon in _OF_BFD:
-                broken.add(("daemon", f"{one.device} bfd"))
+                broken.add(("daemon", f"{expected.device} bfd"))
                 broken |= {carried(each.session) for each in watched}
             elif daemon == _OF_ISIS:
-                broken.add(("daemon", f"{one.device} isis"))
+                broken.add(("daemon", f"{expected.device} isis"))
             else:
-                broken |= {("daemon", f"{one.device} {kind}") for kind in ("bgp", "isis")}
-                broken |= {carried(each.session) for each in (*one.sessions, *one.overlay_sessions)}
-            yield Seen(DAEMON, one.device, f"{daemon} is not running", one.identity.because, breaks=frozenset(broken))
+                broken |= {("daemon", f"{expected.device} {kind}") for kind in ("bgp", "isis")}
+                broken |= {carried(each.session) for each in (*expected.sessions, *expected.overlay_sessions)}
+            yield Deviation(
+                DAEMON, expected.device, f"{daemon} is not running", expected.identity.because, breaks=frozenset(broken)
+            )
 
 
-def sessions(living: Living) -> Iterator[Seen]:
+def sessions(living: NetworkStates) -> Iterator[Deviation]:
     """Every session of the design, of links and of the overlay."""
     yield from _daemons(living)
-    for one, state in living.pairs():
-        said, watched = by_end(state.bgp or ()), by_end(state.bfd or ())
-        for each in (*one.sessions, *one.overlay_sessions):
+    for expected, state in living.pairs():
+        bgp_sessions, watched = by_end(state.bgp or ()), by_end(state.bfd or ())
+        for each in (*expected.sessions, *expected.overlay_sessions):
             peering, bfd, because = each.session, each.bfd, each.because
             end = far_end(peering)
             if state.bgp is not None:
-                found = _session(peering, because, one.device, said.get(end))
+                deviations = _session(peering, because, expected.device, bgp_sessions.get(end))
                 # A session that BFD watches goes down with it.
-                watch: frozenset[Part] = by_daemons(peering.peer, one.device, "bfd") if bfd is not None else frozenset()
-                yield from (replace(seen, needs=seen.needs | watch) for seen in found)
+                watch: frozenset[Part] = (
+                    by_daemons(peering.peer, expected.device, "bfd") if bfd is not None else frozenset()
+                )
+                yield from (replace(seen, needs=seen.needs | watch) for seen in deviations)
             if bfd is not None and state.bfd is not None:
-                needs = rests_on(peering, one.device) | {carried(peering)}
-                yield from bfd_as_designed(peering, bfd, because, one.device, watched.get(end), needs)
+                needs = rests_on(peering, expected.device) | {carried(peering)}
+                yield from bfd_as_designed(peering, bfd, because, expected.device, watched.get(end), needs)
 
 
-def by_end(said: Sequence[Said]) -> dict[str, Said]:
+def by_end(reported: Sequence[Said]) -> dict[str, Said]:
     """Sessions by the neighbor's address and by the port they run over, of which the first that is named counts."""
-    found: dict[str, Said] = {}
-    for one in said:
-        for end in (one.peer, one.interface, without_unit(one.interface) if one.interface else None):
+    session_by_end: dict[str, Said] = {}
+    for session in reported:
+        for end in (session.peer, session.interface, without_unit(session.interface) if session.interface else None):
             if end is not None:
-                found.setdefault(end, one)
-    return found
+                session_by_end.setdefault(end, session)
+    return session_by_end
 
 
 def far_end(peering: Peering) -> str:
@@ -132,7 +136,7 @@ def carried(peering: Peering) -> Part:
 
 def by_daemons(peer: str, device: str, kind: str) -> frozenset[Part]:
     """The daemons of a kind at both ends."""
-    return frozenset(("daemon", f"{one} {kind}") for one in (device, peer))
+    return frozenset(("daemon", f"{end} {kind}") for end in (device, peer))
 
 
 def rests_on(peering: Peering, device: str) -> frozenset[Part]:
@@ -140,12 +144,12 @@ def rests_on(peering: Peering, device: str) -> frozenset[Part]:
     return link_and_ends(peering.link, device, peering.peer) | by_daemons(peering.peer, device, "bgp")
 
 
-def _session(peering: Peering, because: Keys, device: str, found: BgpSession | None) -> Iterator[Seen]:
-    def seen(rule: Rule, what: str) -> Seen:
-        return Seen(
+def _session(peering: Peering, because: Keys, device: str, bgp_session: BgpSession | None) -> Iterator[Deviation]:
+    def seen(rule: Rule, description: str) -> Deviation:
+        return Deviation(
             rule,
             device,
-            f"session with {peering.peer}: {what}",
+            f"session with {peering.peer}: {description}",
             because,
             peering.interface,
             peering.link,
@@ -153,14 +157,14 @@ def _session(peering: Peering, because: Keys, device: str, found: BgpSession | N
             needs=rests_on(peering, device),
         )
 
-    if found is None:
+    if bgp_session is None:
         yield seen(MISSING, "is not there")
         return
-    if found.peer_as not in {None, 0, peering.peer_as}:
-        yield seen(AS, f"the neighbor has AS {found.peer_as}, the design has {peering.peer_as}")
-    if found.established is False:
-        reason = f", {found.last_error}" if found.last_error else ""
-        yield seen(DOWN, f"{found.state}{reason}")
+    if bgp_session.peer_as not in {None, 0, peering.peer_as}:
+        yield seen(AS, f"the neighbor has AS {bgp_session.peer_as}, the design has {peering.peer_as}")
+    if bgp_session.established is False:
+        reason = f", {bgp_session.last_error}" if bgp_session.last_error else ""
+        yield seen(DOWN, f"{bgp_session.state}{reason}")
 
 
 def bfd_as_designed(
@@ -168,21 +172,21 @@ def bfd_as_designed(
     wanted: Bfd,
     because: Keys,
     device: str,
-    found: BfdSession | None,
+    bfd_session: BfdSession | None,
     needs: frozenset[Part],
-) -> Iterator[Seen]:
+) -> Iterator[Deviation]:
     """Yield what is wrong with the BFD session of a routing session or an adjacency.
 
     ``needs`` are the parts that the routing session or the adjacency depends on.
     """
     needs |= by_daemons(peering.peer, device, "bfd")
-    what = f"BFD with {peering.peer}"
-    if found is None or (found.state is not None and found.state != "up"):
-        state = "is not there" if found is None else f"is {found.state}"
-        yield Seen(BFD_DOWN, device, f"{what} {state}", because, peering.interface, peering.link, needs=needs)
+    subject = f"BFD with {peering.peer}"
+    if bfd_session is None or (bfd_session.state is not None and bfd_session.state != "up"):
+        state = "is not there" if bfd_session is None else f"is {bfd_session.state}"
+        yield Deviation(BFD_DOWN, device, f"{subject} {state}", because, peering.interface, peering.link, needs=needs)
         return
-    timers = (found.tx_ms, found.multiplier)
+    timers = (bfd_session.tx_ms, bfd_session.multiplier)
     if None not in timers and timers != (wanted.minimum_interval, wanted.multiplier):
         has = f"{timers[0]:g} ms x {timers[1]}"
-        text = f"{what} has {has}, the design has {wanted.minimum_interval} ms x {wanted.multiplier}"
-        yield Seen(BFD_TIMERS, device, text, because, peering.interface, needs=needs)
+        text = f"{subject} has {has}, the design has {wanted.minimum_interval} ms x {wanted.multiplier}"
+        yield Deviation(BFD_TIMERS, device, text, because, peering.interface, needs=needs)

@@ -14,7 +14,7 @@ from pydantic import Field, field_validator, model_validator
 
 from railweave.errors import SpecError
 from railweave.live.reach.failure import ReachError
-from railweave.live.reach.target import PORTS, Password, Snmp, Target, Way
+from railweave.live.reach.target import PORTS, MachineLogin, Password, Snmp, Target
 from railweave.model.intent.base import Model, WrongValueError
 from railweave.model.intent.reading.document import Document, read_document, validate
 from railweave.model.state.question import PROTOCOLS, Protocol
@@ -60,7 +60,7 @@ class SnmpLogin(Model):
 
     @model_validator(mode="after")
     def _one_version(self) -> Self:
-        of_three = [one is not None for one in (self.user, self.authentication, self.privacy)]
+        of_three = [credential is not None for credential in (self.user, self.authentication, self.privacy)]
         if any(of_three) != all(of_three) or any(of_three) == (self.community is not None):
             raise WrongValueError(
                 "it is neither version 2c nor version 3", "give `community`, or `user`, `authentication` and `privacy`"
@@ -163,9 +163,9 @@ class AccessFile:
             if name not in known[section]
         ]
         problems += [
-            self._problem((*at, "jump"), f"there is no jump host {one.jump!r} under jump_hosts")
-            for at, one in self._logins()
-            if one.jump is not None and one.jump not in self.access.jump_hosts
+            self._problem((*at, "jump"), f"there is no jump host {login.jump!r} under jump_hosts")
+            for at, login in self._logins()
+            if login.jump is not None and login.jump not in self.access.jump_hosts
         ]
         problems += [
             self._problem(("jump_hosts", name), "it is reached through itself")
@@ -182,16 +182,20 @@ class AccessFile:
         """
         ways = [way for target in targets for way in _with_jumps(target.way)]
         keys = {way.key for way in ways if way.key is not None and not way.key.is_file()}
-        passwords = {one: why for one in {way.password for way in ways} if one is not None and (why := _missing(one))}
+        passwords = {
+            password: why
+            for password in {way.password for way in ways}
+            if password is not None and (why := _missing(password))
+        }
         problems = [
             self._problem((*at, "key"), f"there is no such file: {path}", "name a file that holds a private key")
-            for at, one in self._logins()
-            if (path := self._path(one.key)) in keys
+            for at, login in self._logins()
+            if (path := self._path(login.key)) in keys
         ]
         problems += [
             self._problem((*at, "password"), passwords[where].what, passwords[where].fix)
-            for at, one in self._logins()
-            if (where := self._password(one.password)) in passwords
+            for at, login in self._logins()
+            if (where := self._password(login.password)) in passwords
         ]
         if problems:
             raise SpecError(problems)
@@ -199,13 +203,13 @@ class AccessFile:
     def _logins(self) -> list[tuple[tuple[str, ...], Login]]:
         """Every section of the file, with its place."""
         given = {"systems": self.access.systems, "roles": self.access.roles, "devices": self.access.devices}
-        named = [((section, name), one) for section, names in given.items() for name, one in names.items()]
-        jumps = [(("jump_hosts", name), one) for name, one in self.access.jump_hosts.items()]
+        named = [((section, name), login) for section, names in given.items() for name, login in names.items()]
+        jumps = [(("jump_hosts", name), login) for name, login in self.access.jump_hosts.items()]
         return [(("defaults",), self.access.defaults), *named, *jumps]
 
-    def _problem(self, at: tuple[str, ...], what: str, fix: str = "") -> Any:  # noqa: ANN401 - a Problem
+    def _problem(self, at: tuple[str, ...], message: str, fix: str = "") -> Any:  # noqa: ANN401 - a Problem
         document = self._document or Document("access.yaml", None)
-        return document.problem(at, what, fix)
+        return document.problem(at, message, fix)
 
     def _circle(self, name: str) -> bool:
         seen: set[str] = set()
@@ -222,34 +226,34 @@ class AccessFile:
 
         ``address`` and the ``usual`` protocols apply unless the file says otherwise.
         """
-        own = self.access.devices.get(name, DeviceLogin())
+        device_login = self.access.devices.get(name, DeviceLogin())
         logins = [
             self.access.defaults,
             self.access.systems.get(system, Login()),
             self.access.roles.get(role, Login()),
-            own,
+            device_login,
         ]
         merged = _merged(logins)
         jump = merged.get("jump")
-        way = self._way(merged, own.address or address)
+        way = self._way(merged, device_login.address or address)
         if jump:
             way = replace(way, jump=self._jump(jump))
         protocols = tuple(merged.get("protocols") or usual)
         return Target(name, protocols, way, self.access.connect_seconds, self.access.answer_seconds)
 
-    def _jump(self, name: str) -> Way:
+    def _jump(self, name: str) -> MachineLogin:
         login = self.access.jump_hosts[name]
         way = self._way(_merged([self.access.defaults, login]), login.address or name)
         return replace(way, jump=self._jump(login.jump)) if login.jump else way
 
-    def _way(self, merged: Mapping[str, Any], address: str) -> Way:
+    def _way(self, merged: Mapping[str, Any], address: str) -> MachineLogin:
         tls = merged.get("tls", True)
         ports: dict[Protocol, int] = {
             **PORTS,
             **({} if tls else {"eapi": 80, "restconf": 80}),
             **{name: port for name, port in merged.get("ports", {}).items() if name != "gnmi"},
         }
-        return Way(
+        return MachineLogin(
             address,
             merged.get("user") or getpass.getuser(),
             ports,
@@ -267,7 +271,7 @@ class AccessFile:
         if given is None:
             return None
         community, authentication, privacy = (
-            self._password(given.get(one)) for one in ("community", "authentication", "privacy")
+            self._password(given.get(key)) for key in ("community", "authentication", "privacy")
         )
         return Snmp(community, given.get("user", ""), authentication, privacy, given["port"])
 
@@ -282,7 +286,7 @@ class AccessFile:
         return Password(kind, name if kind == "env" else str(self._path(name)))
 
 
-def _with_jumps(way: Way) -> Iterator[Way]:
+def _with_jumps(way: MachineLogin) -> Iterator[MachineLogin]:
     """A way and those through which it leads."""
     yield way
     if way.jump is not None:
@@ -300,13 +304,13 @@ def _missing(password: Password) -> ReachError | None:
 
 def _merged(logins: Iterable[Login]) -> dict[str, Any]:
     """Fields of several sections, the later over the earlier; ports one by one."""
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for login in logins:
         given = {key: value for key, value in login.model_dump(exclude_none=True).items() if key != "address"}
         if {"key", "password"} & given.keys():  # whoever names one of the two wants no inherited other
-            found = {key: value for key, value in found.items() if key not in {"key", "password"}}
-        found |= given | ({"ports": {**found.get("ports", {}), **given["ports"]}} if "ports" in given else {})
-    return found
+            merged = {key: value for key, value in merged.items() if key not in {"key", "password"}}
+        merged |= given | ({"ports": {**merged.get("ports", {}), **given["ports"]}} if "ports" in given else {})
+    return merged
 
 
 def read_access(path: Path | None) -> AccessFile:
@@ -319,13 +323,13 @@ def read_access(path: Path | None) -> AccessFile:
 
 def usual_protocols(questions_by: Iterable[Iterable[Protocol]]) -> tuple[Protocol, ...]:
     """The protocols by which all questions of a system can be asked with the fewest: those of most questions first."""
-    asked = [set(one) for one in questions_by]
-    found: list[Protocol] = []
+    asked = [set(protocols) for protocols in questions_by]
+    chosen: list[Protocol] = []
     left = asked
     while left:
-        best = max(PROTOCOLS, key=lambda one: (sum(one in here for here in left), one == "eapi"))
+        best = max(PROTOCOLS, key=lambda protocol: (sum(protocol in here for here in left), protocol == "eapi"))
         if not any(best in here for here in left):
             break
-        found.append(best)
+        chosen.append(best)
         left = [here for here in left if best not in here]
-    return tuple(found)
+    return tuple(chosen)

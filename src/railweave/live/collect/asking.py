@@ -18,7 +18,7 @@ from railweave.model.state.question import Protocol, Question, not_running
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from railweave.live.collect.plan import Asked
+    from railweave.live.collect.plan import CollectTarget
     from railweave.live.reach.target import Target, Transport
 
     Open = Callable[[Target, Protocol], Awaitable[Transport]]
@@ -53,7 +53,7 @@ class Outcome:
 
 
 async def ask_all(
-    devices: Sequence[Asked],
+    devices: Sequence[CollectTarget],
     keep: Callable[[str, Question, str], None],
     *,
     at_once: int,
@@ -64,13 +64,13 @@ async def ask_all(
     """Ask every device, so many at a time; ``keep`` takes each answer as it comes, ``done`` each device. In the order given."""
     free = asyncio.Semaphore(at_once)
 
-    async def one(asked: Asked) -> Outcome:
+    async def ask_device(asked: CollectTarget) -> Outcome:
         async with free:
             outcome = await ask(asked, keep, attempts=attempts, open_by=open_by)
             done(outcome)
             return outcome
 
-    tasks = [asyncio.create_task(one(asked)) for asked in devices]
+    tasks = [asyncio.create_task(ask_device(asked)) for asked in devices]
     try:
         return list(await asyncio.gather(*tasks))
     finally:
@@ -79,7 +79,7 @@ async def ask_all(
 
 
 async def ask(
-    asked: Asked, keep: Callable[[str, Question, str], None], *, attempts: int, open_by: Open = opened
+    asked: CollectTarget, keep: Callable[[str, Question, str], None], *, attempts: int, open_by: Open = opened
 ) -> Outcome:
     """Ask one device everything, as often as need be."""
     target = asked.target
@@ -94,7 +94,11 @@ async def ask(
             left = await _round(target, left, keep, outcome, open_by)
         except ReachError as error:
             outcome.error, outcome.kind = str(error), error.kind
-            left = [one for one in left if one.name not in outcome.failed and one.name not in outcome.absent]
+            left = [
+                question
+                for question in left
+                if question.name not in outcome.failed and question.name not in outcome.absent
+            ]
             if error.again:
                 continue
         except RailweaveError:  # of this machine: where answers are kept, or a library

@@ -16,7 +16,7 @@ from railweave.errors import FileLine, InputError, OutputError, Problem
 from railweave.live.collect.asking import ask_all
 from railweave.live.reach.opening import opened
 from railweave.model.config.gate import redacted
-from railweave.model.state.capture import META, OfLab, is_collected
+from railweave.model.state.capture import META, LabEntry, is_collected
 from railweave.writing import Folder, unguessable
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from railweave.live.collect.access_file import AccessFile
     from railweave.live.collect.asking import Open, Outcome
-    from railweave.live.collect.plan import Asked
+    from railweave.live.collect.plan import CollectTarget
     from railweave.model.network.model import Network
     from railweave.model.state.question import Question
 
@@ -93,7 +93,7 @@ class CaptureFolder:
 
 
 @dataclass(frozen=True)
-class Collected:
+class CollectResult:
     """The result of a collection: a row for each device, in the order in which devices were asked, and the folder of the capture."""
 
     folder: Path
@@ -109,31 +109,36 @@ class Collected:
         return {"capture": str(self.folder), "devices": {outcome.device: row(outcome) for outcome in self.outcomes}}
 
 
-def row(one: Outcome) -> dict[str, Any]:
+def row(outcome: Outcome) -> dict[str, Any]:
     """Return the entry for a device in ``meta.json``."""
-    found: dict[str, Any] = {
-        "system": one.system,
-        "address": one.address,
-        "status": one.status,
-        "asked": one.asked,
-        "answered": one.answered,
-        "seconds": one.seconds,
+    fields: dict[str, Any] = {
+        "system": outcome.system,
+        "address": outcome.address,
+        "status": outcome.status,
+        "asked": outcome.asked,
+        "answered": outcome.answered,
+        "seconds": outcome.seconds,
     }
-    more: dict[str, Any] = {"error": one.error, "kind": one.kind, "failed": one.failed, "absent": one.absent}
-    return found | {key: value for key, value in more.items() if value}
+    more: dict[str, Any] = {
+        "error": outcome.error,
+        "kind": outcome.kind,
+        "failed": outcome.failed,
+        "absent": outcome.absent,
+    }
+    return fields | {key: value for key, value in more.items() if value}
 
 
 def collect(
     network: Network,
-    devices: Sequence[Asked],
+    devices: Sequence[CollectTarget],
     access: AccessFile,
     folder: Path,
     *,
     redact: bool = True,
     progress: Callable[[str], None],
     open_by: Open = opened,
-    lab: OfLab | None = None,
-) -> Collected:
+    lab: LabEntry | None = None,
+) -> CollectResult:
     """Ask devices and write what they say. Raises ``InputError`` and ``OutputError`` about the folder.
 
     A device that cannot be asked is a row of the result, and of ``meta.json``. ``lab``: they are those of a lab.
@@ -164,11 +169,11 @@ def collect(
             open_by=open_by,
         )
     )
-    return Collected(folder, tuple(outcomes))
+    return CollectResult(folder, tuple(outcomes))
 
 
 async def captured(
-    devices: Sequence[Asked],
+    devices: Sequence[CollectTarget],
     folder: Path,
     about: Mapping[str, Any],
     *,

@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CollectTarget:
     """A device, its operating system (empty: a server), what it is asked and how it is reached."""
 
     target: Target
     system: str
     questions: tuple[Question, ...]
 
-    def of_state(self) -> Asked:
+    def of_state(self) -> CollectTarget:
         """The device with the questions that are not about its configuration."""
         return replace(self, questions=tuple(question for question in self.questions if not question.of_configuration))
 
-    def of_configuration(self) -> Asked:
+    def of_configuration(self) -> CollectTarget:
         """The device with the questions about its running configuration."""
         return replace(self, questions=tuple(question for question in self.questions if question.of_configuration))
 
@@ -46,7 +46,7 @@ def plan(
     servers: bool = False,
     tables: bool = False,
     nos: str | None = None,
-) -> list[Asked]:
+) -> list[CollectTarget]:
     """Every switch of a network with its questions, and its servers where wanted; ``only`` some of them by name.
 
     ``nos``: the operating system that every switch has, in place of its own, as in a lab.
@@ -60,19 +60,19 @@ def plan(
     if unknown:
         fix = "names are those of cabling.csv"
         raise InputError([Problem(Option("--only", name), "the network has no such device", fix) for name in unknown])
-    found: list[Asked] = []
+    devices: list[CollectTarget] = []
     for name, switch in switches.items():
         if only and name not in only:
             continue
         asked = questions(network, device_config(network, name, nos), tables=tables)
-        usual = usual_protocols(one.asked for one in asked)
+        usual = usual_protocols(question.asked for question in asked)
         address = switch.management_address.partition("/")[0]
         runs = nos or switch.nos
-        found.append(Asked(access.target(name, switch.role, runs, address, usual), runs, tuple(asked)))
+        devices.append(CollectTarget(access.target(name, switch.role, runs, address, usual), runs, tuple(asked)))
     wanted = [name for name in hosts if (servers and not only) or name in only]
-    found += [Asked(access.target(name, "server", "", name, ("ssh",)), "", (HOST,)) for name in wanted]
-    access.check_there(one.target for one in found)
-    return found
+    devices += [CollectTarget(access.target(name, "server", "", name, ("ssh",)), "", (HOST,)) for name in wanted]
+    access.check_there(device.target for device in devices)
+    return devices
 
 
 def questions(network: Network, config: DeviceConfig, *, tables: bool = False) -> Sequence[Question]:

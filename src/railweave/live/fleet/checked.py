@@ -50,7 +50,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedFailure:
     """Failures of a check that have one thing in common: ``what`` as ``leaf stripe1-leaf3``, and the things that failed."""
 
     check: str
@@ -59,7 +59,7 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class Odd:
+class OddServer:
     """A server that differs from its like: what it has, and what so many of so many have."""
 
     server: str
@@ -74,13 +74,13 @@ def shared(
     answers: Sequence[Answer],
     places: Mapping[tuple[str, str], Place],
     tables: Mapping[tuple[str, int], Place] | None = None,
-) -> list[Shared]:
+) -> list[SharedFailure]:
     """For each check that fails at three places or more: the leaf, rail or color that all share, or the server.
 
     ``places``: by server and interface; ``tables``: by server and routing table, for verdicts that name one. A leaf is named only
     if the check fails at most of what is on it that was looked at.
     """
-    found: list[Shared] = []
+    failures: list[SharedFailure] = []
     for check in dict.fromkeys(
         verdict.check for answer in answers for verdict in answer.verdicts if verdict.verdict in BAD
     ):
@@ -89,14 +89,14 @@ def shared(
             continue
         good = _members(answers, check, ("ok",))
         for name, key in (("leaf", _leaf), ("rail", _rail), ("color", _color), ("server", _server)):
-            groups = Counter(key(*one, _place(*one, places, tables or {})) for one in bad)
+            groups = Counter(key(*member, _place(*member, places, tables or {})) for member in bad)
             group, count = groups.most_common(1)[0]
-            spared = sum(key(*one, _place(*one, places, tables or {})) == group for one in good)
+            spared = sum(key(*member, _place(*member, places, tables or {})) == group for member in good)
             if group and count == len(bad) and spared < count:
-                members = tuple(f"{server} {one.of}".strip() for server, one in bad)
-                found.append(Shared(check, f"{name} {group}", members))
+                members = tuple(f"{server} {verdict.of}".strip() for server, verdict in bad)
+                failures.append(SharedFailure(check, f"{name} {group}", members))
                 break
-    return found
+    return failures
 
 
 def _members(answers: Iterable[Answer], check: str, verdicts: tuple[str, ...]) -> list[tuple[str, Verdict]]:
@@ -109,36 +109,36 @@ def _members(answers: Iterable[Answer], check: str, verdicts: tuple[str, ...]) -
 
 
 def _place(
-    server: str, one: Verdict, places: Mapping[tuple[str, str], Place], tables: Mapping[tuple[str, int], Place]
+    server: str, verdict: Verdict, places: Mapping[tuple[str, str], Place], tables: Mapping[tuple[str, int], Place]
 ) -> Place | None:
     """Where a verdict is: at its interface, or at the first routing table that it names."""
-    named = re.search(r"\btable (\d+)", one.seen)
-    return places.get((server, one.of)) or (tables.get((server, int(named[1]))) if named else None)
+    named = re.search(r"\btable (\d+)", verdict.seen)
+    return places.get((server, verdict.of)) or (tables.get((server, int(named[1]))) if named else None)
 
 
-def _leaf(server: str, one: Verdict, place: Place | None) -> str:
-    del server, one
+def _leaf(server: str, verdict: Verdict, place: Place | None) -> str:
+    del server, verdict
     return place.leaf if place else ""
 
 
-def _rail(server: str, one: Verdict, place: Place | None) -> str:
-    del server, one
+def _rail(server: str, verdict: Verdict, place: Place | None) -> str:
+    del server, verdict
     return str(place.rail) if place else ""
 
 
-def _color(server: str, one: Verdict, place: Place | None) -> str:
-    del server, one
+def _color(server: str, verdict: Verdict, place: Place | None) -> str:
+    del server, verdict
     return place.color if place else ""
 
 
-def _server(server: str, one: Verdict, place: Place | None) -> str:
-    del one, place
+def _server(server: str, verdict: Verdict, place: Place | None) -> str:
+    del verdict, place
     return server
 
 
-def odd(answers: Sequence[Answer], models: Mapping[str, str]) -> list[Odd]:
+def odd(answers: Sequence[Answer], models: Mapping[str, str]) -> list[OddServer]:
     """Servers that differ in a version or a setting from four fifths or more of those of their model (by name)."""
-    found: list[Odd] = []
+    odd_servers: list[OddServer] = []
     for check in TOLD_APART:
         by_model: dict[str, dict[str, str]] = {}
         for answer in answers:
@@ -156,17 +156,17 @@ def odd(answers: Sequence[Answer], models: Mapping[str, str]) -> list[Odd]:
         for seen_by in by_model.values():
             usual, count = Counter(seen_by.values()).most_common(1)[0]
             if len(seen_by) > 2 and count < len(seen_by) and count >= AGREE * len(seen_by):
-                found += [
-                    Odd(server, check, seen, usual, count, len(seen_by))
+                odd_servers += [
+                    OddServer(server, check, seen, usual, count, len(seen_by))
                     for server, seen in seen_by.items()
                     if seen != usual
                 ]
-    return found
+    return odd_servers
 
 
-def _plain(one: Verdict) -> str:
+def _plain(verdict: Verdict) -> str:
     """Return what was seen, without the part about the plan."""
-    return one.seen.partition(" (")[0]
+    return verdict.seen.partition(" (")[0]
 
 
 _MARKS = {"failed": "FAIL", "warning": "warn", "could not tell": "?", "ok": "ok", "not applicable": "-"}
@@ -174,7 +174,7 @@ _MARKS = {"failed": "FAIL", "warning": "warn", "could not tell": "?", "ok": "ok"
 
 
 @dataclass(frozen=True, slots=True)
-class Grouped:
+class VerdictGroup:
     """A verdict that things have alike: ``where`` are they, ``common`` is the leaf, rail or server that all of them share."""
 
     verdict: str
@@ -187,13 +187,13 @@ class Grouped:
 
 
 @dataclass(frozen=True)
-class Checked:
+class FleetCheckResult:
     """The answers of all servers, what failures share, and who differs; ``subjects``: the subject of each check by its id."""
 
     network: str
     answers: tuple[Answer, ...]
-    shared: tuple[Shared, ...]
-    odd: tuple[Odd, ...]
+    shared: tuple[SharedFailure, ...]
+    odd: tuple[OddServer, ...]
     subjects: Mapping[str, str]
 
     @property
@@ -221,8 +221,8 @@ class Checked:
                 }
                 for answer in self.answers
             },
-            "shared": [asdict(one) for one in self.shared],
-            "odd": [asdict(one) for one in self.odd],
+            "shared": [asdict(failure) for failure in self.shared],
+            "odd": [asdict(odd_server) for odd_server in self.odd],
         }
 
     def to_text(self) -> str:
@@ -247,19 +247,21 @@ class Checked:
         quiet = f", {len(self.silent)} did not answer" if self.silent else ""
         return f"{counted(len(self.answers), 'server')}: {bad} with failures{quiet}"
 
-    def findings(self) -> list[Grouped]:
+    def findings(self) -> list[VerdictGroup]:
         """Every failure and warning, those of many things that are alike once; failures first."""
         alike: dict[tuple[str, str, str, str], list[tuple[str, Verdict]]] = {}
         for answer in self.answers:
-            for one in answer.verdicts:
-                if one.verdict in BAD:
-                    alike.setdefault((one.verdict, one.check, one.seen, one.wanted), []).append((answer.server, one))
-        common = {one.check: one.what for one in self.shared}
+            for check_verdict in answer.verdicts:
+                if check_verdict.verdict in BAD:
+                    alike.setdefault(
+                        (check_verdict.verdict, check_verdict.check, check_verdict.seen, check_verdict.wanted), []
+                    ).append((answer.server, check_verdict))
+        common = {failure.check: failure.what for failure in self.shared}
         return [
-            Grouped(
+            VerdictGroup(
                 verdict,
                 check,
-                tuple(f"{server} {one.of}".strip() for server, one in members),
+                tuple(f"{server} {check_verdict.of}".strip() for server, check_verdict in members),
                 seen,
                 wanted,
                 members[0][1].remedy,
@@ -276,19 +278,19 @@ class Checked:
     def cell(self, server: str, column: str) -> tuple[str, str]:
         """The worst verdict of a server on a subject and how often it was given: a text, and the verdict itself."""
         verdicts = self._verdicts.get((server, column), Counter())
-        worst = next((one for one in _MARKS if verdicts[one]), "not applicable")
+        worst = next((verdict for verdict in _MARKS if verdicts[verdict]), "not applicable")
         number = f" {verdicts[worst]}" if worst in {*BAD, "could not tell"} else ""
         return _MARKS[worst] + number, worst
 
     @cached_property
     def _verdicts(self) -> dict[tuple[str, str], Counter[str]]:
         """The number of times that each verdict was given, by server and subject."""
-        found: dict[tuple[str, str], Counter[str]] = {}
+        counts: dict[tuple[str, str], Counter[str]] = {}
         for answer in self.answers:
             for verdict in answer.verdicts:
                 subject = self.subjects.get(verdict.check, "")
-                found.setdefault((answer.server, subject), Counter())[verdict.verdict] += 1
-        return found
+                counts.setdefault((answer.server, subject), Counter())[verdict.verdict] += 1
+        return counts
 
     def to_junit(self) -> str:
         """A suite for each server, and in it a test case for each check."""
@@ -314,34 +316,37 @@ def checked(
     models: Mapping[str, str],
     subjects: Mapping[str, str],
     tables: Mapping[tuple[str, int], Place] | None = None,
-) -> Checked:
+) -> FleetCheckResult:
     """Sum up answers.
 
     ``places``: leaf and rail by server and interface; ``tables``: those and the color by server and routing table; ``models``:
     server models by name.
     """
     common = tuple(shared(answers, places, tables))
-    return Checked(network, tuple(answers), common, tuple(odd(answers, models)), subjects)
+    return FleetCheckResult(network, tuple(answers), common, tuple(odd(answers, models)), subjects)
 
 
-def _matrix(found: Checked) -> list[str]:
-    rows = [["", *found.columns]]
-    for answer in found.answers:
-        cells = ["no answer"] if answer.error else [found.cell(answer.server, column)[0] for column in found.columns]
+def _matrix(result: FleetCheckResult) -> list[str]:
+    rows = [["", *result.columns]]
+    for answer in result.answers:
+        cells = ["no answer"] if answer.error else [result.cell(answer.server, column)[0] for column in result.columns]
         rows.append([answer.server, *cells])
     return matrix(rows)
 
 
-def _odd(found: Checked) -> list[str]:
+def _odd(result: FleetCheckResult) -> list[str]:
     lines = [
-        f"warning: {one.server} differs: {one.check} is {one.seen}, and {one.usual} on {one.agree} of {one.of}"
-        for one in found.odd
+        f"warning: {odd_server.server} differs: {odd_server.check} is {odd_server.seen}, and {odd_server.usual} on {odd_server.agree} of {odd_server.of}"
+        for odd_server in result.odd
     ]
     return [*lines, ""] if lines else []
 
 
-def _silent(found: Checked) -> list[str]:
-    lines = [f"no answer: {one.server}: {one.error}" + (f" ({one.fix})" if one.fix else "") for one in found.silent]
+def _silent(result: FleetCheckResult) -> list[str]:
+    lines = [
+        f"no answer: {answer.server}: {answer.error}" + (f" ({answer.fix})" if answer.fix else "")
+        for answer in result.silent
+    ]
     return [*lines, ""] if lines else []
 
 
@@ -352,7 +357,9 @@ def _case(answer: Answer, check: str, verdicts: list[Verdict]) -> ET.Element:
         ET.SubElement(case, "error", message=answer.error)
     elif bad:
         failure = ET.SubElement(case, "failure", type=bad[0].verdict, message=bad[0].seen)
-        failure.text = "\n".join(f"{one.of}: {one.seen}; wanted {one.wanted}; {one.remedy}" for one in bad)
+        failure.text = "\n".join(
+            f"{verdict.of}: {verdict.seen}; wanted {verdict.wanted}; {verdict.remedy}" for verdict in bad
+        )
     elif not any(verdict.verdict == "ok" for verdict in verdicts):
         ET.SubElement(case, "skipped", message="; ".join(verdict.seen for verdict in verdicts) or "not looked at")
     return case

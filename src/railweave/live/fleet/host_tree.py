@@ -50,17 +50,17 @@ def without_amiss(texts: Mapping[str, str]) -> dict[str, str]:
 def _without(text: str) -> str:
     if not text.strip():
         return text
-    return json.dumps({name: one for name, one in json.loads(text).items() if name != AMISS}, indent=1) + "\n"
+    return json.dumps({name: value for name, value in json.loads(text).items() if name != AMISS}, indent=1) + "\n"
 
 
-def only_environment(one: str, other: str) -> bool:
+def only_environment(first: str, other: str) -> bool:
     """Return whether two texts differ only in the environment of jobs, or not at all.
 
     The kernel has nothing of the environment, and a job may set the environment itself.
     """
     kept, changed = (
         {name: value for name, value in cast("dict[str, Any]", json.loads(text)).items() if name != "job"}
-        for text in (one, other)
+        for text in (first, other)
     )
     return kept == changed
 
@@ -68,19 +68,19 @@ def only_environment(one: str, other: str) -> bool:
 def parsed(text: str) -> HostTree:
     """The tree of a ``host.json``; an empty text has no statement. Raises ``RenderError``."""
     try:
-        found: Any = json.loads(text) if text.strip() else {}
+        document: Any = json.loads(text) if text.strip() else {}
     except ValueError:
         raise RenderError("it is no JSON") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise RenderError("it is no JSON object")
-    return HostTree(_members(cast("dict[str, Any]", found)))
+    return HostTree(_members(cast("dict[str, Any]", document)))
 
 
-def _members(found: dict[str, Any]) -> tuple[Node, ...]:
+def _members(fields: dict[str, Any]) -> tuple[Node, ...]:
     nodes: dict[tuple[str, ...], Node] = {}
-    for key, value in found.items():
-        for one in _of(key, value):
-            nodes[one.name] = one
+    for key, value in fields.items():
+        for node in _of(key, value):
+            nodes[node.name] = node
     return tuple(nodes.values())
 
 
@@ -88,22 +88,22 @@ def _of(key: str, value: Any) -> Iterator[Node]:  # noqa: ANN401 - JSON
     if isinstance(value, dict):
         yield Node((key,), children=_members(cast("dict[str, Any]", value)))
     elif isinstance(value, list):
-        for one in cast("list[Any]", value):
-            if isinstance(one, dict):
-                item = cast("dict[str, Any]", one)
+        for element in cast("list[Any]", value):
+            if isinstance(element, dict):
+                item = cast("dict[str, Any]", element)
                 nested: dict[str, Any] = {name: each for name, each in item.items() if isinstance(each, list | dict)}
                 named = str(item["netdev"]) if "netdev" in item else _words(item)
                 plain = {} if "netdev" not in item else {k: v for k, v in item.items() if k not in nested}
                 yield Node((key, named), children=_members({**plain, **nested}) or None)
             else:
-                yield Node((key, _word(one)))
+                yield Node((key, _word(element)))
     else:
         yield Node((key,), (_word(value),))
 
 
 def _words(item: dict[str, Any]) -> str:
     """Return the content of a route, a rule or an address as one line."""
-    return " ".join(f"{name} {_word(one)}" for name, one in item.items() if not isinstance(one, list | dict))
+    return " ".join(f"{name} {_word(value)}" for name, value in item.items() if not isinstance(value, list | dict))
 
 
 def _word(value: Any) -> str:  # noqa: ANN401 - JSON

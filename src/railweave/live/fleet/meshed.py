@@ -38,37 +38,37 @@ def parts(probe: Probe) -> list[str]:
     color = probe.color and f"color {probe.color}"
     ends = ((probe.server, probe.nic, probe.leaf), (probe.peer, probe.peer_nic, probe.peer_leaf))
     spine = probe.spines[0] if probe.pinned and probe.spines else ""
-    found = [spine, *(leaf for *_, leaf in ends), color and f"{color} of {probe.fabric}"]
-    found += [spine and f"the link {leaf}--{spine}" for *_, leaf in ends]
+    names = [spine, *(leaf for *_, leaf in ends), color and f"{color} of {probe.fabric}"]
+    names += [spine and f"the link {leaf}--{spine}" for *_, leaf in ends]
     if not spine and probe.leaf != probe.peer_leaf:
-        found += [f"the links from {leaf} upwards" for *_, leaf in ends]
-        found += [color and f"the links from {leaf} upwards of {color}" for *_, leaf in ends]
-    found += [color and f"{color} on {leaf}" for *_, leaf in ends]
-    found += [f"server {server}" for server, *_ in ends]
-    found += [f"NIC {server}:{nic}" for server, nic, _ in ends]
-    found += [color and f"{color} of NIC {server}:{nic}" for server, nic, _ in ends]
-    return list(dict.fromkeys(one for one in found if one))
+        names += [f"the links from {leaf} upwards" for *_, leaf in ends]
+        names += [color and f"the links from {leaf} upwards of {color}" for *_, leaf in ends]
+    names += [color and f"{color} on {leaf}" for *_, leaf in ends]
+    names += [f"server {server}" for server, *_ in ends]
+    names += [f"NIC {server}:{nic}" for server, nic, _ in ends]
+    names += [color and f"{color} of NIC {server}:{nic}" for server, nic, _ in ends]
+    return list(dict.fromkeys(name for name in names if name))
 
 
 def common(failed: Sequence[tuple[Probe, str]], good: Sequence[Probe]) -> list[Common]:
     """Failed probes with what came of them, by the parts that explain most of them; those that came back acquit theirs."""
-    acquitted = Counter(part for one in good for part in parts(one))
-    found: list[Common] = []
+    acquitted = Counter(part for probe in good for part in parts(probe))
+    groups: list[Common] = []
     for outcome in dict.fromkeys(each for _, each in failed):
-        left = [one for one, each in failed if each == outcome]
+        left = [probe for probe, each in failed if each == outcome]
         everywhere: dict[str, int] = {}
-        for one in left:
-            for part in parts(one):
+        for probe in left:
+            for part in parts(probe):
                 everywhere[part] = everywhere.get(part, 0) + 1
         while left:
             crossing: dict[str, list[Probe]] = {}
-            for one in left:
-                for part in parts(one):
+            for probe in left:
+                for part in parts(probe):
                     if part not in acquitted:
-                        crossing.setdefault(part, []).append(one)
+                        crossing.setdefault(part, []).append(probe)
             most = max(map(len, crossing.values()), default=0)
             if most < 2:
-                found.append(Common(outcome, (), tuple(left), _most(left, acquitted)))
+                groups.append(Common(outcome, (), tuple(left), _most(left, acquitted)))
                 break
             # Of parts that explain as many, those that fail nowhere else: they are the smaller ones.
             fitting = [part for part, probes in crossing.items() if len(probes) == most]
@@ -76,15 +76,21 @@ def common(failed: Sequence[tuple[Probe, str]], good: Sequence[Probe]) -> list[C
             fitting = [part for part in fitting if everywhere[part] == least]
             explained = crossing[fitting[0]]
             same = tuple(part for part in fitting if crossing[part] == explained)
-            found.append(Common(outcome, same, tuple(explained)))
+            groups.append(Common(outcome, same, tuple(explained)))
             done = set(map(id, explained))
-            left = [one for one in left if id(one) not in done]
-    return found
+            left = [probe for probe in left if id(probe) not in done]
+    return groups
 
 
 def _most(left: Sequence[Probe], acquitted: Counter[str]) -> tuple[str, int, int]:
-    bad = Counter(part for one in left for part in parts(one))
-    part = max(bad, key=lambda one: (bad[one] * bad[one] / (bad[one] + acquitted[one]), bad[one]))
+    bad = Counter(part for probe in left for part in parts(probe))
+    part = max(
+        bad,
+        key=lambda candidate: (
+            bad[candidate] * bad[candidate] / (bad[candidate] + acquitted[candidate]),
+            bad[candidate],
+        ),
+    )
     return part, bad[part], bad[part] + acquitted[part]
 
 
@@ -116,7 +122,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Meshed:
+class MeshResult:
     """The results of all probes, and of the servers that sent none the reason. ``common``: what failures share."""
 
     network: str
@@ -160,10 +166,10 @@ class Meshed:
     @cached_property
     def _counts(self) -> dict[tuple[str, str], Counter[str]]:
         """The number of probes with each outcome, by server and column."""
-        found: dict[tuple[str, str], Counter[str]] = {}
+        counts: dict[tuple[str, str], Counter[str]] = {}
         for result in self.results:
-            found.setdefault((result.probe.server, self._column(result.probe)), Counter())[result.outcome] += 1
-        return found
+            counts.setdefault((result.probe.server, self._column(result.probe)), Counter())[result.outcome] += 1
+        return counts
 
     @cached_property
     def _fabrics(self) -> set[str]:
@@ -188,15 +194,20 @@ class Meshed:
                 "not_tried": len(self.untried),
             },
             "rdma": self.rdma,
-            "silent": {one.server: {"address": one.address, "error": one.error, "fix": one.fix} for one in self.silent},
+            "silent": {
+                reply.server: {"address": reply.address, "error": reply.error, "fix": reply.fix}
+                for reply in self.silent
+            },
             "common": [
                 {
-                    "outcome": one.outcome,
-                    "what": list(one.what),
-                    "most": {"what": one.most[0], "failed": one.most[1], "of": one.most[2]} if one.most[0] else None,
-                    "probes": [str(each) for each in one.probes],
+                    "outcome": group.outcome,
+                    "what": list(group.what),
+                    "most": {"what": group.most[0], "failed": group.most[1], "of": group.most[2]}
+                    if group.most[0]
+                    else None,
+                    "probes": [str(each) for each in group.probes],
                 }
-                for one in self.common
+                for group in self.common
             ],
             "probes": [
                 {
@@ -213,17 +224,23 @@ class Meshed:
     def to_text(self) -> str:
         """A matrix of servers and colors, then failures by what they share."""
         columns = self.columns
-        quiet = {one.server for one in self.silent}
+        quiet = {reply.server for reply in self.silent}
         rows = [["", *columns]]
         for server in self.servers:
             cells = ["no answer"] if server in quiet else [self.cell(server, column)[0] for column in columns]
             rows.append([server, *cells])
         lines = [*matrix(rows), ""]
-        for one in self.common:
-            lines += [f"failed: {self.told(one)}", *(f"  {each}" for each in self.examples(one)), ""]
-        for reason in dict.fromkeys(one.said for one in self.untried):
-            lines += [f"not tried: {counted(sum(one.said == reason for one in self.untried), 'probe')}: {reason}", ""]
-        lines += [f"no answer: {one.server}: {one.error}" + (f" ({one.fix})" if one.fix else "") for one in self.silent]
+        for group in self.common:
+            lines += [f"failed: {self.told(group)}", *(f"  {each}" for each in self.examples(group)), ""]
+        for reason in dict.fromkeys(result.said for result in self.untried):
+            lines += [
+                f"not tried: {counted(sum(result.said == reason for result in self.untried), 'probe')}: {reason}",
+                "",
+            ]
+        lines += [
+            f"no answer: {reply.server}: {reply.error}" + (f" ({reply.fix})" if reply.fix else "")
+            for reply in self.silent
+        ]
         return "\n".join([*lines, *([f"RDMA: {self.rdma}"] if self.rdma else []), self.summary()])
 
     def summary(self) -> str:
@@ -232,49 +249,49 @@ class Meshed:
         came = sum(result.outcome == OK for result in self.results)
         return f"{counted(len(self.results), 'probe')} by {counted(len(self.servers), 'server')}: {came:,} came back whole, {len(self.failed):,} failed{quiet}"
 
-    def told(self, one: Common) -> str:
+    def told(self, group: Common) -> str:
         """A group of failures in a sentence."""
-        count, meaning = len(one.probes), MEANINGS.get(one.outcome, one.outcome)
-        if not one.what:
-            part, bad, every = one.most
+        count, meaning = len(group.probes), MEANINGS.get(group.outcome, group.outcome)
+        if not group.what:
+            part, bad, every = group.most
             return f"{counted(count, 'failure')} without a part that fails wholly; of {part}, {bad} of {every} probes failed: {meaning}"
-        names = " or ".join((one.what[0], ", ".join(one.what[1:3]))) if one.what[1:] else one.what[0]
+        names = " or ".join((group.what[0], ", ".join(group.what[1:3]))) if group.what[1:] else group.what[0]
         others = len(self.failed) > count
         which = f"{count} failures" if others else f"all {count} failures"
         return f"{which} cross {names}, and no probe across it came back: {meaning}"
 
-    def examples(self, one: Common) -> list[str]:
+    def examples(self, group: Common) -> list[str]:
         """The first probes of a group, with what was seen of each."""
-        found = [self._of_probe[id(each)] for each in one.probes[:SHOWN]]
+        results = [self._of_probe[id(each)] for each in group.probes[:SHOWN]]
         lines = [
             f"{each.probe} ({each.probe.source} to {each.probe.target}, {each.probe.bytes} bytes)"
             + (f": {each.said}" if each.said else "")
             + (f", said by {each.by}" if each.by else "")
-            for each in found
+            for each in results
         ]
-        return [*lines, *([f"and {len(one.probes) - SHOWN} more"] if len(one.probes) > SHOWN else [])]
+        return [*lines, *([f"and {len(group.probes) - SHOWN} more"] if len(group.probes) > SHOWN else [])]
 
     def to_junit(self) -> str:
         """A suite for each server, and in it a test case for each of its probes."""
-        quiet = {one.server: one for one in self.silent}
+        quiet = {reply.server: reply for reply in self.silent}
         by_server: dict[str, list[ET.Element]] = {}
-        for one in self.results:
-            by_server.setdefault(one.probe.server, []).append(_case(one))
-        for server, one in quiet.items():
+        for result in self.results:
+            by_server.setdefault(result.probe.server, []).append(_case(result))
+        for server, reply in quiet.items():
             by_server[server] = [ET.Element("testcase", classname=server, name="answers")]
-            ET.SubElement(by_server[server][0], "error", message=one.error)
+            ET.SubElement(by_server[server][0], "error", message=reply.error)
         return document(suites(self.network, (suite(server, by_server.get(server, [])) for server in self.servers)))
 
 
 def rdma_programs(replies: Sequence[Reply]) -> dict[str, str]:
     """``railweave-rdma-ping`` on each server that has it and RDMA devices."""
-    found: dict[str, str] = {}
+    programs: dict[str, str] = {}
     for reply in replies:
         try:
-            found[reply.server] = str(parse_json(reply.text)["rdma_ping"])
+            programs[reply.server] = str(parse_json(reply.text)["rdma_ping"])
         except (ValueError, KeyError, TypeError):
             continue
-    return {server: program for server, program in found.items() if program}
+    return {server: program for server, program in programs.items() if program}
 
 
 def meshed(
@@ -283,7 +300,7 @@ def meshed(
     replies: Sequence[Reply],
     by_rdma: Sequence[tuple[Probe, str]] = (),
     rdma: str = "",
-) -> Meshed:
+) -> MeshResult:
     """Sum up what servers printed.
 
     ``probes``: those that each server was given, in their order. ``by_rdma``: paths that were tried by RDMA and what is wrong with
@@ -294,16 +311,18 @@ def meshed(
     for reply in replies:
         given = probes[reply.server]
         try:
-            found = [] if reply.error else _read(reply.text, given)
+            reply_results = [] if reply.error else _read(reply.text, given)
         except (ValueError, KeyError, TypeError, AttributeError):
-            reply.error, found = "it did not print what came of its probes", []
+            reply.error, reply_results = "it did not print what came of its probes", []
         if reply.error:
             silent.append(reply)
-        results += found
+        results += reply_results
     results += [Result(probe, "rdma" if wrong else OK, wrong) for probe, wrong in by_rdma]
     failed = [(result.probe, result.outcome) for result in results if result.outcome not in {OK, NOT_TRIED}]
     shared = common(failed, [result.probe for result in results if result.outcome == OK])
-    return Meshed(network, tuple(results), tuple(silent), tuple(shared), tuple(reply.server for reply in replies), rdma)
+    return MeshResult(
+        network, tuple(results), tuple(silent), tuple(shared), tuple(reply.server for reply in replies), rdma
+    )
 
 
 def _read(text: str, given: Sequence[Probe]) -> list[Result]:
@@ -322,11 +341,11 @@ def _read(text: str, given: Sequence[Probe]) -> list[Result]:
     ]
 
 
-def _case(one: Result) -> ET.Element:
-    case = ET.Element("testcase", classname=one.probe.server, name=str(one.probe))
-    if one.outcome == NOT_TRIED:
-        ET.SubElement(case, "skipped", message=one.said)
-    elif one.outcome != OK:
-        failure = ET.SubElement(case, "failure", type=one.outcome, message=one.said or MEANINGS[one.outcome])
-        failure.text = f"{one.probe.source} to {one.probe.target}; crosses {', '.join(parts(one.probe))}"
+def _case(result: Result) -> ET.Element:
+    case = ET.Element("testcase", classname=result.probe.server, name=str(result.probe))
+    if result.outcome == NOT_TRIED:
+        ET.SubElement(case, "skipped", message=result.said)
+    elif result.outcome != OK:
+        failure = ET.SubElement(case, "failure", type=result.outcome, message=result.said or MEANINGS[result.outcome])
+        failure.text = f"{result.probe.source} to {result.probe.target}; crosses {', '.join(parts(result.probe))}"
     return case

@@ -6,13 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.live.fleet.checked import Checked
+from railweave.live.fleet.checked import FleetCheckResult
 from railweave.pages.shell import element, html_page, section, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from railweave.live.fleet.meshed import Meshed
+    from railweave.live.fleet.meshed import MeshResult
 
 Cell = tuple[str, str]
 """A cell of the matrix: its text, and the verdict behind it."""
@@ -49,9 +49,9 @@ _KEY = (
 )
 
 
-def page(found: Checked | Meshed) -> str:
+def page(result: FleetCheckResult | MeshResult) -> str:
     """The page as one HTML document, in the look of the report."""
-    checks = isinstance(found, Checked)
+    checks = isinstance(result, FleetCheckResult)
     about = (
         "The GPU servers of the network, checked by railweave fleet check."
         if checks
@@ -59,8 +59,8 @@ def page(found: Checked | Meshed) -> str:
             "Packets of the designed size between the NICs of servers, on every path color, sent by railweave fleet mesh."
         )
     )
-    cards = list(_findings(found) if isinstance(found, Checked) else _groups(found))
-    cards += [_card("no answer", one.server, [one.error, one.fix]) for one in found.silent]
+    cards = list(_findings(result) if isinstance(result, FleetCheckResult) else _groups(result))
+    cards += [_card("no answer", reply.server, [reply.error, reply.fix]) for reply in result.silent]
     marks = element("p", *(f"{element('span', word, class_=name)} " for name, word in _KEY), class_="about key")
     sections = [
         section(
@@ -69,7 +69,7 @@ def page(found: Checked | Meshed) -> str:
             "The worst verdict on each subject, and how often it was given."
             if checks
             else "Probes by path color: how many failed, of how many.",
-            marks + _matrix(found),
+            marks + _matrix(result),
         ),
         section(
             "failures",
@@ -78,27 +78,29 @@ def page(found: Checked | Meshed) -> str:
             element("div", *cards, class_="cards") if cards else "",
         ),
     ]
-    verdict = ("as designed", "good") if found.good else (_worst(found), "error")
+    verdict = ("as designed", "good") if result.good else (_worst(result), "error")
     header = [
-        element("h1", text(found.network), " ", element("span", text(verdict[0]), class_=verdict[1])),
+        element("h1", text(result.network), " ", element("span", text(verdict[0]), class_=verdict[1])),
         element("p", text(about), class_="description"),
-        element("p", text(found.summary()), class_="lead"),
+        element("p", text(result.summary()), class_="lead"),
     ]
-    title = f"{found.network}: {'servers' if checks else 'paths between servers'}"
+    title = f"{result.network}: {'servers' if checks else 'paths between servers'}"
     return html_page(title, [_STYLE], header=header, main=sections, footer="Made by railweave.")
 
 
-def _worst(found: Checked | Meshed) -> str:
-    if isinstance(found, Checked):
-        bad = sum(any(v.verdict == "failed" for v in answer.verdicts) for answer in found.answers)
-        return f"{counted(bad, 'server')} with failures" if bad else f"{len(found.silent)} did not answer"
-    return f"{len(found.failed):,} of {counted(len(found.results), 'probe')} failed" if found.failed else "not complete"
+def _worst(result: FleetCheckResult | MeshResult) -> str:
+    if isinstance(result, FleetCheckResult):
+        bad = sum(any(v.verdict == "failed" for v in answer.verdicts) for answer in result.answers)
+        return f"{counted(bad, 'server')} with failures" if bad else f"{len(result.silent)} did not answer"
+    return (
+        f"{len(result.failed):,} of {counted(len(result.results), 'probe')} failed" if result.failed else "not complete"
+    )
 
 
-def _matrix(found: Checked | Meshed) -> str:
-    quiet = {one.server for one in found.silent}
-    columns = found.columns
-    servers = [answer.server for answer in found.answers] if isinstance(found, Checked) else found.servers
+def _matrix(result: FleetCheckResult | MeshResult) -> str:
+    quiet = {reply.server for reply in result.silent}
+    columns = result.columns
+    servers = [answer.server for answer in result.answers] if isinstance(result, FleetCheckResult) else result.servers
     rows = [
         element(
             "tr",
@@ -106,7 +108,7 @@ def _matrix(found: Checked | Meshed) -> str:
             *(
                 [element("td", element("span", "no answer", class_="failed"), colspan=max(1, len(columns)))]
                 if server in quiet
-                else [_cell(found.cell(server, column)) for column in columns]
+                else [_cell(result.cell(server, column)) for column in columns]
             ),
         )
         for server in servers
@@ -122,8 +124,8 @@ def _cell(cell: Cell) -> str:
     return element("td", element("span", text(cell[0]), class_=_CLASSES[cell[1]]))
 
 
-def _findings(found: Checked) -> Iterable[str]:
-    for finding in found.findings():
+def _findings(result: FleetCheckResult) -> Iterable[str]:
+    for finding in result.findings():
         names = ", ".join(finding.where[:12]) + (
             f" and {len(finding.where) - 12} more" if len(finding.where) > 12 else ""
         )
@@ -134,15 +136,15 @@ def _findings(found: Checked) -> Iterable[str]:
             f"Do: {finding.remedy}" if finding.remedy else "",
         ]
         yield _card(finding.verdict, finding.check, lines, look=shared)
-    for odd in found.odd:
+    for odd in result.odd:
         seen = f"{odd.check} is {odd.seen}, and {odd.usual} on {odd.agree} of {odd.of}."
         yield _card("warning", f"{odd.server} differs from its like", [seen])
 
 
-def _groups(found: Meshed) -> Iterable[str]:
-    for one in found.common:
-        yield _card("failed", found.told(one), [], items=found.examples(one))
-    for reason, count in Counter(one.said for one in found.untried).items():
+def _groups(result: MeshResult) -> Iterable[str]:
+    for group in result.common:
+        yield _card("failed", result.told(group), [], items=result.examples(group))
+    for reason, count in Counter(probe_result.said for probe_result in result.untried).items():
         yield _card("not tried", counted(count, "probe"), [reason])
 
 

@@ -73,17 +73,17 @@ def plan(network: Network, servers: Iterable[str] | None = None) -> list[Probe]:
     of the same tenant. What ``status:`` takes away neither sends nor answers.
     """
     there, wanted = present(network), None if servers is None else set(servers)
-    ways = Ways(there)
-    found: list[Probe] = []
+    ways = LeafPaths(there)
+    probes: list[Probe] = []
     for leaves in _parts(there):
         rails = _rails(leaves)
         everything = [place for leaf in leaves.values() for place in leaf]
         for leaf, places in leaves.items():
             for place in places:
                 if wanted is None or place.server.name in wanted:
-                    found += _of(place, leaf, rails[place.nic.rail], leaves, everything, ways)
+                    probes += _of(place, leaf, rails[place.nic.rail], leaves, everything, ways)
     order = {server.name: number for number, server in enumerate(there.servers)}
-    return sorted(found, key=lambda one: order[one.server])
+    return sorted(probes, key=lambda probe: order[probe.server])
 
 
 def probe_file(probes: Iterable[Probe]) -> str:
@@ -123,7 +123,7 @@ def _of(
     rail: dict[str, list[_Place]],
     leaves: dict[str, list[_Place]],
     everything: list[_Place],
-    ways: Ways,
+    ways: LeafPaths,
 ) -> list[Probe]:
     """The probes of one NIC: across leaves first, and with what is left of ``MOST`` to its neighbor on the leaf."""
     mine = list(place.addresses)
@@ -133,13 +133,13 @@ def _of(
         colors = _turned(mine, place.number * MOST) if mine[0][0] is not None else mine * UNPINNED
         for turn, color in enumerate(colors[:MOST]):
             peer = _across(place, leaf, others, turn)
-            if peer and (one := _probe(place, peer, color, ways)) and one not in far:
-                far.append(one)
+            if peer and (probe := _probe(place, peer, color, ways)) and probe not in far:
+                far.append(probe)
     neighbor = _after(place, rail[leaf]) or _after(place, leaves[leaf])
     if not neighbor and not far:
         neighbor = _after(place, everything)
     near = [_probe(place, neighbor, color, ways) for color in _turned(mine, place.number)] if neighbor else []
-    return [*far, *(one for one in near if one)][:MOST]
+    return [*far, *(probe for probe in near if probe)][:MOST]
 
 
 def _turned(colors: list[tuple[int | None, str]], by: int) -> list[tuple[int | None, str]]:
@@ -155,17 +155,17 @@ def _across(place: _Place, leaf: str, leaves: dict[str, list[_Place]], turn: int
     there = leaves[names[(names.index(leaf) + step) % len(names)]]
     first = place.number + turn // (len(names) - 1)
     ring = (there[(first + offset) % len(there)] for offset in range(len(there)))
-    return next((one for one in ring if one.server.name != place.server.name), None)
+    return next((candidate for candidate in ring if candidate.server.name != place.server.name), None)
 
 
 def _after(place: _Place, places: Sequence[_Place]) -> _Place | None:
     """The next NIC of another server, in a ring."""
     at = places.index(place)
     ring = (places[(at + step) % len(places)] for step in range(1, len(places)))
-    return next((one for one in ring if one.server.name != place.server.name), None)
+    return next((candidate for candidate in ring if candidate.server.name != place.server.name), None)
 
 
-def _probe(place: _Place, peer: _Place, color: tuple[int | None, str], ways: Ways) -> Probe | None:
+def _probe(place: _Place, peer: _Place, color: tuple[int | None, str], ways: LeafPaths) -> Probe | None:
     """None where the peer has no address of that color, or no switch joins the two."""
     target = peer.addresses.get(color)
     if target is None:
@@ -193,7 +193,7 @@ def _probe(place: _Place, peer: _Place, color: tuple[int | None, str], ways: Way
 
 
 @dataclass
-class Ways:
+class LeafPaths:
     """The switches between leaves, by path color. ``network`` is without what is absent."""
 
     network: Network
@@ -210,8 +210,8 @@ class Ways:
 
     def between(self, leaf: str, other: str, color: int | None) -> tuple[tuple[str, ...], bool]:
         """Every switch on a shortest way, and whether there is but one way."""
-        found = self._between(leaf, other, color) or ()
-        return found, leaf == other or len(found) <= 1
+        switches = self._between(leaf, other, color) or ()
+        return switches, leaf == other or len(switches) <= 1
 
     def _between(self, leaf: str, other: str, color: int | None) -> tuple[str, ...] | None:
         if leaf == other:
@@ -240,20 +240,20 @@ class Ways:
             return None
         return tuple(
             sorted(
-                one
-                for one, far in here.items()
-                if 0 < far < here[other] and far + there.get(one, far + here[other]) == here[other]
+                device
+                for device, far in here.items()
+                if 0 < far < here[other] and far + there.get(device, far + here[other]) == here[other]
             )
         )
 
     def _distances(self, start: str, color: int | None) -> dict[str, int]:
-        found, edge = {start: 0}, [start]
+        distances, edge = {start: 0}, [start]
         while edge:
             following: list[str] = []
             for device in edge:
-                for one in self._next(device, color):
-                    if one not in found:
-                        found[one] = found[device] + 1
-                        following.append(one)
+                for neighbor in self._next(device, color):
+                    if neighbor not in distances:
+                        distances[neighbor] = distances[device] + 1
+                        following.append(neighbor)
             edge = following
-        return found
+        return distances

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import asyncssh
 
-from railweave.live.fleet.probes import Probe, Ways
+from railweave.live.fleet.probes import LeafPaths, Probe
 from railweave.live.reach.failure import ReachError, all_of, cause, told
 from railweave.live.reach.ssh import closed, connected
 from railweave.model.network.status import present
@@ -46,7 +46,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PairOutput:
     """The result of a pair: what the program printed, or why it printed nothing."""
 
     pair: Pair
@@ -61,11 +61,11 @@ def pairs(probes: Iterable[Probe], able: Mapping[str, str]) -> list[Pair]:
         if probe.server in able and probe.peer in able:
             chosen.setdefault((probe.server, probe.leaf == probe.peer_leaf), probe.peer)
     listening: Counter[str] = Counter()
-    found: list[Pair] = []
+    planned_pairs: list[Pair] = []
     for server, peer in dict.fromkeys((server, peer) for (server, _), peer in chosen.items()):
-        found.append(Pair(server, peer, PORT + listening[peer]))
+        planned_pairs.append(Pair(server, peer, PORT + listening[peer]))
         listening[peer] += 1
-    return found
+    return planned_pairs
 
 
 def ping(
@@ -74,32 +74,32 @@ def ping(
     able: Mapping[str, str],
     *,
     at_once: int,
-    done: Callable[[Said], None],
+    done: Callable[[PairOutput], None],
     count: int = COUNT,
     interval_ms: int = INTERVAL_MS,
-) -> list[Said]:
+) -> list[PairOutput]:
     """Have servers ask each other, so many pairs at a time; in the order given. ``able``: the program on each server.
 
     ``count`` writes go over each path, one every ``interval_ms``.
     """
 
-    async def everything() -> list[Said]:
+    async def everything() -> list[PairOutput]:
         free = asyncio.Semaphore(at_once)
 
-        async def one(pair: Pair) -> Said:
+        async def ping_pair(pair: Pair) -> PairOutput:
             async with free:
-                said = await _asked(pair, targets, able, count, interval_ms)
-                done(said)
-                return said
+                output = await _asked(pair, targets, able, count, interval_ms)
+                done(output)
+                return output
 
-        return list(await asyncio.gather(*(one(pair) for pair in asked)))
+        return list(await asyncio.gather(*(ping_pair(pair) for pair in asked)))
 
     return asyncio.run(everything())
 
 
 async def _asked(
     pair: Pair, targets: Mapping[str, Target], able: Mapping[str, str], count: int, interval_ms: int
-) -> Said:
+) -> PairOutput:
     opened: list[asyncssh.SSHClientConnection] = []
     target = targets[pair.peer]
     try:
@@ -119,34 +119,36 @@ async def _asked(
                 async with here[-1].create_process(shlex.join(words), stdin=asyncssh.DEVNULL, encoding=None) as asking:
                     read_of = await all_of(asking.stdout, asking.stderr)
                 listening.stdin.write_eof()
-        text, complaint = (one.decode("utf-8", "replace") for one in read_of)
+        text, complaint = (output.decode("utf-8", "replace") for output in read_of)
         reason = complaint.strip().splitlines()
         return (
-            Said(pair, text) if text.strip() else Said(pair, error=told(reason[-1]) if reason else "it printed nothing")
+            PairOutput(pair, text)
+            if text.strip()
+            else PairOutput(pair, error=told(reason[-1]) if reason else "it printed nothing")
         )
     except ReachError as error:
-        return Said(pair, error=error.what)
+        return PairOutput(pair, error=error.what)
     except TimeoutError:
-        return Said(pair, error="no answer in time")
+        return PairOutput(pair, error="no answer in time")
     except (OSError, asyncssh.Error) as error:
-        return Said(pair, error=f"the connection ended: {told(str(error)) or type(error).__name__}")
+        return PairOutput(pair, error=f"the connection ended: {told(str(error)) or type(error).__name__}")
     except Exception as error:  # noqa: BLE001 - whatever one pair does, the others are asked
-        return Said(pair, error=f"what it says cannot be read: {cause(error)}")
+        return PairOutput(pair, error=f"what it says cannot be read: {cause(error)}")
     finally:
         await closed(opened)
 
 
-def read(network: Network, said: Said) -> list[tuple[Probe, str]]:
+def read(network: Network, output: PairOutput) -> list[tuple[Probe, str]]:
     """Each path that was tried, and what is wrong with it; an empty text where nothing is.
 
     Raises ``ValueError`` with the reason where none was.
     """
-    if said.error:
-        raise ValueError(said.error)
+    if output.error:
+        raise ValueError(output.error)
     there = present(network)
-    ways, ends = Ways(there), _ends(there)
+    ways, ends = LeafPaths(there), _ends(there)
     try:
-        rows = [_path(there, ways, ends, said.pair, row) for row in parse_json(said.text)]
+        rows = [_path(there, ways, ends, output.pair, row) for row in parse_json(output.text)]
     except (KeyError, TypeError, AttributeError):
         raise ValueError("it did not print what railweave-rdma-ping --json prints") from None
     if not rows:
@@ -166,7 +168,7 @@ def _ends(network: Network) -> dict[tuple[str, str], tuple[Nic, int | None]]:
 
 def _path(
     network: Network,
-    ways: Ways,
+    ways: LeafPaths,
     ends: Mapping[tuple[str, str], tuple[Nic, int | None]],
     pair: Pair,
     row: Mapping[str, Any],
@@ -201,6 +203,6 @@ def _address(text: object) -> str:
 
     A GID contains an IPv4 address in its mapped form (RFC 4291, section 2.5.5.2).
     """
-    found = ip_address(str(text))
-    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
-    return str(mapped or found)
+    address = ip_address(str(text))
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return str(mapped or address)

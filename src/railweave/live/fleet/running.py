@@ -89,17 +89,23 @@ def check(
     ``only``: ids or subjects of checks. ``sudo``: run it by ``sudo -n``, which must ask for no password. Nothing is changed on a
     server, and nothing is left there. A task has a server's ``host.json``.
     """
-    words = ["python3", f"{_FOLDER}/{PROGRAM}", "check", "--json", *(word for one in only for word in ("--only", one))]
+    words = [
+        "python3",
+        f"{_FOLDER}/{PROGRAM}",
+        "check",
+        "--json",
+        *(word for name in only for word in ("--only", name)),
+    ]
     words += ["--host-file", f"{_FOLDER}/{PLAN}"]
     answers: dict[str, Answer] = {}
 
     def came(reply: Reply) -> None:
-        one = answers[reply.server] = Answer(
+        answer = answers[reply.server] = Answer(
             reply.server, reply.address, error=reply.error, fix=reply.fix, seconds=reply.seconds
         )
-        if not one.error:
-            _take(one, reply.text)
-        done(one)
+        if not answer.error:
+            _take(answer, reply.text)
+        done(answer)
 
     run(tasks, PLAN, words, sudo=sudo, at_once=at_once, done=came)
     return [answers[task.target.name] for task in tasks]
@@ -136,13 +142,13 @@ async def _all(
 ) -> list[Reply]:
     free = asyncio.Semaphore(at_once)
 
-    async def one(task: Task) -> Reply:
+    async def run_task(task: Task) -> Reply:
         async with free:
             reply = await _one(task.target, {**files, name: task.content.encode()}, words, sudo=sudo)
             done(reply)
             return reply
 
-    return list(await asyncio.gather(*(one(task) for task in tasks)))
+    return list(await asyncio.gather(*(run_task(task) for task in tasks)))
 
 
 async def _one(target: Target, files: Mapping[str, bytes], words: Sequence[str], *, sudo: bool) -> Reply:
@@ -192,7 +198,7 @@ async def _run(connection: asyncssh.SSHClientConnection, line: str, good: tuple[
         await process.wait_closed()
     finally:
         process.close()
-    out, wrong = (one.decode("utf-8", "replace") for one in read)
+    out, wrong = (output.decode("utf-8", "replace") for output in read)
     if process.exit_status not in good:
         reason = (wrong.strip() or out.strip() or f"exit status {process.exit_status}").splitlines()[-1]
         raise ReachError("refused", f"`{line.split(' ', maxsplit=1)[0]}`: {told(reason)}")
@@ -205,9 +211,9 @@ def _take(answer: Answer, text: str) -> None:
         document = parse_json(text)
         answer.verdicts = tuple(
             Verdict(
-                *(str(one.get(key, "")) for key in ("check", "of", "verdict", "seen", "wanted", "origin", "remedy"))
+                *(str(result.get(key, "")) for key in ("check", "of", "verdict", "seen", "wanted", "origin", "remedy"))
             )
-            for one in document["results"]
+            for result in document["results"]
         )
         answer.counters = dict(document.get("counters", {}))
     except (ValueError, KeyError, TypeError, AttributeError):

@@ -109,22 +109,22 @@ async def running(session: Session) -> dict[str, str]:
 
     Raises ``RefusedError`` where routes of a plan are in force that is installed nowhere.
     """
-    said = await _script(session, _UNPACKED + _RUNNING, "-", _MARK, given=_program())
-    text, _, answer = said.partition(f"\n{_MARK}\n")
+    output = await _script(session, _UNPACKED + _RUNNING, "-", _MARK, given=_program())
+    text, _, answer = output.partition(f"\n{_MARK}\n")
     if not text.strip():
         return {FILE: ""}
     try:
-        plan, found = parse_json(text), parse_json(answer)
+        plan, plan_answer = parse_json(text), parse_json(answer)
     except ValueError:
         raise RefusedError(f"its {FILE} or the answer of `host plan` is no JSON") from None
-    return {FILE: json.dumps(_with_amiss(plan, found), indent=1) + "\n"}
+    return {FILE: json.dumps(_with_amiss(plan, plan_answer), indent=1) + "\n"}
 
 
-def _with_amiss(plan: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    if "message" in found:
-        return {**plan, AMISS: [str(found["message"])]}
-    amiss = [" ".join(words) for words in cast("list[list[str]]", found.get("commands", []))]
-    if found.get("table_names") is not None:
+def _with_amiss(plan: dict[str, Any], plan_answer: dict[str, Any]) -> dict[str, Any]:
+    if "message" in plan_answer:
+        return {**plan, AMISS: [str(plan_answer["message"])]}
+    amiss = [" ".join(words) for words in cast("list[list[str]]", plan_answer.get("commands", []))]
+    if plan_answer.get("table_names") is not None:
         amiss.append("names of routing tables")
     return {**plan, AMISS: amiss} if amiss else plan
 

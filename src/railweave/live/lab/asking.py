@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import LabError
 from railweave.live.collect.access_file import read_access
-from railweave.live.collect.collect import Collected, collect
+from railweave.live.collect.collect import CollectResult, collect
 from railweave.live.collect.plan import plan
 from railweave.live.lab import hosts, life, lldp
 from railweave.live.lab.frr.routers import daemon_pid, running_root
@@ -17,7 +17,7 @@ from railweave.live.lab.names import namespace
 from railweave.live.reach.command import Command
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.telling import Shell
-from railweave.model.state.capture import OfLab
+from railweave.model.state.capture import LabEntry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
@@ -41,7 +41,7 @@ def ask(
     tables: bool = False,
     redact: bool = True,
     progress: Callable[[str], None] = lambda _: None,
-) -> Collected:
+) -> CollectResult:
     """Ask the switches and servers of the lab of a fabric file, into a capture, as ``collect`` does real ones.
 
     Raises ``LabError`` where the lab is not up, and as ``collect`` does.
@@ -52,7 +52,7 @@ def ask(
     network, access = lab.plan.network, read_access(None)
     nos = next(iter(lab.plan.configs.values())).nos
     asked = plan(network, access, only=only, servers=servers, tables=tables, nos=nos)
-    of_lab = OfLab(slice=record.slice, timers=record.overlay)
+    of_lab = LabEntry(slice=record.slice, timers=record.overlay)
     with lab:
         return collect(
             network, asked, access, folder, redact=redact, progress=progress, open_by=opener(lab), lab=of_lab
@@ -73,8 +73,8 @@ def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
         inside = _namespace(lab, target.name)
         by_name = [*inside, "env", f"PATH={lldp.commands(place, target.name)}:{os.environ.get('PATH', os.defpath)}"]
         if target.name in lab.plan.hosts:
-            own = f"RAILWEAVE_HOST_FILE={place.host(target.name) / hosts.HOST_FILE}"
-            return Command({"": [*by_name, own, "sh", "-c", _HOST, sys.executable]})
+            variable = f"RAILWEAVE_HOST_FILE={place.host(target.name) / hosts.HOST_FILE}"
+            return Command({"": [*by_name, variable, "sh", "-c", _HOST, sys.executable]})
         return Command({"vtysh": _machine(lab, target.name), "": by_name})
 
     return opened
@@ -90,8 +90,8 @@ def changer(lab: Running) -> Callable[[Target, Protocol], Awaitable[Session]]:
         if protocol != "ssh":
             raise ReachError("not asked", f"a device of a lab is not changed by {protocol}")
         if target.name in lab.plan.hosts:
-            own = [f"{name}={path}" for name, path in hosts.own_files(lab, target.name).items()]
-            return Shell(Command({"": [*_namespace(lab, target.name), "env", *own]}))
+            variables = [f"{name}={path}" for name, path in hosts.own_files(lab, target.name).items()]
+            return Shell(Command({"": [*_namespace(lab, target.name), "env", *variables]}))
         return Shell(Command({"": _machine(lab, target.name)}))
 
     return opened
@@ -106,8 +106,10 @@ def _machine(lab: Running, router: str) -> list[str]:
 
     Raises ``ReachError`` if no daemon runs.
     """
-    pid = next((found for one in ("zebra", "bgpd") if (found := daemon_pid(lab.place, router, one))), None)
+    pid = next(
+        (running_pid for daemon in ("zebra", "bgpd") if (running_pid := daemon_pid(lab.place, router, daemon))), None
+    )
     if pid is None:
         raise ReachError("unreachable", f"no daemon of {router} runs")
-    own = [f"--{kind}=/proc/{pid}/ns/{file}" for kind, file in (("mount", "mnt"), ("uts", "uts"))]
-    return [*_namespace(lab, router), *own, "chroot", running_root(pid)]
+    namespaces = [f"--{kind}=/proc/{pid}/ns/{file}" for kind, file in (("mount", "mnt"), ("uts", "uts"))]
+    return [*_namespace(lab, router), *namespaces, "chroot", running_root(pid)]

@@ -14,12 +14,12 @@ from railweave.live.lab.asking import ask
 from railweave.live.lab.overlay import Overlay
 from railweave.live.lab.plan import Plan, make_plan
 from railweave.model.network.status import present
-from railweave.model.state.capture import Capture, OfLab, read_capture
+from railweave.model.state.capture import Capture, LabEntry, read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from railweave.live.check.check import Checked
+    from railweave.live.check.check import CheckResult
     from railweave.model.device.expected import Keys
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
@@ -32,15 +32,15 @@ def plan_of(network: Network, capture: Capture) -> Plan:
 
     Raises ``InputError`` where it is no lab of this network.
     """
-    of = capture.meta.lab or OfLab()
+    of = capture.meta.lab or LabEntry()
     try:
         whole = present(network)
         part = slicing.sliced(whole, slicing.parse(of.slice)) if of.slice else whole
         return make_plan(part, None if of.timers is None else Overlay(**of.timers))
     except (InputError, LabError, TypeError) as error:
         fix = "check it against the fabric file that the lab was brought up with"
-        what = f"it is of a lab that this network does not have: {error}"
-        raise InputError([Problem(FileLine(str(capture.folder)), what, fix)]) from None
+        message = f"it is of a lab that this network does not have: {error}"
+        raise InputError([Problem(FileLine(str(capture.folder)), message, fix)]) from None
 
 
 def check(
@@ -50,7 +50,7 @@ def check(
     all_routes: bool = False,
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None] = lambda _: None,
-) -> Checked:
+) -> CheckResult:
     """Ask the switches and servers of the lab of a fabric file, and compare what they say with what must hold on them.
 
     Raises ``LabError`` where the lab is not up, ``InputError`` for an unknown id in ``only``.
@@ -73,7 +73,7 @@ def check_capture(
     all_routes: bool = False,
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None] = lambda _: None,
-) -> Checked:
+) -> CheckResult:
     """The same with a capture of a network's lab, wherever that was. Raises ``InputError`` where it is no lab of this network."""
     plan = plan_of(network, capture)
     return compared(plan, capture, before=before, only=only, all_routes=all_routes, line=line, progress=progress)
@@ -90,7 +90,7 @@ def compared(
     devices: Collection[str] | None = None,
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None] = lambda _: None,
-) -> Checked:
+) -> CheckResult:
     """Compare a capture of a lab with what must hold in it; ``configs`` are what its routers run in place of what it was brought up with.
 
     ``devices`` are those that are compared where not all are.
@@ -112,11 +112,15 @@ def compared(
 
 def as_in_a_lab(state: DeviceState) -> DeviceState:
     """A switch's state without what is this machine's: its name and release, its clock, and the speed of virtual links."""
-    interfaces = state.interfaces and {name: replace(one, speed_gbps=None) for name, one in state.interfaces.items()}
+    interfaces = state.interfaces and {
+        name: replace(interface, speed_gbps=None) for name, interface in state.interfaces.items()
+    }
     return replace(state, identity=None, clock=None, interfaces=interfaces)
 
 
 def server_as_in_a_lab(state: HostState) -> HostState:
     """A server's state without what is this machine's: its name, the speed of virtual links, and RDMA devices."""
-    interfaces = state.interfaces and {name: replace(one, speed_gbps=None) for name, one in state.interfaces.items()}
+    interfaces = state.interfaces and {
+        name: replace(interface, speed_gbps=None) for name, interface in state.interfaces.items()
+    }
     return replace(state, host_name=None, interfaces=interfaces, gids=None, rdma=None)

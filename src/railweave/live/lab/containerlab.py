@@ -109,13 +109,13 @@ def _renumbered(config: DeviceConfig, kind: Image) -> DeviceConfig:
 
 def images_of(words: Sequence[str]) -> dict[str, str]:
     """Images by kind, from ``KIND=IMAGE``. Raises ``InputError``."""
-    known = {one.containerlab.kind for one in catalog().systems.values() if one.containerlab} | {"server"}
-    found: dict[str, str] = {}
+    known = {nos.containerlab.kind for nos in catalog().systems.values() if nos.containerlab} | {"server"}
+    images: dict[str, str] = {}
     for word in words:
         kind, _, image = word.partition("=")
         if kind not in known or not re.fullmatch(r"\S+", image):
             raise InputError(
                 [Problem(Option("--image"), f"{word!r} is no KIND=IMAGE", f"kinds are {', '.join(sorted(known))}")]
             )
-        found[kind] = image
-    return found
+        images[kind] = image
+    return images

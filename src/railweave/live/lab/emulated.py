@@ -30,30 +30,32 @@ def emulated(network: Network, running: Mapping[str, DeviceConfig]) -> tuple[dic
     There is a sentence for each of these differences.
     """
     made: dict[str, DeviceConfig] = {}
-    said: list[str] = []
+    sentences: list[str] = []
     for switch in network.switches:
         target = emulation(switch)
-        own = running[switch.name]
-        if target == own.nos:
-            made[switch.name] = own
+        running_config = running[switch.name]
+        if target == running_config.nos:
+            made[switch.name] = running_config
             continue
         designed, twin = device_config(network, switch.name), device_config(network, switch.name, target)
-        found = [difference for difference in differences(designed, own) if difference.place[0] in _ROUTING]
+        changes = [
+            difference for difference in differences(designed, running_config) if difference.place[0] in _ROUTING
+        ]
         names = {interface.link: interface.name for interface in twin.interfaces}
         ports = {interface.name: names[interface.link] for interface in designed.interfaces if interface.link in names}
         document = to_document(twin)
-        said += [
-            f"{switch.name}: {' '.join(one.place)} is as designed in the lab, where it has another form"
-            for one in found
-            if not _carried(document, one, ports)
+        sentences += [
+            f"{switch.name}: {' '.join(difference.place)} is as designed in the lab, where it has another form"
+            for difference in changes
+            if not _carried(document, difference, ports)
         ]
-        made[switch.name] = from_document(document) if found else twin
-    return made, said
+        made[switch.name] = from_document(document) if changes else twin
+    return made, sentences
 
 
 def _carried(document: dict[str, Any], difference: FieldDifference, ports: Mapping[str, str]) -> bool:
     """Make a difference in the document of another system; whether there is such a field, with the value that was designed."""
-    *above, last = (ports.get(one, one) for one in difference.place)
+    *above, last = (ports.get(part, part) for part in difference.place)
     at: object = document
     for name in above:
         at = _below(at, name)
@@ -88,7 +90,7 @@ def _renamed(value: object, ports: Mapping[str, str]) -> object:
     if isinstance(value, str):
         return ports.get(value, value)
     if isinstance(value, list):
-        return [_renamed(one, ports) for one in cast("list[object]", value)]
+        return [_renamed(nested, ports) for nested in cast("list[object]", value)]
     if isinstance(value, dict):
-        return {name: _renamed(one, ports) for name, one in cast("dict[str, object]", value).items()}
+        return {name: _renamed(nested, ports) for name, nested in cast("dict[str, object]", value).items()}
     return value

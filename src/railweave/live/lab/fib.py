@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.analysis.routing.overlay import placed
-from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Fib, Received, Routes, Shared
+from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Fib, ReceivedPrefixes, Routes, SharedPrefixes
 from railweave.live.lab.kernel import tunnels
 from railweave.live.lab.kernel.namespace import vrf_space
 from railweave.live.lab.kernel.netlink import BGP, ISIS, KERNEL, KernelRoute
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _NUMBERS: dict[Family, int] = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
 
 
-def add_tenants(lab: Running, routes: Routes, known: Shared) -> list[tuple[str, str]]:
+def add_tenants(lab: Running, routes: Routes, known: SharedPrefixes) -> list[tuple[str, str]]:
     """Fill in tenants' prefixes, what VRFs hold and what leaves share; returns routes of BGP that no leaf has, as device and prefix."""
     strange: list[tuple[str, str]] = []
     ends = {
@@ -45,7 +45,9 @@ def add_tenants(lab: Running, routes: Routes, known: Shared) -> list[tuple[str, 
     return strange
 
 
-def _of_vrf(lab: Running, routes: Routes, config: DeviceConfig, vrf: Vrf, known: Shared) -> list[tuple[str, str]]:
+def _of_vrf(
+    lab: Running, routes: Routes, config: DeviceConfig, vrf: Vrf, known: SharedPrefixes
+) -> list[tuple[str, str]]:
     strange: list[tuple[str, str]] = []
     held = np.zeros(len(routes.prefixes), dtype=np.bool_)
     table = routes.fibs[config.name].group
@@ -162,7 +164,7 @@ def read(lab: Running, expected: Routes) -> KernelTables:
                     if len(ids) > len(groups):
                         groups.append(members)
         fibs[device] = replace(fib, group=table)
-    nothing = Received({}, (), lambda _: None)
+    nothing = ReceivedPrefixes({}, (), lambda _: None)
     routes = Routes(expected.prefixes, expected.index, fibs, groups, expected.down, nothing)
     if lab.plan.tenant_prefixes:
         strange += add_tenants(lab, routes, expected.shared)
@@ -199,33 +201,33 @@ def _on(lab: Running, device: str, interfaces: tuple[int, ...]) -> list[str]:
     return [lab.plan.link(device, names[interface]) or names[interface] for interface in interfaces]
 
 
-def differences(expected: Routes, found: KernelTables) -> list[Difference]:
+def differences(expected: Routes, kernel_tables: KernelTables) -> list[Difference]:
     """Every prefix of every router that its kernel forwards otherwise than expected."""
-    result = [Difference(device, prefix, ("nothing",), ("a route of BGP",)) for device, prefix in found.strange]
+    result = [Difference(device, prefix, ("nothing",), ("a route of BGP",)) for device, prefix in kernel_tables.strange]
     for (device, vrf), mask in expected.holds.items():
-        have = found.routes.holds[device, vrf]
-        for prefix, one, other in zip(expected.prefixes, mask.tolist(), have.tolist(), strict=True):
-            if one != other:
-                words = (("a route",), ("nothing",)) if one else (("nothing",), ("a route",))
+        have = kernel_tables.routes.holds[device, vrf]
+        for prefix, should_hold, other in zip(expected.prefixes, mask.tolist(), have.tolist(), strict=True):
+            if should_hold != other:
+                words = (("a route",), ("nothing",)) if should_hold else (("nothing",), ("a route",))
                 result.append(Difference(f"{device} in {vrf}", prefix, *words))
     for (device, vrf), prefixes in expected.shared.exits.items():
         for prefix in prefixes:
-            want, have = (one.shared.leaves(device, vrf, prefix) for one in (expected, found.routes))
+            want, have = (routes.shared.leaves(device, vrf, prefix) for routes in (expected, kernel_tables.routes))
             if set(want) != set(have):
                 result.append(Difference(f"{device} in {vrf}", prefix, want or ("nowhere",), have or ("nowhere",)))
     for device, fib in expected.fibs.items():
-        want, have = _named(expected, fib.group), _named(found.routes, found.routes.fibs[device].group)
+        want, have = _named(expected, fib.group), _named(kernel_tables.routes, kernel_tables.routes.fibs[device].group)
         result += [
-            Difference(device, prefix, one, other)
-            for prefix, one, other in zip(expected.prefixes, want, have, strict=True)
-            if one != other and set(one) != set(other)
+            Difference(device, prefix, wanted, other)
+            for prefix, wanted, other in zip(expected.prefixes, want, have, strict=True)
+            if wanted != other and set(wanted) != set(other)
         ]
     return result
 
 
 def _named(routes: Routes, groups: NDArray[np.int32]) -> list[tuple[str, ...]]:
     words = {UNREACHABLE: ("nowhere",), LOCAL: ("its own port",)}
-    return [words.get(one) or routes.groups[one] for one in groups.tolist()]
+    return [words.get(group) or routes.groups[group] for group in groups.tolist()]
 
 
 def wait(

@@ -45,13 +45,13 @@ def write_files(lab: Running) -> None:
 
 
 def _parameters(host: HostConfig) -> dict[str, str]:
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for name, value in host.sysctl.items():
         dot, slash = name.find("."), name.find("/")
         path = name.replace(".", "/") if slash < 0 or 0 <= dot < slash else name
         if path.startswith(_IN_NAMESPACE):
-            found[path] = value
-    return found
+            parameters[path] = value
+    return parameters
 
 
 def _lines(host: HostConfig) -> Iterator[str]:
@@ -105,8 +105,8 @@ def own_files(lab: Running, name: str) -> dict[str, Path]:
 def apply_tables(lab: Running) -> None:
     """Bring every server's tables and rules to its plan, by the code of ``railweave host apply``. Raises ``LabError``."""
     for name in lab.plan.hosts:
-        plan, own = _plan(lab, name), own_files(lab, name)
-        places = apply.Places(own["RAILWEAVE_STATE_FILE"], own["RAILWEAVE_NAMES_FILE"])
+        plan, files = _plan(lab, name), own_files(lab, name)
+        places = apply.Places(files["RAILWEAVE_STATE_FILE"], files["RAILWEAVE_NAMES_FILE"])
         with entered(namespace(lab.place.lab, name)):
             try:
                 with journal.locked(places.journal) as lock:
@@ -124,7 +124,7 @@ def differences(lab: Running, name: str) -> tuple[list[str], list[str]]:
     except HostError as error:
         raise LabError(f"{name}: {error}") from None
     planned = [entry for _, entry in plan.entries]
-    missing = [kernel.command_line(("add", one)) for one in changes.undone(plan, there)]
+    missing = [kernel.command_line(("add", entry)) for entry in changes.undone(plan, there)]
     more = [
         kernel.command_line(("add", entry))
         for entry in there.entries

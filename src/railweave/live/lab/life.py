@@ -83,15 +83,19 @@ def size_of(network: Network) -> Size:
     """
     routers, servers = len(network.switches), len(network.servers)
     vrfs = sum(len({segment.tenant for segment in network.segments_of(leaf.name)} - {""}) for leaf in network.switches)
-    own = {
+    prefix_counts = {
         switch.name: sum(len(part.subnets) for part in network.segments_of(switch.name)) for switch in network.switches
     }
     between = [cable for cable in network.cables if cable.kind == "fabric"]
-    heard = {name: sum(own[one] for one in part) for part in _parts_joined(own, between) for name in part}
+    heard = {
+        name: sum(prefix_counts[member] for member in part)
+        for part in _parts_joined(prefix_counts, between)
+        for name in part
+    }
     # What a switch announces upwards: a leaf its own prefixes, a spine those of its leaves.
-    below = Counter(own)
-    for leaf, spine in {(one.a.device, one.b.device) for one in between if own[one.a.device]}:
-        below[spine] += own[leaf]
+    below = Counter(prefix_counts)
+    for leaf, spine in {(cable.a.device, cable.b.device) for cable in between if prefix_counts[cable.a.device]}:
+        below[spine] += prefix_counts[leaf]
     paths = sum(heard[cable.a.device] + below[cable.a.device] for cable in between)
     return Size(
         routers,
@@ -111,12 +115,12 @@ def _parts_joined(switches: dict[str, int], cables: list[Cable]) -> Iterator[set
         neighbors[cable.b.device].add(cable.a.device)
     left = set(switches)
     while left:
-        found = new = {left.pop()}
+        joined = new = {left.pop()}
         while new:
-            new = {other for one in new for other in neighbors[one]} - found
-            found = found | new
-        left -= found
-        yield found
+            new = {other for switch in new for other in neighbors[switch]} - joined
+            joined = joined | new
+        left -= joined
+        yield joined
 
 
 FILES_BESIDE = 256
@@ -175,7 +179,7 @@ def _parts(network: Network) -> Iterator[str]:
         left = whole
         while left > least:
             left = taken[word] = max(least, -(-left // 2))
-            yield ",".join(f"{one}={number}" for one, number in taken.items())
+            yield ",".join(f"{dimension}={number}" for dimension, number in taken.items())
 
 
 SETTLE_S = 90
@@ -183,7 +187,7 @@ ADDRESSES_S = 60
 
 
 @dataclass(frozen=True)
-class Up:
+class LabStart:
     """The result of bringing a lab up.
 
     ``unsettled`` is what the routers still forward otherwise than ``routes`` says.
@@ -217,7 +221,7 @@ def up(
     room_for: Network | None = None,
     progress: Callable[[str], None] = lambda _: None,
     announce: Callable[[str], None] = lambda _: None,
-) -> Up:
+) -> LabStart:
     """Bring up the lab of a network, or of a slice of the network; wholly, or not at all.
 
     Devices and links that are absent by ``status:`` are left out.
@@ -249,8 +253,8 @@ def up(
         links.make_room(len(machines.wires))
         need = rootfs.need(machines.configs.values())
         frr = rootfs.find(frr_root, need, announce)
-        if said := lldp.missing(frr, need.suite):
-            announce(said)
+        if notice := lldp.missing(frr, need.suite):
+            announce(notice)
         links.probe(lab)
         frr = replace(frr, protocols=machines.protocols())
         record = Record(
@@ -272,7 +276,7 @@ def up(
             raise
 
 
-def _make(lab: Running, machines: Running, record: Record, progress: Callable[[str], None]) -> Up:
+def _make(lab: Running, machines: Running, record: Record, progress: Callable[[str], None]) -> LabStart:
     """Make ``machines``, and on them a lab that may have fewer."""
     clock, seconds = time.monotonic(), dict[str, float]()
 
@@ -305,12 +309,12 @@ def _make(lab: Running, machines: Running, record: Record, progress: Callable[[s
         took, left = held_sessions.wait_and_release(lab, lab.control_plane.routes(), SETTLE_S, poll_s=0.25)
         done("routes")
         state.write(place, replace(record, stage="up" if addresses and took is not None else "unsettled"))
-        unsettled = tuple(str(one) for one in left)
-        return Up(record, len(plan.configs), len(plan.hosts), len(plan.wires), seconds, addresses, unsettled)
+        unsettled = tuple(str(difference) for difference in left)
+        return LabStart(record, len(plan.configs), len(plan.hosts), len(plan.wires), seconds, addresses, unsettled)
 
 
 @dataclass(frozen=True)
-class Down:
+class LabRemoval:
     """The parts of a lab that were removed.
 
     ``strangers`` are processes of others that keep the inside of a namespace alive.
@@ -322,7 +326,7 @@ class Down:
     strangers: tuple[str, ...]
 
 
-def down(fabric: Path) -> Down:
+def down(fabric: Path) -> LabRemoval:
     """Take down the lab of a fabric file, whatever state it is in. Raises ``LabError`` where something of it stays."""
     need_root("down", fabric)
     lab = names.lab_id(fabric)
@@ -330,7 +334,7 @@ def down(fabric: Path) -> Down:
         return clean(lab)
 
 
-def clean(lab: str) -> Down:
+def clean(lab: str) -> LabRemoval:
     """Take away all that is a lab's: processes by its mark, namespaces by its name, its folder last."""
     ended = processes.of_lab(lab)
     while left := processes.of_lab(lab):  # one may have started another meanwhile
@@ -341,7 +345,7 @@ def clean(lab: str) -> Down:
     there = folder.exists()
     if there:
         shutil.rmtree(folder)
-    return Down(len(ended), len(removed), there, tuple(strangers))
+    return LabRemoval(len(ended), len(removed), there, tuple(strangers))
 
 
 def attach(fabric: Path, configs: dict[str, DeviceConfig] | None = None) -> tuple[Record, Running]:

@@ -75,16 +75,16 @@ def listen(lab: Running, only: Sequence[str] = ()) -> Path:
     if sshd is None or keygen is None:
         raise LabError("there is no sshd on this machine: sudo apt-get install -y openssh-server")
     close(place)
-    routers, servers = ({one.name for one in at.iterdir()} for at in (place.router(""), place.host("")))
+    routers, servers = ({path.name for path in at.iterdir()} for at in (place.router(""), place.host("")))
     ports = _ports(place)
     folder.mkdir(mode=0o700, exist_ok=True)
     Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # sshd(8): what its unprivileged part is confined to
     _make_key(keygen, folder / "key")
     doors: dict[str, socket.socket] = {}
     for name in sorted(routers | servers):
-        own = folder / name
-        own.mkdir(exist_ok=True)
-        _make_key(keygen, own / "host_key")
+        device_folder = folder / name
+        device_folder.mkdir(exist_ok=True)
+        _make_key(keygen, device_folder / "host_key")
         _write_config(lab, name, router=name in routers)
         if not only or name in only:
             doors[name] = _door(ports.get(name, 0))
@@ -128,7 +128,7 @@ def serve(lab: str, sshd: str, *doors: str) -> None:
             waiting.register(socket.socket(fileno=int(descriptor)), selectors.EVENT_READ, name)
         while True:
             ready = waiting.select(1)
-            running = [one for one in running if one.poll() is None]
+            running = [process for process in running if process.poll() is None]
             for key, _ in ready:
                 listening, name = key.fileobj, str(key.data)
                 assert isinstance(listening, socket.socket)  # noqa: S101 - what was registered
@@ -136,7 +136,7 @@ def serve(lab: str, sshd: str, *doors: str) -> None:
                 with taken:
                     # Of a router without daemons nothing is left but its cables: it does not answer.
                     if not place.router(name).exists() or any(
-                        daemon_pid(place, name, one) for one in ("zebra", "bgpd")
+                        daemon_pid(place, name, daemon) for daemon in ("zebra", "bgpd")
                     ):
                         inside = ["unshare", "--mount", "sh", "-euc", _OWN_SYS, "sh", sshd, "-i", "-e", "-f"]
                         words = ["nsenter", f"--net={RUN / namespace(lab, name)}", *inside]
@@ -169,19 +169,25 @@ def _make_key(keygen: str, path: Path) -> None:
 
 
 def _write_config(lab: Running, name: str, *, router: bool) -> None:
-    own = _folder(lab.place) / name
+    device_folder = _folder(lab.place) / name
     before = [str(Path(sys.executable).parent), str(lldp.commands(lab.place, name))]
     path = ":".join([*before, "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"])
-    forced = f"ForceCommand {own}/enter" if router else ""
+    forced = f"ForceCommand {device_folder}/enter" if router else ""
     if router:
         state = shlex.quote(str(lab.place.router(name)))
-        write_file(own / "enter", _ENTER.format(name=name, state=state))
-        (own / "enter").chmod(0o755)
+        write_file(device_folder / "enter", _ENTER.format(name=name, state=state))
+        (device_folder / "enter").chmod(0o755)
     files = "" if router else "".join(f" {variable}={file}" for variable, file in hosts.own_files(lab, name).items())
     text = _CONFIG.format(
-        own=own, folder=own.parent, path=path, mark=MARK, lab=lab.place.lab, files=files, forced=forced
+        own=device_folder,
+        folder=device_folder.parent,
+        path=path,
+        mark=MARK,
+        lab=lab.place.lab,
+        files=files,
+        forced=forced,
     )
-    write_file(own / "sshd_config", text)
+    write_file(device_folder / "sshd_config", text)
 
 
 def _write_access(folder: Path, ports: dict[str, int]) -> None:
@@ -207,8 +213,8 @@ def _below(first: int) -> list[int]:
             except OSError:
                 continue
             parents.setdefault(parent, []).append(int(path.name))
-    found, left = list[int](), [first]
+    descendants, left = list[int](), [first]
     while left:
-        found += (below := parents.get(left.pop(), []))
+        descendants += (below := parents.get(left.pop(), []))
         left += below
-    return found
+    return descendants

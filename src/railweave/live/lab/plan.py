@@ -125,31 +125,31 @@ def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, Devi
         raise LabError(
             f"{colored[0]} has a tunnel endpoint per path color, and FRR one per VNI: `railweave verify` proves such tenants"
         )
-    found = (
+    lab_configs = (
         {switch.name: _cabled(configs[switch.name], network) for switch in network.switches}
         if configs
         else {switch.name: device_config(network, switch.name, emulation(switch)) for switch in network.switches}
     )
-    outside = [one.name for one in found.values() if any(vrf.external for vrf in one.vrfs)]
+    outside = [config.name for config in lab_configs.values() if any(vrf.external for vrf in config.vrfs)]
     if outside:
         raise LabError(
             f"{outside[0]} has sessions with routers outside the fabric, which the lab does not have: `railweave verify` "
             "proves such tenants; a copy of the file without `external:` can be brought up"
         )
-    own = [one.name for one in found.values() if one.nos != EMULATION and one.vrfs]
-    if own:
+    native = [config.name for config in lab_configs.values() if config.nos != EMULATION and config.vrfs]
+    if native:
         raise LabError(
-            f"{own[0]} has VRFs by SONiC's names, which the lab does not make: try tenants with `--device :frr`"
+            f"{native[0]} has VRFs by SONiC's names, which the lab does not make: try tenants with `--device :frr`"
         )
     if overlay is not None:
-        found = {name: overlay.applied(config) for name, config in found.items()}
+        lab_configs = {name: overlay.applied(config) for name, config in lab_configs.items()}
     # The kernel takes router advertisements itself here, whoever does so on the real servers; MAC addresses are those
     # that the lab gives, so nothing is a placeholder any more.
     by_kernel = replace(network, hosts=network.hosts.model_copy(update={"router_advertisements": "kernel"}))
     hosts = {server.name: _known(host_config(by_kernel, server.name)) for server in network.servers}
-    ports = {(config.name, port.link): port for config in found.values() for port in config.interfaces}
+    ports = {(config.name, port.link): port for config in lab_configs.values() for port in config.interfaces}
     wires = tuple(_wire(cable, ports, hosts) for cable in network.cables)
-    return Plan(network, overlay, found, hosts, _checked(wires))
+    return Plan(network, overlay, lab_configs, hosts, _checked(wires))
 
 
 def _cabled(config: DeviceConfig, network: Network) -> DeviceConfig:

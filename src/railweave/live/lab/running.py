@@ -69,8 +69,8 @@ def _left(controller: str, second: str, first: str) -> Iterator[int]:
             continue
         root, name = (CGROUPS / controller, first) if controllers else (CGROUPS, second)
         group = root / path.lstrip("/")
-        for one in (group, *(above for above in group.parents if above.is_relative_to(root))):
-            most, used = _number(one / name), _number(one / _USED[name])
+        for control_group in (group, *(above for above in group.parents if above.is_relative_to(root))):
+            most, used = _number(control_group / name), _number(control_group / _USED[name])
             if most is not None and used is not None:
                 yield max(0, most - used)
 

@@ -56,9 +56,9 @@ def sliced(network: Network, part: Slice) -> Network:
     )
     spines: set[str] = set()
     groups: dict[tuple[str, str], list[str]] = {}
-    for one in network.switches:
-        if one.role == "spine":
-            groups.setdefault((one.fabric, one.pod or one.plane), []).append(one.name)
+    for switch in network.switches:
+        if switch.role == "spine":
+            groups.setdefault((switch.fabric, switch.pod or switch.plane), []).append(switch.name)
     for names in groups.values():
         spines.update(_some(names, part, "spines"))
     low, high = part.ranges.get("rails", (1, 1 << 30))

@@ -127,7 +127,7 @@ def all_labs() -> list[str]:
 
 
 @contextmanager
-def locked(lab: str, what: str) -> Generator[None, None, None]:
+def locked(lab: str, command: str) -> Generator[None, None, None]:
     """Hold a lab for oneself. Raises ``LabError`` that names who has it; a process that dies lets go of it."""
     names.FOLDER.mkdir(parents=True, exist_ok=True)
     path = names.FOLDER / f"{lab}.lock"
@@ -144,7 +144,7 @@ def locked(lab: str, what: str) -> Generator[None, None, None]:
         os.close(descriptor)  # who had it before has taken it away meanwhile
     try:
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"`railweave lab {what}`, process {os.getpid()}".encode(), 0)
+        os.pwrite(descriptor, f"`railweave lab {command}`, process {os.getpid()}".encode(), 0)
         yield
     finally:
         if not names.folder(lab).exists():

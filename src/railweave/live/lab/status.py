@@ -26,14 +26,14 @@ def junit(name: str, outcomes: Sequence[Outcome]) -> str:
     return document(top)
 
 
-def _case(name: str, one: Outcome) -> ET.Element:
-    case = ET.Element("testcase", classname=name, name=one.id, time=f"{one.seconds:.2f}")
-    if not one.passed:
-        what = f"{one.failed} of {one.checked} fail: {one.title}"
-        ET.SubElement(case, "failure", message=what).text = "\n".join(one.failures)
-    elif not one.applies:
+def _case(name: str, outcome: Outcome) -> ET.Element:
+    case = ET.Element("testcase", classname=name, name=outcome.id, time=f"{outcome.seconds:.2f}")
+    if not outcome.passed:
+        message = f"{outcome.failed} of {outcome.checked} fail: {outcome.title}"
+        ET.SubElement(case, "failure", message=message).text = "\n".join(outcome.failures)
+    elif not outcome.applies:
         ET.SubElement(case, "skipped", message="the design has nothing of the kind")
-    ET.SubElement(case, "system-out").text = one.evidence
+    ET.SubElement(case, "system-out").text = outcome.evidence
     return case
 
 
@@ -64,7 +64,7 @@ class Status:
 def labs(fabric: Path | None) -> list[Status]:
     """The lab of a fabric file, or all that there are."""
     every = [names.lab_id(fabric)] if fabric else state.all_labs()
-    return [one for one in (_status(lab) for lab in every) if one is not None]
+    return [status for status in (_status(lab) for lab in every) if status is not None]
 
 
 def _status(lab: str) -> Status | None:
@@ -95,10 +95,10 @@ def _status(lab: str) -> Status | None:
 
 def _shares(pids: Iterable[int], file: str) -> list[int]:
     """The memory of processes in kB, what they share counted in parts."""
-    found: list[int] = []
+    sizes: list[int] = []
     for text in _read(pids, file):
-        found += [int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")]
-    return found
+        sizes += [int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")]
+    return sizes
 
 
 def _ticks(pids: Iterable[int]) -> list[int]:
@@ -106,10 +106,10 @@ def _ticks(pids: Iterable[int]) -> list[int]:
 
 
 def _read(pids: Iterable[int], file: str) -> list[str]:
-    found: list[str] = []
+    texts: list[str] = []
     for pid in pids:
         try:
-            found.append(Path("/proc", str(pid), file).read_text(encoding="utf-8", errors="replace"))
+            texts.append(Path("/proc", str(pid), file).read_text(encoding="utf-8", errors="replace"))
         except OSError:  # it ended meanwhile
             continue
-    return found
+    return texts

@@ -27,10 +27,10 @@ _COMPLAINT = re.compile(
 class ReachError(RailweaveError):
     """A device could not be asked, or not this question: ``what`` is so, ``fix`` is what to do."""
 
-    def __init__(self, kind: Kind, what: str, fix: str = "") -> None:
-        super().__init__(kind, what, fix)
+    def __init__(self, kind: Kind, message: str, fix: str = "") -> None:
+        super().__init__(kind, message, fix)
         self.kind: Kind = kind
-        self.what = told(what)
+        self.what = told(message)
         self.fix = fix
 
     def __str__(self) -> str:
@@ -56,8 +56,8 @@ def told(text: str) -> str:
 
 def complaint(answer: str) -> str | None:
     """Return what a device says in place of an answer; None if the text is an answer."""
-    found = _COMPLAINT.match(answer[:2000])
-    return told(found[0]) if found else None
+    match = _COMPLAINT.match(answer[:2000])
+    return told(match[0]) if match else None
 
 
 def printed(words: str, status: int, answer: str, wrong: str) -> str:

@@ -23,7 +23,7 @@ from railweave.live.reach.gnmi_messages import CAPABILITIES, ENCODINGS, MODES, S
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
-    from railweave.live.reach.target import Target, Way
+    from railweave.live.reach.target import MachineLogin, Target
     from railweave.model.state.telemetry import Subscription
 
 MOST_BYTES = 64 << 20
@@ -163,7 +163,7 @@ def _this_machine(address: str) -> bool:
         return address == "localhost"
 
 
-async def _name_of(way: Way, port: int, limit_s: float) -> tuple[bytes | None, str]:
+async def _name_of(way: MachineLogin, port: int, limit_s: float) -> tuple[bytes | None, str]:
     """The authority's certificates, and the name in the device's own where it is not to be that of its address. Raises ``ReachError``."""
     if way.certificates is None:
         return None, ""
@@ -184,12 +184,12 @@ async def _name_of(way: Way, port: int, limit_s: float) -> tuple[bytes | None, s
         raise ReachError("host key", f"its certificate is not trusted: {told(str(error))}", fix) from None
     except OSError as error:
         raise ReachError("unreachable", f"{way.address} port {port}: {told(error.strerror or str(error))}") from None
-    said: Any = writer.get_extra_info("peercert") or {}
+    certificate: Any = writer.get_extra_info("peercert") or {}
     writer.close()
     with contextlib.suppress(Exception):
         await writer.wait_closed()
-    names = [name for kind, name in said.get("subjectAltName", ()) if kind in {"DNS", "IP Address"}]
-    names += [value for part in said.get("subject", ()) for kind, value in part if kind == "commonName"]
+    names = [name for kind, name in certificate.get("subjectAltName", ()) if kind in {"DNS", "IP Address"}]
+    names += [value for part in certificate.get("subject", ()) for kind, value in part if kind == "commonName"]
     if way.address in names or not names:
         return authority, ""
     if not _is_address(way.address):

@@ -111,7 +111,7 @@ def path_message(text: str, origin: str = "", target: str = "") -> Any:  # noqa:
 
 def elements(text: str) -> list[tuple[str, dict[str, str]]]:
     r"""The elements of a written path with their keys; ``\\]`` stands for a bracket inside of a key's value."""
-    found: list[tuple[str, dict[str, str]]] = []
+    path_elements: list[tuple[str, dict[str, str]]] = []
     name, keys, key = "", dict[str, str](), ""
     value: str | None = None  # of the key that is being read
     escaped = inside = False
@@ -128,11 +128,11 @@ def elements(text: str) -> list[tuple[str, dict[str, str]]]:
         elif letter == "[":
             inside = True
         elif letter == "/":
-            found.append((name, keys))
+            path_elements.append((name, keys))
             name, keys = "", {}
         else:
             name += letter
-    return found
+    return path_elements
 
 
 def read_path(data: bytes) -> tuple[str, str, Elements]:
@@ -143,7 +143,7 @@ def read_path(data: bytes) -> tuple[str, str, Elements]:
         path = message("Path").FromString(data)
     except DecodeError as error:
         raise ValueError(str(error)) from None
-    elems = [(one.name, tuple(sorted(one.key.items()))) for one in path.elem]
+    elems = [(element.name, tuple(sorted(element.key.items()))) for element in path.elem]
     if not elems:  # the older form, before 2017: names alone
         elems = [(name, ()) for name in path.element]
     return path.origin, path.target, tuple(elems)

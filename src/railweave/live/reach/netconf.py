@@ -79,12 +79,12 @@ class Netconf:
 
     async def _until(self, mark: bytes) -> bytes:
         at = 0
-        while (found := self._left.find(mark, at)) < 0:
+        while (position := self._left.find(mark, at)) < 0:
             at = max(0, len(self._left) - len(mark))
             if at > MOST_BYTES:
                 raise ReachError("refused", f"the answer is longer than {MOST_BYTES >> 20} MiB")
             await self._more()
-        before, self._left = self._left[:found], self._left[found + len(mark) :]
+        before, self._left = self._left[:position], self._left[position + len(mark) :]
         return before
 
     async def _message(self) -> str:

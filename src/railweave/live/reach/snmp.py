@@ -32,15 +32,15 @@ def _engine() -> Any:  # noqa: ANN401 - pysnmp's
     return _ENGINES[loop]
 
 
-def _who(own: Snmp) -> Any:  # noqa: ANN401 - one of two kinds of pysnmp
-    if own.community is not None:
-        return _SNMP.CommunityData(own.community.value(), mpModel=1)
-    assert own.authentication is not None  # noqa: S101 - the access file has all of version 3, or version 2c
-    assert own.privacy is not None  # noqa: S101
+def _who(credentials: Snmp) -> Any:  # noqa: ANN401 - one of two kinds of pysnmp
+    if credentials.community is not None:
+        return _SNMP.CommunityData(credentials.community.value(), mpModel=1)
+    assert credentials.authentication is not None  # noqa: S101 - the access file has all of version 3, or version 2c
+    assert credentials.privacy is not None  # noqa: S101
     return _SNMP.UsmUserData(
-        own.user,
-        own.authentication.value(),
-        own.privacy.value(),
+        credentials.user,
+        credentials.authentication.value(),
+        credentials.privacy.value(),
         authProtocol=_SNMP.USM_AUTH_HMAC192_SHA256,
         privProtocol=_SNMP.USM_PRIV_CFB128_AES,
     )
@@ -48,17 +48,17 @@ def _who(own: Snmp) -> Any:  # noqa: ANN401 - one of two kinds of pysnmp
 
 async def column(target: Target, oid: str) -> dict[tuple[int, ...], int | str]:
     """The values of a column by the numbers of their rows. Raises ``ReachError``; a column that the device lacks is empty."""
-    own = target.way.snmp
-    if own is None:
+    credentials = target.way.snmp
+    if credentials is None:
         raise ReachError("not asked", "the access file does not say how it is asked by SNMP")
     start = tuple(map(int, oid.split(".")))
-    found: dict[tuple[int, ...], int | str] = {}
+    values: dict[tuple[int, ...], int | str] = {}
     try:
         transport = await _SNMP.UdpTransportTarget.create(
-            (target.way.address, own.port), target.connect_s / (RETRIES + 1), RETRIES
+            (target.way.address, credentials.port), target.connect_s / (RETRIES + 1), RETRIES
         )
         walk = _SNMP.bulk_walk_cmd(
-            _engine(), _who(own), transport, _SNMP.ContextData(), 0, ROWS, _SNMP.ObjectType(_SNMP.ObjectIdentity(start)),
+            _engine(), _who(credentials), transport, _SNMP.ContextData(), 0, ROWS, _SNMP.ObjectType(_SNMP.ObjectIdentity(start)),
             lexicographicMode=False, lookupMib=False,
         )  # fmt: skip
         async for wrong, status, _, rows in walk:
@@ -68,12 +68,12 @@ async def column(target: Target, oid: str) -> dict[tuple[int, ...], int | str]:
                 raise ReachError("refused", f"SNMP: {status.prettyPrint()}")
             for name, value in rows:
                 path = tuple(name)
-                if path[: len(start)] != start or len(found) >= MOST_ROWS:
-                    return found
-                found[path[len(start) :]] = _plain(value)
+                if path[: len(start)] != start or len(values) >= MOST_ROWS:
+                    return values
+                values[path[len(start) :]] = _plain(value)
     except OSError as error:
         raise ReachError("unreachable", f"SNMP: {error.strerror or error}") from None
-    return found
+    return values
 
 
 def _plain(value: Any) -> int | str:  # noqa: ANN401 - any type of pysnmp

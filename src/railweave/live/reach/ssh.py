@@ -17,26 +17,26 @@ from railweave.live.reach.failure import ReachError, all_of, decoded, printed, t
 from railweave.model.state.question import Protocol, Question, reads_only
 
 if TYPE_CHECKING:
-    from railweave.live.reach.target import Target, Way
+    from railweave.live.reach.target import MachineLogin, Target
 
 _DEFAULT_KNOWN_HOSTS = "~/.ssh/known_hosts"
 
 
 async def connected(target: Target, protocol: Protocol = "ssh") -> list[asyncssh.SSHClientConnection]:
     """Open connections to a device, through its jump host where it has one: that of the device is the last. Raises ``ReachError``."""
-    found: list[asyncssh.SSHClientConnection] = []
+    connections: list[asyncssh.SSHClientConnection] = []
     ways = [*_jumps(target.way), target.way]
     try:
         for way in ways:
             port = way.ports["ssh"] if way is not target.way else way.ports[protocol]
-            found.append(await _login(way, port, target.connect_s, found[-1] if found else None))
+            connections.append(await _login(way, port, target.connect_s, connections[-1] if connections else None))
     except BaseException:
-        await closed(found)
+        await closed(connections)
         raise
-    return found
+    return connections
 
 
-def _jumps(way: Way) -> list[Way]:
+def _jumps(way: MachineLogin) -> list[MachineLogin]:
     return [*_jumps(way.jump), way.jump] if way.jump else []
 
 
@@ -48,7 +48,7 @@ async def closed(connections: list[asyncssh.SSHClientConnection]) -> None:
             await asyncio.wait_for(connection.wait_closed(), 2)
 
 
-def _known_hosts(way: Way) -> tuple[str, asyncssh.SSHKnownHosts]:
+def _known_hosts(way: MachineLogin) -> tuple[str, asyncssh.SSHKnownHosts]:
     from pathlib import Path
 
     path = (way.known_hosts or Path(_DEFAULT_KNOWN_HOSTS)).expanduser()
@@ -62,7 +62,7 @@ def _known_hosts(way: Way) -> tuple[str, asyncssh.SSHKnownHosts]:
 
 
 async def _login(
-    way: Way, port: int, limit: float, tunnel: asyncssh.SSHClientConnection | None
+    way: MachineLogin, port: int, limit: float, tunnel: asyncssh.SSHClientConnection | None
 ) -> asyncssh.SSHClientConnection:
     path, known = _known_hosts(way)
     options: dict[str, Any] = {"client_keys": [str(way.key)] if way.key else ()}
@@ -98,7 +98,7 @@ async def _login(
         raise ReachError("unreachable", f"{place}: {told(reason) or type(error).__name__}") from None
 
 
-def _unknown(way: Way, port: int, path: str, known: asyncssh.SSHKnownHosts) -> ReachError:
+def _unknown(way: MachineLogin, port: int, path: str, known: asyncssh.SSHKnownHosts) -> ReachError:
     """Return the error for a host key that is not known or has changed, with what to do about it.
 
     No word follows ``key``: ``told`` would hide it, as it hides such words from devices.
@@ -106,9 +106,9 @@ def _unknown(way: Way, port: int, path: str, known: asyncssh.SSHKnownHosts) -> R
     name = way.address if port == 22 else f"[{way.address}]:{port}"
     add = f"ssh-keyscan -p {port} {shlex.quote(way.address)} >> {shlex.quote(path)}"
     if any(known.match(way.address, "", port)[:2]):
-        what = f"{name} shows another host key; {path} has one of it: somebody may stand in between, or it was installed anew"
+        message = f"{name} shows another host key; {path} has one of it: somebody may stand in between, or it was installed anew"
         fix = f"ask whoever runs it; if the new key is its own: ssh-keygen -R {shlex.quote(name)} -f {shlex.quote(path)} && {add}"
-        return ReachError("host key", what, fix)
+        return ReachError("host key", message, fix)
     return ReachError(
         "host key", f"unknown host key: {name} is not in {path}", f"add it, and compare it with the device's: {add}"
     )

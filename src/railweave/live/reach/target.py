@@ -28,9 +28,9 @@ class Password:
     def value(self) -> str:
         """The password. Raises ``ReachError`` where it is missing or empty, or where others could read it."""
         if self.kind == "env":
-            if (found := os.environ.get(self.name)) is None:
+            if (secret := os.environ.get(self.name)) is None:
                 raise ReachError("login", f"the environment has no {self.name}", f"export {self.name} first")
-            return self._not_empty(found, f"{self.name} is empty in the environment")
+            return self._not_empty(secret, f"{self.name} is empty in the environment")
         try:
             with open(self.name, encoding="utf-8") as stream:  # noqa: PTH123 - its mode is that of what was opened
                 if stat.S_IMODE(os.fstat(stream.fileno()).st_mode) & 0o077:
@@ -40,10 +40,10 @@ class Password:
             reason = error.strerror if isinstance(error, OSError) else "it is no text"
             raise ReachError("login", f"cannot read {self.name}: {reason}") from None
 
-    def _not_empty(self, found: str, why: str) -> str:
-        if not found.strip():
+    def _not_empty(self, secret: str, why: str) -> str:
+        if not secret.strip():
             raise ReachError("login", why, "give it the secret that it is to hold: an empty one would let anybody in")
-        return found
+        return secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Snmp:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class MachineLogin:
     """The login of one machine.
 
     ``key`` is a file; without it the ssh-agent's keys are tried.
@@ -75,7 +75,7 @@ class Way:
     known_hosts: Path | None = None
     certificates: Path | None = None
     tls: bool = True
-    jump: Way | None = None
+    jump: MachineLogin | None = None
     gnmi: bool = True
     """True if the device may be subscribed to."""
     gnmi_port: int | None = None
@@ -90,7 +90,7 @@ class Target:
 
     name: str
     protocols: tuple[Protocol, ...]
-    way: Way
+    way: MachineLogin
     connect_s: float = 10
     answer_s: float = 60
 

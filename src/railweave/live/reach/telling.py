@@ -34,7 +34,7 @@ async def opened(target: Target, protocol: Spoken) -> Session:
         if protocol == "netconf":
             from railweave.live.reach.netconf import Netconf
 
-            return Calls(await Netconf.opened(target))
+            return NetconfShell(await Netconf.opened(target))
         if protocol == "eapi":
             from railweave.live.reach.web import Eapi
 
@@ -78,7 +78,7 @@ class Shell:
         await self._inside.close()
 
 
-class Calls:
+class NetconfShell:
     """Remote procedure calls by NETCONF."""
 
     def __init__(self, inside: Netconf) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import asyncssh
 
-    from railweave.live.reach.target import Target, Way
+    from railweave.live.reach.target import MachineLogin, Target
 
 
 class _Web:
@@ -116,7 +116,7 @@ def _this_machine(address: str) -> bool:
         return address == "localhost"
 
 
-def _context(way: Way) -> ssl.SSLContext:
+def _context(way: MachineLogin) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=str(way.certificates) if way.certificates else None)
     except (OSError, ssl.SSLError) as error:

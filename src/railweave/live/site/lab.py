@@ -30,8 +30,8 @@ from railweave.live.lab.plan import make_plan
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened as opened_to_ask
 from railweave.live.reach.telling import opened as opened_to_change
-from railweave.live.site.protocol import Seen
-from railweave.live.site.site import Asking, Site, listed
+from railweave.live.site.protocol import PacketLoss
+from railweave.live.site.site import RunningDevices, Site, listed
 from railweave.model.network.status import present, reachable
 from railweave.outputs.rendering.host.host_json import host_json
 from railweave.systems.transaction import RefusedError
@@ -67,12 +67,12 @@ class Router:
     async def install(self, image: Image) -> None:
         """Note the folder from which its daemons are started next. Raises ``RefusedError`` where there is no FRRouting of that release."""
         try:
-            found = rootfs.given(Path(image.source))
+            frr = rootfs.given(Path(image.source))
         except LabError as error:
             raise RefusedError(str(error)) from None
-        if not found.version.startswith(image.release):
-            raise RefusedError(f"{image.source} holds FRR {found.version}, not {image.release}")
-        routers.write_root(self.lab.place, self.device, found)
+        if not frr.version.startswith(image.release):
+            raise RefusedError(f"{image.source} holds FRR {frr.version}, not {image.release}")
+        routers.write_root(self.lab.place, self.device, frr)
 
     async def restart(self) -> None:
         """End its daemons, and start them from the folder that was noted."""
@@ -85,7 +85,7 @@ class Router:
 def again(lab: Running, device: str) -> None:
     """End the daemons of a router, and start them with the configuration that is saved. Raises ``LabError``."""
     place, config = lab.place, lab.plan.configs[device]
-    pids = [pid for one in rootfs.DAEMONS if (pid := routers.daemon_pid(place, device, one)) is not None]
+    pids = [pid for daemon in rootfs.DAEMONS if (pid := routers.daemon_pid(place, device, daemon)) is not None]
     for pid in pids:
         os.kill(pid, signal.SIGTERM)
     end = monotonic() + _END_S
@@ -95,9 +95,9 @@ def again(lab: Running, device: str) -> None:
         sleep(0.05)
     frr = routers.frr_of(place, lab.frr, device)
     for folder in routers.FOLDERS:
-        for one in (place.router(device) / folder, *(place.router(device) / folder).rglob("*")):
-            if not one.is_symlink():
-                shutil.chown(one, frr.user, frr.group)
+        for path in (place.router(device) / folder, *(place.router(device) / folder).rglob("*")):
+            if not path.is_symlink():
+                shutil.chown(path, frr.user, frr.group)
     routers.start(place, lab.frr, [config], lambda _: None)
     routers.solicit(place, [config])
 
@@ -106,7 +106,7 @@ FLOWS = 128
 """The most queue pairs whose packets are sent, spread over all."""
 
 
-class InLab:
+class LabTraffic:
     """Packets of queue pairs between the servers of a lab, and its faults."""
 
     def __init__(self, lab: Running) -> None:
@@ -120,7 +120,7 @@ class InLab:
         pairs, _ = queue_pairs(self._lab, self._lab.control_plane.routes())
         self._prober = self._open.enter_context(Prober(self._lab, spread(pairs, FLOWS)))
 
-    def stop(self) -> Seen:
+    def stop(self) -> PacketLoss:
         """Return how many packets were sent and lost."""
         assert self._prober is not None  # noqa: S101 - `start` was called
         with self._open.pop_all():
@@ -130,7 +130,7 @@ class InLab:
         for row in lost:
             edges = np.flatnonzero(np.diff(np.concatenate(([0], row.astype(np.int8), [0]))))
             longest = max(longest, int((edges[1::2] - edges[::2]).max(initial=0)))
-        return Seen(lost.size, int(lost.sum()), longest * self._prober.interval_s)
+        return PacketLoss(lost.size, int(lost.sum()), longest * self._prober.interval_s)
 
     def drop(self) -> None:
         """End the process."""
@@ -158,14 +158,14 @@ RARELY_S = 10.0
 """Asking a router of a lab costs no one anything."""
 
 
-def asking(fabric: Path, *, only: Collection[str] = (), servers: bool = False) -> Asking:
+def asking(fabric: Path, *, only: Collection[str] = (), servers: bool = False) -> RunningDevices:
     """The devices of the lab as it was brought up; ``only`` some of them, ``servers`` too. Raises ``LabError`` if the lab is not up."""
     running = life.attach(fabric)[1]
     asked = plan(running.plan.network, read_access(None), only=only, servers=servers, nos=_system(running))
-    return Asking(
+    return RunningDevices(
         network=running.plan.network,
         configs=running.plan.configs,
-        asked={one.target.name: one for one in asked},
+        asked={device.target.name: device for device in asked},
         ask_by=opener(running),
         seen=as_in_a_lab,
         host_seen=server_as_in_a_lab,
@@ -186,8 +186,8 @@ def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Si
         raise LabError(f"the lab was brought up without {', '.join(missing)}: take it down, and bring it up with them")
     nos = _system(running)
     known = access or read_access(None)
-    asked = {one.target.name: one for one in plan(part, read_access(None), nos=nos)}
-    found = Site(
+    asked = {device.target.name: device for device in plan(part, read_access(None), nos=nos)}
+    lab_site = Site(
         network=part,
         configs=wanted.configs,
         asked=asked,
@@ -202,15 +202,17 @@ def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Si
         former=lambda name, protocol: known.target(name, "", nos, name, (protocol,)),
         remember=lambda: state.write(running.place, record, part),
         machine=lambda name: Router(running, name),
-        emulation=InLab(running),
+        emulation=LabTraffic(running),
     )
     if access is None:
-        return found
+        return lab_site
     return replace(  # the file may name machines that this design does not have
-        found,
+        lab_site,
         asked={
-            name: replace(one, target=access.target(name, part.switch(name).role, nos, name, one.target.protocols))
-            for name, one in asked.items()
+            name: replace(
+                device, target=access.target(name, part.switch(name).role, nos, name, device.target.protocols)
+            )
+            for name, device in asked.items()
         },
         ask_by=opened_to_ask,
         change_by=opened_to_change,

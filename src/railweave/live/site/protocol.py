@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Seen:
+class PacketLoss:
     """Packets between servers: how many were sent and lost, and the longest that a path lost, in seconds. ``why``: why there is nothing."""
 
     sent: int = 0
@@ -33,7 +33,7 @@ class Packets(Protocol):
         """Begin to send; it takes so many seconds at most."""
         ...
 
-    def stop(self) -> Seen:
+    def stop(self) -> PacketLoss:
         """Return how many packets were sent and lost."""
         ...
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.live.collect.asking import ask_all
-from railweave.live.collect.plan import Asked, plan
+from railweave.live.collect.plan import CollectTarget, plan
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened as opened_to_ask
 from railweave.live.reach.telling import opened as opened_to_change
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asking:
+class RunningDevices:
     """The devices of a running network and how they are asked.
 
     - ``configs``: what the switches should run.
@@ -44,7 +44,7 @@ class Asking:
 
     network: Network
     configs: dict[str, DeviceConfig]
-    asked: Mapping[str, Asked]
+    asked: Mapping[str, CollectTarget]
     ask_by: Open
     seen: Callable[[DeviceState], DeviceState] = lambda state: state
     """Takes out of a switch's state what the switch cannot say here, as in a lab."""
@@ -57,7 +57,7 @@ class Asking:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Site(Asking):
+class Site(RunningDevices):
     """A running network whose switches, and servers, can be changed too.
 
     - ``change_by``: opens a connection that may change a device.
@@ -109,7 +109,7 @@ class Site(Asking):
             for outcome in outcomes
             if outcome.status != "answered"
         }
-        return {name: one for name, one in texts.items() if name not in silent}, silent
+        return {name: files for name, files in texts.items() if name not in silent}, silent
 
 
 def asking(
@@ -119,24 +119,24 @@ def asking(
     only: Collection[str] = (),
     servers: bool = False,
     progress: Callable[[str], None] = lambda _: None,
-) -> Asking:
+) -> RunningDevices:
     """The devices of a network as access.yaml says they are reached; ``only`` some of them, ``servers`` too. Raises as ``live.collect.plan`` does."""
-    asked = {one.target.name: one for one in plan(network, access, only=only, servers=servers)}
+    asked = {device.target.name: device for device in plan(network, access, only=only, servers=servers)}
     if asked:
         progress(f"working out what must hold on {counted(len(asked), 'device')}")
-    return Asking(
+    return RunningDevices(
         network=network,
         configs={switch.name: device_config(network, switch.name) for switch in network.switches},
         asked=asked,
         ask_by=opened_to_ask,
-        addresses={name: one.target.way.address for name, one in asked.items()},
+        addresses={name: device.target.way.address for name, device in asked.items()},
     )
 
 
 def site(network: Network, access: AccessFile) -> Site:
     """The switches of a network as access.yaml says they are reached, drained switches too."""
     network = reachable(network)
-    asked = {one.target.name: one for one in plan(network, access)}
+    asked = {device.target.name: device for device in plan(network, access)}
     here = [server.name for server in network.servers if server.name not in network.absent]
     return Site(
         network=network,

@@ -36,11 +36,11 @@ def catalog() -> Catalog:
 
 
 @contextmanager
-def in_force(one: Catalog) -> Generator[Catalog]:
+def in_force(replacement: Catalog) -> Generator[Catalog]:
     """Have ``catalog()`` be this one inside a ``with``; afterwards it is what it was before."""
-    token = _IN_FORCE.set(one)
+    token = _IN_FORCE.set(replacement)
     try:
-        yield one
+        yield replacement
     finally:
         _IN_FORCE.reset(token)
 
@@ -63,8 +63,8 @@ def packaged() -> Catalog:
     data["nics"] = {}
     for path in vendor_files().values():
         for part in ("nics", "servers"):
-            own = path.with_name(f"{part}.yaml")
-            _add(data[part], read(own) if own.exists() else {}, own)
+            part_file = path.with_name(f"{part}.yaml")
+            _add(data[part], read(part_file) if part_file.exists() else {}, part_file)
     return Catalog.model_validate(data)
 
 

@@ -35,11 +35,11 @@ def vendor_files() -> dict[str, Path]:
 
     Raises ``ImportError`` for a folder that has none, and for a data file or script that nothing reads.
     """
-    found = found_by(_places("railweave.nics"), "nics.yaml")
-    for path in found.values():
+    nic_files = found_by(_places("railweave.nics"), "nics.yaml")
+    for path in nic_files.values():
         modules = modules_of(path.parent)
         check_known(path.parent, {*VENDOR_FILES, *modules}, f"files of a vendor are {', '.join(VENDOR_FILES)}")
-    return found
+    return nic_files
 
 
 def _places(package: str) -> Iterable[str]:

@@ -32,19 +32,19 @@ Contradiction = tuple[tuple[str | int, ...], str, str]
 """Where it shows (section, name, and the place inside), what is wrong, and what would be right."""
 
 
-def contradictions(own: Hardware, known: Catalog) -> Iterator[Contradiction]:
+def contradictions(hardware: Hardware, known: Catalog) -> Iterator[Contradiction]:
     """Yield the contradictions in models of a user's own; ``known`` is the catalog that includes these models."""
-    for name, switch in own.switches.items():
+    for name, switch in hardware.switches.items():
         yield from _of_switch(("switches", name), switch, known)
         yield from _first_releases(("switches", name), switch)
-    for name, nic in own.nics.items():
+    for name, nic in hardware.nics.items():
         if nic.vendor.lower() not in vendor_files():
             vendors = ", ".join(
                 sorted({nic.vendor for nic in known.nics.values() if nic.vendor.lower() in vendor_files()})
             )
             fix = f"vendors are {vendors}; docs/howto/add-a-nic-vendor.md says how to add one"
             yield ("nics", name, "vendor"), f"nothing is known of the vendor {nic.vendor!r}", fix
-    for name, server in own.servers.items():
+    for name, server in hardware.servers.items():
         for group, nics in server.nics.items():
             yield from _of_nics(("servers", name, "nics", group), nics, known)
             if nics.further_ports_of:
@@ -54,8 +54,8 @@ def contradictions(own: Hardware, known: Catalog) -> Iterator[Contradiction]:
 def _first_releases(at: tuple[str, str], model: SwitchModel) -> Iterator[Contradiction]:
     for nos in model.first_releases:
         if nos not in model.systems:
-            what = f"the switch does not run {nos!r}, of which a first release is given"
-            yield (*at, "first_releases", nos), what, f"it runs {', '.join(model.systems)}"
+            message = f"the switch does not run {nos!r}, of which a first release is given"
+            yield (*at, "first_releases", nos), message, f"it runs {', '.join(model.systems)}"
 
 
 def _of_switch(at: tuple[str, str], model: SwitchModel, known: Catalog) -> Iterator[Contradiction]:
@@ -96,31 +96,31 @@ def _of_nics(at: tuple[str | int, ...], group: NicGroup, known: Catalog) -> Iter
     if group.nic not in known.nics:
         yield (*at, "nic"), f"there is no NIC model {group.nic!r}", f"known: {', '.join(known.nics)}"
     if len(group.names) != len(group.rdma):
-        what = f"{len(group.names)} interfaces and {len(group.rdma)} RDMA devices"
-        yield (*at, "rdma"), what, "give one of each for every NIC, in the same order"
+        message = f"{len(group.names)} interfaces and {len(group.rdma)} RDMA devices"
+        yield (*at, "rdma"), message, "give one of each for every NIC, in the same order"
     if len(group.names) % group.ports:
-        what = f"{len(group.names)} names cannot be NICs of {group.ports} ports each"
-        yield (*at, "names"), what, "name the first ports of all NICs, then the second ports"
+        message = f"{len(group.names)} names cannot be NICs of {group.ports} ports each"
+        yield (*at, "names"), message, "name the first ports of all NICs, then the second ports"
     if len(set(group.names)) != len(group.names):
         yield (*at, "names"), "two NICs have the same name", "name each once"
 
 
 def _of_further_ports(at: tuple[str | int, ...], server: ServerModel, kind: str) -> Iterator[Contradiction]:
     """A set whose NICs are ports of another set's cards."""
-    own = server.nics[kind]
-    first = server.nics.get(own.further_ports_of)
+    group = server.nics[kind]
+    first = server.nics.get(group.further_ports_of)
     others = ", ".join(nic for nic in server.nics if nic != kind)
-    if first is None or first is own:
-        yield at, f"the server has no other NICs {own.further_ports_of!r}", f"its other sets: {others or 'none'}"
+    if first is None or first is group:
+        yield at, f"the server has no other NICs {group.further_ports_of!r}", f"its other sets: {others or 'none'}"
     elif first.further_ports_of:
-        yield at, f"{own.further_ports_of} are further ports themselves", f"name {first.further_ports_of}"
-    elif (first.nic, first.adapters) != (own.nic, own.adapters):
-        what = f"{own.adapters} {own.nic} are not the cards of {first.adapters} {first.nic}"
-        yield at, what, "give both sets the same NIC model, and as many NICs"
-    elif [nic.further_ports_of for nic in server.nics.values()].count(own.further_ports_of) > 1:
+        yield at, f"{group.further_ports_of} are further ports themselves", f"name {first.further_ports_of}"
+    elif (first.nic, first.adapters) != (group.nic, group.adapters):
+        message = f"{group.adapters} {group.nic} are not the cards of {first.adapters} {first.nic}"
+        yield at, message, "give both sets the same NIC model, and as many NICs"
+    elif [nic.further_ports_of for nic in server.nics.values()].count(group.further_ports_of) > 1:
         yield (
             at,
-            f"two sets are the ports after those of {own.further_ports_of}",
+            f"two sets are the ports after those of {group.further_ports_of}",
             "name one of them; a card is in two fabrics at most",
         )
 
@@ -204,13 +204,13 @@ def own_hardware(folder: Path | None = None, fabric: Document | None = None) -> 
 def _folder_layer(folder: Path) -> Layer:
     """The hardware files of a folder, in the order of their names. Raises ``SpecError`` if the folder cannot be read."""
     try:
-        files = sorted(one for one in folder.iterdir() if one.suffix in {".yaml", ".yml"})
+        files = sorted(path for path in folder.iterdir() if path.suffix in {".yaml", ".yml"})
     except (FileNotFoundError, NotADirectoryError):
         files = []
     except OSError as error:
         fix = "let this user read it, or set XDG_CONFIG_HOME to a folder that this user can read"
-        what = f"hardware files cannot be read: {error.strerror}"
-        raise SpecError([Problem(FileLine(str(folder)), what, fix)]) from None
+        message = f"hardware files cannot be read: {error.strerror}"
+        raise SpecError([Problem(FileLine(str(folder)), message, fix)]) from None
     return Layer(tuple(read_document(file) for file in files))
 
 
@@ -220,20 +220,20 @@ def _read(layer: Layer, known: Catalog, places: dict[tuple[str, str], FileLine])
     entries: dict[str, dict[str, _Entry]] = {section: {} for section in MODELS}
     for document in layer.documents:
         _collect(document, layer.at, entries, problems)
-    found: dict[str, dict[str, Any]] = {section: {} for section in MODELS}
+    models: dict[str, dict[str, Any]] = {section: {} for section in MODELS}
     for section, named in entries.items():
         for name, entry in named.items():
             whole = _whole(section, name, named, known, problems)
             model = None if whole is None else _model(section, entry, whole, problems)
             if model is not None:
-                found[section][name] = model
+                models[section][name] = model
                 places[section, name] = FileLine(entry.document.file, entry.document.line(entry.at))
     if problems:
         raise SpecError(list(dict.fromkeys(problems)))
-    hardware = Hardware(**found)
-    for (section, name, *inside), what, fix in contradictions(hardware, known.with_hardware(hardware)):
+    hardware = Hardware(**models)
+    for (section, name, *inside), message, fix in contradictions(hardware, known.with_hardware(hardware)):
         entry = entries[str(section)][str(name)]
-        problems.append(entry.document.problem((*entry.at, *inside), what, fix))
+        problems.append(entry.document.problem((*entry.at, *inside), message, fix))
     if problems:
         raise SpecError(problems)
     return hardware
@@ -293,19 +293,19 @@ def _whole(
     if parent is None:
         return entry.given
     others: dict[str, Model] = getattr(known, section)
-    own = {key: value for key, value in entry.given.items() if key != "extends"}
+    given = {key: value for key, value in entry.given.items() if key != "extends"}
     at = (*entry.at, "extends")
     if parent in named and parent != name:
         if parent in around:
             problems.append(entry.document.problem(at, f"{name} extends itself", "name another model"))
             return None
         below = _whole(section, parent, named, known, problems, (*around, name))
-        return None if below is None else {**below, **own}
+        return None if below is None else {**below, **given}
     if parent not in others:
         fix = _nearest(str(parent), list(others)) or f"known: {', '.join(sorted(others))}"
         problems.append(entry.document.problem(at, f"there is no model {parent!r} in {section}", fix))
         return None
-    return {**others[str(parent)].model_dump(exclude_defaults=True), **own}
+    return {**others[str(parent)].model_dump(exclude_defaults=True), **given}
 
 
 def _nearest(word: str, known: list[str]) -> str:

@@ -70,14 +70,14 @@ class Catalog(Model):
         """The catalog with more models; of two with one name the one that is added."""
         if more.empty:
             return self
-        own = self.own.with_more(more)
+        hardware = self.own.with_more(more)
         return self.model_copy(
             update={
                 "switches": {**self.switches, **more.switches},
                 "nics": {**self.nics, **more.nics},
                 "servers": {**self.servers, **more.servers},
                 "optics": {**self.optics, **more.optics},
-                "own": own,
+                "own": hardware,
             }
         )
 

@@ -46,7 +46,7 @@ Module = tuple[str, str | int]
 """The device and the place of a pluggable: the physical port, or the NIC."""
 
 
-class Need(NamedTuple):
+class OpticRequirement(NamedTuple):
     """The requirements of an end on its optic; ``asked`` is an optic that the file names."""
 
     cage: str
@@ -71,14 +71,14 @@ def _fits(optic: Optic, cage: str, channels: int, speed_gbps: int) -> bool:
     return cage in optic.cages and optic.channels == channels and optic.speed_gbps == speed_gbps
 
 
-def joins(one: Optic | None, other: Optic | None) -> bool:
+def joins(optic: Optic | None, other: Optic | None) -> bool:
     """Return whether a link can have these optics at its ends; True if the catalog does not have one of them."""
-    if one is None or other is None:
+    if optic is None or other is None:
         return True
-    return _kind(one) == _kind(other) if one.pmd and other.pmd else one.media == other.media
+    return _kind(optic) == _kind(other) if optic.pmd and other.pmd else optic.media == other.media
 
 
-def of_one_kind(catalog: Catalog, ends: Iterable[tuple[Module, Need]]) -> dict[Module, str]:
+def of_one_kind(catalog: Catalog, ends: Iterable[tuple[Module, OpticRequirement]]) -> dict[Module, str]:
     """Optics of one kind for all modules; empty where there is no such kind."""
     known = catalog.optics
     by_module: dict[Module, dict[str, list[tuple[float, str]]]] = {}
@@ -91,7 +91,7 @@ def of_one_kind(catalog: Catalog, ends: Iterable[tuple[Module, Need]]) -> dict[M
             kinds.setdefault(_kind(known[name]), []).append((reach, name))
         before = by_module.get(place, kinds)
         by_module[place] = {
-            kind: both for kind in kinds if (both := [one for one in before.get(kind, []) if one in kinds[kind]])
+            kind: both for kind in kinds if (both := [fit for fit in before.get(kind, []) if fit in kinds[kind]])
         }
     sums = [
         (sum(min(kinds[kind])[0] for kinds in by_module.values()), kind)

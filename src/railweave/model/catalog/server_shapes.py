@@ -36,7 +36,7 @@ def wider_domain(name: str, model: ServerModel) -> str:
     if model.gpu_vendor == "AMD" or not model.gpus:
         return ""
     words = (name, model.gpu, model.description)
-    number = next((int(found[1]) for text in words if (found := _NUMBER.search(text))), None)
+    number = next((int(match[1]) for text in words if (match := _NUMBER.search(text))), None)
     if any(_DIES.search(text) for text in words):
         number = None
     width = DOMAIN if number is None and any(_RACKS.search(text) for text in words) else number
@@ -78,8 +78,8 @@ def shaped(spec: FabricFile, known: Catalog) -> tuple[FabricFile, Hardware]:
         model = known.servers.get(group.model)
         if (group.gpus is None and group.gpu_nics is None) or model is None or GROUP not in model.nics:
             continue
-        name, own = with_shape(group.model, model, group.gpus, group.gpu_nics)
-        made[name] = own
+        name, shaped_model = with_shape(group.model, model, group.gpus, group.gpu_nics)
+        made[name] = shaped_model
         groups[place] = group.model_copy(update={"model": name})
     return spec.model_copy(update={"servers": tuple(groups)}), Hardware(servers=made)
 
@@ -98,8 +98,8 @@ def with_shape(name: str, model: ServerModel, gpus: int | None, nics: int | None
             known = [name for nic in model.nics.values() for name in nic.names]
             names.append(_next(group.names[first], [*names, *known]))
             rdma.append(_next(group.rdma[first], [*rdma, *taken]))
-    own = group.model_copy(update={"names": tuple(names), "rdma": tuple(rdma)})
-    more = {"gpus": model.gpus if gpus is None else gpus, "nics": {**model.nics, GROUP: own}}
+    shaped_group = group.model_copy(update={"names": tuple(names), "rdma": tuple(rdma)})
+    more = {"gpus": model.gpus if gpus is None else gpus, "nics": {**model.nics, GROUP: shaped_group}}
     return f"{name}-{more['gpus']}x{count}", model.model_copy(update=more)
 
 

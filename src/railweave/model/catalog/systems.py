@@ -53,14 +53,14 @@ class Range(Model):
     source: str
 
 
-class Unprinted(Model):
+class UnprintedBehavior(Model):
     """The behavior of a system if its configuration does not say: the value of a field of ``DeviceConfig``."""
 
     value: str | int | float | bool | None
     source: str
 
 
-class Tried(Model):
+class ReadingTrial(Model):
     """Configurations written by others that were read: how much was understood, or is known not to matter."""
 
     where: str
@@ -89,8 +89,9 @@ class Reads(Model):
         default_factory=dict[str, str],
         description="fields that its text has no words for, and why; a field stands for all below it",
     )
-    defaults: dict[str, Unprinted] = Field(
-        default_factory=dict[str, Unprinted], description="fields that its text leaves out where they have this value"
+    defaults: dict[str, UnprintedBehavior] = Field(
+        default_factory=dict[str, UnprintedBehavior],
+        description="fields that its text leaves out where they have this value",
     )
     irrelevant: dict[str, str] = Field(
         default_factory=dict[str, str],
@@ -100,7 +101,7 @@ class Reads(Model):
         default_factory=dict[str, str],
         description="patterns of whole statements that the system writes by itself, by the source: more of these is no difference, and deploy leaves them",
     )
-    tried: tuple[Tried, ...] = Field(
+    tried: tuple[ReadingTrial, ...] = Field(
         default=(), description="configurations of others that were read, by where they are public"
     )
     faults: Faults | None = Field(default=None, description="how many faults are found in its configurations; seed 1")

@@ -57,11 +57,11 @@ def _in_a_line(catalog: Catalog, section: str, model: object) -> str:
     if section == "servers":
         server = cast("ServerModel", model)
         groups = [
-            f"{group}: {len(one.names)} x {one.nic} ({known.speed_gbps}G)"
+            f"{group}: {len(nics.names)} x {nics.nic} ({known.speed_gbps}G)"
             if known
-            else f"{group}: {len(one.names)} x {one.nic}"
-            for group, one in server.nics.items()
-            for known in [catalog.nics.get(one.nic)]
+            else f"{group}: {len(nics.names)} x {nics.nic}"
+            for group, nics in server.nics.items()
+            for known in [catalog.nics.get(nics.nic)]
         ]
         return "; ".join([server.description, *groups])
     return cast("Optic", model).description
@@ -83,7 +83,7 @@ def text(catalog: Catalog, section: str, name: str, places: Mapping[tuple[str, s
     value = to_json(catalog, section, name)
     assumed = list(_assumed(value))
     lines = [f"# {name}: {_origin(section, name, places)}"]
-    lines += [f"# assumed: {one}" for one in assumed] or ["# nothing of it is marked as assumed"]
+    lines += [f"# assumed: {note}" for note in assumed] or ["# nothing of it is marked as assumed"]
     body = yaml.safe_dump({section: {name: value}}, sort_keys=False, allow_unicode=True, width=120)
     return "\n".join([*lines, body.rstrip()])
 
@@ -91,11 +91,11 @@ def text(catalog: Catalog, section: str, name: str, places: Mapping[tuple[str, s
 def _assumed(value: object, at: str = "") -> Iterator[str]:
     """Places whose source says that something is assumed."""
     if isinstance(value, dict):
-        for key, one in cast("dict[str, object]", value).items():
-            yield from _assumed(one, f"{at}.{key}" if at else key)
+        for key, inner in cast("dict[str, object]", value).items():
+            yield from _assumed(inner, f"{at}.{key}" if at else key)
     elif isinstance(value, list):
-        for place, one in enumerate(cast("list[object]", value)):
-            yield from _assumed(one, f"{at}[{place}]")
+        for place, inner in enumerate(cast("list[object]", value)):
+            yield from _assumed(inner, f"{at}[{place}]")
     elif isinstance(value, str) and at.rpartition(".")[2].endswith("source") and ASSUMED in value:
         yield f"{at.removesuffix('source').rstrip('._') or 'the model'}: {value}"
 

@@ -42,8 +42,8 @@ def _siblings(nodes: tuple[Node, ...], step: Step) -> tuple[Node, ...]:
 
 
 def _index(nodes: tuple[Node, ...], name: Name) -> int:
-    for at, one in enumerate(nodes):
-        if one.name == name:
+    for at, node in enumerate(nodes):
+        if node.name == name:
             return at
     raise KeyError(" ".join(name))
 
@@ -61,9 +61,9 @@ def alone(node: Node, above: Sequence[Name], nodes: Sequence[Node]) -> Node:
 
 def merged(nodes: Iterable[Node]) -> list[Node]:
     """Statements below the same parents as one tree, as ``alone`` takes them out one by one."""
-    found: dict[Name, Node] = {}
+    by_name: dict[Name, Node] = {}
     for node in nodes:
-        there = found.get(node.name)
+        there = by_name.get(node.name)
         both = None if there is None or there.children is None else [*there.children, *(node.children or ())]
-        found[node.name] = node if there is None or both is None else replace(there, children=tuple(merged(both)))
-    return list(found.values())
+        by_name[node.name] = node if there is None or both is None else replace(there, children=tuple(merged(both)))
+    return list(by_name.values())

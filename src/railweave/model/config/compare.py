@@ -50,12 +50,15 @@ class Change:
     def disrupts(self) -> list[tuple[Step, Disruption]]:
         """The disruptions of each step, with the reason; a refused step disrupts everything, because it takes a restart."""
         before = self.before.nodes if self.before else ()
-        found = [(step, row) for step in self.steps for row in disrupted(step, self.tree.disruptions, before)]
+        disruptions = [(step, row) for step in self.steps for row in disrupted(step, self.tree.disruptions, before)]
         rows = [
-            (one.step, Disruption(one.step.path, "everything", f"{one.why}; {one.instead}", one.source))
-            for one in self.refused
+            (
+                refusal.step,
+                Disruption(refusal.step.path, "everything", f"{refusal.why}; {refusal.instead}", refusal.source),
+            )
+            for refusal in self.refused
         ]
-        return [*found, *rows]
+        return [*disruptions, *rows]
 
 
 def compare(old: ConfigTree, new: ConfigTree) -> Change:
@@ -87,27 +90,27 @@ class _Walk:
         places: tuple[tuple[int, ...], tuple[int, ...]] = ((), ()),
     ) -> bool:
         """Compare statements below one parent. Whether any must move."""
-        before = {one.name: (at, one) for at, one in enumerate(old)}
-        after = {one.name: (at, one) for at, one in enumerate(new)}
-        gone = [one for name, one in before.items() if name not in after]
-        come = [one for name, one in after.items() if name not in before]
+        before = {node.name: (at, node) for at, node in enumerate(old)}
+        after = {node.name: (at, node) for at, node in enumerate(new)}
+        gone = [placed for name, placed in before.items() if name not in after]
+        come = [placed for name, placed in after.items() if name not in before]
         if gone and come:
             self._pair_by_secret(gone, come, above)
-        leaving = {one.name for _, one in gone}
+        leaving = {node.name for _, node in gone}
         anew: set[Name] = set()
-        for name, (at, one) in before.items():
+        for name, (at, statement) in before.items():
             if name in leaving:
-                self.removed.append(Step("remove", above, one, (*places[0], at)))
+                self.removed.append(Step("remove", above, statement, (*places[0], at)))
             elif name in after:
                 to, other = after[name]
-                if self._one(one, other, above, ((*places[0], at), (*places[1], to))):
+                if self._one(statement, other, above, ((*places[0], at), (*places[1], to))):
                     anew.add(name)
-        self.put += [Step("add", above, one, (*places[1], at)) for at, one in come]
-        found = _moves(old, new, anew)
-        for name, next_name in found:
-            at, one = after[name]
-            self.moved.append(Step("move", above, one, (*places[1], at), before=next_name))
-        return bool(found)
+        self.put += [Step("add", above, node, (*places[1], at)) for at, node in come]
+        moves = _moves(old, new, anew)
+        for name, next_name in moves:
+            at, moved_node = after[name]
+            self.moved.append(Step("move", above, moved_node, (*places[1], at), before=next_name))
+        return bool(moves)
 
     def _one(
         self, old: Node, new: Node, above: tuple[Name, ...], places: tuple[tuple[int, ...], tuple[int, ...]]
@@ -118,17 +121,17 @@ class _Walk:
         here, inner = (*above, new.name), _Walk(self.keeps_empty)
         if (old.values, old.listed) != (new.values, new.listed):
             pairs = list(zip(old.values, new.values, strict=False))
-            same = [alike(one, other) for one, other in pairs]
+            same = [alike(value, other) for value, other in pairs]
             if old.listed != new.listed or len(old.values) != len(new.values) or False in same:
                 if new.anew or old.anew or not (old.values and new.values):
                     return self._anew(old, new, above, places)
                 inner.put.append(Step("replace", above, new, places[1], old=old))
             else:
                 inner.not_compared.append(path(here))
-        one, other = old.children or (), new.children or ()
-        if bool(one) != bool(other) and not self.keeps_empty:
+        old_children, other = old.children or (), new.children or ()
+        if bool(old_children) != bool(other) and not self.keeps_empty:
             return self._anew(old, new, above, places)
-        if inner.siblings(one, other, here, places) and new.anew:
+        if inner.siblings(old_children, other, here, places) and new.anew:
             return self._anew(old, new, above, places)
         self.removed += inner.removed
         self.put += inner.put
@@ -156,24 +159,24 @@ class _Walk:
                     break
 
 
-def _unknown(one: Name, other: Name) -> bool:
-    return any("<secret:" in word for word in (*one, *other)) and alike(" ".join(one), " ".join(other)) is None
+def _unknown(name: Name, other: Name) -> bool:
+    return any("<secret:" in word for word in (*name, *other)) and alike(" ".join(name), " ".join(other)) is None
 
 
 def _moves(old: Sequence[Node], new: Sequence[Node], anew: set[Name]) -> list[tuple[Name, Name]]:
     """Return what must move, and before which sibling, after ``anew`` was given again and new siblings were added at the end."""
-    wanted = [one.name for one in new if one.ordered]
+    wanted = [node.name for node in new if node.ordered]
     if not wanted:
         return []
     known = set(wanted)
-    stood = [one.name for one in old if one.name in known]
+    stood = [node.name for node in old if node.name in known]
     result = [name for name in stood if name not in anew] + [name for name in stood if name in anew]
     standing = set(stood)
     result += [name for name in wanted if name not in standing]
-    found: list[tuple[Name, Name]] = []
+    moves: list[tuple[Name, Name]] = []
     for place, name in enumerate(wanted):
         if result[place] != name:
-            found.append((name, result[place]))
+            moves.append((name, result[place]))
             result.remove(name)
             result.insert(place, name)
-    return found
+    return moves

@@ -143,7 +143,7 @@ def named(text: str) -> str:
 
 
 def _slug(place: Sequence[str]) -> str:
-    words = [re.sub(r"[^A-Za-z0-9_.:@]+", "-", one).strip("-") for one in place]
+    words = [re.sub(r"[^A-Za-z0-9_.:@]+", "-", part).strip("-") for part in place]
     return "-".join(word for word in words if word)[-100:].strip("-") or "secret"
 
 
@@ -163,8 +163,8 @@ def _without_key_material(text: str, replace: Replace) -> str:
         return text
 
     def edits() -> Iterator[Edit]:
-        for found in _KEY_MATERIAL.finditer(text):
-            start, end = found.start(), found.start() + len(found[0].rstrip())
+        for match in _KEY_MATERIAL.finditer(text):
+            start, end = match.start(), match.start() + len(match[0].rstrip())
             before = re.search(r'"(?:\s|\\n|\\r)*$', text[max(0, start - 200) : start])
             after = _SPACE.match(text, end)
             behind = after.end() if after else end
@@ -178,7 +178,7 @@ def _without_key_material(text: str, replace: Replace) -> str:
 
 def _spans(text: str, at: int) -> list[tuple[str, int, int]]:
     """The words of a statement, which begins at a place of the text it is in, each with its span."""
-    return [(one[0], one.start() + at, one.end() + at) for one in _WORD.finditer(text) if one[0] != "/"]
+    return [(match[0], match.start() + at, match.end() + at) for match in _WORD.finditer(text) if match[0] != "/"]
 
 
 def _words(
@@ -186,19 +186,19 @@ def _words(
 ) -> Iterator[Edit]:
     words = [*above, *(word for word, _, _ in spans)]
     base = len(above)
-    found = [
+    secrets = [
         (first, past, spans[first - base][1], spans[past - 1 - base][2])
         for first, past in secret_words(words, base, lines=lines)
     ]
-    taken = {number for first, past, _, _ in found for number in range(first, past)}
+    taken = {number for first, past, _, _ in secrets for number in range(first, past)}
     for number, (word, start, _) in enumerate(spans, base):
         if number not in taken:
             bearer = number > base and words[number - 1].strip("\"':").lower() == "bearer"
             inside = _inside(word, bearer=bearer)
-            found += [(number, number + 1, start + first, start + past) for first, past in inside]
-    taken |= {first for first, _, _, _ in found}
+            secrets += [(number, number + 1, start + first, start + past) for first, past in inside]
+    taken |= {first for first, _, _, _ in secrets}
     shown = ["" if number in taken else word for number, word in enumerate(words)]
-    for first, past, start, end in found:
+    for first, past, start, end in secrets:
         value = " ".join(words[first:past])
         if past == first + 1:
             value = value[start - spans[first - base][1] : len(value) + end - spans[first - base][2]]
@@ -213,17 +213,17 @@ def _inside(word: str, *, bearer: bool) -> list[tuple[int, int]]:
         return [(start, start + len(bare))]
     if SHAPE.fullmatch(bare):
         return [(0, len(word))]
-    spans = [one.span() for one in SHAPE.finditer(word)]
-    inside = [one.span("value") for one in INSIDE.finditer(word)]
-    return spans + [one for one in inside if not any(one[0] < past and first < one[1] for first, past in spans)]
+    spans = [match.span() for match in SHAPE.finditer(word)]
+    inside = [match.span("value") for match in INSIDE.finditer(word)]
+    return spans + [span for span in inside if not any(span[0] < past and first < span[1] for first, past in spans)]
 
 
 def _place(shown: Sequence[str], base: int, first: int) -> list[str]:
     """Return the words that name a secret, none of which is a secret: up to five before it, from the lines above if there are few."""
-    before = [one for one in shown[base:first] if one]
+    before = [word for word in shown[base:first] if word]
     if len(before) < 3:
-        before = [one for one in shown[:first] if one]
-    return [one for one in before if one != "set"][-5:]
+        before = [word for word in shown[:first] if word]
+    return [word for word in before if word != "set"][-5:]
 
 
 def _cleaned(words: Iterable[str]) -> list[str]:
@@ -247,10 +247,12 @@ def _lines(text: str, replace: Replace) -> Iterator[Edit]:
             while above and above[-1][0] >= column:
                 above.pop()
             if STEMS.search(line):
-                own, mark, _ = line.partition(f"## {_SECRET_MARK}")
+                statement, mark, _ = line.partition(f"## {_SECRET_MARK}")
                 outside = [word for _, words in above for word in words]
                 edits = _marked if mark else _words
-                yield from edits(_spans(own, place), outside, replace, lines=not bare.startswith(("set ", "activate ")))
+                yield from edits(
+                    _spans(statement, place), outside, replace, lines=not bare.startswith(("set ", "activate "))
+                )
             if _BANNER.match(bare):
                 banner = True
             if column or not bare.startswith(("set ", "!")):
@@ -260,26 +262,26 @@ def _lines(text: str, replace: Replace) -> Iterator[Edit]:
 
 def _shapes(text: str, at: int, replace: Replace) -> Iterator[Edit]:
     """Edits of text for people: what is a secret by its form alone."""
-    for found in SHAPE.finditer(text):
-        yield at + found.start(), at + found.end(), replace(("text",), found[0])
+    for match in SHAPE.finditer(text):
+        yield at + match.start(), at + match.end(), replace(("text",), match[0])
 
 
 def _marked(
     spans: Sequence[tuple[str, int, int]], above: Sequence[str], replace: Replace, *, lines: bool = False
 ) -> Iterator[Edit]:
     """Edits of a statement of which the system itself says that it has a secret: where none is known, the last word."""
-    found = list(_words(spans, above, replace, lines=lines))
-    if not found and spans:
-        words = [*above, *(one for one, _, _ in spans)]
+    edits = list(_words(spans, above, replace, lines=lines))
+    if not edits and spans:
+        words = [*above, *(token for token, _, _ in spans)]
         word, start, end = spans[-1]
-        found.append((start, end, replace(_place(words, len(above), len(words) - 1), word)))
-    yield from found
+        edits.append((start, end, replace(_place(words, len(above), len(words) - 1), word)))
+    yield from edits
 
 
 def _braces(text: str, replace: Replace) -> Iterator[Edit]:
     """Edits of statements in braces."""
     above: list[list[str]] = []
-    own: list[tuple[str, int, int]] = []
+    statement: list[tuple[str, int, int]] = []
     ended: tuple[list[tuple[str, int, int]], list[str]] | None = None
     for token in _TOKEN.finditer(text):
         word = token[0]
@@ -293,21 +295,21 @@ def _braces(text: str, replace: Replace) -> Iterator[Edit]:
             ended = None
         if word == "{":
             outside = [word for words in above for word in words]
-            yield from _words([*own, (word, token.start(), token.end())], outside, replace, lines=False)
-            above.append(_cleaned([*outside, *(one for one, _, _ in own), word])[len(outside) : -1])
-            own = []
+            yield from _words([*statement, (word, token.start(), token.end())], outside, replace, lines=False)
+            above.append(_cleaned([*outside, *(part for part, _, _ in statement), word])[len(outside) : -1])
+            statement = []
         elif word == "}":
-            yield from _words(own, [word for words in above for word in words], replace, lines=False)
-            own = []
+            yield from _words(statement, [word for words in above for word in words], replace, lines=False)
+            statement = []
             if above:
                 above.pop()
         elif word == ";":
-            if own:
-                ended = (own, [word for words in above for word in words])
-            own = []
+            if statement:
+                ended = (statement, [word for words in above for word in words])
+            statement = []
         elif word not in {"[", "]"}:
-            own.append((word, token.start(), token.end()))
-    for left in (ended, (own, [word for words in above for word in words])):
+            statement.append((word, token.start(), token.end()))
+    for left in (ended, (statement, [word for words in above for word in words])):
         if left is not None:
             yield from _words(*left, replace, lines=False)
 
@@ -315,21 +317,21 @@ def _braces(text: str, replace: Replace) -> Iterator[Edit]:
 def _xml(text: str, replace: Replace) -> Iterator[Edit]:
     """Yield edits of elements whose text is a secret, by their names and those of the elements around them."""
     above: list[str] = []
-    for found in _TAG.finditer(text):
-        if found[2] is not None:
-            words = [*above, found[2], found[3]]
+    for tag in _TAG.finditer(text):
+        if tag[2] is not None:
+            words = [*above, tag[2], tag[3]]
             place = list(secret_words(words, len(above)))
-            shaped = SHAPE.search(found[3])
-            in_snmp = found[2] == "name" and above[-1:] == ["community"] and "snmp" in above
+            shaped = SHAPE.search(tag[3])
+            in_snmp = tag[2] == "name" and above[-1:] == ["community"] and "snmp" in above
             if place or shaped or in_snmp:
                 yield (
-                    found.start(3),
-                    found.end(3),
-                    replace([*above, found[2]][-3:], found[3]).replace("<", "&lt;").replace(">", "&gt;"),
+                    tag.start(3),
+                    tag.end(3),
+                    replace([*above, tag[2]][-3:], tag[3]).replace("<", "&lt;").replace(">", "&gt;"),
                 )
-        elif found[5] is not None:
-            if not found[6]:
-                above.append(found[5])
+        elif tag[5] is not None:
+            if not tag[6]:
+                above.append(tag[5])
         elif above:
             above.pop()
 
@@ -353,7 +355,7 @@ def _json(text: str, replace: Replace) -> Iterator[Edit]:
             continue
         elif word[0] == '"' and number + 1 < len(tokens) and tokens[number + 1][0] == ":":
             key = word[1:-1]
-            names = [one for one in path if one]
+            names = [name for name in path if name]
             if path and path[-1] == _COMMUNITIES:
                 yield token.start() + 1, token.end() - 1, replace((_COMMUNITIES,), key)
                 key = ""
@@ -374,7 +376,7 @@ def _json(text: str, replace: Replace) -> Iterator[Edit]:
 def _value_of_json(
     token: re.Match[str], path: Sequence[str | None], key: str | None, replace: Replace
 ) -> Iterator[Edit]:
-    word, names = token[0], [one for one in (*path, key) if one]
+    word, names = token[0], [part for part in (*path, key) if part]
     last = names[-1] if names else ""
     under = any(name.startswith("NTP_KEY") for name in names) and last == "value"
     community = last.casefold() == "community" and any("snmp" in name.casefold() for name in names[:-1])

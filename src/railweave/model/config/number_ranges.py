@@ -37,35 +37,39 @@ def of_list(entries: Iterable[tuple[Prefix, Lengths, bool]]) -> tuple[bool, Leng
     other entries take.
     """
     known = list(entries)
-    told = {_shape(own, each, said=said) for own, each, said in known if said or own.length < BITS[own.family]}
+    told = {
+        _shape(prefix, each, has_words=has_words)
+        for prefix, each, has_words in known
+        if has_words or prefix.length < BITS[prefix.family]
+    }
     if len(told) > 1:
         return None
     if not told or told == {_EXACT}:
         return False, None
     low, high = told.pop()
-    return True, None if (low, high) == (0, 0) else (low, high or max(BITS[own.family] for own, *_ in known))
+    return True, None if (low, high) == (0, 0) else (low, high or max(BITS[prefix.family] for prefix, *_ in known))
 
 
 _EXACT = (-1, -1)
 
 
-def _shape(own: Prefix, each: Lengths, *, said: bool) -> Lengths:
+def _shape(prefix: Prefix, each: Lengths, *, has_words: bool) -> Lengths:
     """The same for prefixes of every length that mean the same: 0 stands for its own length, and for the longest there is."""
     low, high = each
-    if each == (own.length, own.length) and not (said and own.length == BITS[own.family]):
+    if each == (prefix.length, prefix.length) and not (has_words and prefix.length == BITS[prefix.family]):
         return _EXACT
-    return 0 if low <= own.length else low, 0 if high == BITS[own.family] else high
+    return 0 if low <= prefix.length else low, 0 if high == BITS[prefix.family] else high
 
 
 def ranges(numbers: Iterable[int]) -> str:
     """The numbers in order, neighbors joined: ``10,20-29``."""
-    found: list[list[int]] = []
+    spans: list[list[int]] = []
     for number in sorted(set(numbers)):
-        if found and found[-1][-1] == number - 1:
-            found[-1] = [found[-1][0], number]
+        if spans and spans[-1][-1] == number - 1:
+            spans[-1] = [spans[-1][0], number]
         else:
-            found.append([number])
-    return ",".join("-".join(map(str, one)) for one in found)
+            spans.append([number])
+    return ",".join("-".join(map(str, span)) for span in spans)
 
 
 def numbers(name: str) -> tuple[int, ...]:

@@ -51,20 +51,22 @@ def secrets(text: str) -> tuple[Secret, ...]:
     return tuple(Secret(name) for name in REFERENCE.findall(text)) if "<secret:" in text else ()
 
 
-def alike(one: str, other: str) -> bool | None:
+def alike(text: str, other: str) -> bool | None:
     """Return whether two texts are the same; None if they differ only by values in the place of secrets, which cannot be compared."""
-    if one == other:
+    if text == other:
         return True
-    return None if filled(one, other) or filled(other, one) else False
+    return None if filled(text, other) or filled(other, text) else False
 
 
-def filled(line: str, found: str) -> bool:
+def filled(line: str, text: str) -> bool:
     """Return whether a text is a line with only values in place of its references; a reference may also stay in its place."""
-    match = secret_pattern(line).fullmatch(found) if "<secret:" in line else None
+    match = secret_pattern(line).fullmatch(text) if "<secret:" in line else None
     if match is None:
         return False
     pairs = zip(secrets(line), match.groups(), strict=True)
-    return all(not there or there == (secret,) for secret, there in ((one, secrets(word)) for one, word in pairs))
+    return all(
+        not there or there == (secret,) for secret, there in ((reference, secrets(word)) for reference, word in pairs)
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -176,12 +178,12 @@ def secret_words(words: Sequence[str], start: int = 0, *, lines: bool = False) -
         yield start, end
         return
     while at < end:
-        found = _announced(low, at, end)
-        form = opens and found is not None and found[0] == end - 1 and _FORM.fullmatch(low[end - 1])
-        if found is None or found[0] < start or form:  # in what it stands in, or the block has it
+        announced = _announced(low, at, end)
+        form = opens and announced is not None and announced[0] == end - 1 and _FORM.fullmatch(low[end - 1])
+        if announced is None or announced[0] < start or form:  # in what it stands in, or the block has it
             at += 1
             continue
-        at, whole = found
+        at, whole = announced
         first = at
         at += 1
         if lines and whole and not words[first].startswith('"'):
@@ -218,7 +220,7 @@ def _announced(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
 
 
 def _of_snmp(low: list[str], at: int) -> bool:
-    return any(one == "snmp" or one.startswith(("snmp-server", "snmp_")) for one in low[: at + 1])
+    return any(word == "snmp" or word.startswith(("snmp-server", "snmp_")) for word in low[: at + 1])
 
 
 def _past_form(low: list[str], at: int, end: int) -> int:
@@ -264,7 +266,7 @@ def _of_authentication(low: list[str], at: int, end: int) -> tuple[int, bool] | 
     first = at + 1
     if low[first] in {"text", "string", "plain", "simple", "plaintext", "cleartext"} and first + 1 < end:
         return first + 1, True
-    if any(one in {"vrrp", "nhrp", "hsrp"} for one in low[:at]) and not re.match(
+    if any(word in {"vrrp", "nhrp", "hsrp"} for word in low[:at]) and not re.match(
         r"mode|type|md5|ietf|key|ah|none|simple", low[first]
     ):
         return first, True

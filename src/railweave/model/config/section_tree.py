@@ -67,7 +67,9 @@ class LineRules:
         words = tuple(name[0].split())
         for pattern in self.defined:
             wanted = pattern.split()
-            if len(words) >= len(wanted) and all(one in {"*", word} for one, word in zip(wanted, words, strict=False)):
+            if len(words) >= len(wanted) and all(
+                part in {"*", word} for part, word in zip(wanted, words, strict=False)
+            ):
                 return words[: len(wanted)]
         return None
 
@@ -107,19 +109,21 @@ class SectionTree:
         the definitions, and the entry may let through what it should not.
         """
         rules = self.rules
-        removed = sorted((step for step in steps if step.kind == "remove"), key=lambda one: one.place, reverse=True)
+        removed = sorted(
+            (step for step in steps if step.kind == "remove"), key=lambda removal: removal.place, reverse=True
+        )
         removed = self._ending(removed)
         put = [step for step in steps if step.kind != "remove"]
-        put = sorted([*put, *self._taken(removed, put)], key=lambda one: one.place)
-        touched = {rules.definition(one.above[0] if one.above else one.node.name) for one in put}
+        put = sorted([*put, *self._taken(removed, put)], key=lambda change: change.place)
+        touched = {rules.definition(change.above[0] if change.above else change.node.name) for change in put}
         late = [
-            one.node.values[0].startswith(rules.narrowing) or rules.defines(one.node.values[0])
-            if one.above
-            else rules.definition(one.node.name) not in {*touched, None}
-            for one in removed
+            removal.node.values[0].startswith(rules.narrowing) or rules.defines(removal.node.values[0])
+            if removal.above
+            else rules.definition(removal.node.name) not in {*touched, None}
+            for removal in removed
         ]
-        first = [one for one, is_late in zip(removed, late, strict=True) if not is_late]
-        last = [one for one, is_late in zip(removed, late, strict=True) if is_late]
+        first = [removal for removal, is_late in zip(removed, late, strict=True) if not is_late]
+        last = [removal for removal, is_late in zip(removed, late, strict=True) if is_late]
         forest: list[Section] = []
         for step in (*first, *put, *last):
             body = forest
@@ -131,7 +135,7 @@ class SectionTree:
                 _join(body, _removal(step.node, rules))
             else:
                 _join(body, [_section(step.node)])
-        return [line for one in forest for line in _printed(one, rules, 0)]
+        return [line for section in forest for line in _printed(section, rules, 0)]
 
     def refused(self, steps: Sequence[Step]) -> tuple[Refusal, ...]:
         """Nothing that is known before it is typed."""
@@ -166,19 +170,19 @@ class SectionTree:
             for line, with_it in self.rules.taken_with
             if step.above and (words := _fitting(line, with_it, step.node.values[0])) is not None
         }
-        known = {(one.above, one.node.name) for one in put}
+        known = {(addition.above, addition.node.name) for addition in put}
         return [
-            one
+            restored
             for top, beginning in gone
-            for one in _lines_below(self.nodes, top, beginning)
-            if (one.above, one.node.name) not in known
+            for restored in _lines_below(self.nodes, top, beginning)
+            if (restored.above, restored.node.name) not in known
         ]
 
 
 def _fitting(pattern: str, wanted: str, line: str) -> list[str] | None:
     """The words of a line of a pattern, as many as another pattern has; None of another line."""
     parts, words = pattern.split(), line.split()
-    fits = len(parts) == len(words) and all(one in {"*", word} for one, word in zip(parts, words, strict=True))
+    fits = len(parts) == len(words) and all(part in {"*", word} for part, word in zip(parts, words, strict=True))
     return words[: len(wanted.split())] if fits else None
 
 
@@ -190,11 +194,11 @@ def _lines_below(nodes: Sequence[Node], top: Name, beginning: str) -> Iterator[S
 
 
 def _lines(section: Node, above: tuple[Name, ...], place: tuple[int, ...], beginning: str) -> Iterator[Step]:
-    for at, one in enumerate(section.children or ()):
-        if one.children is not None:
-            yield from _lines(one, (*above, one.name), (*place, at), beginning)
-        elif f"{one.values[0]} ".startswith(beginning):
-            yield Step("add", above, one, (*place, at))
+    for at, node in enumerate(section.children or ()):
+        if node.children is not None:
+            yield from _lines(node, (*above, node.name), (*place, at), beginning)
+        elif f"{node.values[0]} ".startswith(beginning):
+            yield Step("add", above, node, (*place, at))
 
 
 def _body(section: Section) -> list[Section]:
@@ -213,32 +217,36 @@ def sections(nodes: Iterable[Node]) -> list[Section]:
 
 
 def _nodes(sections: Iterable[Section], rules: LineRules) -> tuple[Node, ...]:
-    found: dict[Name, Node] = {}
-    for one in _with_texts(sections, rules):
-        name = _name(one.line, rules) if one.body is None else _header(one, rules)
-        if name in found:  # a second line of the kind: then each stands for itself
-            name = (one.line,)
-        children = None if one.body is None else _nodes(one.body, rules)
-        found.setdefault(name, Node(name, (one.line,), children, at=one.at))
-    return tuple(found.values())
+    nodes: dict[Name, Node] = {}
+    for section in _with_texts(sections, rules):
+        name = _name(section.line, rules) if section.body is None else _header(section, rules)
+        if name in nodes:  # a second line of the kind: then each stands for itself
+            name = (section.line,)
+        children = None if section.body is None else _nodes(section.body, rules)
+        nodes.setdefault(name, Node(name, (section.line,), children, at=section.at))
+    return tuple(nodes.values())
 
 
 def _with_texts(sections: Iterable[Section], rules: LineRules) -> Iterator[Section]:
     """The sections, with the lines of each text joined to one."""
     ends = dict(rules.texts)
     left = iter(sections)
-    for one in left:
-        if one.body is None and one.line in ends:
-            inner = itertools.takewhile(lambda other, end=ends[one.line]: other.line != end, left)
-            yield Section("\n".join([one.line, *(other.line for other in inner), ends[one.line]]), at=one.at)
+    for section in left:
+        if section.body is None and section.line in ends:
+            inner = itertools.takewhile(lambda other, end=ends[section.line]: other.line != end, left)
+            yield Section(
+                "\n".join([section.line, *(other.line for other in inner), ends[section.line]]), at=section.at
+            )
         else:
-            yield one
+            yield section
 
 
-def _header(one: Section, rules: LineRules) -> Name:
+def _header(section: Section, rules: LineRules) -> Name:
     """Return the name of a section: its header, and the lines in it with which the section is rebuilt."""
-    inner = [child.line for child in one.body or () if child.body is None and child.line.startswith(rules.anew_with)]
-    return (one.line, *inner) if rules.anew_with else (one.line,)
+    inner = [
+        child.line for child in section.body or () if child.body is None and child.line.startswith(rules.anew_with)
+    ]
+    return (section.line, *inner) if rules.anew_with else (section.line,)
 
 
 def _name(line: str, rules: LineRules) -> Name:
@@ -279,7 +287,7 @@ def _removal(node: Node, rules: LineRules) -> list[Section]:
     if line in rules.without:
         return []
     if node.children is not None and line.startswith(rules.emptied):
-        inner = [one for child in reversed(node.children) for one in _removal(child, rules)]
+        inner = [section for child in reversed(node.children) for section in _removal(child, rules)]
         return [Section(line, inner)] if inner else []
     if line.startswith("no "):
         bare = line.removeprefix("no ")
@@ -302,12 +310,12 @@ def _cut(line: str, rules: LineRules) -> str:
 
 def _join(body: list[Section], more: list[Section]) -> None:
     """Append, into the section of the same header where that is the last."""
-    for one in more:
+    for section in more:
         last = body[-1] if body else None
-        if last is not None and last.line == one.line and last.body is not None and one.body is not None:
-            _join(last.body, one.body)
+        if last is not None and last.line == section.line and last.body is not None and section.body is not None:
+            _join(last.body, section.body)
         else:
-            body.append(one)
+            body.append(section)
 
 
 def _section(node: Node) -> Section:
@@ -315,17 +323,17 @@ def _section(node: Node) -> Section:
     return Section(node.values[0], children)
 
 
-def _printed(one: Section, rules: LineRules, depth: int) -> list[str]:
-    lines = f"{rules.indent * depth}{one.line}".split("\n")
-    if one.body is not None:
-        lines += [line for child in one.body for line in _printed(child, rules, depth + 1)]
-        lines.append(f"{rules.indent * depth}{rules.closer(one.line.split()[0])}")
+def _printed(section: Section, rules: LineRules, depth: int) -> list[str]:
+    lines = f"{rules.indent * depth}{section.line}".split("\n")
+    if section.body is not None:
+        lines += [line for child in section.body for line in _printed(child, rules, depth + 1)]
+        lines.append(f"{rules.indent * depth}{rules.closer(section.line.split()[0])}")
     return lines
 
 
 def _by_word(patterns: Iterable[str]) -> dict[str, list[list[str]]]:
-    found: dict[str, list[list[str]]] = {}
+    by_word: dict[str, list[list[str]]] = {}
     for pattern in patterns:
         words = pattern.split()
-        found.setdefault(words[0], []).append(words)
-    return found
+        by_word.setdefault(words[0], []).append(words)
+    return by_word

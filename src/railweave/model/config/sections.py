@@ -21,7 +21,7 @@ ANY = "**"
 
 
 @dataclass(eq=False, slots=True)
-class Selected:
+class SelectedLine:
     """A line that was looked for, what stands ``below`` it, and the words that were wanted of it and of those above.
 
     ``path`` is the line after those above it, joined by `` / ``; ``chain`` are their sections, that of the line last.
@@ -42,33 +42,33 @@ class Selected:
         return self.words[name]
 
 
-def select(sections: Iterable[Section], *forms: str) -> Iterator[Selected]:
+def select(sections: Iterable[Section], *forms: str) -> Iterator[SelectedLine]:
     """Every line of these forms, a form for each level of the tree, in the order of the configuration."""
     return _select(sections, forms, "", {}, ())
 
 
 def _select(
     sections: Iterable[Section], forms: tuple[str, ...], above: str, words: dict[str, str], chain: tuple[Section, ...]
-) -> Iterator[Selected]:
+) -> Iterator[SelectedLine]:
     form, deeper = forms[0], forms[1:]
     if form == ANY:
         yield from _select(sections, deeper, above, words, chain)
-        for one in sections:
-            if one.body:
-                yield from _select(one.body, forms, f"{above}{one.line} / ", words, (*chain, one))
+        for block in sections:
+            if block.body:
+                yield from _select(block.body, forms, f"{above}{block.line} / ", words, (*chain, block))
         return
     begins, pattern = _compiled(form)
-    for one in sections:
-        if not one.line.startswith(begins) or (deeper and not one.body):
+    for block in sections:
+        if not block.line.startswith(begins) or (deeper and not block.body):
             continue
-        found = pattern.fullmatch(one.line)
-        if not found:
+        match = pattern.fullmatch(block.line)
+        if not match:
             continue
-        wanted = {**words, **found.groupdict()}
+        wanted = {**words, **match.groupdict()}
         if deeper:
-            yield from _select(one.body or (), deeper, f"{above}{one.line} / ", wanted, (*chain, one))
+            yield from _select(block.body or (), deeper, f"{above}{block.line} / ", wanted, (*chain, block))
         else:
-            yield Selected(one.line, one.body or [], above + one.line, wanted, (*chain, one))
+            yield SelectedLine(block.line, block.body or [], above + block.line, wanted, (*chain, block))
 
 
 def has(sections: Iterable[Section], *forms: str) -> bool:
@@ -147,7 +147,7 @@ def parse(text: str) -> list[Section]:
         words = raw.strip()
         depth = len(raw) - len(raw.lstrip(" "))
         if words in CLOSERS:  # what it closes is a section, also where nothing is in it
-            closed = next((one for at, one in reversed(stack) if at == depth), None)
+            closed = next((block for at, block in reversed(stack) if at == depth), None)
             if closed is not None and closed.body is None:
                 closed.body = []
         if not words or words.startswith("!") or words in {*CLOSERS, "end"}:
@@ -167,13 +167,13 @@ def parse(text: str) -> list[Section]:
 
 def merge(into: list[Section], extra: Iterable[Section]) -> None:
     """Merge sections: bodies of the same header are joined, lines that stand already are left alone."""
-    for one in extra:
-        found = next((other for other in into if other.line == one.line), None)
-        if found is None:
-            into.append(one)
-        elif one.body is not None:
-            found.body = found.body or []
-            merge(found.body, one.body)
+    for block in extra:
+        existing = next((other for other in into if other.line == block.line), None)
+        if existing is None:
+            into.append(block)
+        elif block.body is not None:
+            existing.body = existing.body or []
+            merge(existing.body, block.body)
 
 
 def printed(sections: Iterable[Section], closer: Callable[[str], str]) -> list[str]:
@@ -183,16 +183,16 @@ def printed(sections: Iterable[Section], closer: Callable[[str], str]) -> list[s
     """
     lines: list[str] = []
 
-    def add(one: Section, depth: int) -> None:
-        lines.append(f"{' ' * depth}{one.line}")
-        if one.body is not None:
-            for child in one.body:
+    def add(block: Section, depth: int) -> None:
+        lines.append(f"{' ' * depth}{block.line}")
+        if block.body is not None:
+            for child in block.body:
                 add(child, depth + 1)
-            lines.append(f"{' ' * depth}{closer(one.line.split()[0])}")
+            lines.append(f"{' ' * depth}{closer(block.line.split()[0])}")
 
-    for one in sections:
-        add(one, 0)
-        if one.body is not None:
+    for block in sections:
+        add(block, 0)
+        if block.body is not None:
             lines.append("!")
     return lines
 
@@ -200,45 +200,45 @@ def printed(sections: Iterable[Section], closer: Callable[[str], str]) -> list[s
 def flat(sections: Iterable[Section], above: str = "") -> list[str]:
     """Every line with the headers above it, joined by `` / ``."""
     result: list[str] = []
-    for one in sections:
-        here = f"{above} / {one.line}" if above else one.line
-        result += flat(one.body, here) if one.body else [here]
+    for block in sections:
+        here = f"{above} / {block.line}" if above else block.line
+        result += flat(block.body, here) if block.body else [here]
     return result
 
 
-class Taking:
+class SectionReader:
     """The sections of a text; the caller that takes a line understands the line, and the headers above it."""
 
     def __init__(self, sections: Sequence[Section]) -> None:
         self.sections = sections
         self._understood: set[int] = set()
 
-    def each(self, *forms: str, below: Selected | None = None) -> Iterator[Selected]:
+    def each(self, *forms: str, below: SelectedLine | None = None) -> Iterator[SelectedLine]:
         """Take every line of these forms (``select``), at the top or below a line that was taken."""
-        for one in select(self.sections if below is None else below.below, *forms):
-            self._understood.update(id(section) for section in one.chain)
-            yield one
+        for selected in select(self.sections if below is None else below.below, *forms):
+            self._understood.update(id(section) for section in selected.chain)
+            yield selected
 
-    def last(self, *forms: str, below: Selected | None = None) -> Selected | None:
+    def last(self, *forms: str, below: SelectedLine | None = None) -> SelectedLine | None:
         """Take every line of these forms; the last of them, which is the one that holds."""
-        found = list(self.each(*forms, below=below))
-        return found[-1] if found else None
+        lines = list(self.each(*forms, below=below))
+        return lines[-1] if lines else None
 
     def take(self, *lines: Section) -> None:
         """Take lines by themselves, as those of a text that no form describes."""
         self._understood.update(map(id, lines))
 
-    def leave(self, one: Selected) -> None:
+    def leave(self, selected: SelectedLine) -> None:
         """Give a line back whose words were not understood after all."""
-        self._understood.discard(id(one.chain[-1]))
+        self._understood.discard(id(selected.chain[-1]))
 
     def lines(self) -> Iterator[tuple[Section, str, bool]]:
         """Every line with those above it, joined by `` / ``, and whether it was understood."""
         return self._lines(self.sections, "")
 
     def _lines(self, sections: Sequence[Section], above: str) -> Iterator[tuple[Section, str, bool]]:
-        for one in sections:
-            here = f"{above}{one.line}"
-            yield one, here, id(one) in self._understood
-            if one.body:
-                yield from self._lines(one.body, f"{here} / ")
+        for block in sections:
+            here = f"{above}{block.line}"
+            yield block, here, id(block) in self._understood
+            if block.body:
+                yield from self._lines(block.body, f"{here} / ")

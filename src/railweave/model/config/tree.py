@@ -144,26 +144,28 @@ def disrupted(step: Step, table: Sequence[Disruption], before: Sequence[Node] = 
     return [
         row
         for row in rows
-        if any(_applies(row, one, step, before) for one in (below[:1] if row.itself or row.value else below))
+        if any(
+            _applies(row, statement, step, before) for statement in (below[:1] if row.itself or row.value else below)
+        )
     ]
 
 
 def _applies(row: Disruption, below: str, step: Step, before: Sequence[Node]) -> bool:
-    found = _compiled(row.statement).match(below)
-    if found is None:
+    match = _compiled(row.statement).match(below)
+    if match is None:
         return False
-    of = found.groupdict().get("of")
+    of = match.groupdict().get("of")
     return (
         of is None
         or step.kind != "add"
-        or any(f"{one} ".find(f"{of} ") >= 0 for node in before for one in paths(node, ()))
+        or any(f"{statement} ".find(f"{of} ") >= 0 for node in before for statement in paths(node, ()))
     )
 
 
 def ports_of(row: Disruption, step: Step) -> tuple[str, ...]:
     """The ports that a step disrupts by a row, where nothing else of the device is; empty otherwise."""
-    found = [one for path in paths(step.node, step.above) if (one := _compiled(row.statement).match(path))]
-    ports = [one.groupdict().get("port") or "" for one in found]
+    matches = [match for path in paths(step.node, step.above) if (match := _compiled(row.statement).match(path))]
+    ports = [matched.groupdict().get("port") or "" for matched in matches]
     return tuple(dict.fromkeys(ports)) if all(ports) else ()
 
 

@@ -75,13 +75,13 @@ def bgp_config(
     as_lists = {
         f"{role}-as": (
             pools[role],
-            *((asn, asn) for asn in sorted(found) if not pools[role][0] <= asn <= pools[role][1]),
+            *((asn, asn) for asn in sorted(numbers) if not pools[role][0] <= asn <= pools[role][1]),
         )
-        for role, found in asns.items()
+        for role, numbers in asns.items()
     }
     used = {name for group in groups for name in (group.import_policy, group.export_policy)} | {policy.redistribute}
     families = routed_families(network, switch)
-    policies = tuple(one for one in policy.policies if one.name in used)
+    policies = tuple(candidate for candidate in policy.policies if candidate.name in used)
     policies = by_family(policies, families) if system.policies == "route-maps" else policies
     communities = policy.communities
     if system.policies == "route-maps":  # where others have named values, these have lists that route-maps look into
@@ -112,7 +112,7 @@ def bgp_config(
 
 def _by_family(prefixes: tuple[Prefix, ...]) -> tuple[Prefix, ...]:
     """The same, IPv4 first: some systems have a list for each family."""
-    return tuple(sorted(prefixes, key=lambda one: one.family))
+    return tuple(sorted(prefixes, key=lambda prefix: prefix.family))
 
 
 def _communities(term: Term) -> Iterator[str]:
@@ -125,15 +125,15 @@ def _communities(term: Term) -> Iterator[str]:
 def _policy(network: Network, fabric: Fabric, switch: Switch, form: Form, *, redistribute: bool) -> RoutingPolicy:
     """Return the policy of what a switch advertises and accepts."""
     if switch.role == "leaf":
-        own = leaf_policy(fabric, form, _own_prefixes(network, fabric, switch), redistribute=redistribute)
-        return with_sites(own) if fabric.interconnect and not fabric.dci else own
+        policy = leaf_policy(fabric, form, _own_prefixes(network, fabric, switch), redistribute=redistribute)
+        return with_sites(policy) if fabric.interconnect and not fabric.dci else policy
     has_loopback = redistribute and fabric.overlay is not None
     if switch.role == "super-spine":
         return super_spine_policy(fabric, form, redistribute=has_loopback)
     if switch.role == "dci":
         return dci_policy(fabric, form)
-    own = spine_policy(fabric, form, redistribute=has_loopback)
-    return with_super_spines(own) if fabric.super_spine else with_dci(own) if fabric.dci else own
+    policy = spine_policy(fabric, form, redistribute=has_loopback)
+    return with_super_spines(policy) if fabric.super_spine else with_dci(policy) if fabric.dci else policy
 
 
 def _group(
@@ -185,11 +185,11 @@ def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int 
     """Return the prefixes that a leaf originates in the underlay, by path color: its server prefixes, or those that its overlay needs."""
     if fabric.overlay is not None:
         return underlay_prefixes(fabric, switch)
-    own: dict[int | None, tuple[Prefix, ...]] = {}
+    by_color: dict[int | None, tuple[Prefix, ...]] = {}
     for segment in network.segments_of(switch.name):
         for subnet in segment.subnets:
-            own[subnet.color] = (*own.get(subnet.color, ()), Prefix(subnet.prefix))
-    return own
+            by_color[subnet.color] = (*by_color.get(subnet.color, ()), Prefix(subnet.prefix))
+    return by_color
 
 
 def routed_families(network: Network, switch: Switch) -> tuple[Family, ...]:
@@ -203,9 +203,9 @@ def routed_families(network: Network, switch: Switch) -> tuple[Family, ...]:
 def server_families(network: Network, switch: Switch) -> tuple[Family, ...]:
     """The address families of the server prefixes of a switch's fabric."""
     fabric = network.fabric(switch.fabric)
-    found = [network.prefix for tenant in fabric.tenants for network in tenant.networks]
-    there = {Prefix(one).family for one in found} | network.families_of(fabric.name)
-    families: tuple[Family, ...] = tuple(one for one in ("ipv4", "ipv6") if one in there)
+    prefixes = [network.prefix for tenant in fabric.tenants for network in tenant.networks]
+    there = {Prefix(prefix).family for prefix in prefixes} | network.families_of(fabric.name)
+    families: tuple[Family, ...] = tuple(family for family in ("ipv4", "ipv6") if family in there)
     return families or ("ipv6",)
 
 

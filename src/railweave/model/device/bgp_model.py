@@ -157,8 +157,8 @@ class Bgp:
 
     def values(self, names: Iterable[str]) -> dict[str, str]:
         """The values of communities by name. A name that a text uses and nothing defines has no value."""
-        found = {community.name: community.value for community in self.communities}
-        return {name: found[name] for name in names if name in found}
+        by_name = {community.name: community.value for community in self.communities}
+        return {name: by_name[name] for name in names if name in by_name}
 
     def family_of(self, match: Match) -> Family:
         """The address family of the prefixes that a condition looks at: its own, or the one that is routed.
@@ -166,7 +166,7 @@ class Bgp:
         A device whose text has lost its address family routes none: its lists still have prefixes of one.
         """
         listed = self.prefix_lists.get(match.prefix_list or "", ())
-        known: tuple[Family, ...] = (*self.families, *(one.family for one in listed), "ipv6")
+        known: tuple[Family, ...] = (*self.families, *(prefix.family for prefix in listed), "ipv6")
         return match.family or known[0]
 
 
@@ -175,10 +175,10 @@ def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tup
     if len(families) < 2:
         return policies
 
-    def terms(one: Term) -> tuple[Term, ...]:
-        if one.match.prefix_list is None:
-            return (one,)
-        return tuple(Term(f"{one.name}-{f}", replace(one.match, family=f), one.action) for f in sorted(families))
+    def terms(term: Term) -> tuple[Term, ...]:
+        if term.match.prefix_list is None:
+            return (term,)
+        return tuple(Term(f"{term.name}-{f}", replace(term.match, family=f), term.action) for f in sorted(families))
 
     return tuple(
         Policy(policy.name, tuple(made for term in policy.terms for made in terms(term))) for policy in policies
@@ -203,9 +203,12 @@ def by_policy(bgp: Bgp) -> Bgp:
     groups: list[BgpGroup] = []
     for group in bgp.groups:
         parts: dict[tuple[str, str], list[Session]] = {(group.import_policy, group.export_policy): []}
-        for one in group.sessions:
-            own = (one.import_policy or group.import_policy, one.export_policy or group.export_policy)
-            parts.setdefault(own, []).append(replace(one, import_policy=None, export_policy=None))
+        for peer_session in group.sessions:
+            policies = (
+                peer_session.import_policy or group.import_policy,
+                peer_session.export_policy or group.export_policy,
+            )
+            parts.setdefault(policies, []).append(replace(peer_session, import_policy=None, export_policy=None))
         groups += [
             replace(group, sessions=tuple(sessions), import_policy=imports, export_policy=exports)
             for (imports, exports), sessions in parts.items()

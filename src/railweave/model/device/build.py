@@ -72,7 +72,7 @@ def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list
         out.append("shared-buffer partitions and dedicated buffers")
         out += ["thresholds of queues"] if any(c.dynamic_threshold is not None for c in qos.classes.values()) else []
         out += ["record of peak buffer occupancy"] if qos.buffer_monitor else []
-        plain = {name: replace(one, dynamic_threshold=None) for name, one in qos.classes.items()}
+        plain = {name: replace(qos_class, dynamic_threshold=None) for name, qos_class in qos.classes.items()}
         qos = replace(qos, classes=plain, shared_buffer=False, buffer_monitor=False)
     if "pfc-watchdog" in lacks and qos.watchdog is not None and qos.profiles:
         out.append("PFC watchdog")
@@ -121,9 +121,9 @@ def device_config(network: Network, name: str, nos: str | None = None) -> Device
 
 def _management(network: Network, system: System) -> Management:
     """The management plane, without the services that the system does not know."""
-    found = own_type(Management, network.management)
+    management = own_type(Management, network.management)
     eapi = network.management.services.eapi and "eapi" in system.capabilities
-    return replace(found, services=replace(found.services, eapi=eapi))
+    return replace(management, services=replace(management.services, eapi=eapi))
 
 
 def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceConfig:
@@ -142,13 +142,13 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
         for end, _, _ in ends
         for place in [end.physical or 0]
     }
-    pauses = {one: fabric.intent(switch).qos.pfc.pauses(one) for one in ("server", "fabric")}
+    pauses = {link_kind: fabric.intent(switch).qos.pfc.pauses(link_kind) for link_kind in ("server", "fabric")}
     some = any(pauses[cable.kind] for _, _, cable in ends)  # where none does, the switch has no lossless class
     of_segments = not fabric.own_links or bool(fabric.tenants) or bool(fabric.other_link)
     usual = {kind: here or not some for kind, here in pauses.items()}
-    except_for = {one.port: one for one in switch.port_qos}
+    except_for = {override.port: override for override in switch.port_qos}
     optics = catalog().optics
-    copper = {one for one in {end.optic for end, _, _ in ends} if one in optics and optics[one].copper}
+    copper = {optic for optic in {end.optic for end, _, _ in ends} if optic in optics and optics[optic].copper}
     cabled = tuple(
         _interface(
             network,
@@ -166,8 +166,8 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
     if fabric.edge_ports:
         edges = edge_interfaces(fabric, switch, system, model, pauses=pauses["server"] or not some)
         edges = tuple(
-            replace(one, pauses=_pauses(except_for.get(edge.port), usual=one.pauses))
-            for one, edge in zip(edges, (e for e in fabric.edge_ports if e.leaf == name), strict=True)
+            replace(port, pauses=_pauses(except_for.get(edge.port), usual=port.pauses))
+            for port, edge in zip(edges, (e for e in fabric.edge_ports if e.leaf == name), strict=True)
         )
         interfaces = _in_order(edges, fabric, interfaces, ends)
     gateways = tuple(
@@ -175,9 +175,9 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
     )
     interfaces = _shut(interfaces, gateways)
     unbound = _unbound(switch, interfaces)
-    own = network.systems_of(fabric.name)
-    as_built = nos is None or any(catalog().systems[one].frr_conf for one, _ in own)
-    form = path_color_form(fabric, own if as_built else [(target, release)])
+    systems = network.systems_of(fabric.name)
+    as_built = nos is None or any(catalog().systems[system_name].frr_conf for system_name, _ in systems)
+    form = path_color_form(fabric, systems if as_built else [(target, release)])
     large = all_large(fabric) if as_built else system.large_communities
     qos = qos_config(
         fabric, switch, [interface for interface in interfaces if interface.name not in unbound], system, release
@@ -227,7 +227,7 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
 
 def _unbound(switch: Switch, interfaces: Sequence[Interface]) -> set[str]:
     """The ports that no quality of service is bound to, by their names on the system."""
-    ports = {f"{switch.name}:{one.port}" for one in switch.port_qos if not one.bound}
+    ports = {f"{switch.name}:{port_qos.port}" for port_qos in switch.port_qos if not port_qos.bound}
     return (
         {interface.name for interface in interfaces if not ports.isdisjoint(interface.link.split("--"))}
         if ports
@@ -235,11 +235,11 @@ def _unbound(switch: Switch, interfaces: Sequence[Interface]) -> set[str]:
     )
 
 
-def _pauses(one: PortQos | None, *, usual: bool) -> bool:
+def _pauses(port_qos: PortQos | None, *, usual: bool) -> bool:
     """Return whether PFC is on a port: as on others, unless the file has an exception for it."""
-    if one is None or (one.bound and one.pauses is None):
+    if port_qos is None or (port_qos.bound and port_qos.pauses is None):
         return usual
-    return one.bound and bool(one.pauses)
+    return port_qos.bound and bool(port_qos.pauses)
 
 
 def _in_order(
@@ -253,7 +253,7 @@ def _in_order(
     places |= {edge_port.link: (edge_port.physical, edge_port.channel or 0) for edge_port in fabric.edge_ports}
     servers = [*edges, *(interface for interface in interfaces if interface.kind == "server")]
     return (
-        *sorted(servers, key=lambda one: places[one.link]),
+        *sorted(servers, key=lambda port: places[port.link]),
         *(interface for interface in interfaces if interface.kind != "server"),
     )
 
@@ -344,7 +344,7 @@ def _gateway(system: System, fabric: Fabric, segment: Segment, interfaces: Seque
     port = next(
         (interface.name for interface in interfaces if segment.nic == f"{interface.peer}:{interface.peer_port}"), ""
     )
-    subnets = sorted(segment.subnets, key=lambda one: one.family)  # as systems show them: IPv4 first
+    subnets = sorted(segment.subnets, key=lambda subnet: subnet.family)  # as systems show them: IPv4 first
     return Gateway(
         name=system.vlan_interface.format(vlan=segment.vlan) if segment.vlan else port,
         vlan=segment.vlan,
@@ -377,14 +377,14 @@ def _used_ports(
 ) -> tuple[tuple[int, int | None, int], ...]:
     """The ports in use, by cables and links to external routers: physical port, channel, speed."""
     links = [link for tenant in fabric.tenants for router in tenant.external for link in router.links]
-    found = [(end.physical, end.channel, cable.speed_gbps) for end, _, cable in ends if end.physical is not None]
-    found += [(link.physical, link.channel, link.speed_gbps) for link in links if link.leaf == switch.name]
-    found += [
+    used = [(end.physical, end.channel, cable.speed_gbps) for end, _, cable in ends if end.physical is not None]
+    used += [(link.physical, link.channel, link.speed_gbps) for link in links if link.leaf == switch.name]
+    used += [
         (edge_port.physical, edge_port.channel, edge_port.speed_gbps)
         for edge_port in fabric.edge_ports
         if edge_port.leaf == switch.name
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(used))
 
 
 @lru_cache(maxsize=256)
@@ -392,9 +392,9 @@ def _splits(
     nos: str, ports: tuple[PortGroup, ...], cards: int | None, used: tuple[tuple[int, int | None, int], ...]
 ) -> tuple[Split, ...]:
     system = catalog().systems[nos]
-    found: dict[int, Split] = {}
+    splits: dict[int, Split] = {}
     for physical, channel, speed in used:
-        if physical in found:
+        if physical in splits:
             continue
         group = next((port for port in ports if port.first <= physical <= port.last), None)
         if group is None or (channel is None and group.speed_gbps == speed):
@@ -403,8 +403,8 @@ def _splits(
         mode = next((w for w in split if w.speed_gbps == speed), None)
         if mode:
             name = system.name_of(physical, None, lanes=group.lanes, cards=cards)
-            found[physical] = Split(name, physical, mode.channels, mode.speed_gbps)
-    return tuple(found[port] for port in sorted(found))
+            splits[physical] = Split(name, physical, mode.channels, mode.speed_gbps)
+    return tuple(splits[port] for port in sorted(splits))
 
 
 def _balancing(network: Network, fabric: Fabric, switch: Switch, system: System, release: str) -> BalancingConfig:

@@ -35,8 +35,8 @@ def from_document(document: dict[str, Any]) -> DeviceConfig:
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of the file (docs/device-config.schema.json)."""
-    found = _adapter().json_schema()
-    return {**found, "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "config.json of railweave"}
+    schema = _adapter().json_schema()
+    return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "config.json of railweave"}
 
 
 @lru_cache(maxsize=1)

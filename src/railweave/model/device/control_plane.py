@@ -81,7 +81,7 @@ class ControlPlane:
 
     def together(self, family: Family) -> tuple[ControlRule, ...]:
         """The rules of a family where one list is for both planes: of management, those that say where packets come from."""
-        management = (one for one in self.of("management", family) if one.sources)
+        management = (rule for rule in self.of("management", family) if rule.sources)
         return (*self.of("network", family), *management)
 
     def source(self, rule: ControlRule) -> Sources:

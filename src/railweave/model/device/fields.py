@@ -36,12 +36,12 @@ def rename(document: dict[str, Any], like: dict[str, Any], unsaid: Collection[st
 
 
 def _rename_classes(qos: dict[str, Any], like: dict[str, Any]) -> None:
-    names = {one["queue"]: name for name, one in like["classes"].items()}
+    names = {qos_class["queue"]: name for name, qos_class in like["classes"].items()}
     taken = set(names.values())
     new = _unique(
         {
-            name: names.get(one["queue"], f"queue-{one['queue']}" if name in taken else name)
-            for name, one in qos["classes"].items()
+            name: names.get(qos_class["queue"], f"queue-{qos_class['queue']}" if name in taken else name)
+            for name, qos_class in qos["classes"].items()
         }
     )
     for field in ("classes", "marking"):
@@ -56,18 +56,18 @@ def _rename_vlans(document: dict[str, Any], like: dict[str, Any]) -> None:
     new = _unique({name: names.get(number, name) for number, name in _vlans(document)})
     bridged: list[dict[str, Any]] = document["mac_vrf"]["vlans"] if document["mac_vrf"] else []
     entries: list[tuple[str, dict[str, Any]]] = [
-        *(("vlan", one) for one in document["interfaces"]),
-        *(("vlan_name", one) for one in document["gateways"]),
-        *(("name", one) for one in bridged),
+        *(("vlan", interface) for interface in document["interfaces"]),
+        *(("vlan_name", gateway) for gateway in document["gateways"]),
+        *(("name", bridged_vlan) for bridged_vlan in bridged),
     ]
-    for field, one in entries:
-        one[field] = new.get(one[field], one[field])
+    for field, entry in entries:
+        entry[field] = new.get(entry[field], entry[field])
 
 
 def _vlans(document: dict[str, Any]) -> Iterable[tuple[int, str]]:
     """VLANs by number and name."""
-    yield from ((one["vlan"], one["vlan_name"]) for one in document["gateways"] if one["vlan"])
-    yield from ((one["vlan"], one["name"]) for one in (document["mac_vrf"] or {"vlans": ()})["vlans"])
+    yield from ((gateway["vlan"], gateway["vlan_name"]) for gateway in document["gateways"] if gateway["vlan"])
+    yield from ((vlan["vlan"], vlan["name"]) for vlan in (document["mac_vrf"] or {"vlans": ()})["vlans"])
 
 
 def _unique(new: dict[str, str]) -> dict[str, str]:
@@ -94,9 +94,9 @@ class FieldDifference:
 
 def differences(old: DeviceConfig, new: DeviceConfig, without: Collection[str] = ()) -> list[FieldDifference]:
     """Return the differences between two configurations, except for the fields ``without`` and everything below them."""
-    one, other = to_document(old), to_document(new)
-    rename(one, other, without)
-    return list(_different(one, other, (), ("",), _without(without)))
+    old_document, other = to_document(old), to_document(new)
+    rename(old_document, other, without)
+    return list(_different(old_document, other, (), ("",), _without(without)))
 
 
 @dataclass(frozen=True)
@@ -127,10 +127,10 @@ class _Without:
 def _selectors(fields: tuple[str, ...]) -> _Without:
     conditions: dict[str, dict[str, tuple[tuple[str, str], ...]]] = {}
     for field in fields:
-        for found in _CONDITION.finditer(field):
-            pairs = tuple((key, value) for key, _, value in (word.partition("=") for word in found[1].split(",")))
-            conditions.setdefault(field[: found.start()], {})[found[0]] = pairs
-    return _Without(frozenset(fields), {name: tuple(found.items()) for name, found in conditions.items()})
+        for match in _CONDITION.finditer(field):
+            pairs = tuple((key, value) for key, _, value in (word.partition("=") for word in match[1].split(",")))
+            conditions.setdefault(field[: match.start()], {})[match[0]] = pairs
+    return _Without(frozenset(fields), {name: tuple(selectors.items()) for name, selectors in conditions.items()})
 
 
 def _without(fields: Collection[str]) -> _Without:
@@ -234,9 +234,9 @@ def by_name(*lists: list[Any]) -> tuple[dict[str, Any], ...] | None:
         return None
     for name in _NAMES:
         if all(entry.get(name) for entries in lists for entry in entries):
-            found = tuple({str(entry[name]): entry for entry in entries} for entries in lists)
-            if all(len(one) == len(entries) for one, entries in zip(found, lists, strict=True)):
-                return found
+            named = tuple({str(entry[name]): entry for entry in entries} for entries in lists)
+            if all(len(mapping) == len(entries) for mapping, entries in zip(named, lists, strict=True)):
+                return named
     return tuple({str(at): entry for at, entry in enumerate(entries)} for entries in lists)
 
 
@@ -244,8 +244,8 @@ def _keyed(old: object, new: object) -> tuple[dict[str, Any], dict[str, Any]] | 
     """Two lists of entries by their names; None where they are no such lists."""
     if not isinstance(old, list) or not isinstance(new, list):
         return None
-    found = by_name(cast("list[Any]", old), cast("list[Any]", new))
-    return None if found is None else (found[0], found[1])
+    named = by_name(cast("list[Any]", old), cast("list[Any]", new))
+    return None if named is None else (named[0], named[1])
 
 
 def amended(
@@ -255,26 +255,26 @@ def amended(
 
     ``unsaid`` are fields that texts of the system have no words for; names among them are taken from the design.
     """
-    wanted, one, other = to_document(designed), to_document(before), to_document(after)
-    rename(one, wanted, unsaid)
+    wanted, base, other = to_document(designed), to_document(before), to_document(after)
+    rename(base, wanted, unsaid)
     rename(other, wanted, unsaid)
-    return from_document(_amended(wanted, one, other))
+    return from_document(_amended(wanted, base, other))
 
 
 def _amended(designed: Any, before: Any, after: Any) -> Any:  # noqa: ANN401 - values of documents
     if before == after:
         return designed
     three = (designed, before, after)
-    if all(isinstance(one, dict) for one in three):
+    if all(isinstance(version, dict) for version in three):
         return _mapping(designed, before, after)
-    if all(isinstance(one, list) for one in three):
+    if all(isinstance(version, list) for version in three):
         named = by_name(designed, before, after)
         if named is not None:
-            found = _mapping(*named)
-            return [found[name] for name in _order(list(found), *map(list, named))]
+            members = _mapping(*named)
+            return [members[name] for name in _order(list(members), *map(list, named))]
         if all(isinstance(value, str | int) for values in three for value in values):
-            kept = [one for one in designed if one in after or one not in before]
-            made = [*kept, *(one for one in after if one not in before and one not in kept)]
+            kept = [member for member in designed if member in after or member not in before]
+            made = [*kept, *(member for member in after if member not in before and member not in kept)]
             return _order(made, designed, before, after)
     return after
 
@@ -298,17 +298,17 @@ def _order(names: list[Any], designed: list[Any], before: list[Any], after: list
 
     A name that only the text has comes after the name that it follows there.
     """
-    both = [one for one in before if one in after]
-    if both != [one for one in after if one in before]:
-        places = {one: at for at, one in enumerate(after)}
-        moved = iter(sorted((name for name in names if name in places), key=lambda one: places[one]))
+    both = [member for member in before if member in after]
+    if both != [member for member in after if member in before]:
+        places = {member: at for at, member in enumerate(after)}
+        moved = iter(sorted((name for name in names if name in places), key=lambda member: places[member]))
         return [next(moved) if name in places else name for name in names]
     known, there = set(designed), set(names)
     ordered = [name for name in names if name in known]
     at = 0
-    for one in after:
-        if one in there:
-            if one not in known:
-                ordered.insert(at, one)
-            at = ordered.index(one) + 1
+    for candidate in after:
+        if candidate in there:
+            if candidate not in known:
+                ordered.insert(at, candidate)
+            at = ordered.index(candidate) + 1
     return ordered

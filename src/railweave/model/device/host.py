@@ -39,13 +39,13 @@ def firmware(model: NicModel, qos: HostQos, ports: range | None = None) -> tuple
     """The settings of a NIC model on a fabric, in the catalog's order; of a card in two fabrics those of the ``ports`` on this one."""
     return tuple(
         FirmwareOption(
-            one.name,
-            one.value.format(cnp_dscp=qos.cnp_dscp, cnp_priority=qos.cnp_priority),
-            one.per_function,
-            one.why,
+            option.name,
+            option.value.format(cnp_dscp=qos.cnp_dscp, cnp_priority=qos.cnp_priority),
+            option.per_function,
+            option.why,
         )
-        for one in model.firmware
-        if (qos.adaptive_routing or not one.spraying) and _is_of(one.name, ports)
+        for option in model.firmware
+        if (qos.adaptive_routing or not option.spraying) and _is_of(option.name, ports)
     )
 
 
@@ -60,22 +60,22 @@ def sysctl(scope: HostScope, nics: Sequence[HostNic]) -> dict[str, str]:
     Where systemd-networkd handles router advertisements, nothing is said of ``accept_ra``: networkd sets it to 0 on its
     interfaces and takes advertisements all the same; a 1 would only have the kernel handle them a second time.
     """
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     if scope.hosts.router_advertisements == "kernel":
         for nic in nics:
-            found |= _advertisements(nic) if nic.slaac else {}
+            settings |= _advertisements(nic) if nic.slaac else {}
     for nic in nics:
         # Addresses from router advertisements go when the interface is set down, whatever this says.
         if any(address.address.family == "ipv6" and address.origin == "static" for address in nic.addresses):
-            found[parameter("net", "ipv6", "conf", nic.netdev, "keep_addr_on_down")] = "1"
+            settings[parameter("net", "ipv6", "conf", nic.netdev, "keep_addr_on_down")] = "1"
     with_ipv4 = [nic for nic in nics if any(address.address.family == "ipv4" for address in nic.addresses)]
     if with_ipv4:
-        found |= {"net.ipv4.conf.all.arp_announce": "1", "net.ipv4.conf.all.arp_ignore": "2"}
+        settings |= {"net.ipv4.conf.all.arp_announce": "1", "net.ipv4.conf.all.arp_ignore": "2"}
     for nic in with_ipv4:
-        found[parameter("net", "ipv4", "conf", nic.netdev, "rp_filter")] = "2"
+        settings[parameter("net", "ipv4", "conf", nic.netdev, "rp_filter")] = "2"
     for family in (4, 6):
-        found |= dict(_neighbors(family, _neighbor_count(scope, nics, family)))
-    return found | {"kernel.numa_balancing": "0"}
+        settings |= dict(_neighbors(family, _neighbor_count(scope, nics, family)))
+    return settings | {"kernel.numa_balancing": "0"}
 
 
 def parameter(*parts: str) -> str:
@@ -163,7 +163,7 @@ def config_of(scope: HostScope) -> HostConfig:
     """The configuration of the server of a scope."""
     model, fabrics = scope.model, scope.fabrics
     qos = tuple(_qos(scope, fabric) for fabric in fabrics.values())
-    nics = tuple(nic for one in qos for nic in _nics(scope, fabrics[one.fabric], one))
+    nics = tuple(nic for fabric_qos in qos for nic in _nics(scope, fabrics[fabric_qos.fabric], fabric_qos))
     shared = tenant_jobs(scope, nics, qos) if model.gpus else ()
     return HostConfig(
         network=scope.network,
@@ -179,7 +179,7 @@ def config_of(scope: HostScope) -> HostConfig:
         rules=tuple(rule for nic in nics for rule in _rules(scope, fabrics[nic.fabric], nic)),
         qos=qos,
         bfd_detection_ms={
-            name: one.underlay.bfd.detection_ms() for name, one in fabrics.items() if one.underlay.bfd.enabled
+            name: fabric.underlay.bfd.detection_ms() for name, fabric in fabrics.items() if fabric.underlay.bfd.enabled
         },
         sysctl=sysctl(scope, nics),
         kernel_command_line=model.kernel_command_line,
@@ -203,8 +203,8 @@ def _versions(scope: HostScope, nics: Sequence[HostNic]) -> Versions:
         kernel=asked.kernel or "",
         gpu_driver=asked.gpu_driver or "",
         collective_library=asked.collective_library or "",
-        nic_firmware=tuple((one, version) for one, version in asked.nic_firmware.items() if one in models),
-        nic_driver=tuple((one, version) for one, version in asked.nic_driver.items() if one in drivers),
+        nic_firmware=tuple((model, version) for model, version in asked.nic_firmware.items() if model in models),
+        nic_driver=tuple((driver, version) for driver, version in asked.nic_driver.items() if driver in drivers),
     )
 
 
@@ -212,7 +212,7 @@ def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
     server, group = scope.server, scope.model.nics[fabric.nics]
     model = catalog().nics[group.nic]
     options = firmware(model, qos, scope.model.own_ports(fabric.nics))
-    found: list[HostNic] = []
+    host_nics: list[HostNic] = []
     table = fabric.first_table
     first = next((nic for nic in server.nics if nic.fabric == fabric.name and nic.addresses), None)
     for nic in server.nics:
@@ -220,7 +220,7 @@ def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
             continue
         addresses = _addresses(scope, fabric, nic, table, qos)
         table += len(addresses)
-        found.append(
+        host_nics.append(
             HostNic(
                 name=nic.name,
                 netdev=nic.netdev,
@@ -249,7 +249,7 @@ def _nics(scope: HostScope, fabric: Fabric, qos: HostQos) -> list[HostNic]:
                 main_routes=fabric.host_routing.main_routes if nic is first else (),
             )
         )
-    return found
+    return host_nics
 
 
 def _has_ipv6(nic: Nic) -> bool:
@@ -260,17 +260,17 @@ def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int, qos: Host
     gateways = {(subnet.color, subnet.family): subnet for subnet in scope.segments[nic.name].subnets}
     colors = {color.index: color for color in fabric.colors}
     own_dscp, priorities = scope.hosts.job.color_dscp, qos.priorities
-    found: list[HostAddress] = []
-    for path, one in enumerate(nic.addresses, 1):
-        address, color = Address(one.address), None if one.color is None else colors[one.color]
-        subnet = gateways[one.color, address.family]
+    addresses: list[HostAddress] = []
+    for path, nic_address in enumerate(nic.addresses, 1):
+        address, color = Address(nic_address.address), None if nic_address.color is None else colors[nic_address.color]
+        subnet = gateways[nic_address.color, address.family]
         color_name = color.name if color else fabric.color_name(None)
         dscp = own_dscp.get(color_name)
-        found.append(
+        addresses.append(
             HostAddress(
                 address=address,
                 prefix=Prefix(fabric.server_pool if fabric.server_link == "proxy-arp" else subnet.prefix),
-                origin="slaac" if one.origin == "slaac" else "static",
+                origin="slaac" if nic_address.origin == "slaac" else "static",
                 gateway=Address(subnet.gateway),
                 table=table + path - 1,
                 table_name=fabric.table_name(nic.name, nic.rail, path, color_name),
@@ -281,7 +281,7 @@ def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int, qos: Host
                 service_level=None if dscp is None else priorities[dscp],
             )
         )
-    return tuple(found)
+    return tuple(addresses)
 
 
 def _routed(scope: HostScope, fabric: Fabric, nic: HostNic) -> bool:
@@ -292,14 +292,14 @@ def _routed(scope: HostScope, fabric: Fabric, nic: HostNic) -> bool:
 def _routes(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRoute]:
     """A default route by the leaf in every table, and the prefix itself where servers on it are to be met directly."""
     routing = fabric.host_routing
-    found: list[HostRoute] = []
+    routes: list[HostRoute] = []
     reach = "global" if _routed(scope, fabric, nic) else None
     for address in nic.addresses:
         shared = (nic.slaac and address.address.family == "ipv6") or fabric.server_link == "proxy-arp"
         if routing.prefix_route if routing.prefix_route is not None else shared:
-            found.append(HostRoute(address.table, address.prefix, nic.netdev, None))
-        found.append(HostRoute(address.table, "default", nic.netdev, address.gateway, reach))
-    return found
+            routes.append(HostRoute(address.table, address.prefix, nic.netdev, None))
+        routes.append(HostRoute(address.table, "default", nic.netdev, address.gateway, reach))
+    return routes
 
 
 def _rules(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRule]:
@@ -310,30 +310,30 @@ def _rules(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRule]:
     guide, section 2.4.2.1).
     """
     priority = fabric.host_routing.rule_priority
-    found: list[HostRule] = []
+    rules: list[HostRule] = []
     routed = _routed(scope, fabric, nic)
     for address in nic.addresses:
         if routed:
             family = address.address.family
             pools = [pool for pool in map(Prefix, _pools(fabric, nic)) if pool.family == family]
             pool = next((pool for pool in pools if ip_address(address.address) in ip_network(pool)), pools[0])
-            found.append(HostRule(nic.netdev, address.table, address.prefix, None, priority))
+            rules.append(HostRule(nic.netdev, address.table, address.prefix, None, priority))
             if address == next(first for first in nic.addresses if first.address.family == family):
                 last = None if priority is None else priority + 1
-                found.append(
+                rules.append(
                     HostRule(
                         nic.netdev, address.table, None, InterfaceAddress(f"{address.gateway}/{pool.length}"), last
                     )
                 )
-                found += [
+                rules += [
                     HostRule(nic.netdev, address.table, None, InterfaceAddress(str(other)), last)
                     for other in pools
                     if fabric.other_link and other != pool
                 ]
         else:
             source = address.prefix if address.origin == "slaac" else address.address
-            found.append(HostRule(nic.netdev, address.table, source, None, priority))
-    return found
+            rules.append(HostRule(nic.netdev, address.table, source, None, priority))
+    return rules
 
 
 def _pools(fabric: Fabric, nic: HostNic) -> tuple[str, ...]:
@@ -350,19 +350,19 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
     asked = scope.hosts.roce_bandwidth
     shares = qos.nic_shares(asked)
     others = tuple(
-        LosslessClass(name, one.dscp, one.pfc_priority, one.ecn is not None, shares[name])
-        for name, one in qos.classes.items()
-        if qos.pfc.pauses("server") and one is not data and one.pfc_priority is not None
+        LosslessClass(name, qos_class.dscp, qos_class.pfc_priority, qos_class.ecn is not None, shares[name])
+        for name, qos_class in qos.classes.items()
+        if qos.pfc.pauses("server") and qos_class is not data and qos_class.pfc_priority is not None
     )
     paused = tuple(other.priority for other in others)
     if data is not None and data.pfc_priority is not None:
         paused = (data.pfc_priority, *paused)
     # Congestion notification must not wait behind the data that it is about.
-    cnp_priority = next(one for one in (model.cnp_priority, *CNP_PRIORITIES) if one not in paused)
+    cnp_priority = next(candidate for candidate in (model.cnp_priority, *CNP_PRIORITIES) if candidate not in paused)
     priority = 0 if data is None else data.pfc_priority or _lossy_priority(*paused, cnp_priority)
     given = dict.fromkeys(data.dscp if data else (), priority)
-    for one in others:
-        given |= dict.fromkeys(one.dscp, one.priority)
+    for lossless_class in others:
+        given |= dict.fromkeys(lossless_class.dscp, lossless_class.priority)
     cnp_dscp = cnp.dscp if cnp and cnp.dscp else (CNP_DSCP,)
     given |= dict.fromkeys(cnp_dscp, cnp_priority)
     clear = scope.hosts.job.clear_to_send_dscp
@@ -379,7 +379,9 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
         bandwidth_percent=shares.get(qos.rdma_name() or "") or asked or (data.nic_share if data else None) or NIC_SHARE,
         adaptive_routing=fabric.load_balancing.group_mode() in {"dlb-per-packet", "spray"},
         ecn=data is not None and data.ecn is not None,
-        priorities=tuple(given.get(one, _other(one, priority, *paused, cnp_priority)) for one in range(64)),
+        priorities=tuple(
+            given.get(codepoint, _other(codepoint, priority, *paused, cnp_priority)) for codepoint in range(64)
+        ),
         clear_to_send_traffic_class=None if clear is None else clear * 4 + ECT0,
         other_lossless=others,
     )
@@ -387,7 +389,7 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
 
 def _lossy_priority(*taken: int) -> int:
     """The priority of RDMA data that is not lossless: one of its own, or that of all other traffic where none is left."""
-    return next(one for one in LOSSY_PRIORITIES if one not in taken)
+    return next(priority for priority in LOSSY_PRIORITIES if priority not in taken)
 
 
 def _other(dscp: int, *designed: int) -> int:

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 def address_range(pools: Iterable[str], addresses: Iterable[HostAddress]) -> str:
     """The first of the pools that holds the addresses; else, as on layer-2 networks and other links, the longest prefix that does."""
     prefixes = list(dict.fromkeys(str(address.prefix) for address in addresses))
-    own = [_network(prefix) for prefix in prefixes]
+    networks = [_network(prefix) for prefix in prefixes]
     for pool in pools:
         whole = _network(pool)
-        if all(_holds(whole, one) for one in own):
+        if all(_holds(whole, network) for network in networks):
             return pool
-    around = own[0]
-    while not all(_holds(around, one) for one in own):
+    around = networks[0]
+    while not all(_holds(around, network) for network in networks):
         around = around.supernet()
     return str(around)
 
@@ -75,30 +75,30 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
     if fabric.adapters:  # the ports of a NIC beside each other
         used.sort(key=lambda nic: (fabric.nic_number(nic.rail), nic.rail))
     wanted, library = scope.hosts.job, scope.library
-    one = next(one for one in qos if one.fabric == used[0].fabric)
+    fabric_qos = next(candidate for candidate in qos if candidate.fabric == used[0].fabric)
     colored, own_plugin = _colored(used), uses_own_plugin(scope, used)
     first = used_addresses(used[0], scope.families[used[0].fabric, used[0].tenant])
     family = first[0].address.family
     rails = [used_addresses(nic, wanted.address_family)[0] for nic in used]
-    far = scope.long_haul.get(one.fabric)
-    found = [
+    far = scope.long_haul.get(fabric_qos.fabric)
+    variables = [
         *([_plugin(wanted)] if colored else []),
         *(Variable(name, *text) for name, text in queue_pairs(wanted, len(first) if colored else 0, far).items()),
         *_devices(used, fabric, exact=library == "NCCL"),
         *(_merged(library, own_plugin=own_plugin) if fabric.adapters else []),
-        *_traffic_class(one, by_color=bool(wanted.color_dscp) and own_plugin),
+        *_traffic_class(fabric_qos, by_color=bool(wanted.color_dscp) and own_plugin),
         *_addresses(wanted, address_range(fabric.pools_of(used[0].tenant), rails), ipv6=family == "ipv6"),
         *([] if colored else [_gid_index("NCCL_IB_GID_INDEX", library)]),
         *(_rccl() if library == "RCCL" else []),
         *_sockets(wanted, colored=colored),
-        *([_adaptive_routing()] if one.adaptive_routing else []),
+        *([_adaptive_routing()] if fabric_qos.adaptive_routing else []),
         *(_tuner(wanted) if own_plugin else []),
-        *_ucx(used, one),
+        *_ucx(used, fabric_qos),
         *_library_path(wanted, library, colored=colored),
     ]
     if library == "RCCL":
-        found = _of_model(found, catalog().nics[used[0].model])
-    return tuple(_changed(found, wanted.environment))
+        variables = _of_model(variables, catalog().nics[used[0].model])
+    return tuple(_changed(variables, wanted.environment))
 
 
 def tenant_jobs(
@@ -110,17 +110,19 @@ def tenant_jobs(
     if len(tenants) < 2:
         return ()
     visible = "ROCR_VISIBLE_DEVICES" if scope.library == "RCCL" else "CUDA_VISIBLE_DEVICES"
-    found: list[tuple[str, tuple[Variable, ...]]] = []
+    jobs: list[tuple[str, tuple[Variable, ...]]] = []
     for tenant in tenants:
-        own = [nic for nic in used if nic.tenant == tenant]
+        tenant_nics = [nic for nic in used if nic.tenant == tenant]
         beside = {
             nic.gpu for nic in used if nic.gpu is not None
         }  # with fewer NICs than GPUs each has several beside it
-        nearest = {gpu: max((one for one in beside if one <= gpu), default=0) for gpu in range(scope.gpus)}
-        gpus = ",".join(str(gpu) for gpu in nearest if nearest[gpu] in {nic.gpu for nic in own})
+        nearest = {
+            gpu: max((near_gpu for near_gpu in beside if near_gpu <= gpu), default=0) for gpu in range(scope.gpus)
+        }
+        gpus = ",".join(str(gpu) for gpu in nearest if nearest[gpu] in {nic.gpu for nic in tenant_nics})
         mine = Variable(visible, gpus, "the GPUs of this tenant: those beside its NICs")
-        found.append((tenant, (mine, *job(scope, own, qos))))
-    return tuple(found)
+        jobs.append((tenant, (mine, *job(scope, tenant_nics, qos))))
+    return tuple(jobs)
 
 
 def rdma_nics(nics: Sequence[HostNic]) -> list[HostNic]:
@@ -157,12 +159,12 @@ def _plugin(wanted: Job) -> Variable:
 
 def _tuner(wanted: Job) -> list[Variable]:
     """The table is always named, so that the log says what it would choose; it counts only where that is asked for."""
-    found = [
+    variables = [
         Variable("RAILWEAVE_NET_TUNER_FILE", TUNER_FILE, "the plug-in's table of algorithms, the same on all servers")
     ]
     if wanted.tuner:
-        found.append(Variable("RAILWEAVE_NET_TUNER", "1", "NCCL chooses by that table"))
-    return found
+        variables.append(Variable("RAILWEAVE_NET_TUNER", "1", "NCCL chooses by that table"))
+    return variables
 
 
 def _devices(nics: Sequence[HostNic], fabric: Fabric, *, exact: bool) -> list[Variable]:
@@ -187,14 +189,14 @@ def _devices(nics: Sequence[HostNic], fabric: Fabric, *, exact: bool) -> list[Va
 
 def _merged(library: str, *, own_plugin: bool) -> list[Variable]:
     """Return the variables that merge the ports of a NIC (NCCL 2.20, ``NCCL_IB_MERGE_NICS``; 2.24, ``NCCL_NET_MERGE_LEVEL``)."""
-    found = [
+    variables = [
         Variable(
             "NCCL_IB_MERGE_NICS", "1", "the ports of a NIC are one device, over whose planes every message is split"
         ),
         Variable("NCCL_NET_MERGE_LEVEL", "PORT", "ports of one NIC are merged, and nothing that is further apart"),
     ]
     if library == "NCCL" and not own_plugin:
-        found += [
+        variables += [
             Variable(
                 "NCCL_IB_RESILIENCY_PORT_FAILOVER",
                 "1",
@@ -206,7 +208,7 @@ def _merged(library: str, *, own_plugin: bool) -> list[Variable]:
                 "and takes it back when it is there again (NCCL 2.30 and newer)",
             ),
         ]
-    return found
+    return variables
 
 
 def _device_list(nics: Sequence[HostNic]) -> str:
@@ -217,10 +219,10 @@ def _traffic_class(qos: HostQos, *, by_color: bool) -> list[Variable]:
     """Where colors have classes of their own, the plug-in finds them in host.json, for which the variable must be unset."""
     data = f"DSCP {qos.dscp} x 4 + ECT(0): the class of RDMA data on the switches; the library's own default is 0"
     clear = "the class of clear-to-send messages and acknowledgements"
-    found = [] if by_color else [Variable("NCCL_IB_TC", str(qos.traffic_class), data)]
+    variables = [] if by_color else [Variable("NCCL_IB_TC", str(qos.traffic_class), data)]
     if qos.clear_to_send_traffic_class is not None:
-        found.append(Variable("NCCL_IB_FIFO_TC", str(qos.clear_to_send_traffic_class), clear))
-    return found
+        variables.append(Variable("NCCL_IB_FIFO_TC", str(qos.clear_to_send_traffic_class), clear))
+    return variables
 
 
 def _addresses(wanted: Job, pool: str, *, ipv6: bool) -> list[Variable]:
@@ -238,12 +240,14 @@ def _gid_index(name: str, who: str) -> Variable:
 
 
 def _sockets(wanted: Job, *, colored: bool) -> list[Variable]:
-    found: list[Variable] = []
+    variables: list[Variable] = []
     if colored:
-        found.append(Variable("NCCL_SOCKET_NTHREADS", "8", "threads per socket, as the source has it"))
+        variables.append(Variable("NCCL_SOCKET_NTHREADS", "8", "threads per socket, as the source has it"))
     if wanted.socket_interface:
-        found.append(Variable("NCCL_SOCKET_IFNAME", wanted.socket_interface, "interface of the bootstrap connections"))
-    return found
+        variables.append(
+            Variable("NCCL_SOCKET_IFNAME", wanted.socket_interface, "interface of the bootstrap connections")
+        )
+    return variables
 
 
 def _adaptive_routing() -> Variable:
@@ -254,10 +258,10 @@ def _adaptive_routing() -> Variable:
     )
 
 
-def _of_model(found: Iterable[Variable], model: NicModel) -> list[Variable]:
+def _of_model(variables: Iterable[Variable], model: NicModel) -> list[Variable]:
     """Variables with those that the NIC's vendor documents put over them, in place; others of the vendor last."""
-    own = {one.name: Variable(one.name, one.value, one.why) for one in model.rccl}
-    return [*(own.pop(one.name, one) for one in found), *own.values()]
+    overrides = {setting.name: Variable(setting.name, setting.value, setting.why) for setting in model.rccl}
+    return [*(overrides.pop(variable.name, variable) for variable in variables), *overrides.values()]
 
 
 def _rccl() -> list[Variable]:
@@ -296,17 +300,17 @@ def _library_path(wanted: Job, library: str, *, colored: bool) -> list[Variable]
     if not folders:
         return []
     value = ":".join([f"${LD}", *(folder for folder, _ in folders)])
-    return [Variable(LD, value, "libraries of " + " and of ".join(what for _, what in folders))]
+    return [Variable(LD, value, "libraries of " + " and of ".join(content for _, content in folders))]
 
 
-def _changed(found: Iterable[Variable], changes: dict[str, str | int | None]) -> Iterable[Variable]:
+def _changed(variables: Iterable[Variable], changes: dict[str, str | int | None]) -> Iterable[Variable]:
     """Variables with those of the fabric file put over them, in place; new ones last; null leaves one out."""
     given = {name: str(value) for name, value in changes.items() if value is not None}
     why = "the fabric file says so (hosts.job.environment)"
-    for one in found:
-        if one.name not in changes:
-            yield one
-        elif one.name in given:
-            yield Variable(one.name, given.pop(one.name), why)
+    for variable in variables:
+        if variable.name not in changes:
+            yield variable
+        elif variable.name in given:
+            yield Variable(variable.name, given.pop(variable.name), why)
     for name, value in given.items():
         yield Variable(name, value, why)

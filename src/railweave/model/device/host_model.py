@@ -159,12 +159,15 @@ class HostQos:
     @property
     def paused(self) -> tuple[int, ...]:
         """The priorities that PFC is on for."""
-        return (*((self.priority,) if self.lossless else ()), *(one.priority for one in self.other_lossless))
+        return (
+            *((self.priority,) if self.lossless else ()),
+            *(lossless_class.priority for lossless_class in self.other_lossless),
+        )
 
     @property
     def slows_down(self) -> bool:
         """True if congestion control of the whole NIC is on: switches mark RDMA data, or another lossless class."""
-        return self.ecn or any(one.ecn for one in self.other_lossless)
+        return self.ecn or any(lossless_class.ecn for lossless_class in self.other_lossless)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +228,7 @@ class HostConfig:
 
     def qos_of(self, fabric: str) -> HostQos:
         """The QoS of a fabric's NICs."""
-        return next(one for one in self.qos if one.fabric == fabric)
+        return next(fabric_qos for fabric_qos in self.qos if fabric_qos.fabric == fabric)
 
     def nics_of(self, fabric: str) -> list[HostNic]:
         """The NICs on a fabric, by rail."""

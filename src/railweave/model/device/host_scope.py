@@ -83,27 +83,27 @@ def long_haul(network: Network, fabric: Fabric) -> LongHaul | None:
     )
 
 
-def environment(found: LongHaul) -> dict[str, tuple[str, str]]:
+def environment(haul: LongHaul) -> dict[str, tuple[str, str]]:
     """Variables of a job with their value and reason."""
     variables = {
         "NCCL_MIN_CTAS": (
-            str(found.channels),
+            str(haul.channels),
             f"{CHANNELS_PER_NIC} channels by each NIC, for which queue pairs and buffers are counted",
         ),
         "NCCL_BUFFSIZE": (
-            str(found.buffer_bytes),
+            str(haul.buffer_bytes),
             (
-                f"a channel's buffer: {found.nic_gbps / CHANNELS_PER_NIC:g} Gb/s x {found.round_trip_us:.0f} us are "
-                f"{found.buffer_floor_bytes / 1e6:.1f} MB, times {BUFFER_FACTOR} as measured over 50 km, to a power of two"
+                f"a channel's buffer: {haul.nic_gbps / CHANNELS_PER_NIC:g} Gb/s x {haul.round_trip_us:.0f} us are "
+                f"{haul.buffer_floor_bytes / 1e6:.1f} MB, times {BUFFER_FACTOR} as measured over 50 km, to a power of two"
             ),
         ),
     }
-    if found.per_connection is not None and found.queue_pair_gbps is not None:
+    if haul.per_connection is not None and haul.queue_pair_gbps is not None:
         why = (
-            f"{found.queue_pairs} queue pairs of {found.queue_pair_gbps:.1f} Gb/s fill a NIC ({ADAPTIVE_WINDOW} packets "
-            f"of {PAYLOAD} B in {found.round_trip_us:.0f} us), over {CHANNELS_PER_NIC} channels, to a power of two"
+            f"{haul.queue_pairs} queue pairs of {haul.queue_pair_gbps:.1f} Gb/s fill a NIC ({ADAPTIVE_WINDOW} packets "
+            f"of {PAYLOAD} B in {haul.round_trip_us:.0f} us), over {CHANNELS_PER_NIC} channels, to a power of two"
         )
-        variables[QUEUE_PAIRS] = (str(found.per_connection), why)
+        variables[QUEUE_PAIRS] = (str(haul.per_connection), why)
         variables[SPLIT] = ("1", "every message is split over all queue pairs")
     return variables
 
@@ -157,14 +157,16 @@ class HostScope:
     def job_fabric(self) -> str:
         """The fabric of the NICs beside its GPUs, over which jobs of several servers run; empty where it has none."""
         groups = self.model.nics
-        return next((name for name, one in self.fabrics.items() if groups[one.nics].per_gpu), "")
+        return next((name for name, fabric in self.fabrics.items() if groups[fabric.nics].per_gpu), "")
 
 
 def host_scope(network: Network, name: str) -> HostScope:
     """The scope of one server. Raises ``KeyError`` where there is no such server."""
     server = network.server(name)
-    fabrics = {one: network.fabric(one) for one in dict.fromkeys(nic.fabric for nic in server.nics)}
-    far = {one: long_haul(network, fabric) for one, fabric in fabrics.items()}
+    fabrics = {
+        fabric_name: network.fabric(fabric_name) for fabric_name in dict.fromkeys(nic.fabric for nic in server.nics)
+    }
+    far = {fabric_name: long_haul(network, fabric) for fabric_name, fabric in fabrics.items()}
     return HostScope(
         network=network.name,
         hosts=network.hosts,
@@ -173,7 +175,7 @@ def host_scope(network: Network, name: str) -> HostScope:
         fabrics=fabrics,
         segments={nic.name: network.segment_of(name, nic) for nic in server.nics},
         sharing={nic.name: _sharing(network, fabrics[nic.fabric], nic) for nic in server.nics},
-        long_haul={one: found for one, found in far.items() if found is not None},
+        long_haul={fabric_name: haul for fabric_name, haul in far.items() if haul is not None},
         families={(nic.fabric, nic.tenant): network.job_family(nic.fabric, nic.tenant) for nic in server.nics},
         port_names={
             cable.a.port: tuple(filter(None, switch_port_names(network, cable.b, cable.a)[1:]))
@@ -186,7 +188,7 @@ def host_scope(network: Network, name: str) -> HostScope:
 def _sharing(network: Network, fabric: Fabric, nic: Nic) -> int:
     """NICs that are met directly in the subnets of a NIC, itself among them; on a routed link the switch is, instead."""
     if fabric.server_link == "proxy-arp":  # every NIC of the fabric is in the subnet
-        return sum(size for (one, _, _), size in network.rail_sizes.items() if one == nic.fabric)
+        return sum(size for (fabric_name, _, _), size in network.rail_sizes.items() if fabric_name == nic.fabric)
     if nic.network:
         return network.network_sizes[nic.fabric, nic.network]
     return 1 if fabric.link_of(nic.vlan) == "routed" else network.rail_sizes[nic.fabric, nic.stripe, nic.rail]

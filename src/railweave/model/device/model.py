@@ -112,8 +112,8 @@ class Vrf:
 
     def families(self) -> tuple[Family, ...]:
         """The address families it routes, IPv4 first."""
-        outside = (one.session.local_address for one in self.external)
-        return tuple(sorted({one.family for one in (*self.own(), *outside)}))
+        outside = (peer.session.local_address for peer in self.external)
+        return tuple(sorted({address.family for address in (*self.own(), *outside)}))
 
     def own(self) -> tuple[Prefix, ...]:
         """Return the connected prefixes that the VRF announces to other leaves: those of its gateways, and its loopbacks."""
@@ -168,7 +168,9 @@ class OverlayConfig:
 
     def prefixes(self) -> tuple[Prefix, ...]:
         """The addresses that the overlay stands on as prefixes: of its sessions, and of its tunnels."""
-        return tuple(dict.fromkeys(one.prefix for one in (self.loopback, *(end.address for end in self.endpoints))))
+        return tuple(
+            dict.fromkeys(address.prefix for address in (self.loopback, *(end.address for end in self.endpoints)))
+        )
 
 
 __all__ = [
@@ -276,7 +278,7 @@ class DeviceConfig:
     def bare_vlans(self) -> tuple[int, ...]:
         """VLANs that ports carry with a tag, and that have no gateway here."""
         routed = {gateway.vlan for gateway in self.gateways}
-        return tuple(sorted({one for port in self.interfaces for one in port.tagged} - routed))
+        return tuple(sorted({vlan for port in self.interfaces for vlan in port.tagged} - routed))
 
     def fabric_interfaces(self) -> list[Interface]:
         """Ports towards other switches."""

@@ -109,31 +109,31 @@ def vrfs(
     fabric: Fabric, switch: Switch, gateways: Sequence[Gateway], interfaces: Sequence[Interface]
 ) -> tuple[Vrf, ...]:
     """A VRF for every tenant that has a gateway, or an external router, on the switch."""
-    found: list[Vrf] = []
+    instances: list[Vrf] = []
     targets = {tenant.name: tenant.route_target for tenant in fabric.tenants}
     for tenant in fabric.tenants:
-        own = [gateway for gateway in gateways if gateway.vrf == tenant.name]
+        tenant_gateways = [gateway for gateway in gateways if gateway.vrf == tenant.name]
         external = _peers(tenant, switch, interfaces)
         part = tenant.on(switch.name)
-        if own or external:
-            found.append(
+        if tenant_gateways or external:
+            instances.append(
                 Vrf(
                     name=tenant.name,
                     vni=tenant.vni,
                     route_distinguisher=part.route_distinguisher or f"{switch.router_id}:{tenant.slot}",
                     import_targets=(tenant.route_target, *(targets[leak] for leak in tenant.leaks)),
                     export_targets=(tenant.route_target,),
-                    prefixes=tuple(prefix for gateway in own for prefix in gateway.prefixes),
+                    prefixes=tuple(prefix for gateway in tenant_gateways for prefix in gateway.prefixes),
                     external=external,
                     loopbacks=tuple(Address(loopback).prefix for loopback in part.loopbacks),
                     unit=tenant.slot if part.loopbacks else None,
                 )
             )
-    return tuple(found)
+    return tuple(instances)
 
 
 def _peers(tenant: Tenant, switch: Switch, interfaces: Sequence[Interface]) -> tuple[ExternalPeer, ...]:
-    found: list[ExternalPeer] = []
+    peers: list[ExternalPeer] = []
     for router in tenant.external:
         for link in router.links:
             if link.leaf == switch.name:
@@ -141,9 +141,9 @@ def _peers(tenant: Tenant, switch: Switch, interfaces: Sequence[Interface]) -> t
                 unit = f"{port.name}.{link.vlan or 0}"
                 addresses = Address(link.address), Address(link.peer_address)
                 session = NumberedSession(unit, port.link, router.name, router.asn, *addresses)
-                prefixes = (tuple(map(Prefix, one)) for one in (router.accept, router.advertise))
-                found.append(ExternalPeer(router.name, session, *prefixes))
-    return tuple(found)
+                prefixes = (tuple(map(Prefix, listed)) for listed in (router.accept, router.advertise))
+                peers.append(ExternalPeer(router.name, session, *prefixes))
+    return tuple(peers)
 
 
 def _link_name(switch: Switch, router: ExternalRouter, link: ExternalLink) -> str:
@@ -228,17 +228,20 @@ def mac_vrf(fabric: Fabric, switch: Switch, system: System, interfaces: Sequence
     """
     here = {interface.vlan for interface in interfaces if interface.kind == "server"}
     networks = [network for tenant in fabric.tenants for network in tenant.networks]
-    own = {
+    local_networks = {
         name: network for network in networks if (name := system.vlan_called(network.vlan_name, network.vlan)) in here
     }
-    if not own:
+    if not local_networks:
         return None
     return MacVrf(
         name=MAC_VRF,
         route_distinguisher=f"{switch.router_id}:{MAC_VRF_NUMBER}",
         route_target="target:100:100",
-        vlans=tuple(BridgedVlan(one.vlan, name, one.vni, one.route_target) for name, one in own.items()),
-        ports=tuple(interface.name for interface in interfaces if interface.vlan in own),
+        vlans=tuple(
+            BridgedVlan(local_network.vlan, name, local_network.vni, local_network.route_target)
+            for name, local_network in local_networks.items()
+        ),
+        ports=tuple(interface.name for interface in interfaces if interface.vlan in local_networks),
     )
 
 
@@ -256,5 +259,5 @@ def underlay_prefixes(fabric: Fabric, switch: Switch) -> dict[int | None, tuple[
         return {}
     loopback = Address(switch.loopback)
     ends = [(endpoint.color, Address(endpoint.address)) for endpoint in switch.endpoints if endpoint.color is not None]
-    own = {color: (one.prefix,) for color, one in ends if one.family == loopback.family}
-    return {None: (loopback.prefix,), **own}
+    by_color = {color: (address.prefix,) for color, address in ends if address.family == loopback.family}
+    return {None: (loopback.prefix,), **by_color}

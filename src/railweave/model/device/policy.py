@@ -62,17 +62,17 @@ def tag(color: Color) -> str:
 
 def _communities(fabric: Fabric, form: Form) -> tuple[Community, ...]:
     administrator = fabric.spine_asns[0]
-    found = [Community(LOCAL, "large", f"{administrator}:0:1")]
+    communities = [Community(LOCAL, "large", f"{administrator}:0:1")]
     for color in fabric.colors:
         if form == "dpf":
-            found.append(Community(color.name, "color", f"color:0:{color.number}"))
+            communities.append(Community(color.name, "color", f"color:0:{color.number}"))
         elif form != "none":
-            found.append(Community(tag(color), "large", f"{administrator}:1:{color.number}"))
-    return tuple(found)
+            communities.append(Community(tag(color), "large", f"{administrator}:1:{color.number}"))
+    return tuple(communities)
 
 
 def leaf_policy(
-    fabric: Fabric, form: Form, own: Mapping[int | None, tuple[Prefix, ...]], *, redistribute: bool
+    fabric: Fabric, form: Form, originated: Mapping[int | None, tuple[Prefix, ...]], *, redistribute: bool
 ) -> RoutingPolicy:
     """Return the policy of what a leaf advertises and accepts.
 
@@ -83,22 +83,24 @@ def leaf_policy(
     lists = _local(fabric)
     listed = Match(prefix_list=LOCAL, orlonger=True)
     if form in {"none", "dpf"}:
-        if redistribute and own:  # the system does not tell connected routes from learned ones when it exports
-            lists["own"] = tuple(prefix for prefixes in own.values() for prefix in prefixes)
+        if redistribute and originated:  # the system does not tell connected routes from learned ones when it exports
+            lists["own"] = tuple(prefix for prefixes in originated.values() for prefix in prefixes)
         match = Match(prefix_list="own") if redistribute else replace(listed, protocol="direct")
-        export = [Term("own", match, Action(accept=True))] if own else []
+        export = [Term("own", match, Action(accept=True))] if originated else []
         imports = [Policy("from-spines", (Term("fabric", listed, Action(accept=True)), _reject_rest()))]
         by_color: dict[int | None, str] = dict.fromkeys(colors if form == "dpf" else (None,), "from-spines")
     else:
         export: list[Term] = []
         for index, color in colors.items():
-            if index not in own:  # a leaf whose routed links are not cabled yet: an empty list would match anything
+            if (
+                index not in originated
+            ):  # a leaf whose routed links are not cabled yet: an empty list would match anything
                 continue
-            lists[f"own-{color.name}"] = own[index]
+            lists[f"own-{color.name}"] = originated[index]
             match = Match(protocol=None if redistribute else "direct", prefix_list=f"own-{color.name}")
             export.append(Term(f"own-{color.name}", match, Action(accept=True, add_communities=(tag(color),))))
-        if None in own:
-            lists["own"] = own[None]
+        if None in originated:
+            lists["own"] = originated[None]
             match = Match(protocol=None if redistribute else "direct", prefix_list="own")
             export.append(Term("own", match, Action(accept=True)))
         imports = [Policy(f"from-{color.name}", _prefer(color, form)) for color in colors.values()]
@@ -110,7 +112,7 @@ def leaf_policy(
         policies=(*_connected(redistribute), Policy("to-spines", (*export, *transit)), *imports),
         prefix_lists=lists,
         communities=_communities(fabric, form),
-        fabric_advertise=_advertised(colors, own) if form == "dpf" else (),
+        fabric_advertise=_advertised(colors, originated) if form == "dpf" else (),
         redistribute="connected" if redistribute else None,
     )
 
@@ -186,7 +188,7 @@ def dci_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
 def with_sites(policy: RoutingPolicy) -> RoutingPolicy:
     """A leaf's policy where leaves are joined between sites: towards them it does as towards spines."""
     names = {"to-spines": "to-sites", "from-spines": "from-sites"}
-    policies = tuple(replace(one, name=names.get(one.name, one.name)) for one in policy.policies)
+    policies = tuple(replace(member, name=names.get(member.name, member.name)) for member in policy.policies)
     return replace(policy, policies=policies)
 
 
@@ -230,19 +232,21 @@ def _prefer(color: Color, form: Form) -> tuple[Term, ...]:
 
 def _connected(redistribute: bool) -> tuple[Policy, ...]:
     """Return the policy of what a system redistributes: its own prefixes in the fabric's list; empty without redistribution."""
-    own = Term("own", Match(prefix_list=LOCAL, orlonger=True), Action(accept=True))
-    return (Policy("connected", (own, _reject_rest())),) if redistribute else ()
+    local_term = Term("own", Match(prefix_list=LOCAL, orlonger=True), Action(accept=True))
+    return (Policy("connected", (local_term, _reject_rest())),) if redistribute else ()
 
 
 def _reject_rest() -> Term:
     return Term("rest", Match(), Action(accept=False))
 
 
-def _advertised(colors: dict[int, Color], own: Mapping[int | None, tuple[Prefix, ...]]) -> tuple[FabricAdvertise, ...]:
+def _advertised(
+    colors: dict[int, Color], originated: Mapping[int | None, tuple[Prefix, ...]]
+) -> tuple[FabricAdvertise, ...]:
     return tuple(
         FabricAdvertise(prefix, color.name, tuple(other.name for other in colors.values() if other is not color))
         for index, color in colors.items()
-        for prefix in own.get(index, ())
+        for prefix in originated.get(index, ())
     )
 
 
@@ -264,12 +268,12 @@ def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
         return "none"
     if fabric.interconnect:  # its routers pass on one copy of a prefix: the color must be the prefix's, not the copy's
         return "local-preference"
-    found = [(catalog().systems[nos], release) for nos, release in systems]
+    releases = [(catalog().systems[nos], release) for nos, release in systems]
     wanted = fabric.underlay.path_color
     by_hand = wanted == "dpf"  # who asks for it knows: documents differ on its first release (docs/decisions.md)
-    if wanted != "local-preference" and all(s.has("path-color-dpf", None if by_hand else r) for s, r in found):
+    if wanted != "local-preference" and all(s.has("path-color-dpf", None if by_hand else r) for s, r in releases):
         return "dpf"
-    if fabric.emulation == "aigp" and all(s.has("path-color-aigp", r) for s, r in found):
+    if fabric.emulation == "aigp" and all(s.has("path-color-aigp", r) for s, r in releases):
         return "aigp"
     return "local-preference"
 
@@ -318,7 +322,9 @@ def drained(
 
     if told:
         tags = {tag(color) for color in fabric.colors}
-        bgp = _changed(bgp, named(told), "export_policy", lambda one: _told(one, asn, tags, strip=form in _TAGGED))
+        bgp = _changed(
+            bgp, named(told), "export_policy", lambda exported: _told(exported, asn, tags, strip=form in _TAGGED)
+        )
         if any(MARK in term.action.add_communities for policy in bgp.policies for term in policy.terms):
             mark = BgpCommunity(MARK, "large", f"{fabric.spine_asns[0]}:0:2")
             bgp = replace(bgp, communities=(*bgp.communities, *in_form((mark,), large=large)))
@@ -340,7 +346,7 @@ def _wholly(network: Network, fabric: Fabric, device: str, links: frozenset[str]
     for cable in network.cables_of(device):
         if cable.kind == "fabric" and cable.color is not None:
             by_color.setdefault(cable.color, set()).add(cable.name)
-    return frozenset(fabric.color_name(color) for color, own in by_color.items() if own <= links)
+    return frozenset(fabric.color_name(color) for color, color_links in by_color.items() if color_links <= links)
 
 
 def _by_other_colors(bgp: Bgp, off: frozenset[str]) -> tuple[FabricAdvertise, ...]:
@@ -358,8 +364,8 @@ def _by_other_colors(bgp: Bgp, off: frozenset[str]) -> tuple[FabricAdvertise, ..
 
 def _of_drained_neighbors(network: Network, device: str) -> frozenset[str]:
     """The links of a device to switches that are drained."""
-    own = network.cables_of(device)
-    return frozenset(one.name for one in own if {one.a.device, one.b.device} - {device} <= network.drained)
+    cables = network.cables_of(device)
+    return frozenset(cable.name for cable in cables if {cable.a.device, cable.b.device} - {device} <= network.drained)
 
 
 def _changed(
@@ -367,8 +373,8 @@ def _changed(
 ) -> Bgp:
     """BGP with other policies for the sessions on some links: in place where no other session has them, else beside them."""
     sessions = [(group, session) for group in bgp.groups for session in group.sessions]
-    there = {getattr(group, which) for group, one in sessions if one.link in links}
-    stay = {getattr(group, which) for group, one in sessions if one.link not in links}
+    there = {getattr(group, which) for group, member in sessions if member.link in links}
+    stay = {getattr(group, which) for group, member in sessions if member.link not in links}
     stay |= {bgp.redistribute_connected}
     policies: list[Policy] = []
     beside: dict[str, str] = {}
@@ -422,5 +428,8 @@ def _taken_last(policy: Policy) -> Policy:
     """A policy as it is where what it lets in is the last to be used."""
     terms = (replace(term, action=replace(term.action, local_preference=0)) for term in policy.terms)
     return replace(
-        policy, terms=tuple(one if one.action.accept else was for one, was in zip(terms, policy.terms, strict=True))
+        policy,
+        terms=tuple(
+            changed if changed.action.accept else was for changed, was in zip(terms, policy.terms, strict=True)
+        ),
     )

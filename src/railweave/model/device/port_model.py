@@ -104,13 +104,13 @@ class Interface:
         others = (
             replace(
                 self,
-                unit_vlan=one.vlan,
-                vrf=one.vrf,
-                addresses=one.addresses,
-                description=f"{self.peer}, tenant {one.vrf}",
+                unit_vlan=unit.vlan,
+                vrf=unit.vrf,
+                addresses=unit.addresses,
+                description=f"{self.peer}, tenant {unit.vrf}",
                 more=(),
             )
-            for one in self.more
+            for unit in self.more
         )
         return (replace(self, more=()) if self.more else self, *others)
 
@@ -122,15 +122,15 @@ class Interface:
 
 def with_parts(ports: Iterable[Interface]) -> tuple[Interface, ...]:
     """Ports to routers outside that have several tags as one each, in the order in which they come first."""
-    found: dict[str, Interface] = {}
+    by_name: dict[str, Interface] = {}
     for port in ports:
-        first = found.get(port.name)
+        first = by_name.get(port.name)
         if first is None or port.unit_vlan is None:
-            found[port.name] = port
+            by_name[port.name] = port
         else:
             unit = TaggedUnit(port.unit_vlan, port.vrf, port.addresses)
-            found[port.name] = replace(first, more=(*first.more, unit))
-    return tuple(found.values())
+            by_name[port.name] = replace(first, more=(*first.more, unit))
+    return tuple(by_name.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +158,8 @@ class Gateway:
     @property
     def families(self) -> tuple[Family, ...]:
         """The address families of its addresses, in their order: two with dual stack."""
-        found: list[Family] = [address.family for address in self.addresses]
-        return tuple(dict.fromkeys(found))
+        address_families: list[Family] = [address.family for address in self.addresses]
+        return tuple(dict.fromkeys(address_families))
 
     @property
     def advertised(self) -> tuple[Prefix, ...]:

@@ -82,8 +82,13 @@ def control_plane(
         rules.append(ControlRule(name, "network", tunnel.family, "udp", tunnel.name, destination_ports=(VXLAN,)))
     rules += [rule for manager in managers for rule in _services(config, manager)]
     # The management port has no policers: what is behind it is the operator's own.
-    rules += [replace(one, name=f"management-{one.name}", plane="management") for one in _discovery(())]
-    rules += [replace(one, name=f"management-{one.name}", policer="") for one in _diagnosis("management", "", "")]
+    rules += [
+        replace(discovery, name=f"management-{discovery.name}", plane="management") for discovery in _discovery(())
+    ]
+    rules += [
+        replace(diagnosis, name=f"management-{diagnosis.name}", policer="")
+        for diagnosis in _diagnosis("management", "", "")
+    ]
     drops = () if sees_interfaces else tuple(_server_ports(config, peers, sessions=not holds_sessions))
     return ControlPlane(tuple(rules), (*(peer.sources for peer in peers), *tunnels, *managers), POLICERS, drops)
 
@@ -92,8 +97,8 @@ def _sources(name: str, prefixes: Iterable[Prefix], interfaces: tuple[str, ...])
     """Prefixes by address family."""
     every = tuple(dict.fromkeys(prefixes))
     for family in FAMILIES:
-        if own := tuple(one for one in every if one.family == family):
-            yield Sources(f"{name}-{_NUMBER[family]}", family, own, interfaces)
+        if matching := tuple(prefix for prefix in every if prefix.family == family):
+            yield Sources(f"{name}-{_NUMBER[family]}", family, matching, interfaces)
 
 
 def _tunnels(config: DeviceConfig) -> Iterator[Sources]:
@@ -115,25 +120,27 @@ def _peers(config: DeviceConfig) -> Iterator[_Peers]:
         sources = [address.prefix for link in links for address in link.addresses]
         # Over IPv6, neighbors of IS-IS are known by their link-local addresses (RFC 5308, section 2).
         sources += [LINK_LOCAL] if any(source.family == "ipv6" for source in sources) else []
-        for one in _sources("isis", sources, tuple(link.name for link in links)):
-            yield _Peers(one, bgp=False, bfd="one-hop")
+        for origin in _sources("isis", sources, tuple(link.name for link in links)):
+            yield _Peers(origin, bgp=False, bfd="one-hop")
     if config.overlay is not None:
         fabric = tuple(fabric_interface.name for fabric_interface in config.fabric_interfaces())
-        for one in _sources("overlay", (neighbor.peer_address.prefix for neighbor in config.overlay.neighbors), fabric):
-            yield _Peers(one, bfd="multihop" if config.overlay.bfd else "")
+        for origin in _sources(
+            "overlay", (neighbor.peer_address.prefix for neighbor in config.overlay.neighbors), fabric
+        ):
+            yield _Peers(origin, bfd="multihop" if config.overlay.bfd else "")
     # Without their interface: in a VRF, Linux may name that of the VRF in its place.
-    outside = (one.session.peer_address.prefix for vrf in config.vrfs for one in vrf.external)
-    for one in _sources("external", outside, ()):
-        yield _Peers(one)
+    outside = (peer.session.peer_address.prefix for vrf in config.vrfs for peer in vrf.external)
+    for origin in _sources("external", outside, ()):
+        yield _Peers(origin)
 
 
 def _neighbors(bgp: Bgp) -> Iterator[_Peers]:
     """Peers at the other end of a link: discovered ones by their link-local address."""
     sessions = [session for group in bgp.groups for session in group.sessions]
     bfd: Literal["", "one-hop"] = "one-hop" if bgp.bfd else ""
-    found = tuple(session.interface for session in sessions if session.peer_address is None)
-    if found:
-        yield _Peers(Sources(DISCOVERED, "ipv6", (LINK_LOCAL,), found), bfd=bfd)
+    discovered = tuple(session.interface for session in sessions if session.peer_address is None)
+    if discovered:
+        yield _Peers(Sources(DISCOVERED, "ipv6", (LINK_LOCAL,), discovered), bfd=bfd)
     numbered = [
         (session.peer_address.prefix, session.interface) for session in sessions if session.peer_address is not None
     ]
@@ -178,19 +185,19 @@ def _diagnosis(plane: Literal["network", "management"], icmp: str, traceroute: s
 def _services(config: DeviceConfig, managers: Sources) -> Iterator[ControlRule]:
     """Services that are switched on, and replies to what a device asks."""
     wanted = config.management
-    own: dict[str, int] = {"ssh": 22}
-    own |= {"netconf": 830} if wanted.services.netconf else {}
-    own |= {"eapi": 443} if wanted.services.eapi else {}
-    own |= {"grpc": wanted.services.grpc_port} if wanted.services.grpc_certificate else {}
+    services: dict[str, int] = {"ssh": 22}
+    services |= {"netconf": 830} if wanted.services.netconf else {}
+    services |= {"eapi": 443} if wanted.services.eapi else {}
+    services |= {"grpc": wanted.services.grpc_port} if wanted.services.grpc_certificate else {}
     family, number = managers.family, _NUMBER[managers.family]
-    for name, port in own.items():
+    for name, port in services.items():
         here = ControlRule(f"{name}-{number}", "management", family, "tcp", managers.name)
         yield replace(here, destination_ports=((port, port),))
     if wanted.snmp:
         here = ControlRule(f"snmp-{number}", "management", family, "udp", managers.name)
         yield replace(here, destination_ports=((161, 161),))
     aaa = config.management.aaa()
-    given = tuple((one.port, one.port) for one in (aaa.radius if aaa else ()) if one.port)
+    given = tuple((server.port, server.port) for server in (aaa.radius if aaa else ()) if server.port)
     for name, ports in REPLIES.items():
         here = ControlRule(f"{name}-replies-{number}", "management", family, "udp", managers.name)
         yield replace(here, source_ports=(ports, *given) if name == "radius" else (ports,))
@@ -201,14 +208,14 @@ def _server_ports(config: DeviceConfig, peers: Sequence[_Peers], *, sessions: bo
     """Yield rules for what servers' interfaces drop: sessions with a link-local address and, if ``sessions``, with any of the device's."""
     if not config.gateways:
         return
-    own: list[Prefix] = []
+    prefixes: list[Prefix] = []
     six = any(address.family == "ipv6" for gateway in config.gateways for address in gateway.addresses)
     if (sessions and six) or any(LINK_LOCAL in peer.sources.prefixes for peer in peers):
-        own.append(LINK_LOCAL)
+        prefixes.append(LINK_LOCAL)
     if sessions:
-        own += [address.address.prefix for gateway in config.gateways for address in gateway.addresses]
-        own += config.loopbacks()
-    for source in _sources("", own, ()):
+        prefixes += [address.address.prefix for gateway in config.gateways for address in gateway.addresses]
+        prefixes += config.loopbacks()
+    for source in _sources("", prefixes, ()):
         number = _NUMBER[source.family]
         yield ServerPortRule(f"bgp-{number}", source.family, "tcp", source.prefixes, (BGP,))
         yield ServerPortRule(f"bfd-{number}", source.family, "udp", source.prefixes, ((BFD[0], BFD_ECHO[1]),))

@@ -27,14 +27,16 @@ def qos_config(
     if not system.has("qos", release) or not interfaces:
         return None
     qos = fabric.intent(switch).qos
-    classes = {name: own_type(TrafficClass, one) for name, one in qos.classes.items()}
+    classes = {name: own_type(TrafficClass, traffic_class) for name, traffic_class in qos.classes.items()}
     if not any(qos.pfc.pauses(interface.kind) for interface in interfaces if interface.kind != "external"):
-        classes = {name: replace(one, lossless=False, pfc_priority=None) for name, one in classes.items()}
-    lossless = any(one.lossless for one in classes.values())
+        classes = {
+            name: replace(traffic_class, lossless=False, pfc_priority=None) for name, traffic_class in classes.items()
+        }
+    lossless = any(traffic_class.lossless for traffic_class in classes.values())
     by_need: dict[tuple[int, int, int], list[str]] = {}
-    for one in (port for port in interfaces if port.pauses):
-        need = math.ceil(one.length_m), qos.pfc.mru or one.mtu, one.speed_gbps
-        by_need.setdefault(need, []).append(one.name)
+    for paused_port in (port for port in interfaces if port.pauses):
+        need = math.ceil(paused_port.length_m), qos.pfc.mru or paused_port.mtu, paused_port.speed_gbps
+        by_need.setdefault(need, []).append(paused_port.name)
     model = catalog().switches[switch.model]
     cell = model.buffer.cell_bytes
     placed = on_queues(classes, system)
@@ -42,7 +44,11 @@ def qos_config(
     return QosConfig(
         classes=placed,
         default_class=_default_class(classes),
-        marking={name: marking_of(one.ecn, system.marking) for name, one in classes.items() if one.ecn}
+        marking={
+            name: marking_of(traffic_class.ecn, system.marking)
+            for name, traffic_class in classes.items()
+            if traffic_class.ecn
+        }
         if system.marking
         else {},
         buffers=_partition(own_type(Buffers, qos.buffers), system),
@@ -61,9 +67,9 @@ def qos_config(
         buffer_monitor=qos.buffer_monitor,
         ports=tuple(interface.name for interface in interfaces),
         moved=tuple(
-            (name, one.queue, placed[name].queue)
-            for name, one in classes.items()
-            if one.queue not in {placed[name].queue, usual[name].queue if name in usual else None}
+            (name, traffic_class.queue, placed[name].queue)
+            for name, traffic_class in classes.items()
+            if traffic_class.queue not in {placed[name].queue, usual[name].queue if name in usual else None}
         ),
     )
 
@@ -84,8 +90,8 @@ def _partition(buffers: Buffers, system: System) -> Buffers:
 
 def _default_class(classes: Mapping[str, TrafficClass]) -> str:
     """The class of DSCP 0; without one, the first that is not lossless; without that, the first."""
-    zero = next((name for name, one in classes.items() if 0 in one.dscp), None)
-    lossy = next((name for name, one in classes.items() if not one.lossless), None)
+    zero = next((name for name, traffic_class in classes.items() if 0 in traffic_class.dscp), None)
+    lossy = next((name for name, traffic_class in classes.items() if not traffic_class.lossless), None)
     return zero or lossy or next(iter(classes), "")
 
 
@@ -105,20 +111,26 @@ def on_queues(classes: Mapping[str, TrafficClass], system: System) -> dict[str, 
     """
     if not system.pfc_by_queue:
         return dict(classes)
-    queues = {name: one.pfc_priority for name, one in classes.items() if one.pfc_priority is not None}
+    queues = {
+        name: traffic_class.pfc_priority
+        for name, traffic_class in classes.items()
+        if traffic_class.pfc_priority is not None
+    }
     free = classes.keys() - queues.keys()
-    sharing = (name for name, one in classes.items() if one.priority != "strict-high")
+    sharing = (name for name, traffic_class in classes.items() if traffic_class.priority != "strict-high")
     highest = max((queues.get(name, classes[name].queue) for name in sharing), default=0)
     rises = {
         name
         for name in free
         if system.strict_on_top and classes[name].priority == "strict-high" and classes[name].queue < highest
     }
-    for name in sorted(free, key=lambda one: (one != "cnp", one not in rises, -classes[one].queue)):
+    for name in sorted(
+        free, key=lambda class_name: (class_name != "cnp", class_name not in rises, -classes[class_name].queue)
+    ):
         taken = set(queues.values())
         wanted = system.queues - 1 if name in rises else classes[name].queue
         if wanted in taken and name == "cnp" and system.cnp_queue is not None:
             wanted = system.cnp_queue
         order = (*range(wanted, -1, -1), *range(wanted + 1, system.queues))
         queues[name] = next(queue for queue in order if queue not in taken)
-    return {name: replace(one, queue=queues[name]) for name, one in classes.items()}
+    return {name: replace(traffic_class, queue=queues[name]) for name, traffic_class in classes.items()}

@@ -21,9 +21,9 @@ def queue_pairs(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tup
 
     Queue pairs of the fabric file, and one a path color, come before those that long links ask for.
     """
-    found = _own(wanted, colors, far)
+    variables = _own(wanted, colors, far)
     more = environment(far) if far else {}
-    return found | more | found
+    return variables | more | variables
 
 
 def _own(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tuple[str, str]]:
@@ -58,9 +58,9 @@ def splits(network: Network, colors: int) -> bool:
 
 
 def _decided(network: Network, colors: int) -> dict[str, str]:
-    far = next((one for fabric in network.fabrics if (one := long_haul(network, fabric)) is not None), None)
-    found = queue_pairs(network.hosts.job, colors if colors > 1 else 0, far)
-    return {name: value for name, (value, _) in found.items()}
+    far = next((haul for fabric in network.fabrics if (haul := long_haul(network, fabric)) is not None), None)
+    variables = queue_pairs(network.hosts.job, colors if colors > 1 else 0, far)
+    return {name: value for name, (value, _) in variables.items()}
 
 
 def designed_variables(network: Network, colors: int) -> dict[str, str]:

@@ -37,8 +37,8 @@ def own_type(kind: type[T], given: BaseModel) -> T:
 
 
 @lru_cache(maxsize=1024)
-def _converted(kind: type[T], one: _Same) -> T:
-    return _adapter(kind).validate_python(one.given.model_dump())
+def _converted(kind: type[T], part: _Same) -> T:
+    return _adapter(kind).validate_python(part.given.model_dump())
 
 
 @lru_cache(maxsize=64)
@@ -50,7 +50,7 @@ Kind = Literal["understood", "irrelevant", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReadStatement:
     """A statement of a text and how it was read.
 
     ``path`` begins with the statements above this one; ``line`` is 1-based. ``hierarchy`` is the part of the configuration that the
@@ -87,11 +87,11 @@ class Reading:
     """
 
     config: DeviceConfig
-    statements: tuple[Said, ...]
+    statements: tuple[ReadStatement, ...]
     port_aliases: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
-    def not_understood(self) -> tuple[Said, ...]:
+    def not_understood(self) -> tuple[ReadStatement, ...]:
         """Statements that are neither understood nor known not to matter."""
         return tuple(statement for statement in self.statements if statement.kind == "unknown")
 
@@ -104,12 +104,14 @@ class Reading:
         return {name: Share(**kinds) for name, kinds in counts.items()}
 
 
-def said(file: str, lines: Iterable[tuple[int, str, str, bool]], irrelevant: Mapping[str, str]) -> Iterator[Said]:
+def said(
+    file: str, lines: Iterable[tuple[int, str, str, bool]], irrelevant: Mapping[str, str]
+) -> Iterator[ReadStatement]:
     """Statements as (line, hierarchy, path, understood) with what became of them; patterns begin at the start of a path."""
     patterns = tuple(irrelevant)
     for line, hierarchy, path, understood in lines:
         kind: Kind = "understood" if understood else "irrelevant" if _any(patterns).match(path) else "unknown"
-        yield Said(file, line, hierarchy, path, kind)
+        yield ReadStatement(file, line, hierarchy, path, kind)
 
 
 @lru_cache(maxsize=32)

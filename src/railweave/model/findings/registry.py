@@ -17,12 +17,12 @@ from railweave.model.findings import Finding, Severity
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    Look = Callable[[Any], Iterable["str | Found | Finding"]]
+    Look = Callable[[Any], Iterable["str | FindingPlace | Finding"]]
     """A function that looks: for a sentence, where the place is known; for what it found; for findings of other rules."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FindingPlace:
     """The properties of a single finding: the place, the fault, the user's line, and any differences from its rule."""
 
     where: str
@@ -62,7 +62,7 @@ class Rule:
     def finding(
         self,
         where: str,
-        what: str | None = None,
+        message: str | None = None,
         *,
         file: str = "",
         line: int = 0,
@@ -74,13 +74,13 @@ class Rule:
 
         Raises ``ValueError`` without ``what`` if the rule has only ``holds``: what must hold is not what was found.
         """
-        if not (what or self.says):
+        if not (message or self.says):
             raise ValueError(f"a finding of {self.id} has to say what was found")
         return Finding(
             self.id,
             self.severity if severity is None else severity,
             where,
-            self.says if what is None else what,
+            self.says if message is None else message,
             self.why if why is None else why,
             self.fix if fix is None else fix,
             file,
@@ -89,20 +89,20 @@ class Rule:
 
     def run(self, read: object, where: str = "", file: str = "") -> Iterator[Finding]:
         """Yield the findings of the rule's check; sentences are about the place ``where`` and its ``file``."""
-        for one in self.check(read) if self.check else ():
-            if isinstance(one, Finding):
-                yield one
-            elif isinstance(one, str):
-                yield self.finding(where, one, file=file)
+        for fault in self.check(read) if self.check else ():
+            if isinstance(fault, Finding):
+                yield fault
+            elif isinstance(fault, str):
+                yield self.finding(where, fault, file=file)
             else:
                 yield self.finding(
-                    one.where,
-                    one.what,
-                    file=one.file,
-                    line=one.line,
-                    severity=one.severity,
-                    why=one.why,
-                    fix=one.fix,
+                    fault.where,
+                    fault.what,
+                    file=fault.file,
+                    line=fault.line,
+                    severity=fault.severity,
+                    why=fault.why,
+                    fix=fault.fix,
                 )
 
 
@@ -141,19 +141,21 @@ def rules_of(package: str) -> dict[str, Rule]:
 
     Imports every module of the package. Raises ``ValueError`` where two rules have one id.
     """
-    found: dict[str, Rule] = {}
+    rules: dict[str, Rule] = {}
     root = importlib.import_module(package)
     inside = pkgutil.walk_packages(root.__path__, f"{package}.")
-    names = sorted(one.name for one in inside if not one.name.endswith("__main__"))
+    names = sorted(module_info.name for module_info in inside if not module_info.name.endswith("__main__"))
     for module in (root, *map(importlib.import_module, names)):
         for value in vars(module).values():
             for rule in cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,):
-                if isinstance(rule, Rule) and found.setdefault(rule.id, rule) is not rule:
+                if isinstance(rule, Rule) and rules.setdefault(rule.id, rule) is not rule:
                     raise ValueError(f"two rules are called {rule.id}")
-    return found
+    return rules
 
 
 def lint(package: str, read: object, device: str, file: str) -> list[Finding]:
     """Return the faults that the checks of a package find in a device's configuration; each sentence once."""
     file = f"devices/{device}/{file}"
-    return list(dict.fromkeys(one for rule in rules_of(package).values() for one in rule.run(read, device, file)))
+    return list(
+        dict.fromkeys(finding for rule in rules_of(package).values() for finding in rule.run(read, device, file))
+    )

@@ -27,8 +27,8 @@ def sample(items: Sequence[Item], shape: Callable[[Item], Hashable], most: int |
     if most is None or len(items) <= most:
         return list(items)
     shapes: dict[Hashable, int] = {}
-    for place, one in enumerate(items):
-        shapes.setdefault(shape(one), place)
+    for place, item in enumerate(items):
+        shapes.setdefault(shape(item), place)
     places = set(shapes.values())
     others = [place for place in range(len(items)) if place not in places]
     room = min(max(most - len(places), 0), len(others))
@@ -36,9 +36,9 @@ def sample(items: Sequence[Item], shape: Callable[[Item], Hashable], most: int |
     return [items[place] for place in sorted(places)]
 
 
-def said(chosen: int, count: int, what: str) -> str:
+def said(chosen: int, count: int, noun: str) -> str:
     """Return a validator's note about its sample; empty if the validator read everything."""
-    return f"; one of each shape and a sample: {chosen} of {count} {what}" if chosen < count else ""
+    return f"; one of each shape and a sample: {chosen} of {count} {noun}" if chosen < count else ""
 
 
 if TYPE_CHECKING:

@@ -77,19 +77,19 @@ NumberRange = Annotated[
 
 def _addresses(value: object) -> object:
     items = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
-    found: list[str] = []
+    addresses: list[str] = []
     for item in items:
         texts = expand(str(item))
-        check_most("the list", len(found) + len(texts))
+        check_most("the list", len(addresses) + len(texts))
         for text in texts:
             try:
-                found.append(str(ipaddress.ip_address(text)))
+                addresses.append(str(ipaddress.ip_address(text)))
             except ValueError:
                 raise WrongValueError(f"{text!r} is not an IP address", "write 10.0.0.1, or 10.0.0.[1-4]") from None
-    twice = next((one for one in found if found.count(one) > 1), None)
+    twice = next((address for address in addresses if addresses.count(address) > 1), None)
     if twice is not None:
         raise WrongValueError(f"{twice} is listed twice", "give each switch its own")
-    return found
+    return addresses
 
 
 AddressList = Annotated[
@@ -184,8 +184,8 @@ class Pools(Model):
     @model_validator(mode="after")
     def _one_way(self) -> Pools:
         if self.fabric_link is not None and "fabric_links_by" in self.model_fields_set:
-            what = "fabric_link and fabric_links_by both say which addresses a link has"
-            raise WrongValueError(what, "keep one", ["fabric_links_by"], ["fabric_link"])
+            message = "fabric_link and fabric_links_by both say which addresses a link has"
+            raise WrongValueError(message, "keep one", ["fabric_links_by"], ["fabric_link"])
         return self
 
     @model_validator(mode="after")
@@ -193,9 +193,9 @@ class Pools(Model):
         keys = ("leaf_asn", "spine_asn", "super_spine_asn", "dci_asn")
         rare = {"super_spine_asn", "dci_asn"} - self.model_fields_set  # most fabrics have none: in nobody's way
         pools = {key: getattr(self, key) for key in keys if key not in rare}
-        for (one, (first, last)), (other, (low, high)) in combinations(pools.items(), 2):
+        for (pool, (first, last)), (other, (low, high)) in combinations(pools.items(), 2):
             if first <= high and low <= last:
                 raise WrongValueError(
-                    f"{one} {first}-{last} and {other} {low}-{high} overlap", "move the ranges apart", [other], [one]
+                    f"{pool} {first}-{last} and {other} {low}-{high} overlap", "move the ranges apart", [other], [pool]
                 )
         return self

@@ -89,8 +89,8 @@ class OtherLink(Model):
     def _two_families(self) -> OtherLink:
         second = self.dual_stack
         if second is not None and (":" in second.server_pool) == (":" in self.server_pool):
-            what = f"server_pool {self.server_pool} and that of dual_stack, {second.server_pool}, are of one address family"
-            raise WrongValueError(what, "give one IPv4 and one IPv6 pool", ["dual_stack", "server_pool"])
+            message = f"server_pool {self.server_pool} and that of dual_stack, {second.server_pool}, are of one address family"
+            raise WrongValueError(message, "give one IPv4 and one IPv6 pool", ["dual_stack", "server_pool"])
         return self
 
     def pools(self) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ class OtherLink(Model):
         length = self.prefix_length
         if length is None:
             length = 64 if ":" in self.server_pool else 31 if self.server_link == "routed" else 24
-        own = {
+        changes = {
             "server_pool": self.server_pool,
             "prefix_length": length,
             "server_prefix": self.server_prefix,
@@ -112,7 +112,7 @@ class OtherLink(Model):
             "dual_stack": self.dual_stack,
             "other_links": dict[str, OtherLink](),
         }
-        return usual.model_copy(update=own)
+        return usual.model_copy(update=changes)
 
 
 class Addressing(Model):
@@ -210,30 +210,30 @@ class Addressing(Model):
     @model_validator(mode="after")
     def _mixed(self) -> Addressing:
         links = [("server_link", self.server_link)]
-        links += [(f"other_links.{name}", one.server_link) for name, one in self.other_links.items()]
+        links += [(f"other_links.{name}", other_link.server_link) for name, other_link in self.other_links.items()]
         shared = [at for at, link in links if link in {"access", "trunk"}]
         if self.other_links and self.server_link == "proxy-arp":
-            what = "server_link proxy-arp takes all servers for one subnet, so no other links stand beside it"
-            raise WrongValueError(what, "use routed", ["other_links"], ["server_link"])
+            message = "server_link proxy-arp takes all servers for one subnet, so no other links stand beside it"
+            raise WrongValueError(message, "use routed", ["other_links"], ["server_link"])
         if len(shared) > 1:
-            what = f"{shared[0]} and {shared[1]} both put NICs on a VLAN of their rail"
-            raise WrongValueError(what, "let all but one be routed", ["other_links"])
+            message = f"{shared[0]} and {shared[1]} both put NICs on a VLAN of their rail"
+            raise WrongValueError(message, "let all but one be routed", ["other_links"])
         if self.tagged_vlans and "trunk" not in {link for _, link in links}:
             raise WrongValueError("tagged_vlans without trunk ports", "set server_link: trunk", ["tagged_vlans"])
         if len(set(self.tagged_vlans)) < len(self.tagged_vlans):
             raise WrongValueError("tagged_vlans names a VLAN twice", "name each once", ["tagged_vlans"])
         owners: dict[str, str] = {}
-        for name, one in self.other_links.items():
-            for server in one.servers:
+        for name, other_link in self.other_links.items():
+            for server in other_link.servers:
                 if owners.setdefault(server, name) != name:
-                    what = f"{server} is in {owners[server]!r} and in {name!r}"
-                    raise WrongValueError(what, "a server has one kind of link", ["other_links", name, "servers"])
+                    message = f"{server} is in {owners[server]!r} and in {name!r}"
+                    raise WrongValueError(message, "a server has one kind of link", ["other_links", name, "servers"])
         return self
 
     def of_server(self, server: str) -> Addressing:
         """Return the addressing that assigns a server's prefixes: this one, or that of the server's other link."""
-        own = next((other_link for other_link in self.other_links.values() if server in other_link.servers), None)
-        return self if own is None else own.beside(self)
+        link = next((other_link for other_link in self.other_links.values() if server in other_link.servers), None)
+        return self if link is None else link.beside(self)
 
     def length(self) -> int:
         """The length of a server prefix."""
@@ -251,7 +251,7 @@ class Addressing(Model):
         length = second.prefix_length
         if length is None:
             length = 64 if ":" in second.server_pool else 31 if self.own_links else 24
-        own = {
+        changes = {
             "server_pool": second.server_pool,
             "prefix_length": length,
             "bits": second.bits,
@@ -259,4 +259,4 @@ class Addressing(Model):
             "gateway_host": second.gateway_host,
             "dual_stack": None,
         }
-        return self.model_copy(update=own)
+        return self.model_copy(update=changes)

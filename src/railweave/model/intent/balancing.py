@@ -109,7 +109,7 @@ class Selective(Model):
     def _once(cls, value: tuple[int, ...]) -> tuple[int, ...]:
         if not value:
             raise WrongValueError("no opcode is given", "leave `opcodes` away for RDMA writes")
-        twice = next((one for one in value if value.count(one) > 1), None)
+        twice = next((opcode for opcode in value if value.count(opcode) > 1), None)
         if twice is not None:
             raise WrongValueError(f"opcode {twice} is listed twice", "name each once")
         return value

@@ -33,13 +33,13 @@ class WrongValueError(ValueError):
 
     def __init__(
         self,
-        what: str,
+        message: str,
         fix: str = "",
         *parts: Sequence[str | int],
         earlier: Sequence[str | int] | None = None,
     ) -> None:
-        super().__init__(what, fix, *parts)
-        self.what = what
+        super().__init__(message, fix, *parts)
+        self.what = message
         self.fix = fix
         self.parts = parts
         self.earlier = earlier
@@ -145,7 +145,7 @@ Mbps = Annotated[int, _written(quantities.MBPS), _text_schema("100G")]
 def _ratio(value: object) -> object:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return value  # of another kind, which pydantic says
-    if any(one.isdigit() for one in value) if isinstance(value, str) else value <= 0:
+    if any(character.isdigit() for character in value) if isinstance(value, str) else value <= 0:
         return _parsed_ratio(value)
     return value
 
@@ -249,10 +249,10 @@ def _check_count(pattern: str, ranges: list[tuple[str, str]]) -> int:
     return count
 
 
-def check_most(what: str, count: int) -> None:
+def check_most(subject: str, count: int) -> None:
     """Raise ``ValueError`` where something stands for more names than any fabric has."""
     if count > MOST_NAMES:
-        raise WrongValueError(f"{what} stands for {count:,} names", f"at most {MOST_NAMES:,} are taken")
+        raise WrongValueError(f"{subject} stands for {count:,} names", f"at most {MOST_NAMES:,} are taken")
 
 
 def expand_all(value: object, repeated: str, fix: str) -> list[str]:

@@ -202,7 +202,11 @@ class FabricFile(base.Model):
         """Groups are counted before any of them is written out: there may be thousands."""
         groups = cast("list[Any]", value) if isinstance(value, list) else []
         lists = [cast("dict[str, Any]", group).get("names") for group in groups if isinstance(group, dict)]
-        names = [name for one in lists for name in (cast("list[Any]", one) if isinstance(one, list) else [one])]
+        names = [
+            name
+            for group_names in lists
+            for name in (cast("list[Any]", group_names) if isinstance(group_names, list) else [group_names])
+        ]
         base.check_most("all groups together: the list", sum(_count(name) for name in names if isinstance(name, str)))
         return cast("object", value)
 

@@ -76,15 +76,15 @@ def read_inventory(path: Path) -> Inventory:
     try:
         return _read(path, reader)
     except csv.Error as error:
-        what = f"not a table: {error}"
-        raise SpecError([Problem(FileLine(str(path), reader.line_num), what, "close the quotation marks")]) from None
+        message = f"not a table: {error}"
+        raise SpecError([Problem(FileLine(str(path), reader.line_num), message, "close the quotation marks")]) from None
 
 
 def _read(path: Path, reader: csv.DictReader[str]) -> Inventory:
     unknown = sorted(set(reader.fieldnames or ()) - set(COLUMNS))
     if reader.fieldnames is None or "device" not in reader.fieldnames or unknown:
-        what = f"unknown column {unknown[0]!r}" if unknown else "the first line must name the columns"
-        raise SpecError([Problem(FileLine(str(path), 1), what, f"columns are {','.join(COLUMNS)}")])
+        message = f"unknown column {unknown[0]!r}" if unknown else "the first line must name the columns"
+        raise SpecError([Problem(FileLine(str(path), 1), message, f"columns are {','.join(COLUMNS)}")])
     problems: list[Problem] = []
     items: dict[tuple[str, str], Item] = {}
     seen: dict[str, int] = {}
@@ -94,11 +94,11 @@ def _read(path: Path, reader: csv.DictReader[str]) -> Inventory:
         if not key[0] or key[0].startswith("#"):
             continue
         item, wrong = _item(cells, reader.line_num)
-        for what in _unique(key, item):
-            if what in seen:
-                wrong.append((f"duplicate {what}", f"it is first given on line {seen[what]}"))
-            seen.setdefault(what, item.line)
-        problems += [Problem(FileLine(str(path), item.line), what, fix) for what, fix in wrong]
+        for label in _unique(key, item):
+            if label in seen:
+                wrong.append((f"duplicate {label}", f"it is first given on line {seen[label]}"))
+            seen.setdefault(label, item.line)
+        problems += [Problem(FileLine(str(path), item.line), reason, fix) for reason, fix in wrong]
         items[key] = item
         if len(problems) > MOST_TOLD:
             break

@@ -85,8 +85,8 @@ class Checkpoint(Storage):
 
     def steps(self, step_ps: int) -> float:
         """Return the number of steps from one checkpoint to the next, if a step takes ``step_ps`` picoseconds."""
-        found = _STEPS.fullmatch(self.every)
-        return int(found[1]) if found else max(quantities.SECONDS.parse(self.every) * 10**12 / max(step_ps, 1), 1.0)
+        match = _STEPS.fullmatch(self.every)
+        return int(match[1]) if match else max(quantities.SECONDS.parse(self.every) * 10**12 / max(step_ps, 1), 1.0)
 
 
 class Reading(Storage):
@@ -266,8 +266,8 @@ class TrainingJob(Model):
         if self.checkpoint is not None and self.checkpoint.bytes is None:
             raise WrongValueError("a trace does not say how large its state is", "say bytes", ["checkpoint"])
         if of_model := [name for name in OF_MODELS if name in given]:
-            what = f"{of_model[0]} goes with a model; a trace has what was computed and sent"
-            raise WrongValueError(what, "leave it out", [of_model[0]])
+            message = f"{of_model[0]} goes with a model; a trace has what was computed and sent"
+            raise WrongValueError(message, "leave it out", [of_model[0]])
         return self
 
     @field_validator("hosts", mode="before")
@@ -309,8 +309,8 @@ def read_jobs(path: Path, changes: Mapping[str, str] | None = None) -> ReadJobs:
     value: Any = document.value
     several = isinstance(value, dict) and "jobs" in value
     jobs = cast("Any", value["jobs"] if several else [value])
-    for one in cast("list[Any]", jobs) if isinstance(jobs, list) else []:
-        changed(one, changes or {})
+    for job in cast("list[Any]", jobs) if isinstance(jobs, list) else []:
+        changed(job, changes or {})
     if several:
         return ReadJobs(validate(JobFile, document).jobs, document, single=False)
     return ReadJobs((validate(TrainingJob, document),), document, single=True)

@@ -69,7 +69,7 @@ class Lock:
                 slot = slots.pop(name)
                 slots[f"{name} (moved from {slot})"] = slot
         here = self.pools.get(home, {})
-        former = next((one for one in here if one.startswith(f"{name} (moved from ")), None)
+        former = next((holder for holder in here if holder.startswith(f"{name} (moved from ")), None)
         if former is not None and name not in here:
             here[name] = here.pop(former)
 

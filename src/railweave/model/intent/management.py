@@ -25,7 +25,7 @@ class LoginServer(Model):
 
 
 def _each_once(value: tuple[LoginServer, ...]) -> tuple[LoginServer, ...]:
-    hosts = [one.host for one in value]
+    hosts = [server.host for server in value]
     twice = next((host for host in hosts if hosts.count(host) > 1), None)
     if twice is not None:
         raise WrongValueError(f"server {twice} is there twice", "name each server once")

@@ -40,12 +40,12 @@ class Racks(Model):
 
 def _link_address(value: str) -> str:
     try:
-        found = ipaddress.ip_interface(value)
+        interface = ipaddress.ip_interface(value)
     except ValueError:
         raise WrongValueError(f"{value!r} is not an address with its length", "write it as 10.0.0.0/31") from None
-    if "/" not in value or found.network.num_addresses < 2:
+    if "/" not in value or interface.network.num_addresses < 2:
         raise WrongValueError(f"{value!r} has no length of a link", "write it as 10.0.0.0/31")
-    return str(found)
+    return str(interface)
 
 
 LinkAddress = Annotated[
@@ -112,14 +112,14 @@ class DeviceOverride(Model):
 
     def applied(self, role: Role, qos: Qos) -> Role:
         """The role as this switch has it; ``qos`` is the fabric's. Port ranges of a role are for the role's model."""
-        own: dict[str, object] = {key: getattr(self, key) for key in self.own_equipment() - {"buffers"}}
+        changes: dict[str, object] = {key: getattr(self, key) for key in self.own_equipment() - {"buffers"}}
         if self.device is not None:
-            own = {"uplink_ports": PortRange(), "server_ports": PortRange(), "leaf_ports": PortRange(), **own}
+            changes = {"uplink_ports": PortRange(), "server_ports": PortRange(), "leaf_ports": PortRange(), **changes}
         if self.nos is not None:  # the role's release is one of another system
-            own = {"release": None, **own}
+            changes = {"release": None, **changes}
         if self.buffers is not None:
-            own["qos"] = (role.qos or qos).model_copy(update={"buffers": self.buffers})
-        return role.model_copy(update=own)
+            changes["qos"] = (role.qos or qos).model_copy(update={"buffers": self.buffers})
+        return role.model_copy(update=changes)
 
 
 class NicOverride(Model):
@@ -160,14 +160,14 @@ class CableOverride(Model):
 
     @model_validator(mode="after")
     def _address_pair(self) -> CableOverride:
-        given = {device: ipaddress.ip_interface(one) for device, one in self.addresses.items()}
-        if given and (set(given) != set(self.between) or len({one.network for one in given.values()}) > 1):
+        given = {device: ipaddress.ip_interface(address) for device, address in self.addresses.items()}
+        if given and (set(given) != set(self.between) or len({interface.network for interface in given.values()}) > 1):
             raise WrongValueError(
                 "the ends of a cable have addresses of one subnet, or neither has one of its own",
                 f"give {' and '.join(self.between)} one each",
                 ["addresses"],
             )
-        if len({one.ip for one in given.values()}) < len(given):
+        if len({interface.ip for interface in given.values()}) < len(given):
             raise WrongValueError("both ends have the same address", "give each its own", ["addresses"])
         return self
 

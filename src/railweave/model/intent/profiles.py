@@ -100,8 +100,8 @@ def _without_egress(values: dict[str, Any], given: dict[str, Any]) -> dict[str, 
     buffers = given.get("buffers")
     if not isinstance(buffers, dict) or cast("dict[str, Any]", buffers).get("egress") != "system":
         return values
-    own = cast("dict[str, Any]", values["buffers"])
-    return {**values, "buffers": {key: value for key, value in own.items() if key not in SYSTEM_EGRESS}}
+    profile_buffers = cast("dict[str, Any]", values["buffers"])
+    return {**values, "buffers": {key: value for key, value in profile_buffers.items() if key not in SYSTEM_EGRESS}}
 
 
 def known_profile(known: dict[str, Profile], name: str | None) -> str | None:
@@ -126,23 +126,23 @@ def profile_tables() -> str:
     lines = ["## Load balancing", "", "`load_balancing: {profile: NAME}`", ""]
     lines += ["| profile | source | mode | inactivity | flowsets | samples/s | bands, rate weight | reassignment |"]
     lines += ["|---|---|---|---|---|---|---|---|"]
-    for name, one in LOAD_BALANCING.items():
-        dlb = one.values.get("dlb")
+    for name, profile in LOAD_BALANCING.items():
+        dlb = profile.values.get("dlb")
         lines.append(
-            f"| `{name}` | {one.source} | {one.values['mode']} | {_dlb_row(dlb) if dlb else '– | – | – | – | –'} |"
+            f"| `{name}` | {profile.source} | {profile.values['mode']} | {_dlb_row(dlb) if dlb else '– | – | – | – | –'} |"
         )
     lines += ["", "## Buffers and ECN", "", "`qos: {profile: NAME}`, for a fabric or a role", ""]
     lines += [
         "| profile | source | ingress lossless / headroom / lossy | egress lossless / lossy / multicast | threshold | ECN |"
     ]
     lines += ["|---|---|---|---|---|---|"]
-    for name, one in QOS.items():
-        own, ecn = one.values["buffers"], one.values["classes"]["no-loss"]["ecn"]
-        ingress = f"{own['lossless']} / {own['headroom']} / {own['lossy']} %"
-        egress = f"{own['egress_lossless']} / {own['egress_lossy']} / {own['egress_multicast']} %"
+    for name, profile in QOS.items():
+        buffers, ecn = profile.values["buffers"], profile.values["classes"]["no-loss"]["ecn"]
+        ingress = f"{buffers['lossless']} / {buffers['headroom']} / {buffers['lossy']} %"
+        egress = f"{buffers['egress_lossless']} / {buffers['egress_lossy']} / {buffers['egress_multicast']} %"
         marking = f"{ecn['min_fill']} to {ecn['max_fill']} %, up to {ecn['max_probability']} %"
         lines.append(
-            f"| `{name}` | {one.source} | {ingress} | {egress} | {own['ingress_dynamic_threshold']} | {marking} |"
+            f"| `{name}` | {profile.source} | {ingress} | {egress} | {buffers['ingress_dynamic_threshold']} | {marking} |"
         )
     return "\n".join([*lines, ""])
 

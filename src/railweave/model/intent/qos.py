@@ -278,8 +278,8 @@ class Qos(Model):
     def _no_collisions(self) -> Qos:
         for attribute, wording in (("queue", "queue"), ("pfc_priority", "PFC priority")):
             seen: dict[int, str] = {}
-            for name, one in self.classes.items():
-                value = getattr(one, attribute)
+            for name, traffic_class in self.classes.items():
+                value = getattr(traffic_class, attribute)
                 if value is None:
                     continue
                 if value in seen:
@@ -291,8 +291,8 @@ class Qos(Model):
                     )
                 seen[value] = name
         owners: dict[int, str] = {}
-        for name, one in self.classes.items():
-            for dscp in one.dscp:
+        for name, traffic_class in self.classes.items():
+            for dscp in traffic_class.dscp:
                 if dscp in owners:
                     raise WrongValueError(
                         f"DSCP {dscp} is in classes {owners[dscp]!r} and {name!r}",
@@ -305,7 +305,11 @@ class Qos(Model):
 
     @model_validator(mode="after")
     def _shares_fit(self) -> Qos:
-        shares = {name: one.transmit_percent for name, one in self.classes.items() if one.transmit_percent}
+        shares = {
+            name: traffic_class.transmit_percent
+            for name, traffic_class in self.classes.items()
+            if traffic_class.transmit_percent
+        }
         if sum(shares.values()) > 100:
             *most, last = (f"{name!r} {share}{self._origin(name)}" for name, share in shares.items())
             keys = {
@@ -326,28 +330,31 @@ class Qos(Model):
         }
 
     def _origin(self, name: str) -> str:
-        one, usual = self.classes[name], DEFAULT_CLASSES.get(name, {})
+        traffic_class, usual = self.classes[name], DEFAULT_CLASSES.get(name, {})
         return (
             " (its default)"
-            if one.bandwidth is not None and one.bandwidth == usual.get("bandwidth") == one.transmit_percent
+            if traffic_class.bandwidth is not None
+            and traffic_class.bandwidth == usual.get("bandwidth") == traffic_class.transmit_percent
             else ""
         )
 
     def lossless_class(self) -> TrafficClass | None:
         """The first lossless class; none where the role is lossy throughout."""
-        return next((one for one in self.classes.values() if one.lossless), None)
+        return next((traffic_class for traffic_class in self.classes.values() if traffic_class.lossless), None)
 
     def nic_shares(self, data: int | None = None) -> dict[str, int]:
         """The share of each lossless class in a NIC's scheduler, percent, by name; ``data`` is that of RDMA data, if it is lossless.
 
         Classes of which the file says nothing divide what is left with everything that is not lossless.
         """
-        given = {name: one.nic_share for name, one in self.classes.items() if one.lossless}
+        given = {
+            name: traffic_class.nic_share for name, traffic_class in self.classes.items() if traffic_class.lossless
+        }
         rdma = self.rdma_name()
         if data is not None and rdma in given:
             given[rdma] = data
-        said = sum(share or 0 for share in given.values())
-        rest = max(1, (100 - said) // (1 + list(given.values()).count(None)))
+        assigned = sum(share or 0 for share in given.values())
+        rest = max(1, (100 - assigned) // (1 + list(given.values()).count(None)))
         return {name: share or rest for name, share in given.items()}
 
     def rdma_name(self) -> str | None:
@@ -357,8 +364,10 @@ class Qos(Model):
         """
         if RDMA in self.classes and self.classes[RDMA].dscp:
             return RDMA
-        lossless = (name for name, one in self.classes.items() if one.lossless)
-        marked = (name for name, one in self.classes.items() if one.dscp and one.ecn is not None)
+        lossless = (name for name, traffic_class in self.classes.items() if traffic_class.lossless)
+        marked = (
+            name for name, traffic_class in self.classes.items() if traffic_class.dscp and traffic_class.ecn is not None
+        )
         return next(lossless, None) or next(marked, None)
 
     def rdma_class(self) -> TrafficClass | None:

@@ -114,20 +114,20 @@ def schema_of(model: type[BaseModel], title: str) -> dict[str, Any]:
 
 def reference_of(model: type[BaseModel]) -> str:
     """The fields of a file that is as a model has it, as Markdown: a section a model, the file's root first."""
-    return "\n".join(_section(one) for one in _models(model))
+    return "\n".join(_section(section_model) for section_model in _models(model))
 
 
 def _models(root: type[BaseModel]) -> list[type[BaseModel]]:
-    found: list[type[BaseModel]] = []
+    models: list[type[BaseModel]] = []
     waiting: list[type[BaseModel]] = [root]
     while waiting:
         model = waiting.pop(0)
-        if model in found:
+        if model in models:
             continue
-        found.append(model)
+        models.append(model)
         for info in model.model_fields.values():
             waiting += list(_inner(info.annotation))
-    return found
+    return models
 
 
 def _inner(annotation: Any) -> Iterator[type[BaseModel]]:  # noqa: ANN401 - typing objects

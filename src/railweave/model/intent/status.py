@@ -53,8 +53,8 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     parts = expand(pattern) if "[" in pattern else [pattern]
     if "*" not in pattern:
         return frozenset(parts).__contains__
-    found = re.compile("|".join(".*".join(map(re.escape, part.split("*"))) for part in parts))
-    return lambda name: found.fullmatch(name) is not None
+    regex = re.compile("|".join(".*".join(map(re.escape, part.split("*"))) for part in parts))
+    return lambda name: regex.fullmatch(name) is not None
 
 
 _KEY = "status"
@@ -106,10 +106,10 @@ def _key(pattern: str) -> str:
 
 def _as_block(text: str) -> str:
     """Return the text with ``status:`` over several lines, if the statement is on one line."""
-    found = _status(text)
-    if found is None or not (isinstance(found[1], yaml.MappingNode) and found[1].flow_style):
+    statement = _status(text)
+    if statement is None or not (isinstance(statement[1], yaml.MappingNode) and statement[1].flow_style):
         return text
-    key, value = found
+    key, value = statement
     rows = "".join(f"\n  {_key(name.value)}: {status.value}" for name, status in _lines_of(value))
     before, after = text[: key.end_mark.index], text[value.end_mark.index :]
     comment, newline, rest = after.partition("\n")
@@ -119,13 +119,13 @@ def _as_block(text: str) -> str:
 
 def _with(text: str, pattern: str, status: Status) -> str:
     text = _as_block(text)
-    found = _status(text)
+    statement = _status(text)
     line = f"{_key(pattern)}: {status}"
-    if found is None:
+    if statement is None:
         return f"{text.rstrip(chr(10))}\n\n{_KEY}:\n  {line}\n"
     rows = text.splitlines(keepends=True)
-    entries = _lines_of(found[1])
-    at = entries[-1][1].end_mark.line if entries else found[0].start_mark.line
+    entries = _lines_of(statement[1])
+    at = entries[-1][1].end_mark.line if entries else statement[0].start_mark.line
     column = entries[-1][0].start_mark.column if entries else 2
     rows[at] = rows[at] if rows[at].endswith("\n") else f"{rows[at]}\n"
     rows.insert(at + 1, f"{' ' * column}{line}\n")
@@ -133,13 +133,13 @@ def _with(text: str, pattern: str, status: Status) -> str:
 
 
 def _without(text: str, pattern: str) -> str:
-    found = _status(text)
-    if found is None or all(name.value != pattern for name, _ in _lines_of(found[1])):
+    statement = _status(text)
+    if statement is None or all(name.value != pattern for name, _ in _lines_of(statement[1])):
         return text
     text = _as_block(text)
-    found = _status(text)
-    assert found is not None  # noqa: S101 - it was there, and has a line
-    key, value = found
+    statement = _status(text)
+    assert statement is not None  # noqa: S101 - it was there, and has a line
+    key, value = statement
     rows = text.splitlines(keepends=True)
     entries = _lines_of(value)
     gone = {line for name, end in entries if name.value == pattern for line in _span(name, end)}

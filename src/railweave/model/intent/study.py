@@ -66,7 +66,7 @@ class Goal(Model):
     @field_validator("objectives")
     @classmethod
     def _once(cls, value: tuple[Objective, ...]) -> tuple[Objective, ...]:
-        twice = next((one for one in value if value.count(one) > 1), None)
+        twice = next((objective for objective in value if value.count(objective) > 1), None)
         if twice is not None:
             raise WrongValueError(f"{twice} is given twice", "name each objective once")
         return value
@@ -74,8 +74,8 @@ class Goal(Model):
     @model_validator(mode="after")
     def _one_kind(self) -> Goal:
         if bool(self.collectives) == (self.job is not None):
-            what = "a job and collectives" if self.collectives else "nothing is measured"
-            raise WrongValueError(what, "give either `collectives:` or `job:`", ["job"], ["collectives"])
+            message = "a job and collectives" if self.collectives else "nothing is measured"
+            raise WrongValueError(message, "give either `collectives:` or `job:`", ["job"], ["collectives"])
         if self.job is None and "fairness" in self.objectives:
             raise WrongValueError(
                 "fairness is between jobs that run at the same time",
@@ -122,7 +122,7 @@ class Guardrails(Model):
     every: float = Field(default=5.0, gt=0, le=600, description="seconds from one reading of the counters to the next")
 
 
-class OnHardware(Model):
+class HardwareTrials(Model):
     """The settings for trials on hardware and their measurement, with `evaluator: bench` or `both`."""
 
     guardrails: Guardrails = Field(default=Guardrails(), description="when a trial is rolled back at once")
@@ -227,7 +227,9 @@ class Study(Model):
         default="sim",
         description="who measures: the simulator; `bench`, the network itself; `both`: the simulator ranks, and the best few are measured on the network",
     )
-    bench: OnHardware = Field(default=OnHardware(), description="how hardware is measured, with `bench` and `both`")
+    bench: HardwareTrials = Field(
+        default=HardwareTrials(), description="how hardware is measured, with `bench` and `both`"
+    )
 
     @model_validator(mode="after")
     def _evaluator(self) -> Study:
@@ -247,8 +249,8 @@ class Study(Model):
                 ["goal", "job"],
                 ["evaluator"],
             )
-        for number, one in enumerate(self.goal.collectives):
-            if one.background is not None:
+        for number, collective in enumerate(self.goal.collectives):
+            if collective.background is not None:
                 raise WrongValueError(
                     "traffic of others is not made on hardware",
                     "leave `background:` out, or write `evaluator: sim`",
@@ -312,13 +314,13 @@ class StudyFile:
 def read_study(path: Path) -> StudyFile:
     """Read a study file. Raises ``SpecError`` with file and line of everything that is wrong, files it names among them."""
     document = read_document(path)
-    found = StudyFile(validate(Study, document), document, path)
+    study = StudyFile(validate(Study, document), document, path)
     absent: list[Problem] = []
-    named = ((("fabric",), found.fabric), (("goal", "job"), found.job), (("bench", "mpi_script"), found.mpi_script))
+    named = ((("fabric",), study.fabric), (("goal", "job"), study.job), (("bench", "mpi_script"), study.mpi_script))
     for location, file in named:
         if file is not None and not file.is_file():
             fix = "the name counts from the folder of the study file"
             absent.append(document.problem(location, f"there is no file {file}", fix))
     if absent:
         raise SpecError(absent)
-    return found
+    return study

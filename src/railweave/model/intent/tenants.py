@@ -24,7 +24,7 @@ def _expand(value: object) -> object:
         base.check_most("the list", len(members) + base.count_of(server) * base.count_of(nic))
         nics = [base.check_name(name) for name in base.expand(nic)] if colon else [""]
         servers = [base.check_name(name) for name in base.expand(server)]
-        members += [f"{one}:{other}" if other else one for one, other in product(servers, nics)]
+        members += [f"{server_name}:{other}" if other else server_name for server_name, other in product(servers, nics)]
     twice = base.repeated_name(members)
     if twice is not None:
         raise base.WrongValueError(f"{twice!r} is listed twice", "name each member once")
@@ -87,7 +87,7 @@ class ExternalRouter(base.Model):
     def _some(cls, value: tuple[ExternalLink, ...]) -> tuple[ExternalLink, ...]:
         if not value:
             raise base.WrongValueError("an external router without links", "give at least one")
-        if len({":" in one.prefix for one in value}) > 1:
+        if len({":" in link.prefix for link in value}) > 1:
             fix = "describe the IPv6 links as a router of another name, on ports of their own"
             raise base.WrongValueError("links of IPv4 and of IPv6 to one router", fix)
         return value
@@ -98,11 +98,11 @@ class ExternalRouter(base.Model):
         for field, prefixes in (("accept", self.accept), ("advertise", self.advertise)):
             for place, prefix in enumerate(prefixes):
                 if (":" in prefix) != six:
-                    what = f"{prefix} is not IPv{6 if six else 4}, and the links to the router are"
+                    message = f"{prefix} is not IPv{6 if six else 4}, and the links to the router are"
                     fix = (
                         "a session carries the family of its link: leave it out, or give it to a router on other links"
                     )
-                    raise base.WrongValueError(what, fix, [field, place], [field])
+                    raise base.WrongValueError(message, fix, [field, place], [field])
         return self
 
 
@@ -128,13 +128,13 @@ class EdgePort(base.Model):
     @field_validator("prefixes")
     @classmethod
     def _one_of_each(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if len({":" in one for one in value}) < len(value):
-            what = f"{' and '.join(value)} are of one address family"
-            raise base.WrongValueError(what, "give at most one IPv4 and one IPv6 prefix")
-        for one in value:
-            if ipaddress.ip_network(one).num_addresses < 2:
+        if len({":" in prefix for prefix in value}) < len(value):
+            message = f"{' and '.join(value)} are of one address family"
+            raise base.WrongValueError(message, "give at most one IPv4 and one IPv6 prefix")
+        for prefix in value:
+            if ipaddress.ip_network(prefix).num_addresses < 2:
                 raise base.WrongValueError(
-                    f"{one} has no room for the leaf and another", "use a /31 or /127, or a shorter one"
+                    f"{prefix} has no room for the leaf and another", "use a /31 or /127, or a shorter one"
                 )
         return value
 
@@ -149,7 +149,7 @@ def _unicast_mac(value: str) -> str:
 
 
 def _one_of_each(value: tuple[str, ...]) -> tuple[str, ...]:
-    if len({":" in one for one in value}) < len(value):
+    if len({":" in formula for formula in value}) < len(value):
         raise base.WrongValueError(
             f"{' and '.join(value)} are not of two address families", "give at most one IPv4 and one IPv6 formula"
         )
@@ -219,8 +219,8 @@ class Overlay(base.Model):
         if self.vtep == "ipv4":
             for key in ("loopbacks", "loopback_lists"):
                 if key in self.model_fields_set:
-                    what = f"overlay.{key} are IPv6 loopbacks, and tunnels run over IPv4 (`vtep: ipv4`) from the router ids"
-                    raise base.WrongValueError(what, f"set `vtep: ipv6`, or leave {key} out", [key])
+                    message = f"overlay.{key} are IPv6 loopbacks, and tunnels run over IPv4 (`vtep: ipv4`) from the router ids"
+                    raise base.WrongValueError(message, f"set `vtep: ipv6`, or leave {key} out", [key])
         return self
 
     def endpoint_pool(self) -> str:
@@ -280,11 +280,11 @@ class Tenant(base.Model):
         if not self.members and not self.networks:
             raise base.WrongValueError("a tenant without members", "list servers under `members:`, or under a network")
         if self.server_pools and not self.members:
-            what = "server_pools without `members`: those of layer-2 networks have their network's prefix"
-            raise base.WrongValueError(what, "leave it out, or list routed members", ["server_pools"])
+            message = "server_pools without `members`: those of layer-2 networks have their network's prefix"
+            raise base.WrongValueError(message, "leave it out, or list routed members", ["server_pools"])
         if len({":" in pool for pool in self.server_pools}) < len(self.server_pools):
-            what = f"server_pools {' and '.join(self.server_pools)} are not of two address families"
-            raise base.WrongValueError(what, "give at most one IPv4 and one IPv6 pool", ["server_pools"])
+            message = f"server_pools {' and '.join(self.server_pools)} are not of two address families"
+            raise base.WrongValueError(message, "give at most one IPv4 and one IPv6 pool", ["server_pools"])
         return self
 
 

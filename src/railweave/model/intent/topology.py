@@ -229,9 +229,9 @@ class Topology(base.Model):
             part = "planes" if self.planes else "super_spines"
             raise base.WrongValueError(f"interconnect and {part} exclude each other", "keep one", ["interconnect"])
         if self.interconnect and bool(self.interconnect.routers) != bool(self.spines):
-            what = "spines without routers" if self.spines else "routers without spines"
+            message = "spines without routers" if self.spines else "routers without spines"
             raise base.WrongValueError(
-                what, "spines are joined by routers of each site; without spines, the leaves are", ["interconnect"]
+                message, "spines are joined by routers of each site; without spines, the leaves are", ["interconnect"]
             )
         if self.super_spines and not self.spines:
             raise base.WrongValueError("super_spines without spines", "add `spines:`", ["super_spines"])

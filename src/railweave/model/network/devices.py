@@ -30,12 +30,12 @@ def alternating(stripes: Mapping[str, str]) -> list[str]:
 
 def crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
     """Return the number of hops between stripes in a ring over servers in this order."""
-    return sum(stripes[one] != stripes[other] for one, other in zip(order, [*order[1:], *order[:1]], strict=True))
+    return sum(stripes[server] != stripes[other] for server, other in zip(order, [*order[1:], *order[:1]], strict=True))
 
 
 def fewest_crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
     """The same where servers of a stripe follow one another: one hop out of each stripe, none where there is only one."""
-    count = len({stripes[one] for one in order})
+    count = len({stripes[server] for server in order})
     return count if count > 1 else 0
 
 
@@ -125,13 +125,13 @@ class Fabric:
 
     def pools_of(self, tenant: str) -> tuple[str, ...]:
         """The server pools of a tenant: its own where it has some, else the fabric's; also where ``tenant`` is empty."""
-        own = next((one.server_pools for one in self.tenants if one.name == tenant), ())
-        return own or self.server_pools
+        pools = next((candidate.server_pools for candidate in self.tenants if candidate.name == tenant), ())
+        return pools or self.server_pools
 
-    def apart(self, one: str, other: str) -> bool:
+    def apart(self, name: str, other: str) -> bool:
         """Return whether two tenants must be kept apart: two different tenants, unless the file lets them leak into each other."""
-        found = next((tenant for tenant in self.tenants if tenant.name == one), None)
-        return one != other and (found is None or other not in found.leaks)
+        first_tenant = next((tenant for tenant in self.tenants if tenant.name == name), None)
+        return name != other and (first_tenant is None or other not in first_tenant.leaks)
 
     @property
     def own_links(self) -> bool:
@@ -153,10 +153,12 @@ class Fabric:
         if switch.marking:
             fill = dict(switch.marking)
             classes = {
-                name: one.model_copy(update={"ecn": one.ecn.model_copy(update={"min_fill": fill[name]})})
-                if one.ecn is not None and name in fill
-                else one
-                for name, one in qos.classes.items()
+                name: traffic_class.model_copy(
+                    update={"ecn": traffic_class.ecn.model_copy(update={"min_fill": fill[name]})}
+                )
+                if traffic_class.ecn is not None and name in fill
+                else traffic_class
+                for name, traffic_class in qos.classes.items()
             }
             qos = qos.model_copy(update={"classes": classes})
         return replace(role, model=switch.model, nos=switch.nos, qos=qos)
@@ -173,7 +175,7 @@ class Fabric:
 
 
 @dataclass(frozen=True, slots=True)
-class NotActive:
+class InactivePart:
     """A switch, server or cable, by its name, that is not active: not there yet, or not any more."""
 
     name: str

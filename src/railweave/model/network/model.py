@@ -17,7 +17,7 @@ from railweave.model.catalog.hardware import Hardware
 from railweave.model.findings import Finding
 from railweave.model.intent.hosts import Hosts, Job
 from railweave.model.intent.management import Management
-from railweave.model.network.devices import Cable, Fabric, Nic, NotActive, Position, Segment, Server, Switch
+from railweave.model.network.devices import Cable, Fabric, InactivePart, Nic, Position, Segment, Server, Switch
 from railweave.model.network.overlay import ExternalLink, ExternalRouter, Rare, Tenant
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ class Network:
     cables: tuple[Cable, ...]
     findings: tuple[Finding, ...]
     schema: int = SCHEMA
-    not_active: Annotated[tuple[NotActive, ...], Rare] = ()
-    hardware: Annotated[Hardware, Field(exclude_if=lambda own: own.empty)] = field(default_factory=Hardware)
+    not_active: Annotated[tuple[InactivePart, ...], Rare] = ()
+    hardware: Annotated[Hardware, Field(exclude_if=lambda models: models.empty)] = field(default_factory=Hardware)
     """Models of its devices that are not the package's: with them the design can be read anywhere."""
 
     def to_json(self) -> bytes:
@@ -84,11 +84,11 @@ class Network:
 
     @cached_property
     def _systems(self) -> dict[str, frozenset[tuple[str, str]]]:
-        found: dict[str, set[tuple[str, str]]] = {}
+        by_fabric: dict[str, set[tuple[str, str]]] = {}
         for switch in self.switches:
             if switch.role != "super-spine":
-                found.setdefault(switch.fabric, set()).add((switch.nos, switch.release))
-        return {fabric: frozenset(systems) for fabric, systems in found.items()}
+                by_fabric.setdefault(switch.fabric, set()).add((switch.nos, switch.release))
+        return {fabric: frozenset(systems) for fabric, systems in by_fabric.items()}
 
     @cached_property
     def _cables_of(self) -> dict[str, list[Cable]]:
@@ -111,21 +111,23 @@ class Network:
 
     @cached_property
     def _families(self) -> dict[str, set[Family]]:
-        found: dict[str, set[Family]] = {}
+        by_fabric: dict[str, set[Family]] = {}
         for segment in self.segments:
             if segment.subnets and not segment.network:  # those of the first family come before those of the second
                 ends = (segment.subnets[0].prefix, segment.subnets[-1].prefix)
-                found.setdefault(segment.fabric, set()).update("ipv6" if ":" in end else "ipv4" for end in ends)
-        return found
+                by_fabric.setdefault(segment.fabric, set()).update("ipv6" if ":" in end else "ipv4" for end in ends)
+        return by_fabric
 
     @cached_property
     def _of_tenants(self) -> dict[tuple[str, str], list[set[Family]]]:
-        found: dict[tuple[str, str], list[set[Family]]] = {}
+        by_tenant: dict[tuple[str, str], list[set[Family]]] = {}
         for server in self.servers:
             for nic in server.nics:
                 if nic.tenant and nic.addresses:
-                    found.setdefault((nic.fabric, nic.tenant), []).append({address.family for address in nic.addresses})
-        return found
+                    by_tenant.setdefault((nic.fabric, nic.tenant), []).append(
+                        {address.family for address in nic.addresses}
+                    )
+        return by_tenant
 
     @cached_property
     def _long_links(self) -> dict[str, list[Cable]]:
@@ -143,7 +145,7 @@ class Network:
     @cached_property
     def drained(self) -> frozenset[str]:
         """Names of what is taken out of use on purpose: its routing says so, whether it is looked at as absent or not."""
-        return frozenset(one.name for one in self.not_active if one.status in {"drained", "draining"})
+        return frozenset(inactive.name for inactive in self.not_active if inactive.status in {"drained", "draining"})
 
     @cached_property
     def drained_cables(self) -> frozenset[str]:
@@ -154,7 +156,7 @@ class Network:
     @cached_property
     def absent(self) -> frozenset[str]:
         """Names of switches, servers and cables that are not there: those not active, and every cable of such a device."""
-        named = {one.name for one in self.not_active if one.status != "draining"}
+        named = {inactive.name for inactive in self.not_active if inactive.status != "draining"}
         cables = (cable.name for cable in self.cables if cable.a.device in named or cable.b.device in named)
         return frozenset(named.union(cables)) if named else frozenset()
 
@@ -208,7 +210,7 @@ class Network:
         named += [(f"{s.name}:{nic.name}", nic.leaf, leaves) for s in self.servers for nic in s.nics]
         named += [(f"switch {switch.name}", switch.fabric, fabrics) for switch in self.switches]
         return next(
-            (f"{what} names {name!r}, which is not there" for what, name, known in named if name not in known), ""
+            (f"{subject} names {name!r}, which is not there" for subject, name, known in named if name not in known), ""
         )
 
     def fabric(self, name: str) -> Fabric:

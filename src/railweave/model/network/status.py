@@ -43,7 +43,9 @@ def present(network: Network) -> Network:
         ),
         servers=tuple(server for server in servers if server.nics),
         cables=cables,
-        not_active=tuple(one for one in network.not_active if one.status == "draining" and one.name not in gone),
+        not_active=tuple(
+            inactive for inactive in network.not_active if inactive.status == "draining" and inactive.name not in gone
+        ),
     )
 
 
@@ -57,7 +59,8 @@ def reachable(network: Network) -> Network:
     return replace(
         network,
         not_active=tuple(
-            replace(one, status="draining") if one.status == "drained" else one for one in network.not_active
+            replace(inactive, status="draining") if inactive.status == "drained" else inactive
+            for inactive in network.not_active
         ),
     )
 
@@ -77,9 +80,9 @@ def absent_words(network: Network) -> str:
     switches = {switch.name for switch in network.switches}
     servers = {server.name for server in network.servers}
     kinds: dict[tuple[str, str], list[str]] = {}
-    for one in network.not_active:
-        kind = "switch" if one.name in switches else "server" if one.name in servers else "link"
-        kinds.setdefault((kind, one.status), []).append(one.name)
+    for inactive in network.not_active:
+        kind = "switch" if inactive.name in switches else "server" if inactive.name in servers else "link"
+        kinds.setdefault((kind, inactive.status), []).append(inactive.name)
     return ", ".join(
         f"{counted(len(names), kind, 'switches' if kind == 'switch' else '')} {status} "
         f"({', '.join(names[:SHOWN])}{', …' if len(names) > SHOWN else ''})"

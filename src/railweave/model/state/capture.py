@@ -25,7 +25,7 @@ _MOST_BYTES = 64 << 20
 """No configuration of a switch is longer; a file that is was not saved from one."""
 
 
-class Asking(BaseModel):
+class CaptureEntry(BaseModel):
     """The entry in ``meta.json`` for a device that ``railweave collect`` asked, with the outcome."""
 
     model_config = ConfigDict(extra="ignore")
@@ -42,7 +42,7 @@ class Asking(BaseModel):
     """Questions that it does not know, and need not."""
 
 
-class OfLab(BaseModel):
+class LabEntry(BaseModel):
     """The entry in ``meta.json`` for a lab whose devices were asked: its slice, and the timers that replace the designed ones."""
 
     model_config = ConfigDict(extra="ignore")
@@ -65,9 +65,9 @@ class Meta(BaseModel):
     """The version that each device runs."""
     redacted: bool | None = None
     """True if secrets were removed; None if not known."""
-    devices: dict[str, Asking] = {}
+    devices: dict[str, CaptureEntry] = {}
     """The devices that were asked, those that did not answer too; empty of a capture that was made by hand."""
-    lab: OfLab | None = None
+    lab: LabEntry | None = None
     """The lab of which this is a capture; None: of real devices."""
 
 
@@ -92,21 +92,23 @@ class Capture:
         nothing was captured. Raises ``InputError`` for a file that is no text.
         """
         answers = self.answers.get(device, {})
-        found = [path for question, path in answers.items() if question.partition("-")[0] == CONFIGURATION]
-        own = self.saved.get(device, {})
-        found = found or [own[name] for name in files if name in own] or [own[name] for name in own if name == ""]
-        return {path: _text(path) for path in found}
+        paths = [path for question, path in answers.items() if question.partition("-")[0] == CONFIGURATION]
+        saved = self.saved.get(device, {})
+        paths = (
+            paths or [saved[name] for name in files if name in saved] or [saved[name] for name in saved if name == ""]
+        )
+        return {path: _text(path) for path in paths}
 
     def texts(self, device: str) -> dict[str, str]:
         """Return the answers of a device, by question. Marks replace bytes that are not text; files that are too long are left out."""
-        found: dict[str, str] = {}
+        contents: dict[str, str] = {}
         for question, path in self.answers.get(device, {}).items():
             try:
                 if path.stat().st_size <= _MOST_BYTES:
-                    found[question] = path.read_text(encoding="utf-8-sig", errors="replace").replace("\r\n", "\n")
+                    contents[question] = path.read_text(encoding="utf-8-sig", errors="replace").replace("\r\n", "\n")
             except OSError:
                 continue
-        return found
+        return contents
 
 
 def read_capture(folder: Path) -> Capture:
@@ -120,9 +122,9 @@ def read_capture(folder: Path) -> Capture:
     saved: dict[str, dict[str, Path]] = {}
     for path in sorted(folder.iterdir()):
         if path.is_dir():
-            inside = sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
-            answers[path.name] = {one.stem: one for one in inside if one.suffix in _ANSWERS}
-            saved[path.name] = {one.name: one for one in inside}
+            inside = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+            answers[path.name] = {file.stem: file for file in inside if file.suffix in _ANSWERS}
+            saved[path.name] = {file.name: file for file in inside}
         elif path.suffix in _SAVED and path.name != META:
             saved.setdefault(path.stem, {})[""] = path
     if not any(answers.values()) and not any(saved.values()):
@@ -147,8 +149,10 @@ def _meta(path: Path) -> Meta:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        what = f"{where}: {first['msg']}" if where else first["msg"]
-        raise InputError([Problem(FileLine(str(path)), what, "mend the file, or remove it: it is optional")]) from None
+        message = f"{where}: {first['msg']}" if where else first["msg"]
+        raise InputError(
+            [Problem(FileLine(str(path)), message, "mend the file, or remove it: it is optional")]
+        ) from None
 
 
 def _text(path: Path) -> str:
@@ -159,5 +163,5 @@ def _text(path: Path) -> str:
             )
         return path.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
-        what = f"cannot be read: {error.strerror if isinstance(error, OSError) else 'it is no UTF-8 text'}"
-        raise InputError([Problem(FileLine(str(path)), what, "save it from the device again")]) from None
+        message = f"cannot be read: {error.strerror if isinstance(error, OSError) else 'it is no UTF-8 text'}"
+        raise InputError([Problem(FileLine(str(path)), message, "save it from the device again")]) from None

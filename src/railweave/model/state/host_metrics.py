@@ -44,10 +44,10 @@ def _of_nic(nic: Value) -> Iterator[tuple[Series, float]]:
     name = nic.one("netdev").text()
     if name is None:
         return
-    found = {metric: nic.one(key).number() for key, metric in _GAUGES.items()}
+    numbers = {metric: nic.one(key).number() for key, metric in _GAUGES.items()}
     counted = nic.one("counters")
-    found |= {f"nic_{key}": counted.one(key).number() for key in counted.keys}
-    for metric, number in found.items():
+    numbers |= {f"nic_{key}": counted.one(key).number() for key in counted.keys}
+    for metric, number in numbers.items():
         if number is not None and metric in METRICS:
             yield Series(metric, name), number
 
@@ -57,7 +57,7 @@ def _of_plugin(way: Value) -> Iterator[tuple[Series, float]]:
     start = _WAYS.get(way.one("direction").text() or "")
     if device is None or color is None or start is None:
         return
-    for key, what in _NET.items():
+    for key, suffix in _NET.items():
         number = way.one(key).number()
         if number is not None:
-            yield Series(f"{start}_{what}", device, str(color)), number
+            yield Series(f"{start}_{suffix}", device, str(color)), number

@@ -21,11 +21,11 @@ def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:
     """The neighbors of ``lldpcli -f json show neighbors``, also in the form ``json0`` where everything is a list."""
     if answer is None:
         return None
-    found: dict[str, tuple[LldpNeighbor, ...]] = {}
+    neighbors: dict[str, tuple[LldpNeighbor, ...]] = {}
     for ports in answer.one("lldp").all("interface"):
         for port, heard in _named(ports):
-            found[port] = (*found.get(port, ()), _neighbor(heard))
-    return found
+            neighbors[port] = (*neighbors.get(port, ()), _neighbor(heard))
+    return neighbors
 
 
 def _named(ports: Value) -> list[tuple[str, Value]]:
@@ -179,56 +179,56 @@ def read_host(device: str, texts: Mapping[str, str]) -> HostState:
         _links(shown),
         tuple(
             HostAddress(
-                one.one("dev").text() or "",
+                shown_address.one("dev").text() or "",
                 address,
-                one.one("prefix_length").integer(),
-                tuple(text for flag in one.all("flags") if (text := flag.text())),
+                shown_address.one("prefix_length").integer(),
+                tuple(text for flag in shown_address.all("flags") if (text := flag.text())),
             )
-            for one in shown.all("addresses")
-            if (address := one.one("address").text()) is not None
+            for shown_address in shown.all("addresses")
+            if (address := shown_address.one("address").text()) is not None
         ),
         tuple(
             HostRule(
-                one.one("family").integer(),
-                one.one("priority").integer(),
-                one.one("from").text() or "",
-                one.one("to").text() or "",
-                one.one("table").integer(),
-                one.one("plain").flag(),
-                one.one("more").text() or "",
+                rule.one("family").integer(),
+                rule.one("priority").integer(),
+                rule.one("from").text() or "",
+                rule.one("to").text() or "",
+                rule.one("table").integer(),
+                rule.one("plain").flag(),
+                rule.one("more").text() or "",
             )
-            for one in shown.all("rules")
+            for rule in shown.all("rules")
         ),
         tuple(
             HostRoute(
-                one.one("table").integer(),
-                one.one("to").text() or "",
-                one.one("dev").text() or "",
-                one.one("via").text() or "",
-                one.one("type").text(),
-                one.one("metric").integer(),
-                _texts(one, "rest"),
-                _texts(one, "opaque"),
+                route.one("table").integer(),
+                route.one("to").text() or "",
+                route.one("dev").text() or "",
+                route.one("via").text() or "",
+                route.one("type").text(),
+                route.one("metric").integer(),
+                _texts(route, "rest"),
+                _texts(route, "opaque"),
             )
-            for one in shown.all("routes")
+            for route in shown.all("routes")
         ),
         tuple(
             HostGid(
-                one.one("device").text() or "",
-                one.one("port").integer(),
+                shown_gid.one("device").text() or "",
+                shown_gid.one("port").integer(),
                 gid,
-                one.one("type").text(),
-                one.one("netdev").text(),
+                shown_gid.one("type").text(),
+                shown_gid.one("netdev").text(),
             )
-            for one in shown.all("gids")
-            if (gid := one.one("gid").text()) is not None
+            for shown_gid in shown.all("gids")
+            if (gid := shown_gid.one("gid").text()) is not None
         ),
-        tuple(_rdma(one) for one in shown.all("rdma")),
+        tuple(_rdma(port) for port in shown.all("rdma")),
         lldp(heard) if heard.there else None,
         tuple(
-            PermanentNeighbor(one.one("dev").text() or "", address, one.one("mac").text() or "")
-            for one in shown.all("permanent_neighbors")
-            if (address := one.one("address").text()) is not None
+            PermanentNeighbor(neighbor.one("dev").text() or "", address, neighbor.one("mac").text() or "")
+            for neighbor in shown.all("permanent_neighbors")
+            if (address := neighbor.one("address").text()) is not None
         )
         if shown.one("permanent_neighbors").there
         else None,
@@ -236,25 +236,25 @@ def read_host(device: str, texts: Mapping[str, str]) -> HostState:
     return replace(state, notes=answers.notes)
 
 
-def _texts(one: Value, key: str) -> tuple[str, ...]:
-    return tuple(text for each in one.all(key) if (text := each.text()) is not None)
+def _texts(value: Value, key: str) -> tuple[str, ...]:
+    return tuple(text for each in value.all(key) if (text := each.text()) is not None)
 
 
 def _links(shown: Value) -> dict[str, InterfaceState]:
-    found: dict[str, InterfaceState] = {}
-    for one in shown.all("links"):
-        name, counters = one.one("name").text(), one.one("counters")
+    interfaces: dict[str, InterfaceState] = {}
+    for link in shown.all("links"):
+        name, counters = link.one("name").text(), link.one("counters")
         if name is None:
             continue
-        speed = one.one("speed_mbps").number()
-        found[name] = InterfaceState(
+        speed = link.one("speed_mbps").number()
+        interfaces[name] = InterfaceState(
             name,
-            admin_up=one.one("up").flag(),
-            oper_up=one.one("carrier").flag(),
+            admin_up=link.one("up").flag(),
+            oper_up=link.one("carrier").flag(),
             speed_gbps=speed / 1000 if speed else None,
-            mtu=one.one("mtu").integer(),
-            mac=one.one("mac").mac(),
-            flaps=one.one("carrier_changes").integer(),
+            mtu=link.one("mtu").integer(),
+            mac=link.one("mac").mac(),
+            flaps=link.one("carrier_changes").integer(),
             errors=Errors(
                 in_errors=counters.one("rx_errors").integer(),
                 out_errors=counters.one("tx_errors").integer(),
@@ -263,15 +263,15 @@ def _links(shown: Value) -> dict[str, InterfaceState]:
                 in_crc=counters.one("rx_crc_errors").integer(),
             ),
         )
-    return found
+    return interfaces
 
 
-def _rdma(one: Value) -> RdmaPort:
-    state = one.one("state").lower()  # "4: ACTIVE"
-    counts = {name: count for name, value in one.one("counters").entries() if (count := value.integer()) is not None}
+def _rdma(port: Value) -> RdmaPort:
+    state = port.one("state").lower()  # "4: ACTIVE"
+    counts = {name: count for name, value in port.one("counters").entries() if (count := value.integer()) is not None}
     return RdmaPort(
-        one.one("device").text() or "",
-        one.one("port").integer(),
+        port.one("device").text() or "",
+        port.one("port").integer(),
         None if state is None else state.endswith("active"),
         counts,
     )

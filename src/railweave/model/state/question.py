@@ -71,8 +71,8 @@ _NOT_RUNNING = re.compile(r"\b(\w+)(?: subsystem)? is not running\b")
 
 def not_running(why: str) -> str:
     """The daemon that is not running, where that is why a question was refused: FRRouting's ``bgpd``, Junos' ``routing``; or empty."""
-    found = _NOT_RUNNING.search(why)
-    return found[1] if found else ""
+    match = _NOT_RUNNING.search(why)
+    return match[1] if match else ""
 
 
 _QUOTED = r"'show [\w .:/%*-]+'"

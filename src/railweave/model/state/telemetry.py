@@ -186,7 +186,7 @@ _ALL = (
     _of_plugin("received_resent", "receive_resent", "Pieces that came to the NCCL plugin again on another path."),
     _of_plugin("received_errors", "receive_errors", "Work requests of the NCCL plugin's receivers that ended with an error."),
 )  # fmt: skip
-METRICS: Mapping[str, Metric] = {one.name: one for one in _ALL}
+METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _ALL}
 
 _BGP = {"idle": 1, "connect": 2, "active": 3, "opensent": 4, "openconfirm": 5, "established": 6}
 _UP = {"up": 1, "admin_up": 1, "true": 1, "lower_layer_down": 0, "down": 0, "false": 0, "dormant": 0, "not_present": 0, "unknown": 0, "testing": 0, "admin_down": 0}  # fmt: skip
@@ -199,14 +199,14 @@ def number_of(metric: str, word: str) -> float | None:
     try:
         number = float(word.removesuffix("dBm").removesuffix("%"))
     except ValueError:
-        found = _WORDS.get(metric, _UP).get(word.rpartition(":")[2].lower().replace("-", "_"))
-        return None if found is None else float(found)
+        code = _WORDS.get(metric, _UP).get(word.rpartition(":")[2].lower().replace("-", "_"))
+        return None if code is None else float(code)
     return None if number != number or number in {float("inf"), float("-inf")} else number
 
 
 def bgp_word(number: float) -> str | None:
     """The state of a BGP session by its number."""
-    return next((word for word, one in _BGP.items() if one == number), None)
+    return next((word for word, code in _BGP.items() if code == number), None)
 
 
 _INTERFACE = "interfaces/interface"
@@ -260,10 +260,10 @@ def schema(elements: Elements) -> tuple[str, dict[str, str]]:
 def series(elements: Elements, leaves: Mapping[str, tuple[str, str, str]] = LEAVES) -> Series | None:
     """The series that a leaf is a number of; None for a leaf that is not read."""
     path, keys = schema(elements)
-    found = leaves.get(path)
-    if found is None:
+    leaf = leaves.get(path)
+    if leaf is None:
         return None
-    metric, port, index = found
+    metric, port, index = leaf
     number = keys.get(index, "") if index else ""
     if METRICS[metric].index in _NUMBERED and (digits := _NUMBER.search(number)):  # `3`, `UC3`, `et-0/0/0:3`
         number = digits[1]

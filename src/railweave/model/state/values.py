@@ -93,10 +93,10 @@ class Answers:
         """The notes on parts that could not be read, in the order in which they were found, each once."""
         return tuple(self._notes)
 
-    def note(self, question: str, place: str, what: str) -> None:
+    def note(self, question: str, place: str, reason: str) -> None:
         """Say that something could not be read."""
         if len(self._notes) < MOST_NOTES:
-            self._notes[Note(self.device, question, printable(place), printable(what))] = None
+            self._notes[Note(self.device, question, printable(place), printable(reason))] = None
         elif len(self._notes) == MOST_NOTES:
             self._notes[Note(self.device, "", "", f"more than {MOST_NOTES} places; the others are not listed")] = None
 
@@ -153,9 +153,9 @@ class Value:
         """True if the device gave a value here."""
         return self.raw is not None
 
-    def note(self, what: str) -> None:
+    def note(self, reason: str) -> None:
         """Say that this value could not be read."""
-        self._answers.note(self._question, self.place, what)
+        self._answers.note(self._question, self.place, reason)
 
     def _below(self, key: str, raw: object) -> Value:
         return Value(self._answers, self._question, raw, self, key)
@@ -179,10 +179,10 @@ class Value:
 
     def one(self, *keys: str) -> Value:
         """The value under a key, and under the next of these in that one, and so on."""
-        found = self
+        value = self
         for key in keys:
-            found = found._below(key, found._map().get(key))
-        return found
+            value = value._below(key, value._map().get(key))
+        return value
 
     @property
     def keys(self) -> frozenset[str]:
@@ -193,9 +193,9 @@ class Value:
     def first(self, *keys: str) -> Value:
         """The value under the first of these keys that is there."""
         for key in keys:
-            found = self.one(key)
-            if found.there:
-                return found
+            value = self.one(key)
+            if value.there:
+                return value
         return self.one(keys[-1])
 
     def all(self, key: str) -> list[Value]:
@@ -208,7 +208,7 @@ class Value:
         if raw is None:
             return []
         if isinstance(raw, list):
-            return [self._below(str(number), one) for number, one in enumerate(cast("list[Any]", raw))]
+            return [self._below(str(number), element) for number, element in enumerate(cast("list[Any]", raw))]
         return [self]
 
     def entries(self) -> list[tuple[str, Value]]:
@@ -229,7 +229,7 @@ class Value:
                 entries = cast("dict[str, Any]", here.raw)
                 if tag in entries:
                     yield from here.one(tag).each()
-                below += [here._below(key, one) for key, one in reversed(entries.items()) if key != tag]  # noqa: SLF001 - of the same class
+                below += [here._below(key, value) for key, value in reversed(entries.items()) if key != tag]  # noqa: SLF001 - of the same class
 
     def text(self) -> str | None:
         """Return the value as text without blanks around it; None if the value is absent or empty."""
@@ -294,30 +294,33 @@ class Value:
     def attribute(self, name: str) -> Value:
         """An attribute of an XML element, or of what Junos' JSON has in its place; its name is without the namespace."""
         raw = self._alone()
-        found: object = None
+        value: object = None
         if isinstance(raw, dict):
             attributes: object = cast("dict[str, Any]", raw).get("attributes")
             if isinstance(attributes, dict):
-                named = {str(key).rpartition(":")[2]: one for key, one in cast("dict[Any, Any]", attributes).items()}
-                found = named.get(name)
-        return self._below(f"@{name}", found)
+                named = {
+                    str(key).rpartition(":")[2]: raw_value
+                    for key, raw_value in cast("dict[Any, Any]", attributes).items()
+                }
+                value = named.get(name)
+        return self._below(f"@{name}", value)
 
 
 def _leaf(raw: object) -> object:
     """Return the plain content of a value: the one entry of a list of one, the ``data`` of an element."""
-    found: object = raw
+    content: object = raw
     for _ in range(2):
-        if isinstance(found, list):
-            several = cast("list[object]", found)
+        if isinstance(content, list):
+            several = cast("list[object]", content)
             if len(several) > 1:
                 return several
-            found = several[0] if several else None
-        if isinstance(found, dict):
-            entries = cast("dict[str, object]", found)
+            content = several[0] if several else None
+        if isinstance(content, dict):
+            entries = cast("dict[str, object]", content)
             if "data" not in entries:
                 return entries if set(entries) - {"attributes"} else None
-            found = entries["data"]
-    return found
+            content = entries["data"]
+    return content
 
 
 def _shown(raw: object) -> str:

@@ -68,11 +68,13 @@ def _rows(log: NcclLog, job: Job, nccl: Parameters) -> Iterator[Row]:
         yield Row("channels", str(max(count.collective for count in log.counts)), str(channels))
     net = [channel for channel in log.channels if channel.transport == "NET"]
     if net:
-        direct = sum(one.gdr for one in net)
+        direct = sum(channel.gdr for channel in net)
         yield Row("GPUDirect RDMA", "all" if direct == len(net) else "some" if direct else "none", "all")
         if nccl["NCCL_PXN_DISABLE"]:
             yield Row(
-                "over another GPU's NIC (PXN)", "yes" if any(one.proxy is not None for one in net) else "no", "no"
+                "over another GPU's NIC (PXN)",
+                "yes" if any(channel.proxy is not None for channel in net) else "no",
+                "no",
             )
     yield from _ring(log, job)
     yield from _choices(log, job, nccl, channels)
@@ -90,7 +92,7 @@ def _ring(log: NcclLog, job: Job) -> Iterator[Row]:
 
 
 def _choices(log: NcclLog, job: Job, nccl: Parameters, channels: int) -> Iterator[Row]:
-    by_name: dict[str, Collective] = {one.replace("-", ""): one for one in COLLECTIVES}
+    by_name: dict[str, Collective] = {name.replace("-", ""): name for name in COLLECTIVES}
     seen: set[tuple[str, int]] = set()
     for choice in log.choices:
         collective = by_name.get(choice.collective.lower())

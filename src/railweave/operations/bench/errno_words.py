@@ -52,10 +52,10 @@ NUMBERS = {
 WORDS = {number: words for words, number in NUMBERS.items()}
 """Words by number."""
 
-_WORDS = "|".join(re.escape(one) for one in sorted(NUMBERS, key=len, reverse=True))
+_WORDS = "|".join(re.escape(message) for message in sorted(NUMBERS, key=len, reverse=True))
 _SPELLINGS = tuple(
-    re.compile(one)
-    for one in (
+    re.compile(pattern)
+    for pattern in (
         r"\bRC: ?-?(?P<number>[0-9]{1,5})\b",  # the OFI plugin: libfabric's codes begin with those of errno.h
         r"\breturned -?(?P<number>[1-9][0-9]{0,4}) ?\((?:" + _WORDS + r"|Unknown error)",
         r"\berrno[ =:]{1,2}-?(?P<number>[0-9]{1,5})\b",
@@ -76,8 +76,8 @@ Sources: checks.h, socket.cc, ibvwrap.cc and ipcsocket.cc of NCCL 2.7 to 2.30, R
 
 def errno_of(text: str) -> int | None:
     """Return the error number that a message has as a number or in words; None if it has neither."""
-    for one in _SPELLINGS:
-        if found := one.search(text):
-            given = found.groupdict()
+    for spelling in _SPELLINGS:
+        if match := spelling.search(text):
+            given = match.groupdict()
             return int(given["number"]) if "number" in given else NUMBERS[given["words"]]
     return None

@@ -9,17 +9,17 @@ import re
 def address(text: str | None) -> str:
     """An address in its usual form; empty where the text is none."""
     try:
-        found = ipaddress.ip_address(text or "")
+        ip = ipaddress.ip_address(text or "")
     except ValueError:
         return ""
-    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
-    return str(mapped or found)
+    mapped = ip.ipv4_mapped if isinstance(ip, ipaddress.IPv6Address) else None
+    return str(mapped or ip)
 
 
 def raw_gid(prefix: str, interface: str) -> str:
     """The GID of two words as NCCL prints them: bytes in network order, read as numbers of a little-endian machine."""
-    found = int(prefix, 16).to_bytes(8, "little") + int(interface, 16).to_bytes(8, "little")
-    return address(str(ipaddress.IPv6Address(found)))
+    packed = int(prefix, 16).to_bytes(8, "little") + int(interface, 16).to_bytes(8, "little")
+    return address(str(ipaddress.IPv6Address(packed)))
 
 
 def gid_address(text: str) -> str:
@@ -28,7 +28,7 @@ def gid_address(text: str) -> str:
     if len(parts) != 16 or not all(re.fullmatch(r"[0-9a-fA-F]{1,3}", part) for part in parts):
         return ""
     base = 16 if any(re.search("[a-fA-F]", part) for part in parts) else 10
-    found = [int(part, base) for part in parts]
-    if max(found) > 255:
+    octets = [int(part, base) for part in parts]
+    if max(octets) > 255:
         return ""
-    return address(str(ipaddress.IPv6Address(bytes(found))))
+    return address(str(ipaddress.IPv6Address(bytes(octets))))

@@ -57,10 +57,10 @@ class Notes:
     kept: list[Note] = field(default_factory=list[Note])
     more: int = 0
 
-    def add(self, line: int, what: str, text: str = "") -> None:
+    def add(self, line: int, remark: str, text: str = "") -> None:
         """Note what is odd about a line."""
         if len(self.kept) < MOST_NOTES:
-            self.kept.append(Note(self.file, line, what, text.strip()[:120]))
+            self.kept.append(Note(self.file, line, remark, text.strip()[:120]))
         else:
             self.more += 1
 
@@ -79,13 +79,13 @@ class Notes:
 
 def lines_of(text: str) -> list[Line]:
     """The lines of a text, without colours and other control characters of a terminal, and the labels of ``mpirun`` and ``srun``."""
-    found: list[Line] = []
+    lines: list[Line] = []
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw[:LONGEST].rstrip("\r")
         if CONTROL.search(line):
             line = CONTROL.sub("", _TERMINAL.sub("", line))
-        found.append(Line(number, _LAUNCHER.sub("", line, count=1)))
-    return found
+        lines.append(Line(number, _LAUNCHER.sub("", line, count=1)))
+    return lines
 
 
 def fields(text: str) -> list[str]:
@@ -105,8 +105,8 @@ def number(text: str) -> float | None:
     """A number below ``LARGEST``; None for anything else, ``nan`` and ``N/A`` among it."""
     if not _NUMBER.fullmatch(text):
         return None
-    found = float(text)
-    return found if abs(found) < LARGEST else None
+    parsed = float(text)
+    return parsed if abs(parsed) < LARGEST else None
 
 
 def value(given: object) -> float | None:
@@ -116,18 +116,18 @@ def value(given: object) -> float | None:
     if isinstance(given, bool) or not isinstance(given, int | float):
         return None
     try:
-        found = float(given)
+        parsed = float(given)
     except OverflowError:
         return None
-    return found if abs(found) < LARGEST else None
+    return parsed if abs(parsed) < LARGEST else None
 
 
 def count(given: object) -> int | None:
     """A whole number of at most 18 digits out of JSON, as ``value``."""
     if isinstance(given, str):
         return whole(given.strip())
-    found = value(given)
-    return int(found) if found is not None and found == int(found) and abs(found) < 1e18 else None
+    parsed = value(given)
+    return int(parsed) if parsed is not None and parsed == int(parsed) and abs(parsed) < 1e18 else None
 
 
 def measured(given: object, name: str, line: int, notes: Notes) -> float | None:
@@ -137,15 +137,15 @@ def measured(given: object, name: str, line: int, notes: Notes) -> float | None:
     """
     if given is None:
         return None
-    found = value(given)
-    if found is not None and found >= 0:
-        return found
-    notes.add(line, f"{name} is {_odd(given, found)}", str(given)[:40])
+    parsed = value(given)
+    if parsed is not None and parsed >= 0:
+        return parsed
+    notes.add(line, f"{name} is {_odd(given, parsed)}", str(given)[:40])
     return None
 
 
-def _odd(given: object, found: float | None) -> str:
-    if found is not None:
+def _odd(given: object, parsed: float | None) -> str:
+    if parsed is not None:
         return "negative: left out"
     text = str(given).strip()
     large = _NUMBER.fullmatch(text) or text.lstrip("+-").lower() in {"inf", "infinity"}
@@ -154,10 +154,10 @@ def _odd(given: object, found: float | None) -> str:
 
 def counted(given: object, name: str, line: int, notes: Notes) -> int | None:
     """Return a whole number as ``measured`` does."""
-    found, exact = measured(given, name, line, notes), count(given)
-    if found is not None and exact is None:
+    amount, exact = measured(given, name, line, notes), count(given)
+    if amount is not None and exact is None:
         notes.add(line, f"{name} is no whole number: left out", str(given)[:40])
-    return None if found is None else exact
+    return None if amount is None else exact
 
 
 def words(given: object) -> str:

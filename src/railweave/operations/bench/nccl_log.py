@@ -243,7 +243,7 @@ class FailedCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class LogMessage:
     """A warning, or another message that matters as it stands."""
 
     line: int
@@ -260,7 +260,7 @@ class NcclLog:
     versions: tuple[tuple[int, str], ...]
     variables: tuple[tuple[str, str], ...]
     bootstrap: tuple[Interface, ...]
-    networks: tuple[Said, ...]
+    networks: tuple[LogMessage, ...]
     plugins: tuple[Plugin, ...]
     devices: tuple[RdmaDevice, ...]
     gpu_direct: tuple[GpuDirect, ...]
@@ -277,8 +277,8 @@ class NcclLog:
     affinities: tuple[Affinity, ...]
     failed: tuple[FailedCompletion, ...]
     calls: tuple[FailedCall, ...]
-    events: tuple[Said, ...]
-    warnings: tuple[Said, ...]
+    events: tuple[LogMessage, ...]
+    warnings: tuple[LogMessage, ...]
     init_seconds: tuple[tuple[int, float], ...]
     messages: int
     notes: tuple[Note, ...] = ()
@@ -290,8 +290,10 @@ class NcclLog:
     @property
     def hosts(self) -> tuple[str, ...]:
         """Hosts in the order of their first ranks; of a log without ranks, as they appear."""
-        by_rank = [rank.host for rank in sorted(self.ranks, key=lambda one: one.rank)]
-        return tuple(dict.fromkeys(host for host in (by_rank or [one.host for one in self.bootstrap]) if host))
+        by_rank = [rank.host for rank in sorted(self.ranks, key=lambda rank: rank.rank)]
+        return tuple(
+            dict.fromkeys(host for host in (by_rank or [interface.host for interface in self.bootstrap]) if host)
+        )
 
     @property
     def nodes(self) -> int | None:
@@ -309,10 +311,10 @@ class NcclLog:
         after: dict[int, dict[int, int]] = defaultdict(dict)
         for link in self.ring_links:
             after[link.channel][link.rank] = link.after
-        links, found = after.get(channel, {}), [0]
-        while found[-1] in links and len(found) <= len(links):
-            following = links[found[-1]]
+        links, ring = after.get(channel, {}), [0]
+        while ring[-1] in links and len(ring) <= len(links):
+            following = links[ring[-1]]
             if following == 0:
-                return tuple(found)
-            found.append(following)
+                return tuple(ring)
+            ring.append(following)
         return ()

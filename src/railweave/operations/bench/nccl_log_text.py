@@ -28,7 +28,7 @@ class Parts:
     versions: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     variables: dict[str, str] = field(default_factory=dict[str, str])
     bootstrap: list[log.Interface] = field(default_factory=list[log.Interface])
-    networks: list[log.Said] = field(default_factory=list[log.Said])
+    networks: list[log.LogMessage] = field(default_factory=list[log.LogMessage])
     plugins: list[log.Plugin] = field(default_factory=list[log.Plugin])
     devices: list[log.RdmaDevice] = field(default_factory=list[log.RdmaDevice])
     gpu_direct: list[log.GpuDirect] = field(default_factory=list[log.GpuDirect])
@@ -45,8 +45,8 @@ class Parts:
     affinities: list[log.Affinity] = field(default_factory=list[log.Affinity])
     failed: list[log.FailedCompletion] = field(default_factory=list[log.FailedCompletion])
     calls: list[log.FailedCall] = field(default_factory=list[log.FailedCall])
-    events: list[log.Said] = field(default_factory=list[log.Said])
-    warnings: list[log.Said] = field(default_factory=list[log.Said])
+    events: list[log.LogMessage] = field(default_factory=list[log.LogMessage])
+    warnings: list[log.LogMessage] = field(default_factory=list[log.LogMessage])
     init_seconds: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
 
     def rank(self, seen: RankSeen) -> None:
@@ -150,8 +150,8 @@ def failed_completion(line: int, host: str, text: str) -> FailedCompletion | Non
     """Return the failed completion that a message is about; None if it succeeded, as messages of ``NCCL_DEBUG=TRACE`` say of each."""
     if "completed with error" in text:
         return _of_ofi(line, host, text)
-    begin, found = _VERBS.search(text), _STATUS.search(text)
-    status = _number(found) if found else None
+    begin, status_match = _VERBS.search(text), _STATUS.search(text)
+    status = _number(status_match) if status_match else None
     if status == 0:
         return None
     vendor, gids, hca = _VENDOR.search(text), _GIDS.search(text), _HCA.search(text)
@@ -167,17 +167,17 @@ def failed_completion(line: int, host: str, text: str) -> FailedCompletion | Non
     )
 
 
-def _number(found: re.Match[str]) -> int | None:
+def _number(match: re.Match[str]) -> int | None:
     """Return the number; of a name without one, its place in the enumeration."""
-    digits = found["beside"] or found["number"]
+    digits = match["beside"] or match["number"]
     if digits:
         return int(digits)
-    return STATUSES.index(found["name"]) if found["name"] in STATUSES else None
+    return STATUSES.index(match["name"]) if match["name"] in STATUSES else None
 
 
 def _of_ofi(line: int, host: str, text: str) -> FailedCompletion:
-    found, said = _OFI.search(text), _OFI_TEXT.search(text)
-    error, vendor = (found["error"], found["vendor"]) if found else (None, None)
+    match, text_match = _OFI.search(text), _OFI_TEXT.search(text)
+    error, vendor = (match["error"], match["vendor"]) if match else (None, None)
     return FailedCompletion(
         line,
         host,
@@ -188,7 +188,7 @@ def _of_ofi(line: int, host: str, text: str) -> FailedCompletion:
         "",
         "",
         error=int(error) if error else None,
-        text=said[1][:200] if said else "",
+        text=text_match[1][:200] if text_match else "",
     )
 
 
@@ -217,57 +217,57 @@ _TREE = re.compile(rf"\[([0-9]{{1,4}})\] {_N}/{_N}/{_N}->{_N}->{_N}")
 _DEVICE = re.compile(r"\[([0-9]{1,4})\]([^\s:\]]+):([0-9]{1,4})/(\w+)")
 
 
-def _variable(parts: Parts, found: re.Match[str]) -> None:
-    if kept(found[1]):
-        parts.variables.setdefault(found[1], found[2].rstrip())
+def _variable(parts: Parts, match: re.Match[str]) -> None:
+    if kept(match[1]):
+        parts.variables.setdefault(match[1], match[2].rstrip())
 
 
-def _bootstrap(parts: Parts, found: re.Match[str]) -> None:
-    for name, where in re.findall(r"(?:\[\d+\])?([^\s:\[\]]+):(\S+?)<\d+>", found[1]):
+def _bootstrap(parts: Parts, match: re.Match[str]) -> None:
+    for name, where in re.findall(r"(?:\[\d+\])?([^\s:\[\]]+):(\S+?)<\d+>", match[1]):
         parts.bootstrap.append(log.Interface(parts.line, parts.host, name, where.strip("[]")))
 
 
-def _network(parts: Parts, found: re.Match[str]) -> None:
-    parts.networks.append(log.Said(parts.line, parts.host, found[1]))
+def _network(parts: Parts, match: re.Match[str]) -> None:
+    parts.networks.append(log.LogMessage(parts.line, parts.host, match[1]))
 
 
-def _loaded(parts: Parts, found: re.Match[str]) -> None:
-    parts.plugins.append(log.Plugin(parts.line, parts.host, found[1].upper(), found[2], found[3] or "", loaded=True))
+def _loaded(parts: Parts, match: re.Match[str]) -> None:
+    parts.plugins.append(log.Plugin(parts.line, parts.host, match[1].upper(), match[2], match[3] or "", loaded=True))
 
 
-def _missing(parts: Parts, found: re.Match[str]) -> None:
-    names = (found[2] or "libnccl-net.so").partition(". ")[0].strip().rstrip(".")
-    parts.plugins.append(log.Plugin(parts.line, parts.host, found[1], names, "", loaded=False))
+def _missing(parts: Parts, match: re.Match[str]) -> None:
+    names = (match[2] or "libnccl-net.so").partition(". ")[0].strip().rstrip(".")
+    parts.plugins.append(log.Plugin(parts.line, parts.host, match[1], names, "", loaded=False))
 
 
-def _devices(parts: Parts, found: re.Match[str]) -> None:
-    for index, name, port, layer in _DEVICE.findall(found[1]):
+def _devices(parts: Parts, match: re.Match[str]) -> None:
+    for index, name, port, layer in _DEVICE.findall(match[1]):
         parts.devices.append(log.RdmaDevice(parts.line, parts.host, int(index), name, int(port), layer))
 
 
-def _gpu_direct(parts: Parts, found: re.Match[str]) -> None:
-    parts.gpu_direct.append(log.GpuDirect(parts.line, parts.host, found[2], enabled=found[1] == "Enabled"))
+def _gpu_direct(parts: Parts, match: re.Match[str]) -> None:
+    parts.gpu_direct.append(log.GpuDirect(parts.line, parts.host, match[2], enabled=match[1] == "Enabled"))
 
 
-def _ring(parts: Parts, found: re.Match[str]) -> None:
-    whole = () if found[4] else tuple(map(int, found[3].split()))
-    parts.rings.setdefault(int(found[1]), whole)
+def _ring(parts: Parts, match: re.Match[str]) -> None:
+    whole = () if match[4] else tuple(map(int, match[3].split()))
+    parts.rings.setdefault(int(match[1]), whole)
 
 
-def _channel(parts: Parts, found: re.Match[str]) -> None:
-    net = _NET.match(found[7]) if found[6] == "NET" else None
+def _channel(parts: Parts, match: re.Match[str]) -> None:
+    net = _NET.match(match[7]) if match[6] == "NET" else None
     sides: dict[str, Literal["send", "receive", ""]] = {"send": "send", "receive": "receive"}
     parts.channels.append(
         log.Channel(
             parts.line,
             parts.host,
-            int(found[1]),
-            int(found[2] or 0),
-            int(found[3]),
-            int(found[4]),
-            direction=sides.get(found[5] or "", ""),
-            transport=found[6],
-            through=net[1] if net else found[7].strip("/"),
+            int(match[1]),
+            int(match[2] or 0),
+            int(match[3]),
+            int(match[4]),
+            direction=sides.get(match[5] or "", ""),
+            transport=match[6],
+            through=net[1] if net else match[7].strip("/"),
             device=int(net[2]) if net else None,
             gdr=net is not None and bool(net[4]),
             shared=net is not None and bool(net[5]),
@@ -276,94 +276,96 @@ def _channel(parts: Parts, found: re.Match[str]) -> None:
     )
 
 
-def _ring_link(parts: Parts, found: re.Match[str]) -> None:
-    parts.ring_links.append(log.RingLink(parts.line, *map(int, found.groups())))
+def _ring_link(parts: Parts, match: re.Match[str]) -> None:
+    parts.ring_links.append(log.RingLink(parts.line, *map(int, match.groups())))
 
 
-def _trees(parts: Parts, found: re.Match[str]) -> None:
-    for channel, *three, rank, parent in _TREE.findall(found[0]):
-        children = tuple(one for one in map(int, three) if one >= 0)
+def _trees(parts: Parts, match: re.Match[str]) -> None:
+    for channel, *three, rank, parent in _TREE.findall(match[0]):
+        children = tuple(child for child in map(int, three) if child >= 0)
         parts.tree_links.append(log.TreeLink(parts.line, int(channel), int(rank), int(parent), children))
 
 
-def _init(parts: Parts, found: re.Match[str]) -> None:
-    parts.rank(log.RankSeen(parts.line, parts.host, found[1], int(found[2]), int(found[3]), None, None, int(found[4])))
+def _init(parts: Parts, match: re.Match[str]) -> None:
+    parts.rank(log.RankSeen(parts.line, parts.host, match[1], int(match[2]), int(match[3]), None, None, int(match[4])))
 
 
-def _comm(parts: Parts, found: re.Match[str]) -> None:
-    numbers = [int(found[place]) for place in range(2, 6)]
-    parts.rank(log.RankSeen(parts.line, parts.host, found[1], numbers[0], numbers[1], numbers[2], numbers[3], None))
+def _comm(parts: Parts, match: re.Match[str]) -> None:
+    numbers = [int(match[place]) for place in range(2, 6)]
+    parts.rank(log.RankSeen(parts.line, parts.host, match[1], numbers[0], numbers[1], numbers[2], numbers[3], None))
 
 
-def _counts(parts: Parts, found: re.Match[str]) -> None:
-    one = log.ChannelCounts(parts.line, int(found[1]), int(found[2] or 0), int(found[3]), int(found[4]))
-    if not any((one.collective, one.point_to_point) == (had.collective, had.point_to_point) for had in parts.counts):
-        parts.counts.append(one)
+def _counts(parts: Parts, match: re.Match[str]) -> None:
+    counts = log.ChannelCounts(parts.line, int(match[1]), int(match[2] or 0), int(match[3]), int(match[4]))
+    if not any(
+        (counts.collective, counts.point_to_point) == (had.collective, had.point_to_point) for had in parts.counts
+    ):
+        parts.counts.append(counts)
 
 
-def _search(parts: Parts, found: re.Match[str]) -> None:
-    pattern, cross, channels = (int(found[place]) for place in (1, 2, 3))
+def _search(parts: Parts, match: re.Match[str]) -> None:
+    pattern, cross, channels = (int(match[place]) for place in (1, 2, 3))
     parts.searches.append(
-        log.Search(parts.line, pattern, cross, channels, number(found[4]) or 0.0, number(found[5]) or 0.0, found[6])
+        log.Search(parts.line, pattern, cross, channels, number(match[4]) or 0.0, number(match[5]) or 0.0, match[6])
     )
 
 
-def _choice(parts: Parts, found: re.Match[str]) -> None:
+def _choice(parts: Parts, match: re.Match[str]) -> None:
     def named(text: str, names: Sequence[str]) -> str:
         if text.isdigit():
             return names[int(text)] if int(text) < len(names) else text
         plain = text.replace("_", "").lower()
         return next((name for name in names if name.lower() == plain), text)
 
-    channels = [int(one) if one else None for one in (found[5], found[6])]
-    algorithm, protocol = named(found[3], log.ALGORITHMS), named(found[4], log.PROTOCOLS)
+    channels = [int(digits) if digits else None for digits in (match[5], match[6])]
+    algorithm, protocol = named(match[3], log.ALGORITHMS), named(match[4], log.PROTOCOLS)
     parts.choices.append(
-        log.Choice(parts.line, found[1] or "", int(found[2]), algorithm, protocol, channels[0], channels[1])
+        log.Choice(parts.line, match[1] or "", int(match[2]), algorithm, protocol, channels[0], channels[1])
     )
 
 
-def _queue_pair(parts: Parts, found: re.Match[str]) -> None:
-    device, port, mtu, index = (int(found[place]) for place in (1, 2, 3, 4))
+def _queue_pair(parts: Parts, match: re.Match[str]) -> None:
+    device, port, mtu, index = (int(match[place]) for place in (1, 2, 3, 4))
     parts.queue_pairs.append(
-        log.QueuePair(parts.line, parts.host, device, port, index, raw_gid(found[5], found[6]), mtu)
+        log.QueuePair(parts.line, parts.host, device, port, index, raw_gid(match[5], match[6]), mtu)
     )
 
 
-def _path(parts: Parts, found: re.Match[str]) -> None:
-    parts.plugin_paths.append(log.PluginPath(parts.line, parts.host, int(found[1]), int(found[2]), found[3], found[4]))
+def _path(parts: Parts, match: re.Match[str]) -> None:
+    parts.plugin_paths.append(log.PluginPath(parts.line, parts.host, int(match[1]), int(match[2]), match[3], match[4]))
 
 
-def _mask(parts: Parts, found: re.Match[str]) -> None:
+def _mask(parts: Parts, match: re.Match[str]) -> None:
     parts.affinities.append(
-        log.Affinity(parts.line, parts.host, int(found[1]), found[2], is_mask=True, near_gpu="", allowed="")
+        log.Affinity(parts.line, parts.host, int(match[1]), match[2], is_mask=True, near_gpu="", allowed="")
     )
 
 
-def _affinity(parts: Parts, found: re.Match[str]) -> None:
-    processors = "" if found[2].startswith("empty") else found[2].strip()
-    near, allowed = (found[3] or "").strip(), (found[4] or "").strip()
+def _affinity(parts: Parts, match: re.Match[str]) -> None:
+    processors = "" if match[2].startswith("empty") else match[2].strip()
+    near, allowed = (match[3] or "").strip(), (match[4] or "").strip()
     parts.affinities.append(
-        log.Affinity(parts.line, parts.host, int(found[1]), processors, is_mask=False, near_gpu=near, allowed=allowed)
+        log.Affinity(parts.line, parts.host, int(match[1]), processors, is_mask=False, near_gpu=near, allowed=allowed)
     )
 
 
 def _completion(parts: Parts, text: str, notes: Notes) -> None:
-    found = failed_completion(parts.line, parts.host, text)
-    if found is None:
+    completion = failed_completion(parts.line, parts.host, text)
+    if completion is None:
         return
-    if found.status is None and found.error is None:
+    if completion.status is None and completion.error is None:
         notes.add(parts.line, "a failed completion without a status that can be read", text)
-    parts.failed.append(found)
+    parts.failed.append(completion)
 
 
-def _event(parts: Parts, found: re.Match[str]) -> None:
-    parts.events.append(log.Said(parts.line, parts.host, found.string.strip()[:300]))
+def _event(parts: Parts, match: re.Match[str]) -> None:
+    parts.events.append(log.LogMessage(parts.line, parts.host, match.string.strip()[:300]))
 
 
-def _seconds(parts: Parts, found: re.Match[str]) -> None:
-    seconds = number(found[2])
+def _seconds(parts: Parts, match: re.Match[str]) -> None:
+    seconds = number(match[2])
     if seconds is not None:
-        parts.init_seconds.append((int(found[1]), seconds))
+        parts.init_seconds.append((int(match[1]), seconds))
 
 
 _KNOWN: tuple[tuple[str, str, Take], ...] = (
@@ -443,30 +445,30 @@ def read_nccl_log(lines: Sequence[Line], notes: Notes) -> log.NcclLog | None:
     return parts.whole(notes.file) if parts.messages or parts.versions else None
 
 
-def _version(parts: Parts, line: int, found: re.Match[str]) -> None:
-    parts.library = parts.library or ("NCCL" if found[1] == "NCCL" else "RCCL")
-    if found[2] not in {text for _, text in parts.versions}:
-        parts.versions.append((line, found[2]))
+def _version(parts: Parts, line: int, match: re.Match[str]) -> None:
+    parts.library = parts.library or ("NCCL" if match[1] == "NCCL" else "RCCL")
+    if match[2] not in {text for _, text in parts.versions}:
+        parts.versions.append((line, match[2]))
 
 
 def _message(parts: Parts, level: str, text: str, notes: Notes) -> None:
     if level == "WARN":
-        parts.warnings.append(log.Said(parts.line, parts.host, text[:300]))
+        parts.warnings.append(log.LogMessage(parts.line, parts.host, text[:300]))
     if is_completion(text):
         _completion(parts, text, notes)
     elif level == "WARN" and (call := failed_call(parts.line, parts.host, text)):
         parts.calls.append(call)
     elif version := VERSION.match(text):
         _version(parts, parts.line, version)
-    elif found := _RING.match(text):
-        _ring(parts, found)
-    elif found := _CHANNEL.match(text):
-        _channel(parts, found)
+    elif match := _RING.match(text):
+        _ring(parts, match)
+    elif match := _CHANNEL.match(text):
+        _channel(parts, match)
     else:
         taken = False
         for needle, pattern, take in _TAKEN:
-            if needle in text and (found := pattern.search(text)):
-                take(parts, found)
+            if needle in text and (match := pattern.search(text)):
+                take(parts, match)
                 taken = True
         if not taken and text.startswith(_SHAPES):
             notes.add(parts.line, "a message of a known kind in another form", text)

@@ -51,14 +51,14 @@ _SECRET = re.compile(r"SECRET|TOKEN|PASSW|KEY(?!S?_)", re.IGNORECASE)
 
 def operation_of(text: str) -> str:
     """The operation of a program's name or a command that runs it; empty where there is none."""
-    found = _PROGRAM.search(text)
-    return OPERATIONS[found[1].lower()] if found else ""
+    match = _PROGRAM.search(text)
+    return OPERATIONS[match[1].lower()] if match else ""
 
 
 def operation_of_file(name: str) -> str:
     """The operation that a file's name speaks of; empty where it speaks of none."""
-    found = _FILE.search(name.rpartition("/")[2].replace("-", "_"))
-    return OPERATIONS[found[1].lower()] if found else ""
+    match = _FILE.search(name.rpartition("/")[2].replace("-", "_"))
+    return OPERATIONS[match[1].lower()] if match else ""
 
 
 def kept(name: str) -> bool:
@@ -67,7 +67,7 @@ def kept(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class PlaceTimes:
     """One row's times in one place. What was not measured or not printed is None; ``wrong`` is None where data was not checked (-c 0).
 
     ``largest_error`` stood in the place of ``wrong`` up to nccl-tests 2.12. ``event_us`` is the time by events of HIP. The fastest
@@ -99,8 +99,8 @@ class NcclTestsRow:
     type: str = ""
     redop: str = ""
     root: int | None = None
-    out_of_place: Measured | None = None
-    in_place: Measured | None = None
+    out_of_place: PlaceTimes | None = None
+    in_place: PlaceTimes | None = None
     algorithm: str = ""
     protocol: str = ""
     channels: int | None = None
@@ -169,35 +169,35 @@ _KNOWN = {"size", "count", "type", "redop", "root", "actual_iterations", "experi
 def read_nccl_tests_json(text: str, notes: Notes) -> list[NcclTests]:
     """The run of such a file; none, with a note, where it is no JSON, as that of a test that was killed. Never raises."""
     try:
-        found = parse_json(text)
+        document = parse_json(text)
     except ValueError as error:
         notes.add(getattr(error, "lineno", 0), f"not JSON, as of a test that did not end: {error}")
         return []
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         notes.add(1, "no object")
         return []
-    return [_run(cast("dict[str, Any]", found), notes)]
+    return [_run(cast("dict[str, Any]", document), notes)]
 
 
-def _run(found: dict[str, Any], notes: Notes) -> NcclTests:
-    args = [words(one) for one in _list(found.get("args"))]
-    config = _dict(found.get("config"))
+def _run(document: dict[str, Any], notes: Notes) -> NcclTests:
+    args = [words(argument) for argument in _list(document.get("args"))]
+    config = _dict(document.get("config"))
     ranks = tuple(_ranks(config))
-    bounds, average = _dict(found.get("out_of_bounds")), _dict(found.get("average_bus_bandwidth"))
-    variables = tuple(_variables(found.get("env")))
+    bounds, average = _dict(document.get("out_of_bounds")), _dict(document.get("average_bus_bandwidth"))
+    variables = tuple(_variables(document.get("env")))
     rccl = "rccl" in " ".join(args).lower() or any(name.startswith("RCCL") for name, _ in variables)
     library: Literal["NCCL", "RCCL"] = "RCCL" if rccl else "NCCL"
-    rows = tuple(_rows(found, notes))
-    cpu = any("cpu_time" in _dict(_dict(one).get("out_of_place")) for one in _list(found.get("results")))
+    rows = tuple(_rows(document, notes))
+    cpu = any("cpu_time" in _dict(_dict(result).get("out_of_place")) for result in _list(document.get("results")))
     return NcclTests(
         file=notes.file,
         line=1,
         operation=(operation_of(args[0]) if args else "") or operation_of_file(notes.file),
         library=library,
         tests_version="",
-        library_version=version_of(count(found.get("nccl_version")) or 0),
+        library_version=version_of(count(document.get("nccl_version")) or 0),
         cpu_time=cpu,
-        settings=tuple((key, str(one)) for key, one in config.items() if isinstance(one, str | int | float)),
+        settings=tuple((key, str(value)) for key, value in config.items() if isinstance(value, str | int | float)),
         ranks=ranks,
         rank_count=len(ranks) or None,
         node_count=len({rank.host for rank in ranks}) or None,
@@ -205,17 +205,17 @@ def _run(found: dict[str, Any], notes: Notes) -> NcclTests:
         out_of_bounds=counted(bounds.get("count"), "out of bounds values", 0, notes),
         average_busbw_gbytes_per_s=_number(average.get("bandwidth"), "average bus bandwidth", notes),
         average_is_enough={"true": True, "false": False}.get(str(average.get("okay")).lower()),
-        concluded="end_time" in found,
-        failures=tuple((0, words(one)[:300]) for one in _list(found.get("errors")) if words(one).strip()),
+        concluded="end_time" in document,
+        failures=tuple((0, words(error)[:300]) for error in _list(document.get("errors")) if words(error).strip()),
         variables=variables,
-        began=words(found.get("start_time")),
+        began=words(document.get("start_time")),
         command=" ".join(args)[:2000],
     )
 
 
-def _rows(found: dict[str, Any], notes: Notes) -> Iterator[NcclTestsRow]:
-    for place, one in enumerate(_list(found.get("results")), 1):
-        row = _dict(one)
+def _rows(document: dict[str, Any], notes: Notes) -> Iterator[NcclTestsRow]:
+    for place, result in enumerate(_list(document.get("results")), 1):
+        row = _dict(result)
         size = count(row.get("size"))
         if size is None or size < 0:
             notes.add(0, f"result {place} has no size")
@@ -230,7 +230,7 @@ def _rows(found: dict[str, Any], notes: Notes) -> Iterator[NcclTestsRow]:
             root=count(row.get("root")),
             out_of_place=_measured(row, "out_of_place", f"result {place}", notes),
             in_place=_measured(row, "in_place", f"result {place}", notes),
-            others=tuple((name, str(one)) for name, one in row.items() if name not in _KNOWN and _plain(one)),
+            others=tuple((name, str(value)) for name, value in row.items() if name not in _KNOWN and _plain(value)),
         )
 
 
@@ -243,21 +243,21 @@ def _number(given: object, name: str, notes: Notes) -> float | None:
     return None if given in ("nan", "-nan", "N/A") else measured(given, name, 0, notes)
 
 
-def _measured(row: dict[str, Any], place: str, where: str, notes: Notes) -> Measured | None:
-    def read(one: dict[str, Any], *names: str) -> float | None:
-        name = next((name for name in names if name in one), "")
-        return _number(one.get(name), f"{where}: {place} {name}", notes)
+def _measured(row: dict[str, Any], place: str, where: str, notes: Notes) -> PlaceTimes | None:
+    def read(section: dict[str, Any], *names: str) -> float | None:
+        name = next((name for name in names if name in section), "")
+        return _number(section.get(name), f"{where}: {place} {name}", notes)
 
     given, each = row.get(place), _dict(row.get(f"{place}_per_iter"))
     if not isinstance(given, dict):
         return None
-    found = cast("dict[str, Any]", given)
-    return Measured(
-        time_us=read(found, "time", "cpu_time"),
-        algbw_gbytes_per_s=read(found, "alg_bw"),
-        busbw_gbytes_per_s=read(found, "bus_bw"),
-        wrong=read(found, "nwrong"),
-        event_us=read(found, "hip_event_time"),
+    measurement = cast("dict[str, Any]", given)
+    return PlaceTimes(
+        time_us=read(measurement, "time", "cpu_time"),
+        algbw_gbytes_per_s=read(measurement, "alg_bw"),
+        busbw_gbytes_per_s=read(measurement, "bus_bw"),
+        wrong=read(measurement, "nwrong"),
+        event_us=read(measurement, "hip_event_time"),
         fastest_us=read(each, "min_us"),
         slowest_us=read(each, "max_us"),
         p99_us=read(each, "p99_us"),
@@ -266,23 +266,23 @@ def _measured(row: dict[str, Any], place: str, where: str, notes: Notes) -> Meas
 
 
 def _ranks(config: dict[str, Any]) -> Iterator[Rank]:
-    for one in map(_dict, _list(config.get("devices"))):
-        rank = count(one.get("rank"))
+    for device in map(_dict, _list(config.get("devices"))):
+        rank = count(device.get("rank"))
         if rank is not None:
             yield Rank(
                 rank,
-                count(one.get("group")) or 0,
-                count(one.get("pid")) or 0,
-                words(one.get("hostname")),
-                count(one.get("device")) or 0,
-                words(one.get("device_hex")),
-                words(one.get("device_info")),
+                count(device.get("group")) or 0,
+                count(device.get("pid")) or 0,
+                words(device.get("hostname")),
+                count(device.get("device")) or 0,
+                words(device.get("device_hex")),
+                words(device.get("device_info")),
             )
 
 
 def _variables(given: object) -> Iterator[tuple[str, str]]:
     pairs = (
-        [f"{key}={one}" for key, one in cast("dict[str, Any]", given).items()]
+        [f"{key}={value}" for key, value in cast("dict[str, Any]", given).items()]
         if isinstance(given, dict)
         else map(words, _list(given))
     )

@@ -49,7 +49,7 @@ def columns_of(head: str, above: str) -> Columns | None:
     lead = tuple(names[: starts[0]])
     width = starts[1] - starts[0] if len(starts) > 1 else _width(names[starts[0] :])
     group = tuple(names[starts[0] : starts[0] + width])
-    named: list[Place] = [one for one in ("out-of-place", "in-place") if one in above]
+    named: list[Place] = [place for place in ("out-of-place", "in-place") if place in above]
     places: tuple[Place, ...] = tuple(named) if len(named) == len(starts) else USUAL.places[: len(starts)]
     return Columns(lead, group, places, tuple(names[starts[0] + width * len(starts) :]))
 
@@ -92,11 +92,11 @@ def _read(
 ) -> nccl_tests.NcclTestsRow:
     lead = dict(zip(columns.lead[:leads], fields[:leads], strict=True))
     width = len(columns.group)
-    by_place: dict[Place, nccl_tests.Measured] = {}
+    by_place: dict[Place, nccl_tests.PlaceTimes] = {}
     for at, place in enumerate(places):
         begin = leads + at * width
-        found = dict(zip(columns.group, fields[begin : begin + width], strict=True))
-        by_place[place] = _measured(found, place, line, notes)
+        cells = dict(zip(columns.group, fields[begin : begin + width], strict=True))
+        by_place[place] = _measured(cells, place, line, notes)
     after = dict(zip(tail, fields[len(fields) - len(tail) :], strict=True)) if tail else {}
     redop, root = lead.get("redop", ""), lead.get("root", "")
     return nccl_tests.NcclTestsRow(
@@ -116,14 +116,14 @@ def _read(
     )
 
 
-def _measured(found: dict[str, str], place: Place, line: int, notes: Notes) -> nccl_tests.Measured:
+def _measured(cells: dict[str, str], place: Place, line: int, notes: Notes) -> nccl_tests.PlaceTimes:
     def read(*names: str) -> float | None:
-        name = next((name for name in names if name in found), "")
-        if not name or found[name] == "N/A":
+        name = next((name for name in names if name in cells), "")
+        if not name or cells[name] == "N/A":
             return None
-        return measured(found[name], f"{place} {name}", line, notes)
+        return measured(cells[name], f"{place} {name}", line, notes)
 
-    return nccl_tests.Measured(
+    return nccl_tests.PlaceTimes(
         time_us=read(*_TIMES),
         algbw_gbytes_per_s=read("algbw"),
         busbw_gbytes_per_s=read("busbw"),
@@ -235,11 +235,11 @@ def read_nccl_tests(lines: Sequence[Line], notes: Notes) -> list[nccl_tests.Nccl
         if runs and not _take(runs[-1], line, text, above, notes) and not _KNOWN.match(text):
             notes.add(line.number, "not understood", text)
         above = text
-    found = [run for run in runs if run.columns or run.rows or run.ranks or run.settings or run.failures]
-    for run in found:
+    recognized = [run for run in runs if run.columns or run.rows or run.ranks or run.settings or run.failures]
+    for run in recognized:
         if run.rows and not run.operation and not nccl_tests.operation_of_file(notes.file):
             notes.add(run.line, "which operation was measured is not said: a version before 2.17 and no command")
-    return [run.whole(notes.file) for run in found]
+    return [run.whole(notes.file) for run in recognized]
 
 
 def _heads(text: str) -> bool:
@@ -292,10 +292,10 @@ def _failed(run: _Run, line: Line, text: str) -> bool:
     return False
 
 
-def _versions(run: _Run, found: re.Match[str]) -> None:
-    run.library = "NCCL" if found[1] == "nccl" else "RCCL"
-    run.tests_version = found[2]
-    run.library_version = nccl_tests.version_of(int(found[3])) if found[3] else ""
+def _versions(run: _Run, match: re.Match[str]) -> None:
+    run.library = "NCCL" if match[1] == "nccl" else "RCCL"
+    run.tests_version = match[2]
+    run.library_version = nccl_tests.version_of(int(match[3])) if match[3] else ""
 
 
 def _comment(run: _Run, line: int, text: str, above: str, notes: Notes) -> bool:
@@ -303,14 +303,14 @@ def _comment(run: _Run, line: int, text: str, above: str, notes: Notes) -> bool:
     columns = columns_of(text, above)
     if columns or _HEADER.match(text):
         run.columns, run.unread = columns, "" if columns else " ".join(text.split())[:80]
-    elif found := _VERSION.match(text):
-        _versions(run, found)
-    elif found := _STARTING.match(text):
-        run.operation = nccl_tests.operation_of(found[1]) or run.operation
+    elif match := _VERSION.match(text):
+        _versions(run, match)
+    elif match := _STARTING.match(text):
+        run.operation = nccl_tests.operation_of(match[1]) or run.operation
     elif _SETTINGS.match(text):
         run.settings |= dict(_SETTING.findall(text))
-    elif found := _RANK.match(text):
-        rank, group, pid, host, device, pci, gpu = found.groups()
+    elif match := _RANK.match(text):
+        rank, group, pid, host, device, pci, gpu = match.groups()
         run.ranks.append(nccl_tests.Rank(int(rank), int(group or 0), int(pid), host, int(device), pci, gpu.strip()))
     else:
         return _footer(run, line, text, notes)
@@ -318,17 +318,17 @@ def _comment(run: _Run, line: int, text: str, above: str, notes: Notes) -> bool:
 
 
 def _footer(run: _Run, line: int, text: str, notes: Notes) -> bool:
-    if found := _OUT_OF_BOUNDS.match(text):
-        run.out_of_bounds = counted(found[1], "out of bounds values", line, notes)
-    elif found := _AVERAGE.match(text):
-        run.average, run.averaged = measured(found[1], "average bus bandwidth", line, notes), True
-        run.enough = None if found[2] is None else found[2] == "OK"
+    if match := _OUT_OF_BOUNDS.match(text):
+        run.out_of_bounds = counted(match[1], "out of bounds values", line, notes)
+    elif match := _AVERAGE.match(text):
+        run.average, run.averaged = measured(match[1], "average bus bandwidth", line, notes), True
+        run.enough = None if match[2] is None else match[2] == "OK"
     elif _ENDED.match(text):
         run.concluded = True
-    elif found := _MEMORY.match(text):
-        run.settings[found[1]] = found[2]
-    elif found := _DATE.match(text):
-        run.began = run.began or found[1]
+    elif match := _MEMORY.match(text):
+        run.settings[match[1]] = match[2]
+    elif match := _DATE.match(text):
+        run.began = run.began or match[1]
     else:
         return False
     return True

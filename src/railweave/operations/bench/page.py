@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from railweave.operations.bench.comparing.completion import CompletionTable
     from railweave.operations.bench.comparing.curves import Curve
-    from railweave.operations.bench.comparing.reported import Reported
+    from railweave.operations.bench.comparing.reported import StoreReport
     from railweave.operations.bench.comparing.rows import Pair, Row
     from railweave.operations.store.records import Run
 
@@ -43,7 +43,7 @@ def pair_map(pairs: Sequence[Pair], usual: float = 1.0, noise: float = 0.0) -> t
     """
     told = [pair for pair in pairs if pair.relative is not None]
     for kind, of in KINDS.items():
-        ends = [(one, of(one)) for one in told]
+        ends = [(pair, of(pair)) for pair in told]
         named = sorted({name for _, pair in ends if pair for name in pair})
         if named and (len(named) <= MOST_CELLS or kind == "leaf"):
             left_out = len(named) - MOST_CELLS
@@ -62,8 +62,8 @@ def _servers(pair: Pair) -> Ends:
 
 
 def _leaves(pair: Pair) -> Ends | None:
-    found = sorted(leaves_of(pair))
-    return (found[0], found[-1]) if found else None
+    leaves = sorted(leaves_of(pair))
+    return (leaves[0], leaves[-1]) if leaves else None
 
 
 KINDS: dict[str, Callable[[Pair], Ends | None]] = {"NIC": _nics, "server": _servers, "leaf": _leaves}
@@ -94,8 +94,8 @@ def _svg(ends: Sequence[tuple[Pair, Ends | None]], names: Sequence[str], usual: 
     for pair, pair_names in ends:
         if pair_names is None or not all(name in place for name in pair_names):
             continue
-        one, other = sorted(place[name] for name in pair_names)
-        for key in {(one, other), (other, one)}:
+        first, other = sorted(place[name] for name in pair_names)
+        for key in {(first, other), (other, first)}:
             cells.setdefault(key, []).append((pair.relative or 0.0) / usual)
             failed[key] += pair.gbps == 0
     width = LABEL + CELL * len(names) + 4
@@ -111,10 +111,12 @@ def _svg(ends: Sequence[tuple[Pair, Ends | None]], names: Sequence[str], usual: 
         level = min(levels)
         strength = min(max((1 - level - SCATTER * noise) / (1 - DARKEST), 0.0), 1.0)
         box = f'x="{number(LABEL + CELL * column)}" y="{number(MAP_TOP + CELL * row)}" width="{number(CELL - 1)}" height="{number(CELL - 1)}"'
-        said = f"{names[row]} and {names[column]}\n{level:.0%} of the usual, the slowest of {len(levels)}"
-        said += f", {failed[row, column]} with nothing" if failed[row, column] else ""
+        tooltip = f"{names[row]} and {names[column]}\n{level:.0%} of the usual, the slowest of {len(levels)}"
+        tooltip += f", {failed[row, column]} with nothing" if failed[row, column] else ""
         parts.append(f'<rect class="well" {box}/>')
-        parts.append(f'<rect class="slow" {box} style="fill-opacity:{strength:.2f}"><title>{text(said)}</title></rect>')
+        parts.append(
+            f'<rect class="slow" {box} style="fill-opacity:{strength:.2f}"><title>{text(tooltip)}</title></rect>'
+        )
     style = f"max-width:{number(width * 1.3)}px;min-width:{number(width * 0.8)}px"
     return f'<svg class="chart pairs" viewBox="0 0 {number(width)} {number(height)}" role="img" style="{style}">{"".join(parts)}</svg>'
 
@@ -126,7 +128,7 @@ MOST_TICKS = 10
 def size_chart(curve: Curve) -> str:
     """The chart with its legend. The latest run is a line with circles; what is predicted is dashed."""
     least, most = log2(curve.sizes[0]), log2(curve.sizes[-1])
-    bands = [one for one in curve.predicted if one is not None]
+    bands = [band for band in curve.predicted if band is not None]
     several = [curve.now, *(values for _, values in curve.earlier)]
     top = max([high for _, _, high in bands] + [value for values in several for value in values if value is not None])
     scale = ticks(top)
@@ -143,7 +145,7 @@ def size_chart(curve: Curve) -> str:
     for place, (_, values) in enumerate(curve.earlier):
         parts.append(f'<path class="line earlier c{2 + place % (LINES - 2)}" d="{_path(xs, values, up)}"/>')
     parts.append(
-        f'<path class="line c1" d="{_path(xs, [one and one[0] for one in curve.predicted], up)}"/>'
+        f'<path class="line c1" d="{_path(xs, [band and band[0] for band in curve.predicted], up)}"/>'
         f'<path class="line c0" d="{_path(xs, curve.now, up)}"/>'
     )
     parts += [
@@ -166,13 +168,13 @@ def _pieces(
     xs: Sequence[float], bands: Sequence[tuple[float, float, float] | None], up: Callable[[float], float]
 ) -> list[list[tuple[float, float, float]]]:
     """Runs of sizes that have a band: x, lower and upper end."""
-    found: list[list[tuple[float, float, float]]] = [[]]
-    for x, one in zip(xs, bands, strict=True):
-        if one is None:
-            found.append([])
+    pieces: list[list[tuple[float, float, float]]] = [[]]
+    for x, band in zip(xs, bands, strict=True):
+        if band is None:
+            pieces.append([])
         else:
-            found[-1].append((x, up(one[1]), up(one[2])))
-    return [one for one in found if len(one) > 1]
+            pieces[-1].append((x, up(band[1]), up(band[2])))
+    return [piece for piece in pieces if len(piece) > 1]
 
 
 def _band(places: Sequence[tuple[float, float, float]]) -> str:
@@ -213,14 +215,14 @@ def _targets(curve: Curve, xs: Sequence[float]) -> list[str]:
     for place, (size, x) in enumerate(zip(curve.sizes, xs, strict=True)):
         before = (xs[place - 1] + x) / 2 if place else LEFT
         after = (xs[place + 1] + x) / 2 if place + 1 < len(xs) else WIDTH - RIGHT
-        said = [shown_value("size", str(size))]
+        lines = [shown_value("size", str(size))]
         here = [("latest run", curve.now[place]), *((name, values[place]) for name, values in curve.earlier)]
-        said += [f"{name}: {shown(value)} {curve.unit}" for name, value in here if value is not None]
+        lines += [f"{name}: {shown(value)} {curve.unit}" for name, value in here if value is not None]
         band = curve.predicted[place]
         if band is not None:
-            said.append(f"predicted: {shown(band[0])}, {shown(band[1])} to {shown(band[2])} {curve.unit}")
+            lines.append(f"predicted: {shown(band[0])}, {shown(band[1])} to {shown(band[2])} {curve.unit}")
         box = f'x="{number(before)}" y="{number(TOP)}" width="{number(after - before)}" height="{number(HEIGHT - TOP - BOTTOM)}"'
-        parts.append(f'<rect class="target" {box}><title>{text(chr(10).join(said))}</title></rect>')
+        parts.append(f'<rect class="target" {box}><title>{text(chr(10).join(lines))}</title></rect>')
     return parts
 
 
@@ -239,10 +241,10 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], left_out: int = 0
     """
     titles = [element("th", text(head.lstrip("<")), class_="said" if head[0] == "<" else None) for head in heads]
     head = element("thead", element("tr", *titles))
-    found = element("table", head, element("tbody", *(element("tr", *cells) for cells in rows)), class_="plain")
+    markup = element("table", head, element("tbody", *(element("tr", *cells) for cells in rows)), class_="plain")
     more = element("p", text(f"{left_out:,} more rows are left out."), class_="about") if left_out else ""
     long = len(rows) > LONG
-    return element("div", found, class_="scroll long" if long else "scroll", tabindex=0 if long else None) + more
+    return element("div", markup, class_="scroll long" if long else "scroll", tabindex=0 if long else None) + more
 
 
 def cell(value: str, class_: str | None = None) -> str:
@@ -307,20 +309,21 @@ def slowest_table(rows: Sequence[Slowest]) -> str:
     return table(("kind", "<part", "its pairs", "median of the kind", "pairs"), cells)
 
 
-def completion_table(found: CompletionTable) -> str:
+def completion_table(completion: CompletionTable) -> str:
     """A table in the form of the EVPN and Apstra JVD reports, with how many runs it is the median of."""
     cells = [
         [
             cell(row.profile),
             cell(row.tuned or "–", "said"),
-            cell(f"{row.seconds / found.unit_s:.4g}"),
-            cell(f"{row.least / found.unit_s:.4g} to {row.most / found.unit_s:.4g}" if row.runs > 1 else "–"),
+            cell(f"{row.seconds / completion.unit_s:.4g}"),
+            cell(f"{row.least / completion.unit_s:.4g} to {row.most / completion.unit_s:.4g}" if row.runs > 1 else "–"),
             cell(str(row.runs)),
         ]
-        for row in found.rows
+        for row in completion.rows
     ]
     return table(
-        ("Traffic Profile", "<Tuned parameters in leaf/spine", f"JCT [{found.unit}]", "least to most", "runs"), cells
+        ("Traffic Profile", "<Tuned parameters in leaf/spine", f"JCT [{completion.unit}]", "least to most", "runs"),
+        cells,
     )
 
 
@@ -355,48 +358,55 @@ PURPOSE = (
 )
 
 
-def bench_html(found: Reported) -> str:
+def bench_html(report: StoreReport) -> str:
     """The page as HTML."""
-    bad = [row for row in found.predicted.rows if row.bad]
-    worse = None if found.regressions is None else [row for row in found.regressions if row.bad]
-    words = "nothing stands out" if found.good else "something is slow"
-    verdict = element("span", words, class_="good" if found.good else "error")
-    tiles = [(f"{len(found.runs):,}", "run" if len(found.runs) == 1 else "runs")]
-    tiles += [(f"{len(found.pairs):,}", "pairs of NICs")] if found.pairs else []
+    bad = [row for row in report.predicted.rows if row.bad]
+    worse = None if report.regressions is None else [row for row in report.regressions if row.bad]
+    words = "nothing stands out" if report.good else "something is slow"
+    verdict = element("span", words, class_="good" if report.good else "error")
+    tiles = [(f"{len(report.runs):,}", "run" if len(report.runs) == 1 else "runs")]
+    tiles += [(f"{len(report.pairs):,}", "pairs of NICs")] if report.pairs else []
     tiles += (
-        [(f"{len(bad):,} of {len(found.predicted.rows):,}", "worse than predicted")] if found.predicted.rows else []
+        [(f"{len(bad):,} of {len(report.predicted.rows):,}", "worse than predicted")] if report.predicted.rows else []
     )
     tiles += (
-        [(f"{len(worse):,} of {len(found.regressions or ()):,}", "worse than the baseline")]
+        [(f"{len(worse):,} of {len(report.regressions or ()):,}", "worse than the baseline")]
         if worse is not None
         else []
     )
     header = [
         element("h1", text("Benchmarks"), " ", verdict),
-        element("p", text(found.store), class_="description"),
-        element("p", text(f"{PURPOSE} {_next(found)}"), class_="lead"),
+        element("p", text(report.store), class_="description"),
+        element("p", text(f"{PURPOSE} {_next(report)}"), class_="lead"),
         element("ul", *(tile(value, label) for value, label in tiles), class_="tiles"),
     ]
     sections: list[tuple[str, str, str]] = []
-    if found.pairs:
-        sections.append(("pairs", "Pairs of NICs", _pairs(found)))
-    if found.curves:
-        sections.append(("sizes", "Bandwidth by size", _curves(found)))
-    if found.predicted.rows:
+    if report.pairs:
+        sections.append(("pairs", "Pairs of NICs", _pairs(report)))
+    if report.curves:
+        sections.append(("sizes", "Bandwidth by size", _curves(report)))
+    if report.predicted.rows:
         about = "A number is worse where it is below the band of its prediction by more than the tolerance, better where it is above it."
         sections.append(
-            ("predicted", "Beside the prediction", _about(about) + row_table(found.predicted.rows, "predicted"))
+            ("predicted", "Beside the prediction", _about(about) + row_table(report.predicted.rows, "predicted"))
         )
-    if found.regressions is not None:
+    if report.regressions is not None:
         sections.append(
-            ("regressions", "Beside the baseline", _about(_baseline(found)) + row_table(found.regressions, "baseline"))
+            (
+                "regressions",
+                "Beside the baseline",
+                _about(_baseline(report)) + row_table(report.regressions, "baseline"),
+            )
         )
-    if found.completion:
-        tables = [element("h3", text(f"{one.model}: {one.what}")) + completion_table(one) for one in found.completion]
+    if report.completion:
+        tables = [
+            element("h3", text(f"{completion.model}: {completion.what}")) + completion_table(completion)
+            for completion in report.completion
+        ]
         sections.append(("completion", "Job completion time", "".join(tables)))
-    sections.append(("runs", "Runs", run_table(found.runs) if found.runs else _about("The store has no run.")))
-    if found.notes:
-        notes = element("ul", *(element("li", text(note)) for note in dict.fromkeys(found.notes)))
+    sections.append(("runs", "Runs", run_table(report.runs) if report.runs else _about("The store has no run.")))
+    if report.notes:
+        notes = element("ul", *(element("li", text(note)) for note in dict.fromkeys(report.notes)))
         sections.append(("notes", "Notes", notes))
     sections.append(("terms", "Terms", glossary(BENCHMARKS)))
     return html_page(
@@ -406,27 +416,27 @@ def bench_html(found: Reported) -> str:
         links=[(name, title) for name, title, _ in sections],
         main=[section(name, title, "", content) for name, title, content in sections],
         footer="Made by railweave. The same store gives the same page.",
-        scripts=[element("script", json_for_script(_data(found)), type="application/json", id="result")],
+        scripts=[element("script", json_for_script(_data(report)), type="application/json", id="result")],
     )
 
 
-def _data(found: Reported) -> dict[str, Any]:
+def _data(report: StoreReport) -> dict[str, Any]:
     """The report for machines, without the rows that are as they should be: they are thousands."""
-    data = found.to_json()
-    data["predicted"]["rows"] = [row.to_json() for row in found.predicted.rows if row.bad][:MOST_DATA]
-    if found.regressions is not None:
-        data["regressions"] = [row.to_json() for row in found.regressions if row.bad][:MOST_DATA]
+    data = report.to_json()
+    data["predicted"]["rows"] = [row.to_json() for row in report.predicted.rows if row.bad][:MOST_DATA]
+    if report.regressions is not None:
+        data["regressions"] = [row.to_json() for row in report.regressions if row.bad][:MOST_DATA]
     return data
 
 
-def _next(found: Reported) -> str:
+def _next(report: StoreReport) -> str:
     """Return what the reader does next."""
-    estimate = found.predicted.estimate
+    estimate = report.predicted.estimate
     if estimate.suspects:
         return f"Next: look at {estimate.suspects[0].part.to_text()}, which explains the slow pairs best."
-    if any(row.verdict == "failed" for row in found.predicted.rows):
+    if any(row.verdict == "failed" for row in report.predicted.rows):
         return "Next: find out why runs failed, with railweave bench triage on their output."
-    if not found.good:
+    if not report.good:
         return "Next: read what is likely to hold back the rows that are worse."
     return "Next: keep the store as the baseline that later runs are laid beside."
 
@@ -435,20 +445,22 @@ def _about(words: str) -> str:
     return element("p", text(words), class_="about")
 
 
-def _baseline(found: Reported) -> str:
-    rows = found.regressions or ()
+def _baseline(report: StoreReport) -> str:
+    rows = report.regressions or ()
     few = sum(row.verdict == "too few repeats" for row in rows)
-    said = (
+    explanation = (
         "A row is worse where its median is worse by more than the tolerance, and repeated runs say that this is no chance "
         "(a t-test over all rows together). "
     )
-    return said + (f"{few} are worse but were run once on one of the two sides: repeat them to be sure." if few else "")
+    return explanation + (
+        f"{few} are worse but were run once on one of the two sides: repeat them to be sure." if few else ""
+    )
 
 
-def _pairs(found: Reported) -> str:
-    estimate = found.predicted.estimate
+def _pairs(report: StoreReport) -> str:
+    estimate = report.predicted.estimate
     parts = [_blame(estimate)]
-    picture, about = pair_map(found.pairs, estimate.usual, estimate.noise)
+    picture, about = pair_map(report.pairs, estimate.usual, estimate.noise)
     if picture:
         parts.append(
             element(
@@ -459,8 +471,8 @@ def _pairs(found: Reported) -> str:
                 class_="chart-card whole",
             )
         )
-    if found.slowest:
-        parts += [element("h3", "The slowest of each kind"), _about(SLOWEST), slowest_table(found.slowest)]
+    if report.slowest:
+        parts += [element("h3", "The slowest of each kind"), _about(SLOWEST), slowest_table(report.slowest)]
     return "".join(parts)
 
 
@@ -478,21 +490,24 @@ def _blame(estimate: Estimate) -> str:
     if not estimate.suspects:
         return _about(f"{noise} No part stands out.")
     items: list[str] = []
-    for one, second in zip(estimate.suspects, estimate.runners_up, strict=True):
+    for suspect, second in zip(estimate.suspects, estimate.runners_up, strict=True):
         other = (
-            f"Runner-up: {second.part.to_text()}, with a score of {second.score:.0f}; this has {one.score:.0f}."
+            f"Runner-up: {second.part.to_text()}, with a score of {second.score:.0f}; this has {suspect.score:.0f}."
             if second
-            else f"No other part explains them; its score is {one.score:.0f}."
+            else f"No other part explains them; its score is {suspect.score:.0f}."
         )
         items.append(
             element(
-                "li", element("b", text(one.part.to_text())), text(f": {one.to_text()}."), element("small", text(other))
+                "li",
+                element("b", text(suspect.part.to_text())),
+                text(f": {suspect.to_text()}."),
+                element("small", text(other)),
             )
         )
     return _about(noise) + element("ol", *items, class_="blame")
 
 
-def _curves(found: Reported) -> str:
+def _curves(report: StoreReport) -> str:
     cards = [
         element(
             "div",
@@ -502,8 +517,8 @@ def _curves(found: Reported) -> str:
             class_="chart-card",
             data_chart="size",
         )
-        for curve in found.curves[:MOST_CURVES]
+        for curve in report.curves[:MOST_CURVES]
     ]
-    rest = len(found.curves) - len(cards)
-    said = _about(f"{rest} more are left out: railweave bench report STORE#RUN shows one run.") if rest else ""
-    return element("div", *cards, class_="charts") + said
+    rest = len(report.curves) - len(cards)
+    remark = _about(f"{rest} more are left out: railweave bench report STORE#RUN shows one run.") if rest else ""
+    return element("div", *cards, class_="charts") + remark

@@ -51,31 +51,31 @@ class PerftestRow:
     half: Half | None = None
 
 
-def row_of(line: int, found: Mapping[str, float | int | None], half: Half | None = None) -> PerftestRow:
+def row_of(line: int, values: Mapping[str, float | int | None], half: Half | None = None) -> PerftestRow:
     """A row from its values by the names of its fields; ``size_bytes`` must be there.
 
     A peak of 0 is None: tests for a duration (-D), and those that measure none (-N), print 0.00.
     """
 
     def whole(name: str) -> int | None:
-        given = found.get(name)
+        given = values.get(name)
         return None if given is None else int(given)
 
     return PerftestRow(
         line,
         whole("size_bytes") or 0,
         iterations=whole("iterations"),
-        bandwidth_gbps=found.get("bandwidth_gbps"),
-        bandwidth_peak_gbps=found.get("bandwidth_peak_gbps") or None,
-        message_rate_mpps=found.get("message_rate_mpps"),
-        latency_min_us=found.get("latency_min_us"),
-        latency_max_us=found.get("latency_max_us"),
-        latency_typical_us=found.get("latency_typical_us"),
-        latency_avg_us=found.get("latency_avg_us"),
-        latency_p99_us=found.get("latency_p99_us"),
-        latency_p999_us=found.get("latency_p999_us"),
-        transactions_per_s=found.get("transactions_per_s"),
-        cpu_percent=found.get("cpu_percent"),
+        bandwidth_gbps=values.get("bandwidth_gbps"),
+        bandwidth_peak_gbps=values.get("bandwidth_peak_gbps") or None,
+        message_rate_mpps=values.get("message_rate_mpps"),
+        latency_min_us=values.get("latency_min_us"),
+        latency_max_us=values.get("latency_max_us"),
+        latency_typical_us=values.get("latency_typical_us"),
+        latency_avg_us=values.get("latency_avg_us"),
+        latency_p99_us=values.get("latency_p99_us"),
+        latency_p999_us=values.get("latency_p999_us"),
+        transactions_per_s=values.get("transactions_per_s"),
+        cpu_percent=values.get("cpu_percent"),
         service_level=whole("service_level"),
         half=half,
     )
@@ -115,8 +115,8 @@ class Perftest:
 
     def setting(self, *names: str) -> str:
         """The first of these settings that is there; empty where none is."""
-        found = dict(self.settings)
-        return next((found[name] for name in names if name in found), "")
+        settings = dict(self.settings)
+        return next((settings[name] for name in names if name in settings), "")
 
     def number(self, *names: str) -> int | None:
         """The same as a whole number: ``4096[B]`` is 4096."""
@@ -212,13 +212,13 @@ def read_perftest_json(lines: Sequence[Line], notes: Notes, *, gbits: bool | Non
     documents = [document for document in _documents(lines, notes) if document.results]
     if not documents and lines:
         notes.add(lines[0].number, "no results of perftest")
-    found = (_test(document, notes, gbits) for document in documents)
-    return [one for one in found if one.rows]
+    tests = (_test(document, notes, gbits) for document in documents)
+    return [test for test in tests if test.rows]
 
 
 def _documents(lines: Sequence[Line], notes: Notes) -> list[_Document]:
     """Tests in order. One that is repeated, or whose results are repeated, is another."""
-    found = [_Document()]
+    documents = [_Document()]
     inside: list[str] = []  # names of the objects that are open, the innermost last
     for line in lines:
         for name, text, brace in _TOKEN.findall(line.text):
@@ -228,20 +228,22 @@ def _documents(lines: Sequence[Line], notes: Notes) -> list[_Document]:
                 inside.append("")
             elif text == "{":
                 inside.append(name)
-                if name in found[-1].results or (name == "test_info" and (found[-1].has_info or found[-1].results)):
-                    found.append(_Document())
+                if name in documents[-1].results or (
+                    name == "test_info" and (documents[-1].has_info or documents[-1].results)
+                ):
+                    documents.append(_Document())
                 if name.startswith("results") and name not in _HALVES:
                     notes.add(line.number, f"results are left out: what {name!r} has is not known")
             else:
-                if name == "test" and found[-1].has_info:
-                    found.append(_Document())
-                where = next((one for one in reversed(inside) if one), "")
+                if name == "test" and documents[-1].has_info:
+                    documents.append(_Document())
+                where = next((parent for parent in reversed(inside) if parent), "")
                 pair = line.number, name, text.strip('"')
                 if name not in _KEYS:
-                    found[-1].settings.append(pair)
+                    documents[-1].settings.append(pair)
                 elif where in _HALVES or not where.startswith("results"):
-                    found[-1].results.setdefault(where if where in _HALVES else "results", []).append(pair)
-    return found
+                    documents[-1].results.setdefault(where if where in _HALVES else "results", []).append(pair)
+    return documents
 
 
 def _test(document: _Document, notes: Notes, gbits: bool | None) -> Perftest:
@@ -273,16 +275,16 @@ def _test(document: _Document, notes: Notes, gbits: bool | None) -> Perftest:
 def _row(
     half: Half | None, pairs: Sequence[tuple[int, str, str]], notes: Notes, gbits: bool | None
 ) -> PerftestRow | None:
-    found: dict[str, float | int | None] = {}
+    values: dict[str, float | int | None] = {}
     for line, name, text in pairs:
         key = _KEYS[name]
-        found[key] = (counted if key in _WHOLE else measured)(text, name, line, notes)
+        values[key] = (counted if key in _WHOLE else measured)(text, name, line, notes)
     last = pairs[-1][0]
-    if found.get("size_bytes") is None:
+    if values.get("size_bytes") is None:
         notes.add(last, "a result without MsgSize")
         return None
-    _in_gbps(found, notes, last, gbits)
-    return row_of(last, found, half)
+    _in_gbps(values, notes, last, gbits)
+    return row_of(last, values, half)
 
 
 def _on_gpu(settings: Iterable[tuple[str, str]]) -> bool:
@@ -293,18 +295,18 @@ def _on_gpu(settings: Iterable[tuple[str, str]]) -> bool:
     )
 
 
-def _in_gbps(found: dict[str, float | int | None], notes: Notes, line: int, gbits: bool | None) -> None:
+def _in_gbps(values: dict[str, float | int | None], notes: Notes, line: int, gbits: bool | None) -> None:
     """Turn bandwidths into 10^9 bit/s."""
-    bandwidth, size, rate = found.get("bandwidth_gbps"), found.get("size_bytes"), found.get("message_rate_mpps")
+    bandwidth, size, rate = values.get("bandwidth_gbps"), values.get("size_bytes"), values.get("message_rate_mpps")
     if not bandwidth:
         return
     if gbits is None and size and size >= 1 and rate and rate >= 1e-7:
         in_gbps, in_mibps = rate * size * 8 / 1e3, rate * 1e6 * size / (1 << 20)
         gbits = abs(bandwidth / in_gbps - 1) < abs(bandwidth / in_mibps - 1)
     for key in ("bandwidth_gbps", "bandwidth_peak_gbps"):
-        given = found.get(key)
+        given = values.get(key)
         if given and gbits is None:
             notes.add(line, "a bandwidth whose unit nothing tells: say whether --report_gbits was given", str(given))
-            found[key] = None
+            values[key] = None
         elif given and not gbits:
-            found[key] = given * GBPS_OF_MIBPS
+            values[key] = given * GBPS_OF_MIBPS

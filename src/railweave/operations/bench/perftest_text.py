@@ -171,13 +171,13 @@ def _table(tests: list[_Test], line: Line, notes: Notes) -> None:
 
 def _others(tests: Sequence[_Test]) -> list[_Test]:
     """Tests before the last that have not ended: they print into the same text."""
-    found: list[_Test] = []
+    others: list[_Test] = []
     for test in reversed(tests[:-1]):
         if test.titled and test.ended:
             break
         if test.titled:
-            found.insert(0, test)
-    return found
+            others.insert(0, test)
+    return others
 
 
 def _at_once(tests: Sequence[_Test], notes: Notes) -> None:
@@ -185,7 +185,10 @@ def _at_once(tests: Sequence[_Test], notes: Notes) -> None:
     test = tests[-1]
     if test.left_out:
         return
-    names = ", ".join(dict(one.settings).get("Device", "a device that is not named") for one in (*_others(tests), test))
+    names = ", ".join(
+        dict(parallel_test.settings).get("Device", "a device that is not named")
+        for parallel_test in (*_others(tests), test)
+    )
     test.left_out = f"tests of {names} ran at once, and nothing says whose it is"
     for row in test.rows:
         notes.add(row.line, f"a row of {row.size_bytes} bytes is left out: {test.left_out}")
@@ -220,8 +223,8 @@ def _failed(test: _Test, line: int, text: str) -> bool:
     status = _STATUS.search(text)
     if status:
         number_ = int(status["new"] or status["old"])
-        what = (status["text"] or "").strip() or f"completion with status {number_}"
-        test.failures.append(perftest.PerftestFailure(line, what, number_, int(status[4], 16)))
+        reason = (status["text"] or "").strip() or f"completion with status {number_}"
+        test.failures.append(perftest.PerftestFailure(line, reason, number_, int(status[4], 16)))
         return True
     if _ENDED.search(text):
         test.failures.append(perftest.PerftestFailure(line, text[:200]))
@@ -232,10 +235,10 @@ def _failed(test: _Test, line: int, text: str) -> bool:
 def _pairs(test: _Test, text: str) -> bool:
     if _KNOWN.match(text) or len(text) > HEADING:
         return False
-    found = _PAIR.findall(text)
-    for name, value in found:
+    pairs = _PAIR.findall(text)
+    for name, value in pairs:
         test.settings.setdefault(" ".join(name.split()), value)
-    return bool(found)
+    return bool(pairs)
 
 
 def _row(tests: Sequence[_Test], line: Line, notes: Notes) -> None:
@@ -247,13 +250,13 @@ def _row(tests: Sequence[_Test], line: Line, notes: Notes) -> None:
         return
     unknown = [column for column in test.columns if column.startswith("#") and column not in _NAMED]
     if not test.left_out and not unknown:
-        found = _values(test.columns, fields, line, notes)
-        size = found.get("size_bytes")
+        values = _values(test.columns, fields, line, notes)
+        size = values.get("size_bytes")
         if size is None:
             notes.add(line.number, "a row without a size", text)
             return
         if not any((row.half, row.size_bytes) == (test.half, size) for row in test.rows) or not _others(tests):
-            test.rows.append(perftest.row_of(line.number, found, test.half))
+            test.rows.append(perftest.row_of(line.number, values, test.half))
             return
         _at_once(tests, notes)  # two tables in one: each has its row of a size
     why = test.left_out or f"its column {unknown[0]} is not understood"
@@ -261,7 +264,7 @@ def _row(tests: Sequence[_Test], line: Line, notes: Notes) -> None:
 
 
 def _values(columns: Sequence[str], fields: Sequence[str], line: Line, notes: Notes) -> dict[str, float | int | None]:
-    found: dict[str, float | int | None] = {}
+    values: dict[str, float | int | None] = {}
     for column, given in zip(columns, fields, strict=True):
         name, _, unit = column.partition("[")
         key = _NAMED.get(name.replace("%%", "%"))
@@ -270,5 +273,5 @@ def _values(columns: Sequence[str], fields: Sequence[str], line: Line, notes: No
         read = (counted if key in _WHOLE else measured)(given, column, line.number, notes)
         if read is not None and key.startswith("bandwidth") and unit.startswith(("MB", "MiB")):
             read *= perftest.GBPS_OF_MIBPS
-        found[key] = read
-    return found
+        values[key] = read
+    return values

@@ -131,28 +131,28 @@ class Plan:
 
     def to_json(self) -> bytes:
         """The file: the same plan, the same bytes."""
-        found: dict[str, Any] = {"railweave": "bench plan", "version": VERSION, **asdict(self)}
-        for given, one in zip(found["runs"], self.runs, strict=True):
-            given["kind"] = "perftest" if isinstance(one.test, Perftest) else "nccl-tests"
-        return (json.dumps(found, indent=1) + "\n").encode()
+        document: dict[str, Any] = {"railweave": "bench plan", "version": VERSION, **asdict(self)}
+        for given, run in zip(document["runs"], self.runs, strict=True):
+            given["kind"] = "perftest" if isinstance(run.test, Perftest) else "nccl-tests"
+        return (json.dumps(document, indent=1) + "\n").encode()
 
     @classmethod
     def from_json(cls, text: str | bytes, file: str) -> Plan:
         """A plan that ``to_json`` wrote. Raises ``SpecError`` where it is none, or one of another version."""
         try:
-            found: Any = json.loads(text)
+            document: Any = json.loads(text)
         except ValueError as error:
             raise SpecError(
                 [Problem(FileLine(file, getattr(error, "lineno", 0)), f"is no JSON: {error}", FIX)]
             ) from None
-        if not isinstance(found, dict) or cast("Any", found).get("railweave") != "bench plan":
+        if not isinstance(document, dict) or cast("Any", document).get("railweave") != "bench plan":
             raise SpecError([Problem(FileLine(file), "is no plan of benchmarks", FIX)])
-        given = cast("dict[str, Any]", found)
+        given = cast("dict[str, Any]", document)
         if given.get("version") != VERSION:
-            what = f"a plan of version {given.get('version')}; this railweave reads version {VERSION}"
-            raise SpecError([Problem(FileLine(file), what, "make it again with `railweave bench plan`")])
+            description = f"a plan of version {given.get('version')}; this railweave reads version {VERSION}"
+            raise SpecError([Problem(FileLine(file), description, "make it again with `railweave bench plan`")])
         try:
-            runs = tuple(_run(one) for one in given["runs"])
+            runs = tuple(_run(run) for run in given["runs"])
             return cls(given["suite"], given["fabric"], given["design_digest"], runs, tuple(given["notes"]))
         except (KeyError, TypeError, AttributeError) as error:
             raise SpecError([Problem(FileLine(file), f"a part is missing or of another form: {error}", FIX)]) from None
@@ -182,5 +182,5 @@ def _run(given: Mapping[str, Any]) -> PlannedRun:
         made = NcclTests(**test)
     plain: dict[str, Any] = {field.name: given[field.name] for field in fields(PlannedRun)}
     plain["test"], plain["links"] = made, tuple(given["links"])
-    plain["predictions"] = tuple(Prediction(**one) for one in given["predictions"])
+    plain["predictions"] = tuple(Prediction(**prediction) for prediction in given["predictions"])
     return PlannedRun(**plain)

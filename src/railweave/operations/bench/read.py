@@ -14,9 +14,9 @@ from railweave.operations.bench.mllog import MARK, Training, read_mllog
 from railweave.operations.bench.nccl_log_text import MESSAGE, VERSION, read_nccl_log
 from railweave.operations.bench.nccl_tests import (
     OPERATIONS,
-    Measured,
     NcclTests,
     NcclTestsRow,
+    PlaceTimes,
     operation_of,
     operation_of_file,
     read_nccl_tests_json,
@@ -51,9 +51,9 @@ def read_reporter_csv(lines: Sequence[Line], notes: Notes) -> list[NcclTests]:
     for line in lines:
         given = fields(line.text) if line.text.strip() else []
         if "numCycle" in given:
-            heads = [one.strip().lower() for one in given]
+            heads = [head.strip().lower() for head in given]
         elif heads and len(given) == len(heads):
-            records.append((line.number, dict(zip(heads, (one.strip() for one in given), strict=True))))
+            records.append((line.number, dict(zip(heads, (cell.strip() for cell in given), strict=True))))
         elif given:
             notes.add(line.number, f"{len(given)} values under {len(heads)} columns", line.text)
     return _runs(records, notes)
@@ -63,34 +63,34 @@ def read_reporter_json(text: str, lines: Sequence[Line], notes: Notes) -> list[N
     """The same of JSON: a list of records, or a record on each line. ``lines`` are those of ``text``. Never raises."""
     records: list[tuple[int, Record]] = []
     try:
-        found = parse_json(text)
-        given = cast("list[Any]", found) if isinstance(found, list) else [found]
-        records = [(0, _lower(cast("Record", one))) for one in given if isinstance(one, dict)]
+        document = parse_json(text)
+        given = cast("list[Any]", document) if isinstance(document, list) else [document]
+        records = [(0, _lower(cast("Record", row))) for row in given if isinstance(row, dict)]
     except ValueError:
         for line in lines:
             record = line.text.strip().rstrip(",")
             if record in {"", "[", "]"}:
                 continue
             try:
-                one = parse_json(record)
+                parsed = parse_json(record)
             except ValueError:
-                one = None
-            if isinstance(one, dict):
-                records.append((line.number, _lower(cast("Record", one))))
+                parsed = None
+            if isinstance(parsed, dict):
+                records.append((line.number, _lower(cast("Record", parsed))))
             else:
                 notes.add(line.number, "not a record", line.text)
     return _runs(records, notes)
 
 
 def _lower(record: Record) -> Record:
-    return {key.lower(): one for key, one in record.items()}
+    return {key.lower(): value for key, value in record.items()}
 
 
 def _runs(records: Sequence[tuple[int, Record]], notes: Notes) -> list[NcclTests]:
     groups: dict[tuple[object, ...], list[tuple[int, Record]]] = {}
-    for line, one in records:
-        key = tuple(str(one.get(name, "")) for name in _RUN)
-        groups.setdefault(key, []).append((line, one))
+    for line, record in records:
+        key = tuple(str(record.get(name, "")) for name in _RUN)
+        groups.setdefault(key, []).append((line, record))
     return [_run(group, notes) for group in groups.values()]
 
 
@@ -119,16 +119,16 @@ def _run(records: Sequence[tuple[int, Record]], notes: Notes) -> NcclTests:
 
 
 def _rows(records: Sequence[tuple[int, Record]], notes: Notes) -> Iterator[NcclTestsRow]:
-    rows: dict[_Key, dict[str, tuple[int, Measured]]] = {}
-    for line, one in records:
-        size, place = count(one.get("size")), str(one.get("inplace", ""))
+    rows: dict[_Key, dict[str, tuple[int, PlaceTimes]]] = {}
+    for line, record in records:
+        size, place = count(record.get("size")), str(record.get("inplace", ""))
         if size is None or size < 0 or place not in {"0", "1"}:
-            notes.add(line, "a record without a size, or without a place", str(one))
+            notes.add(line, "a record without a size, or without a place", str(record))
             continue
-        others = tuple((name, str(text)) for name, text in one.items() if name not in _KNOWN and str(text))
-        key = size, str(one.get("type", "")), str(one.get("redop", "")), others
+        others = tuple((name, str(text)) for name, text in record.items() if name not in _KNOWN and str(text))
+        key = size, str(record.get("type", "")), str(record.get("redop", "")), others
         again = next(number for number in itertools.count() if place not in rows.get((*key, number), {}))
-        rows.setdefault((*key, again), {})[place] = line, _measured(one, line, notes)
+        rows.setdefault((*key, again), {})[place] = line, _measured(record, line, notes)
     for (size, type_, redop, others, _), places in rows.items():
         out, inside = places.get("0"), places.get("1")
         yield NcclTestsRow(
@@ -142,13 +142,13 @@ def _rows(records: Sequence[tuple[int, Record]], notes: Notes) -> Iterator[NcclT
         )
 
 
-def _measured(record: Record, line: int, notes: Notes) -> Measured:
+def _measured(record: Record, line: int, notes: Notes) -> PlaceTimes:
     def read(*names: str) -> float | None:
         name = next((name for name in names if name in record), "")
         given = record.get(name)
         return None if given in ("N/A", "") else measured(given, name, line, notes)
 
-    return Measured(
+    return PlaceTimes(
         time_us=read("time"),
         algbw_gbytes_per_s=read("algbw"),
         busbw_gbytes_per_s=read("busbw"),
@@ -160,7 +160,7 @@ _HEADS = ("# nThread", "# nccl-tests", "# rccl-tests", "rccl-tests:", "# Collect
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ParsedText:
     """The content of a text, and notes on lines that were not understood."""
 
     file: str
@@ -177,7 +177,7 @@ class Read:
         return not (self.perftests or self.nccl_tests or self.log or self.trainings or self.table)
 
 
-def read(text: str, file: str, *, gbits: bool | None = None) -> Read:
+def read(text: str, file: str, *, gbits: bool | None = None) -> ParsedText:
     """Everything that a text says. ``file`` is where it is from, for notes. Never raises.
 
     ``gbits``: whether perftest's JSON, which does not say it, was written with ``--report_gbits``; None lets the message rate decide.
@@ -186,37 +186,37 @@ def read(text: str, file: str, *, gbits: bool | None = None) -> Read:
     text = text.removeprefix("\ufeff")
     lines = lines_of(text)
     begin = text.lstrip()[:1]
-    found = _json(text, lines, notes, gbits) if begin in {"{", "["} and "NCCL INFO" not in text else None
-    form_is_known = found is not None
-    if found is None:
-        found = _comma_separated(lines, notes) or _text(lines, notes)
-    if found.empty and text.strip() and not (form_is_known and notes.kept):
+    reading = _json(text, lines, notes, gbits) if begin in {"{", "["} and "NCCL INFO" not in text else None
+    form_is_known = reading is not None
+    if reading is None:
+        reading = _comma_separated(lines, notes) or _text(lines, notes)
+    if reading.empty and text.strip() and not (form_is_known and notes.kept):
         notes.kept, notes.more = [], 0
         notes.add(0, "no output of perftest, nccl-tests, rccl-tests, NCCL or MLPerf, and no table of results")
-    return replace(found, notes=notes.all())
+    return replace(reading, notes=notes.all())
 
 
-def _json(text: str, lines: Sequence[Line], notes: Notes, gbits: bool | None) -> Read | None:
+def _json(text: str, lines: Sequence[Line], notes: Notes, gbits: bool | None) -> ParsedText | None:
     if "numCycle" in text:
-        return Read(notes.file, nccl_tests=tuple(read_reporter_json(text, lines, notes)))
+        return ParsedText(notes.file, nccl_tests=tuple(read_reporter_json(text, lines, notes)))
     if "test_info" in text or "MsgSize" in text:
-        return Read(notes.file, perftests=tuple(read_perftest_json(lines, notes, gbits=gbits)))
+        return ParsedText(notes.file, perftests=tuple(read_perftest_json(lines, notes, gbits=gbits)))
     if '"results"' in text or '"nccl_version"' in text:
-        return Read(notes.file, nccl_tests=tuple(read_nccl_tests_json(text, notes)))
+        return ParsedText(notes.file, nccl_tests=tuple(read_nccl_tests_json(text, notes)))
     return None
 
 
-def _comma_separated(lines: Sequence[Line], notes: Notes) -> Read | None:
+def _comma_separated(lines: Sequence[Line], notes: Notes) -> ParsedText | None:
     head = next((line.text for line in lines if line.text.strip()), "")
     heads = fields(head) if "," in head else []
     if "numCycle" in heads:
-        return Read(notes.file, nccl_tests=tuple(read_reporter_csv(lines, notes)))
+        return ParsedText(notes.file, nccl_tests=tuple(read_reporter_csv(lines, notes)))
     if is_table(heads):
-        return Read(notes.file, table=read_table(lines, notes))
+        return ParsedText(notes.file, table=read_table(lines, notes))
     return None
 
 
-def _text(lines: Sequence[Line], notes: Notes) -> Read:
+def _text(lines: Sequence[Line], notes: Notes) -> ParsedText:
     logs: list[Line] = []
     training: list[Line] = []
     tests: list[Line] = []
@@ -241,7 +241,7 @@ def _text(lines: Sequence[Line], notes: Notes) -> Read:
         tests = before
     elif before:
         perftests = [line for line in before if "Failed status" in line.text or "Couldn't connect" in line.text]
-    return Read(
+    return ParsedText(
         notes.file,
         perftests=tuple(read_perftest(perftests, notes)),
         nccl_tests=tuple(read_nccl_tests(tests, notes)),

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from railweave.operations.bench.mllog import Training
     from railweave.operations.bench.nccl_log import NcclLog
-    from railweave.operations.bench.nccl_tests import Measured, NcclTests
+    from railweave.operations.bench.nccl_tests import NcclTests, PlaceTimes
     from railweave.operations.bench.perftest import Perftest, PerftestRow
-    from railweave.operations.bench.read import Read
+    from railweave.operations.bench.read import ParsedText
     from railweave.operations.bench.table import Table
 
 
@@ -39,10 +39,10 @@ def facts_of(log: NcclLog) -> tuple[tuple[str, str], ...]:
         if channel.direction != "receive"
     )
     choices = Counter(f"{choice.collective} {choice.algorithm}/{choice.protocol}".strip() for choice in log.choices)
-    counts = max(log.counts, key=lambda one: one.collective, default=None)
-    found = {
+    counts = max(log.counts, key=lambda count: count.collective, default=None)
+    facts = {
         "network": ", ".join(sorted({network.text for network in log.networks})),
-        "bootstrap": ", ".join(sorted({one.name for one in log.bootstrap})),
+        "bootstrap": ", ".join(sorted({interface.name for interface in log.bootstrap})),
         "servers": "" if log.nodes is None else str(log.nodes),
         "order of servers": " ".join(log.hosts),
         "RDMA devices": " ".join(dict.fromkeys(device.name for device in log.devices)),
@@ -54,30 +54,30 @@ def facts_of(log: NcclLog) -> tuple[tuple[str, str], ...]:
         "GPUDirect RDMA": ""
         if not net
         else "all"
-        if all(one.gdr for one in net)
+        if all(channel.gdr for channel in net)
         else "some"
-        if any(one.gdr for one in net)
+        if any(channel.gdr for channel in net)
         else "none",
-        "over another GPU's NIC (PXN)": str(sum(one.proxy is not None for one in net) or ""),
+        "over another GPU's NIC (PXN)": str(sum(channel.proxy is not None for channel in net) or ""),
         "ring 0": " ".join(map(str, log.ring_of(0))),
         "algorithms": ", ".join(f"{name} x{number}" for name, number in sorted(choices.items())),
         "GIDs": " ".join(dict.fromkeys(queue_pair.gid for queue_pair in log.queue_pairs if queue_pair.gid)),
         "colors": " ".join(map(str, sorted({plugin_path.color for plugin_path in log.plugin_paths}))),
     }
-    return tuple((name, text) for name, text in found.items() if text)
+    return tuple((name, text) for name, text in facts.items() if text)
 
 
-def runs_of(read: Read, digest: str, kept: str, environment: Environment | None = None) -> list[Run]:
+def runs_of(read: ParsedText, digest: str, kept: str, environment: Environment | None = None) -> list[Run]:
     """The runs of one text. A log of NCCL beside runs of nccl-tests adds its facts to each of them; alone it is a run without samples.
 
     ``digest`` is the SHA-256 of the text, ``kept`` the time (ISO 8601). ``environment`` is what is known besides: the design.
     """
     given = environment or Environment()
-    found = [_perftest(perftest, read, digest, kept, given) for perftest in read.perftests]
-    found += [_nccl_tests(nccl_test, read, digest, kept, given) for nccl_test in read.nccl_tests]
-    found += [_training(training, read, digest, kept, given) for training in read.trainings]
+    runs = [_perftest(perftest, read, digest, kept, given) for perftest in read.perftests]
+    runs += [_nccl_tests(nccl_test, read, digest, kept, given) for nccl_test in read.nccl_tests]
+    runs += [_training(training, read, digest, kept, given) for training in read.trainings]
     if read.table is not None:
-        found.append(_table(read.table, read, digest, kept, given))
+        runs.append(_table(read.table, read, digest, kept, given))
     if read.log is not None and not read.nccl_tests:
         title = f"log of {' '.join(filter(None, (read.log.library, *(text for _, text in read.log.versions[:1]))))}"
         log = Run(
@@ -95,18 +95,18 @@ def runs_of(read: Read, digest: str, kept: str, environment: Environment | None 
             notes=tuple(map(str, read.notes)),
             environment=_with_log(given, read),
         )
-        found.append(log)
-    return found
+        runs.append(log)
+    return runs
 
 
 def _failures(log: NcclLog) -> Iterator[str]:
-    for one in log.failed:
-        yield f"line {one.line}: {one.says}"
+    for completion in log.failed:
+        yield f"line {completion.line}: {completion.says}"
     for call in log.calls:
         yield f"line {call.line}: {call.text}"
 
 
-def _with_log(given: Environment, read: Read, more: tuple[tuple[str, str], ...] = ()) -> Environment:
+def _with_log(given: Environment, read: ParsedText, more: tuple[tuple[str, str], ...] = ()) -> Environment:
     log = read.log
     variables = dict(given.variables) | dict(more) | (variables_of(log) if log else {})
     versions = dict(given.versions) | (versions_of(log) if log else {})
@@ -125,7 +125,7 @@ def _with_log(given: Environment, read: Read, more: tuple[tuple[str, str], ...] 
     return replace(given, versions=pairs(versions), variables=pairs(variables), plugin=given.plugin or loaded)
 
 
-def _perftest(test: Perftest, read: Read, digest: str, kept: str, given: Environment) -> Run:
+def _perftest(test: Perftest, read: ParsedText, digest: str, kept: str, given: Environment) -> Run:
     both = "bidirectional " if test.bidirectional else ""
     operation = f"{test.verb} {both}{test.kind}".strip()
     settings = dict(test.settings) | {"memory": test.memory, "command": test.command}
@@ -162,12 +162,12 @@ def _perftest_row(operation: str, row: PerftestRow) -> Iterator[Sample]:
             )
 
 
-def _nccl_tests(test: NcclTests, read: Read, digest: str, kept: str, given: Environment) -> Run:
+def _nccl_tests(test: NcclTests, read: ParsedText, digest: str, kept: str, given: Environment) -> Run:
     tool = "rccl-tests" if test.library == "RCCL" else "nccl-tests"
     versions = {f"{test.library} (library)": test.library_version, tool: test.tests_version}
     environment = _with_log(given, read, test.variables)
     settings = dict(test.settings) | {"command": test.command, "times": "of the processor" if test.cpu_time else ""}
-    failures = [f"line {line}: {what}" if line else what for line, what in test.failures]
+    failures = [f"line {line}: {reason}" if line else reason for line, reason in test.failures]
     if test.out_of_bounds:
         failures.append(f"{test.out_of_bounds} values were wrong")
     if test.average_is_enough is False:
@@ -210,7 +210,10 @@ def _nccl_samples(test: NcclTests) -> Iterator[Sample]:
         if row.root is not None and row.root >= 0:
             labels["root"] = str(row.root)
         told = tuple((name, text) for name, text in (dict(row.others) | labels).items() if text)
-        places: tuple[tuple[str, Measured | None], ...] = ("out-of-place", row.out_of_place), ("in-place", row.in_place)
+        places: tuple[tuple[str, PlaceTimes | None], ...] = (
+            ("out-of-place", row.out_of_place),
+            ("in-place", row.in_place),
+        )
         for place, measured in places:
             for field in fields(measured) if measured is not None else ():
                 given = getattr(measured, field.name)
@@ -218,7 +221,7 @@ def _nccl_samples(test: NcclTests) -> Iterator[Sample]:
                     yield Sample(test.operation, row.size_bytes, place, field.name, float(given), row.line, told)
 
 
-def _training(run: Training, read: Read, digest: str, kept: str, given: Environment) -> Run:
+def _training(run: Training, read: ParsedText, digest: str, kept: str, given: Environment) -> Run:
     samples = [
         Sample("training step", None, "", "step_time_s", step.seconds, step.line, _at("at", step.at))
         for step in run.steps
@@ -261,7 +264,7 @@ def _iso(time_ms: int | None) -> str:
         return ""
 
 
-def _table(table: Table, read: Read, digest: str, kept: str, given: Environment) -> Run:
+def _table(table: Table, read: ParsedText, digest: str, kept: str, given: Environment) -> Run:
     samples = tuple(
         Sample(
             measurement.operation,

@@ -84,18 +84,18 @@ def is_table(heads: Sequence[str]) -> bool:
 def read_table(lines: Sequence[Line], notes: Notes) -> Table:
     """The numbers of a table whose first line that is not empty has the columns. Never raises."""
     heads: list[str] = []
-    found: list[Measurement] = []
+    measurements: list[Measurement] = []
     for line in lines:
         if not line.text.strip():
             continue
         given = [field.strip() for field in fields(line.text)]
         if not heads:
-            heads = _told_apart([one.lower() for one in given])
+            heads = _told_apart([head.lower() for head in given])
         elif len(given) != len(heads):
             notes.add(line.number, f"{len(given)} values under {len(heads)} columns", line.text)
         else:
-            found += _row(line.number, dict(zip(heads, given, strict=True)), notes)
-    return Table(notes.file, tuple(found))
+            measurements += _row(line.number, dict(zip(heads, given, strict=True)), notes)
+    return Table(notes.file, tuple(measurements))
 
 
 def _told_apart(heads: Sequence[str]) -> list[str]:
@@ -111,7 +111,7 @@ def _row(line: int, row: dict[str, str], notes: Notes) -> list[Measurement]:
         used.add(name)
         return row.get(name, "")
 
-    size, what, place = first(SIZES), first(WHAT), first(PLACES).lower()
+    size, operation_name, place = first(SIZES), first(WHAT), first(PLACES).lower()
     size_bytes = whole(size)
     if re.match(r"[+-]?[0-9.]+$", size) and (size_bytes is None or size_bytes < 0):
         notes.add(
@@ -132,18 +132,18 @@ def _row(line: int, row: dict[str, str], notes: Notes) -> list[Measurement]:
             used |= {name, "unit"} if row.get("unit", "").lower() == unit else {name}
             values.append((known[0], text, known[1]))
     labels = tuple((name, text) for name, text in row.items() if name not in used and text)
-    operation = OPERATIONS.get(what.lower(), what)
+    operation = OPERATIONS.get(operation_name.lower(), operation_name)
     sides = {"out": "out-of-place", "in": "in-place"}
-    found: list[Measurement] = []
+    measurements: list[Measurement] = []
     for quantity, text, factor in values:
         # a quantity of somebody's own may be below 0
         read = (measured(text, quantity, line, notes) if quantity in KNOWN else number(text)) if text else None
         if read is not None:
-            found.append(
+            measurements.append(
                 Measurement(line, operation, size_bytes, sides.get(place, place), quantity, read * factor, labels)
             )
         elif text and quantity not in KNOWN:
             notes.add(line, f"{quantity} is no number", text)
     if not values:
         notes.add(line, "a row with no number that is known")
-    return found
+    return measurements

@@ -16,8 +16,8 @@ from railweave.operations.deploy.gate import Check
 from railweave.operations.deploy.making import make_plan
 from railweave.operations.deploy.recovery import unfinished
 from railweave.operations.deploy.rollout import Rollout, StoppedError
-from railweave.operations.deploy.traffic import Quiet, still
-from railweave.operations.deploy.upgrading import Patience, Upgrading
+from railweave.operations.deploy.traffic import IdleLimit, still
+from railweave.operations.deploy.upgrading import UpgradeTimeouts, Upgrading
 from railweave.outputs.folder.rendering import with_secrets
 from railweave.systems.transaction import Given
 from railweave.writing import write_file
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from railweave.model.config.tree import Command
     from railweave.model.network.model import Network
     from railweave.operations.deploy.changes import DeviceChange
-    from railweave.operations.deploy.drain import WaitFor
+    from railweave.operations.deploy.drain import DrainWait
     from railweave.operations.deploy.journal import Journal, Revision
     from railweave.operations.deploy.plan import Plan
 
@@ -49,16 +49,16 @@ def change_of(plan: Plan) -> FileChange | None:
     if plan.drain is not None:
         return FileChange(Path(plan.fabric), plan.drain.before, plan.drain.after, "the fabric file")
     if plan.replacement is not None:
-        one = plan.replacement
-        return FileChange(Path(one.file), one.before, one.after, "the inventory")
+        replacement = plan.replacement
+        return FileChange(Path(replacement.file), replacement.before, replacement.after, "the inventory")
     return None
 
 
 def check(change: FileChange) -> None:
     """Raise ``InputError`` if the file's text is neither the one before nor the one after."""
     if _text(change.path) not in {change.before, change.after}:
-        what = f"{change.called} has changed since the plan was made"
-        raise InputError([Problem(FileLine(str(change.path)), what, "make another plan")])
+        description = f"{change.called} has changed since the plan was made"
+        raise InputError([Problem(FileLine(str(change.path)), description, "make another plan")])
 
 
 def write(change: FileChange) -> None:
@@ -91,8 +91,12 @@ def given(change: DeviceChange, label: str, secrets: Mapping[str, str], before: 
     def filled(file: str, text: str) -> str:
         return with_secrets(f"devices/{change.device}/{file}", text, secrets, change.system)
 
-    def command(file: str, one: Command) -> Command:
-        return filled(file, one) if isinstance(one, str) else json.loads(filled("patch.json", json.dumps(one)))
+    def command(file: str, statement: Command) -> Command:
+        return (
+            filled(file, statement)
+            if isinstance(statement, str)
+            else json.loads(filled("patch.json", json.dumps(statement)))
+        )
 
     return Given(
         label,
@@ -107,7 +111,7 @@ FAULT_LABEL = "railweave-_fault-{number}-{digest}"
 
 
 @dataclass(frozen=True)
-class How:
+class ApplySettings:
     """The settings for applying a plan.
 
     A device waits ``confirm_within`` seconds for its confirmation; the network may take ``settle`` seconds to converge. ``say`` takes lines
@@ -118,17 +122,17 @@ class How:
     confirm_within: int
     settle: float
     say: Callable[[str], None]
-    wait_for: WaitFor | None = None
-    quiet: Quiet | None = None
-    patience: Patience | None = None
+    wait_for: DrainWait | None = None
+    quiet: IdleLimit | None = None
+    patience: UpgradeTimeouts | None = None
     shift: Callable[[Sequence[str], bool], None] | None = None
 
 
 def check_not_refused(plan: Plan) -> None:
     """Raise ``InputError`` for a plan that is refused, so that the digest prompt is skipped."""
     if plan.refused:
-        what = f"the plan is refused: {'; '.join(plan.refused[:3])}"
-        raise InputError([Problem(Argument("plan"), what, "mend that, and make another plan")])
+        description = f"the plan is refused: {'; '.join(plan.refused[:3])}"
+        raise InputError([Problem(Argument("plan"), description, "mend that, and make another plan")])
 
 
 def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:
@@ -144,7 +148,7 @@ def apply(
     plan: Plan,
     network: Network,
     site: Site,
-    how: How,
+    how: ApplySettings,
     secrets: Mapping[str, str],
     *,
     dry_run: bool,
@@ -159,11 +163,11 @@ def apply(
             fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
             raise InputError([Problem(Argument("plan"), f"revision {last.number} was interrupted", fix)])
     if plan.upgrade is not None and dry_run:
-        what = "an upgrade cannot be tried without carrying it out"
-        raise InputError([Problem(Option("--dry-run"), what, "the plan says what each switch is told")])
+        description = "an upgrade cannot be tried without carrying it out"
+        raise InputError([Problem(Option("--dry-run"), description, "the plan says what each switch is told")])
     if plan.back_to is None and hashlib.sha256(site.network.to_json()).hexdigest() != plan.design:
-        what = "the fabric file has changed since the plan was made"
-        raise InputError([Problem(Argument("plan"), what, "make another plan")])
+        description = "the fabric file has changed since the plan was made"
+        raise InputError([Problem(Argument("plan"), description, "make another plan")])
     revision = rows.begin(plan, f"railweave-{network.name}-{{number}}-{plan.digest[:6]}")
     if plan.upgrade is not None:
         return _upgraded(rows, revision, site, how)
@@ -178,7 +182,7 @@ def apply(
     return rows.revision(revision.number)
 
 
-def resume(rows: Journal, site: Site, how: How, secrets: Mapping[str, str], *, back: bool) -> Revision:
+def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, str], *, back: bool) -> Revision:
     """End the newest revision that was interrupted. Raises ``InputError`` if there is none, and ``StoppedError``."""
     newest = next(iter(rows.under_way()), None)
     if newest is None:
@@ -204,16 +208,16 @@ def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str,
     """Return the devices that a revision changes, each with what it ran before as far as that is kept."""
     return {
         name: Device(
-            one,
-            given(one, revision.label, secrets, rows.kept(revision.number, name, "before")),
+            change,
+            given(change, revision.label, secrets, rows.kept(revision.number, name, "before")),
             site.open_to_change,
             site.attempts,
         )
-        for name, one in rows.plan(revision.number).changed.items()
+        for name, change in rows.plan(revision.number).changed.items()
     }
 
 
-def _upgraded(rows: Journal, revision: Revision, site: Site, how: How, *, finish: bool = False) -> Revision:
+def _upgraded(rows: Journal, revision: Revision, site: Site, how: ApplySettings, *, finish: bool = False) -> Revision:
     """Carry out an upgrade, or the rest of one; ``finish``: only the batch that was begun."""
     number = revision.number
     assert how.shift is not None  # noqa: S101 - whoever applies plans says how a switch is drained
@@ -222,7 +226,9 @@ def _upgraded(rows: Journal, revision: Revision, site: Site, how: How, *, finish
         rows.note(number, line)
         how.say(line)
 
-    work = Upgrading(rows.plan(number), rows, number, site, how.patience or Patience(), how.shift, say, how.wait_for)
+    work = Upgrading(
+        rows.plan(number), rows, number, site, how.patience or UpgradeTimeouts(), how.shift, say, how.wait_for
+    )
     if not finish:
         with _ending(rows, number):
             work.run()
@@ -238,7 +244,9 @@ def _upgraded(rows: Journal, revision: Revision, site: Site, how: How, *, finish
     return rows.revision(number)
 
 
-def rollout_of(rows: Journal, revision: Revision, site: Site, how: How, secrets: Mapping[str, str]) -> Rollout:
+def rollout_of(
+    rows: Journal, revision: Revision, site: Site, how: ApplySettings, secrets: Mapping[str, str]
+) -> Rollout:
     """Return the rollout that carries out a revision, or takes it back."""
 
     def say(line: str) -> None:
@@ -258,7 +266,7 @@ def rollout_of(rows: Journal, revision: Revision, site: Site, how: How, secrets:
     )
 
 
-async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: How) -> None:
+async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: ApplySettings) -> None:
     """Carry out a plan: the file that it changes, the waves, and the wait for traffic to end. Raises ``StoppedError``.
 
     The file is the fabric file, for its ``status:``, or the inventory.
@@ -277,7 +285,7 @@ async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: How) ->
     await _quiet(rollout, site, how)
 
 
-async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: How, *, again: bool) -> None:
+async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: ApplySettings, *, again: bool) -> None:
     """Carry out, or take back, the rest of a plan that was interrupted. Raises ``StoppedError``."""
     change = change_of(rollout.plan)
     if change is not None and again:
@@ -301,12 +309,12 @@ def _put_back(rollout: Rollout, rows: Journal, *, back: bool) -> None:
         put_back(change)
 
 
-async def _quiet(rollout: Rollout, site: Site, how: How) -> None:
+async def _quiet(rollout: Rollout, site: Site, how: ApplySettings) -> None:
     """Wait until the drained ports carry nothing. Raises ``StoppedError`` if some still do: the drain stays in force."""
     drain = rollout.plan.drain
     if drain is None or drain.back or not drain.ports:
         return
-    quiet = how.quiet or Quiet()
+    quiet = how.quiet or IdleLimit()
     busy = await still(site, drain.ports, quiet, rollout.say)
     if busy:
         why = f"routing has left {', '.join(drain.names)}, and traffic has not: {'; '.join(busy[:5])}"
@@ -341,5 +349,5 @@ def _ending(rows: Journal, number: int) -> Generator[None]:
 def _left(fabric: Path, site: Site) -> bool:
     """Return whether any switch does not run its design, or did not answer."""
     running, silent = site.running(list(site.asked), lambda _: None)
-    found = make_plan(fabric, site.network, running, silent=silent, live=True, configs=site.configs)
-    return bool(found.changed or silent)
+    plan = make_plan(fabric, site.network, running, silent=silent, live=True, configs=site.configs)
+    return bool(plan.changed or silent)

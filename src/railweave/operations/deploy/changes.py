@@ -23,7 +23,7 @@ from railweave.systems import system
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from railweave.analysis.checks.devices import Stands
+    from railweave.analysis.checks.devices import DeviceCheck
     from railweave.model.device.model import DeviceConfig
     from railweave.systems.protocol import Reader
     from railweave.systems.transaction import Transaction
@@ -47,9 +47,9 @@ def tree(kind: str, device: str, file: str, text: str) -> ConfigTree:
         assert reader is not None  # noqa: S101 - a plan has no device of such a system
         return reader.parsed(file, text)
     except RenderError as error:
-        what = f"{file} cannot be read: {error.what}"
+        description = f"{file} cannot be read: {error.what}"
         raise SpecError(
-            [Problem(NetworkPart(device), what, "see what the device shows for its configuration")]
+            [Problem(NetworkPart(device), description, "see what the device shows for its configuration")]
         ) from None
 
 
@@ -108,25 +108,31 @@ class DeviceChange:
         }
 
     @classmethod
-    def of_json(cls, device: str, found: Mapping[str, Any]) -> DeviceChange:
+    def of_json(cls, device: str, document: Mapping[str, Any]) -> DeviceChange:
         """Build the object from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
         return cls(
             device,
-            found["system"],
-            dict(found["before"]),
-            {file: tuple(lines) for file, lines in found["commands"].items()},
-            dict(found["target"]),
-            dict(found["after"]),
-            bool(found["as_designed"]),
-            tuple(found["shown"]),
-            tuple(found["kept"]),
-            tuple(Disruptive(**one | {"ports": tuple(one["ports"])}) for one in found["disrupts"]),
-            tuple(found["refused"]),
+            document["system"],
+            dict(document["before"]),
+            {file: tuple(lines) for file, lines in document["commands"].items()},
+            dict(document["target"]),
+            dict(document["after"]),
+            bool(document["as_designed"]),
+            tuple(document["shown"]),
+            tuple(document["kept"]),
+            tuple(
+                Disruptive(**disruption | {"ports": tuple(disruption["ports"])}) for disruption in document["disrupts"]
+            ),
+            tuple(document["refused"]),
         )
 
 
 def change(
-    device: str, nos: str, running: Mapping[str, str], wanted: Mapping[str, str], own: Callable[[], Stands] | None
+    device: str,
+    nos: str,
+    running: Mapping[str, str],
+    wanted: Mapping[str, str],
+    own_statements: Callable[[], DeviceCheck] | None,
 ) -> DeviceChange:
     """Return the change from the running texts of a device to the wanted ones, by file.
 
@@ -143,7 +149,7 @@ def change(
     shown, kept, disrupts = list[str](), list[str](), list[Disruptive]()
     for file in files:
         old, new = tree(nos, device, file, running[file]), tree(nos, device, file, wanted[file])
-        change, stay = _without_own(nos, running, file, old, compare(old, new), own)
+        change, stay = _without_own(nos, running, file, old, compare(old, new), own_statements)
         before[file] = digest(old.nodes)
         kept += stay
         if not change:
@@ -156,7 +162,7 @@ def change(
         if change.refused and file in transaction.WHOLE:
             commands[file] = (transaction.WHOLE[file],)
         else:
-            refused += [f"{hidden(one.step.path)}: {one.why}; {one.instead}" for one in change.refused]
+            refused += [f"{hidden(refusal.step.path)}: {refusal.why}; {refusal.instead}" for refusal in change.refused]
     return DeviceChange(
         device,
         nos,
@@ -164,7 +170,7 @@ def change(
         commands,
         target,
         after,
-        as_designed=own is not None and not kept,
+        as_designed=own_statements is not None and not kept,
         shown=tuple(shown),
         kept=tuple(kept),
         disrupts=tuple(dict.fromkeys(disrupts)),
@@ -178,7 +184,7 @@ def server_change(server: str, running: Mapping[str, str], wanted: Mapping[str, 
     commands = dict[str, tuple["Command", ...]]()
     shown, disrupts = list[str](), list[Disruptive]()
     for file, text in wanted.items():
-        old, new = (tree(SERVER, server, file, one) for one in (running[file], text))
+        old, new = (tree(SERVER, server, file, content) for content in (running[file], text))
         change = compare(old, new)
         before[file] = digest(old.nodes)
         if change:
@@ -200,7 +206,7 @@ def _without_own(
     file: str,
     old: ConfigTree,
     change: Change,
-    own: Callable[[], Stands] | None,
+    own_statements: Callable[[], DeviceCheck] | None,
 ) -> tuple[Change, list[str]]:
     """Return a change that keeps the device's own statements, and those statements.
 
@@ -208,8 +214,16 @@ def _without_own(
     """
     reader, by_itself = system(nos).reader, catalog().systems[nos].reads.by_itself
     gone = [step for step in change.steps if step.kind == "remove"]
-    extra = {cause.found for cause, finding in own().causes if finding.id == EXTRA.id} if own and gone else set[str]()
-    candidates = [one for one in gone if own and (statement(one, one.node) in extra or is_by_itself(one, by_itself))]
+    extra = (
+        {cause.found for cause, finding in own_statements().causes if finding.id == EXTRA.id}
+        if own_statements and gone
+        else set[str]()
+    )
+    candidates = [
+        step
+        for step in gone
+        if own_statements and (statement(step, step.node) in extra or is_by_itself(step, by_itself))
+    ]
     if not candidates or reader is None:
         return change, []
     base = reader.read(running).config
@@ -222,7 +236,7 @@ def _without_own(
     ]
     steps = tuple(step for step in change.steps if step not in stay)
     return Change(change.tree, steps, (), change.not_compared, change.before), [
-        statement(one, one.node) for one in stay
+        statement(step, step.node) for step in stay
     ]
 
 
@@ -239,7 +253,9 @@ def _means_nothing(
 def loses_only(change: DeviceChange) -> bool:
     """Return whether a server loses routes or rules, and gets none."""
     kinds = {(line[0], line[2:].partition(" ")[0]) for line in change.shown}
-    return bool(kinds & {("-", one) for one in TABLES}) and not kinds & {(sign, one) for sign in "+~" for one in TABLES}
+    return bool(kinds & {("-", table) for table in TABLES}) and not kinds & {
+        (sign, table) for sign in "+~" for table in TABLES
+    }
 
 
 def digest(nodes: Sequence[Node]) -> str:
@@ -248,9 +264,9 @@ def digest(nodes: Sequence[Node]) -> str:
         (node.ordered, node.name, node.values, None if node.children is None else digest(node.children))
         for node in nodes
     ]
-    said = [repr(row) for row in rows]
-    free = sorted(text for text, row in zip(said, rows, strict=True) if not row[0])
-    ordered = [text for text, row in zip(said, rows, strict=True) if row[0]]
+    texts = [repr(row) for row in rows]
+    free = sorted(text for text, row in zip(texts, rows, strict=True) if not row[0])
+    ordered = [text for text, row in zip(texts, rows, strict=True) if row[0]]
     return hashlib.sha256("\n".join([*free, *ordered]).encode()).hexdigest()
 
 
@@ -259,15 +275,15 @@ def statements(change: Change) -> list[str]:
     gone = {(step.above, step.node.name): step for step in change.steps if step.kind == "remove"}
     come = {(step.above, step.node.name) for step in change.steps if step.kind == "add"}
     lines: list[str] = []
-    for one in change.steps:
-        at = (one.above, one.node.name)
-        if one.kind == "remove" and at not in come:
-            lines.append(f"- {statement(one, one.node)}")
-        elif one.kind == "add":
-            lines.append(f"{'~' if at in gone else '+'} {statement(one, one.node)}")
-        elif one.kind == "replace":
-            old = " ".join(one.old.values) if one.old else ""
-            lines.append(f"~ {statement(one, one.node)} (was {hidden(old)})")
-        elif one.kind == "move":
-            lines.append(f"~ {statement(one, one.node)} (moves before {' '.join(one.before)})")
+    for step in change.steps:
+        at = (step.above, step.node.name)
+        if step.kind == "remove" and at not in come:
+            lines.append(f"- {statement(step, step.node)}")
+        elif step.kind == "add":
+            lines.append(f"{'~' if at in gone else '+'} {statement(step, step.node)}")
+        elif step.kind == "replace":
+            old = " ".join(step.old.values) if step.old else ""
+            lines.append(f"~ {statement(step, step.node)} (was {hidden(old)})")
+        elif step.kind == "move":
+            lines.append(f"~ {statement(step, step.node)} (moves before {' '.join(step.before)})")
     return lines

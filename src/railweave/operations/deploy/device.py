@@ -41,9 +41,9 @@ class Device:
     @property
     def transaction(self) -> Transaction:
         """The means of changing the device's system. Every device of a plan has one."""
-        found = changes.transaction(self.change.system)
-        assert found is not None  # noqa: S101 - a plan with such a device is refused, and never comes here
-        return found
+        transaction = changes.transaction(self.change.system)
+        assert transaction is not None  # noqa: S101 - a plan with such a device is refused, and never comes here
+        return transaction
 
     async def _with(self, work: Callable[[Session], Awaitable[T]], *, attempts: int) -> T:
         """Do something in a session of its own. Unreachable devices are tried again; refusals are not."""
@@ -132,7 +132,7 @@ class Device:
 
     def missing(self, texts: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
         """Return the statements in which texts differ from the wanted ones."""
-        found: list[str] = []
+        paths: list[str] = []
         for file in self.change.commands:
             text = texts.get(file, "")
             if text == wanted[file]:
@@ -140,8 +140,8 @@ class Device:
             now = self._tree(file, text)
             if wanted is self.given.target and digest(now.nodes) == self.change.after[file]:
                 continue  # without reading the other
-            found += [step.path for step in compare(now, self._tree(file, wanted[file])).steps]
-        return found
+            paths += [step.path for step in compare(now, self._tree(file, wanted[file])).steps]
+        return paths
 
     def _digest(self, file: str, text: str) -> str:
         return digest(self._tree(file, text).nodes)

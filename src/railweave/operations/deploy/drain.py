@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class WaitFor:
+class DrainWait:
     """A shell command, and how many seconds it may take."""
 
     command: str
@@ -94,40 +94,40 @@ class Drain:
         return Drain(self.names, not self.back, self.after, self.before)
 
     @classmethod
-    def of_json(cls, found: Mapping[str, Any]) -> Drain:
+    def of_json(cls, document: Mapping[str, Any]) -> Drain:
         """Build the object from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
         return cls(
-            tuple(found["names"]),
-            bool(found["back"]),
-            str(found["before"]),
-            str(found["after"]),
-            {name: tuple(ports) for name, ports in found["ports"].items()},
-            tuple(found["lines"]),
-            tuple(found["refused"]),
+            tuple(document["names"]),
+            bool(document["back"]),
+            str(document["before"]),
+            str(document["after"]),
+            {name: tuple(ports) for name, ports in document["ports"].items()},
+            tuple(document["lines"]),
+            tuple(document["refused"]),
         )
 
 
 @dataclass(frozen=True)
-class Named:
+class DrainTargets:
     """The targets of a word of the command line: ``patterns`` are lines of ``status:``, ``links`` the cables that then carry nothing."""
 
     patterns: tuple[str, ...]
     links: frozenset[str]
 
 
-def named(network: Network, word: str) -> Named:
+def named(network: Network, word: str) -> DrainTargets:
     """Return the targets that a switch, a server, a path color, SERVER:NIC, or a link names. Raises ``InputError`` for an unknown name."""
-    devices = {one.name for one in (*network.switches, *network.servers)}
+    devices = {device.name for device in (*network.switches, *network.servers)}
     if word in devices:
-        return Named((word,), frozenset(cable.name for cable in network.cables_of(word)))
+        return DrainTargets((word,), frozenset(cable.name for cable in network.cables_of(word)))
     if links := [cable.name for cable in network.cables if _is_link(cable, word)]:
-        return Named((word,), frozenset(links))
+        return DrainTargets((word,), frozenset(links))
     if colored := [cable for cable in network.cables if cable.kind == "fabric" and _is_color(network, cable, word)]:
         return _of_color(network, colored)
     colors = sorted({color.name for fabric in network.fabrics for color in fabric.colors})
-    what = f"there is no switch, server, link or path color {word!r}"
+    description = f"there is no switch, server, link or path color {word!r}"
     fix = f"names are those of cabling.csv{', path colors ' + ', '.join(colors) if colors else ''}; a link is A--B or SERVER:NIC"
-    raise InputError([Problem(Argument("what"), what, fix)])
+    raise InputError([Problem(Argument("what"), description, fix)])
 
 
 def _is_color(network: Network, cable: Cable, word: str) -> bool:
@@ -139,8 +139,8 @@ def _is_link(cable: Cable, word: str) -> bool:
         return True
     near, dashes, far = word.partition("--")
 
-    def ends(one: str, other: str) -> bool:
-        return one in {cable.a.device, f"{cable.a.device}:{cable.a.port}"} and other in {
+    def ends(first: str, other: str) -> bool:
+        return first in {cable.a.device, f"{cable.a.device}:{cable.a.port}"} and other in {
             cable.b.device,
             f"{cable.b.device}:{cable.b.port}",
         }
@@ -148,7 +148,7 @@ def _is_link(cable: Cable, word: str) -> bool:
     return bool(dashes) and (ends(near, far) or ends(far, near))
 
 
-def _of_color(network: Network, cables: Sequence[Cable]) -> Named:
+def _of_color(network: Network, cables: Sequence[Cable]) -> DrainTargets:
     """Return the spines that carry only one color, and the links of that color on other spines."""
     links = {cable.name for cable in cables}
     spines = dict.fromkeys(cable.b.device for cable in cables)
@@ -162,7 +162,9 @@ def _of_color(network: Network, cables: Sequence[Cable]) -> Named:
         )
     ]
     rest = [cable.name for cable in cables if cable.b.device not in whole]
-    return Named((*whole, *rest), frozenset(cable.name for name in whole for cable in network.cables_of(name)) | links)
+    return DrainTargets(
+        (*whole, *rest), frozenset(cable.name for name in whole for cable in network.cables_of(name)) | links
+    )
 
 
 def ports(network: Network, configs: Mapping[str, DeviceConfig], links: frozenset[str]) -> dict[str, tuple[str, ...]]:
@@ -172,15 +174,15 @@ def ports(network: Network, configs: Mapping[str, DeviceConfig], links: frozense
     for cable in cables:
         for end in {cable.a.device, cable.b.device} & configs.keys():
             count[end] = count.get(end, 0) + 1
-    found: dict[str, list[str]] = {}
+    by_switch: dict[str, list[str]] = {}
     for cable in cables:
         there = [end for end in (cable.b.device, cable.a.device) if end in configs]
         if there:
             switch = max(there, key=lambda name: count[name])
-            found.setdefault(switch, []).extend(
+            by_switch.setdefault(switch, []).extend(
                 interface.name for interface in configs[switch].interfaces if interface.link == cable.name
             )
-    return {name: tuple(ports) for name, ports in sorted(found.items())}
+    return {name: tuple(ports) for name, ports in sorted(by_switch.items())}
 
 
 def by_hand(former: DeviceConfig, config: DeviceConfig) -> Iterator[str]:

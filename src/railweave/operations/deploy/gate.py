@@ -51,18 +51,18 @@ class Check:
         """Return the errors that were not there before, after the network has had its time; empty if all is well."""
         configs = self._configs_of(then)
         near = self._near(devices, self._configs_of(now), configs)
-        known = {one for name in near for one in self._last.get(name, ())}
+        known = {error for name in near for error in self._last.get(name, ())}
         end = monotonic() + self.settle_s
         while True:
             await self._look(near, configs)
-            wrong = [one for name in near for one in self._last[name] if one not in known]
+            wrong = [error for name in near for error in self._last[name] if error not in known]
             if not wrong or monotonic() >= end:
                 return wrong
             await asyncio.sleep(AGAIN_S)
 
     def _configs_of(self, texts: Texts) -> dict[str, DeviceConfig]:
         """Return the configurations of switches, if those that were asked run ``texts``. Each text is read once."""
-        wanted = {name: (name, *sorted(one.items())) for name, one in texts.items() if name in self.site.configs}
+        wanted = {name: (name, *sorted(files.items())) for name, files in texts.items() if name in self.site.configs}
         if new := {name: dict(texts[name]) for name, key in wanted.items() if key not in self._read}:
             read = running_configs(self.site.network, new, self.site.configs)
             self._read |= {wanted[name]: read[name] for name in new}
@@ -72,13 +72,13 @@ class Check:
         self, devices: Sequence[str], now: Mapping[str, DeviceConfig], then: Mapping[str, DeviceConfig]
     ) -> list[str]:
         """Return devices and their neighbors by cable; the devices only, if just their own management changes."""
-        found = dict.fromkeys(devices)
+        nearby = dict.fromkeys(devices)
         for device in devices:
             if device in now and replace(now[device], management=then[device].management) == then[device]:
                 continue
             for cable in self.site.network.cables_of(device):
-                found |= dict.fromkeys((cable.a.device, cable.b.device))
-        return [name for name in found if name in self.site.asked and name not in self.site.network.absent]
+                nearby |= dict.fromkeys((cable.a.device, cable.b.device))
+        return [name for name in nearby if name in self.site.asked and name not in self.site.network.absent]
 
     async def _look(self, names: Sequence[str], configs: Mapping[str, DeviceConfig]) -> None:
         """Ask devices, and remember the errors of each."""
@@ -93,13 +93,13 @@ class Check:
                 outcome.device: f"{outcome.device}: {outcome.error}" for outcome in outcomes if not outcome.answered
             }
             answered = [name for name in names if name not in silent]
-            found = self._wrong(read_capture(folder), configs, answered) if answered else ()
+            findings = self._wrong(read_capture(folder), configs, answered) if answered else ()
         self._last |= {name: [silent[name]] if name in silent else [] for name in names}
-        for one in found:
-            if one.severity == "error":
+        for finding in findings:
+            if finding.severity == "error":
                 for name in answered:
-                    if re.match(rf"{re.escape(name)}\b", one.where):
-                        self._last[name].append(f"{one.where}: {one.what}")
+                    if re.match(rf"{re.escape(name)}\b", finding.where):
+                        self._last[name].append(f"{finding.where}: {finding.what}")
 
     def _wrong(
         self, capture: Capture, configs: Mapping[str, DeviceConfig], devices: Collection[str]
@@ -129,7 +129,7 @@ def two_sided(configs: Mapping[str, DeviceConfig]) -> dict[str, DeviceConfig]:
         name: {neighbor.peer for neighbor in config.overlay.neighbors} if config.overlay else set[str]()
         for name, config in configs.items()
     }
-    found: dict[str, DeviceConfig] = {}
+    trimmed: dict[str, DeviceConfig] = {}
     for name, config in configs.items():
         bgp, overlay = config.bgp, config.overlay
         if bgp is not None:
@@ -140,5 +140,5 @@ def two_sided(configs: Mapping[str, DeviceConfig]) -> dict[str, DeviceConfig]:
         if overlay is not None:
             both = tuple(neighbor for neighbor in overlay.neighbors if name in peers.get(neighbor.peer, ()))
             overlay = replace(overlay, neighbors=both)
-        found[name] = replace(config, bgp=bgp, overlay=overlay)
-    return found
+        trimmed[name] = replace(config, bgp=bgp, overlay=overlay)
+    return trimmed

@@ -149,8 +149,10 @@ class Journal:
         for revision in self.revisions():
             if revision.number == number:
                 return revision
-        what = f"there is no revision {number}"
-        raise SpecError([Problem(FileLine(str(self.folder)), what, "railweave deploy history FABRIC lists them")])
+        description = f"there is no revision {number}"
+        raise SpecError(
+            [Problem(FileLine(str(self.folder)), description, "railweave deploy history FABRIC lists them")]
+        )
 
     def under_way(self) -> list[Revision]:
         """Return the revisions that are at work or were interrupted, the newest first: two, if a part of an upgrade is one of them."""
@@ -181,8 +183,8 @@ class Journal:
     def keep(self, number: int, device: str, when: Literal["before", "after"], texts: Mapping[str, str]) -> None:
         """Keep what a device ran ``before`` or ``after`` a revision. Raises ``OutputError``."""
         folder = self.folder / "revisions" / f"{number:04}" / device / when
-        for one in (*reversed(folder.parents[:3]), folder):
-            one.mkdir(exist_ok=True, mode=0o700)
+        for directory in (*reversed(folder.parents[:3]), folder):
+            directory.mkdir(exist_ok=True, mode=0o700)
         for file, text in texts.items():
             write_file(folder / file, text, private=True)
 
@@ -190,7 +192,7 @@ class Journal:
         """Return the kept records; empty if there are none. Raises ``OutputError`` if they cannot be read."""
         folder = self.folder / "revisions" / f"{number:04}" / device / when
         try:
-            return {one.name: one.read_text(encoding="utf-8") for one in sorted(folder.iterdir())}
+            return {file.name: file.read_text(encoding="utf-8") for file in sorted(folder.iterdir())}
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -286,8 +288,8 @@ def _copied(path: Path, folder: Path) -> Path:
 
 
 def _stamps(files: Iterable[Path]) -> list[tuple[int, int] | None]:
-    found = [file.stat() if _there(file) else None for file in files]
-    return [None if one is None else (one.st_size, one.st_mtime_ns) for one in found]
+    stats = [file.stat() if _there(file) else None for file in files]
+    return [None if stat is None else (stat.st_size, stat.st_mtime_ns) for stat in stats]
 
 
 def who_is_at_work(fabric: Path) -> str:

@@ -43,8 +43,8 @@ def capacity(before: Network, after: Network) -> Iterator[str]:
                 )
             for color in fabric.colors if role == "leaf" else ():
                 was, now = (
-                    sum(colors.get(color.index, 0) for name, colors in found.items() if name in shares)
-                    for found in (old, new)
+                    sum(colors.get(color.index, 0) for name, colors in uplinks.items() if name in shares)
+                    for uplinks in (old, new)
                 )
                 if now < was:
                     yield f"path color {color.name} keeps {now / was:.0%} of {was:,} Gb/s"
@@ -68,23 +68,23 @@ def gone(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -
         fabric = before.fabric(before.switch(leaf).fabric)
         for color in old[leaf].keys() - new[leaf].keys() - {None}:
             lost.setdefault(f"path color {fabric.color_name(color)}", []).append(leaf)
-    for what, leaves in sorted(lost.items()):
-        yield f"{what} would be gone on {_listed(leaves)}"
+    for loss, leaves in sorted(lost.items()):
+        yield f"{loss} would be gone on {_listed(leaves)}"
     yield from _planes(before, after)
     yield from _tenants(before, after)
     if cut := _cut(before, after):
         yield f"{counted(len(cut), 'NIC')} would be cut off: {_listed(cut)}"
     plane = ControlPlane(configs.values(), before.absent)
     was, now = plane.routes(), plane.routes(after.absent - before.absent)
-    own = {prefix for leaf in stay if leaf in configs for prefix in originated(configs[leaf])}
-    others = np.array([prefix in own for prefix in now.prefixes], dtype=np.bool_)
-    found = sum(
+    own_prefixes = {prefix for leaf in stay if leaf in configs for prefix in originated(configs[leaf])}
+    others = np.array([prefix in own_prefixes for prefix in now.prefixes], dtype=np.bool_)
+    route_count = sum(
         int(((now.fibs[leaf].group == UNREACHABLE) & (was.fibs[leaf].group != UNREACHABLE) & others).sum())
         for leaf in stay
         if leaf in now.fibs
     )
-    if found and not cut:
-        yield f"{counted(found, 'route')} of leaves would be gone"
+    if route_count and not cut:
+        yield f"{counted(route_count, 'route')} of leaves would be gone"
 
 
 def still_used(network: Network, configs: Mapping[str, DeviceConfig], links: frozenset[str]) -> Iterator[str]:
@@ -109,7 +109,7 @@ def _crossing(network: Network, routes: Routes, links: frozenset[str]) -> dict[s
     far: dict[tuple[str, str], str] = {}
     for cable in network.cables:
         far[cable.a.device, cable.name], far[cable.b.device, cable.name] = cable.b.device, cable.a.device
-    found = {name: np.zeros(len(routes.prefixes), dtype=np.bool_) for name in routes.fibs}
+    crossing = {name: np.zeros(len(routes.prefixes), dtype=np.bool_) for name in routes.fibs}
     changed = True
     while changed:
         changed = False
@@ -121,24 +121,24 @@ def _crossing(network: Network, routes: Routes, links: frozenset[str]) -> dict[s
                     over |= mine
                     continue
                 for link in members:
-                    beyond = found.get(far.get((name, link), ""))
+                    beyond = crossing.get(far.get((name, link), ""))
                     if beyond is not None:
                         over |= mine & beyond
-            if (over & ~found[name]).any():
-                found[name] |= over
+            if (over & ~crossing[name]).any():
+                crossing[name] |= over
                 changed = True
-    return found
+    return crossing
 
 
 def _uplinks(network: Network, role: str) -> dict[str, dict[int | None, int]]:
     """Return, by switch of a role and path color, the capacity in Gb/s of its links to switches above it."""
     names = {switch.name for switch in network.switches if switch.role == role}
-    found: dict[str, dict[int | None, int]] = {}
+    by_switch: dict[str, dict[int | None, int]] = {}
     for cable in network.cables:
         if cable.kind == "fabric" and cable.a.device in names:
-            own = found.setdefault(cable.a.device, {})
-            own[cable.color] = own.get(cable.color, 0) + cable.speed_gbps
-    return found
+            by_color = by_switch.setdefault(cable.a.device, {})
+            by_color[cable.color] = by_color.get(cable.color, 0) + cable.speed_gbps
+    return by_switch
 
 
 def _planes(before: Network, after: Network) -> Iterator[str]:

@@ -32,7 +32,7 @@ Tenants = dict[str, dict[str, str]]
 """By server, the VRF of each NIC that is in one."""
 
 
-class Moments:
+class PlanConfigs:
     """The configurations of switches before a plan (``before``) and after all of it (``after``)."""
 
     def __init__(
@@ -44,7 +44,7 @@ class Moments:
     ) -> None:
         self.network = network
         here = {name: dict(texts) for name, texts in running.items() if name in designed}
-        self.unknown = {name for name, one in designed.items() if one.vrfs and name not in here}
+        self.unknown = {name for name, config in designed.items() if config.vrfs and name not in here}
         """Leaves with tenants whose running configuration is unknown."""
         there = {name: {**texts, **changes[name].target} for name, texts in here.items() if name in changes}
         self.before = running_configs(network, here, designed)
@@ -65,8 +65,8 @@ class Moments:
     def together(self) -> list[frozenset[str]]:
         """Leaves that must change in one wave, because a server moves on each of them."""
         old, new = tenants(self.network, self.before), tenants(self.network, self.after)
-        found = [frozenset(self._leaves(server, old, new)) for server in sorted(old.keys() & new.keys())]
-        return [one for one in found if len(one) > 1]
+        groups = [frozenset(self._leaves(server, old, new)) for server in sorted(old.keys() & new.keys())]
+        return [group for group in groups if len(group) > 1]
 
     def _leaves(self, server: str, old: Tenants, new: Tenants) -> set[str]:
         """Return the leaves on which a server moves from one VRF to another."""
@@ -88,7 +88,7 @@ class Moments:
         }
         known = [*leaks(self.before.values()), *self._stated()]
         done: set[str] = set()
-        found: list[Wave] = []
+        annotated: list[Wave] = []
         for wave in waves:
             done |= set(wave.devices)
             configs = {name: (self.after if name in done else self.before)[name] for name in self.before}
@@ -120,8 +120,8 @@ class Moments:
                 lines.append("by the texts before and after this wave no tenant takes routes of another")
             servers = tuple(dict.fromkeys((*wave.servers, *here)))
             risks = (risk for risk in wave.risks if not here or risk != UNDISTURBED)
-            found.append(replace(wave, risks=(*risks, *lines), refused=(*wave.refused, *wrong), servers=servers))
-        return tuple(found)
+            annotated.append(replace(wave, risks=(*risks, *lines), refused=(*wave.refused, *wrong), servers=servers))
+        return tuple(annotated)
 
 
 def _line(vrf: str, leaf: str, other: str, target: str) -> str:
@@ -130,13 +130,13 @@ def _line(vrf: str, leaf: str, other: str, target: str) -> str:
 
 def tenants(network: Network, configs: Mapping[str, DeviceConfig]) -> Tenants:
     """Return the VRF of each NIC of each server, by the configuration of its leaf."""
-    found: Tenants = {}
+    by_server: Tenants = {}
     ports = {name: _vrfs_of_ports(config) for name, config in configs.items() if config.vrfs}
     for cable in network.cables:
         link = ports.get(cable.b.device, {}).get(cable.name) if cable.kind == "server" else None
         if link:
-            found.setdefault(cable.a.device, {})[cable.a.port] = link
-    return found
+            by_server.setdefault(cable.a.device, {})[cable.a.port] = link
+    return by_server
 
 
 def _vrfs_of_ports(config: DeviceConfig) -> dict[str, str]:
@@ -213,7 +213,7 @@ def make_plan(
     changes = dict(zip(chosen, spread(one, list(chosen)), strict=True))
     for name, (texts, wanted) in (servers or {}).items():
         changes[name] = server_change(name, texts, wanted)
-    changed = {name: one for name, one in changes.items() if one}
+    changed = {name: device_change for name, device_change in changes.items() if device_change}
     progress(f"ordering {counted(len(changed), 'device')}")
     ordered = _ordered(designed, running, changed, most=most, canary=canary)
     left_out = {name: why for name, why in silent.items() if not only or name in only}
@@ -240,7 +240,7 @@ def plan_back(
         return change(name, configs[name].nos, running[name], before[name], None)
 
     changes = dict(zip(running, spread(one, list(running)), strict=True))
-    changed = {name: one for name, one in changes.items() if one}
+    changed = {name: device_change for name, device_change in changes.items() if device_change}
     ordered = _ordered(designed, running, changed, most=most)
     return _plan(fabric, network, changes, ordered, silent, live=True, back_to=revision)
 
@@ -257,7 +257,7 @@ def _ordered(
     network, control = designed.network, designed.control_plane
     if not changed or not any(fabric.overlay for fabric in network.fabrics):
         return waves(network, control, changed, most=most, canary=canary)
-    moments = Moments(network, running, changed, designed.configs)
+    moments = PlanConfigs(network, running, changed, designed.configs)
     return moments.told(waves(network, control, changed, most=most, canary=canary, together=moments.together))
 
 

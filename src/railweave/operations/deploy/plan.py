@@ -46,15 +46,15 @@ class Replacement:
         return {**vars(self), "lines": list(self.lines), "refused": list(self.refused)}
 
     @classmethod
-    def of_json(cls, found: Mapping[str, Any]) -> Replacement:
+    def of_json(cls, document: Mapping[str, Any]) -> Replacement:
         """Build the object from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
         return cls(
-            str(found["what"]),
-            str(found["file"]),
-            str(found["before"]),
-            str(found["after"]),
-            tuple(found["lines"]),
-            tuple(found["refused"]),
+            str(document["what"]),
+            str(document["file"]),
+            str(document["before"]),
+            str(document["after"]),
+            tuple(document["lines"]),
+            tuple(document["refused"]),
         )
 
     def other_way(self) -> Replacement:
@@ -68,7 +68,7 @@ def part(network: Network, word: str) -> tuple[str, str]:
     Names are those of the inventory.
     """
     device, colon, interface = word.partition(":")
-    if not colon and word in {one.name for one in (*network.switches, *network.servers)}:
+    if not colon and word in {node.name for node in (*network.switches, *network.servers)}:
         return word, ""
     for server in network.servers:
         if server.name == device and interface in {nic.name for nic in server.nics}:
@@ -84,8 +84,8 @@ def cells(network: Network, word: str, serial: str, mac: str) -> dict[tuple[str,
         fix = "name the NIC: SERVER:NIC"
         raise InputError([Problem(Option("--mac", mac), f"{word} has no MAC address in the inventory", fix)])
     if not mac and (key[1] or not serial):
-        what = f"{word} was replaced, and {'the MAC address' if key[1] else 'the serial number'} of the new one is not given"
-        raise InputError([Problem(Argument("what"), what, "give --mac" if key[1] else "give --serial")])
+        description = f"{word} was replaced, and {'the MAC address' if key[1] else 'the serial number'} of the new one is not given"
+        raise InputError([Problem(Argument("what"), description, "give --mac" if key[1] else "give --serial")])
     given = {"mac": mac.lower().replace("-", ":"), "serial": serial}
     return {key: {column: value for column, value in given.items() if value}}
 
@@ -106,9 +106,9 @@ def follows(before: Network, after: Network, word: str) -> Iterator[str]:
     device, _ = part(before, word)
     for name, of in (("addresses.csv", addresses_csv), ("cabling.csv", cabling_csv), ("racks.csv", racks_csv)):
         yield from differences(of(before), of(after), name)
-    found = diff(before, after)
-    yield from found.lines()
-    if not (found.devices or found.servers or found.shared):
+    changes = diff(before, after)
+    yield from changes.lines()
+    if not (changes.devices or changes.servers or changes.shared):
         yield "no configuration of a switch and no file of a server changes"
     mine = [cable for cable in after.cables_of(device) if word in {device, f"{device}:{cable.a.port}"}]
     for cable in mine:
@@ -162,18 +162,18 @@ class Plan:
     @property
     def refused(self) -> list[str]:
         """The reasons why the plan cannot be applied; empty if it can."""
-        found = [f"{device.device}: {why}" for device in self.devices for why in device.refused]
-        found += [f"wave {number}: {why}" for number, wave in enumerate(self.waves, 1) for why in wave.refused]
-        found += self.drain.refused if self.drain else ()
-        found += self.upgrade.refused if self.upgrade else ()
-        found += self.replacement.refused if self.replacement else ()
+        reasons = [f"{device.device}: {why}" for device in self.devices for why in device.refused]
+        reasons += [f"wave {number}: {why}" for number, wave in enumerate(self.waves, 1) for why in wave.refused]
+        reasons += self.drain.refused if self.drain else ()
+        reasons += self.upgrade.refused if self.upgrade else ()
+        reasons += self.replacement.refused if self.replacement else ()
         if not self.devices and self.drain is None and self.upgrade is None and self.replacement is None:
-            found.append("no switch answered")
+            reasons.append("no switch answered")
         if not self.live and (self.changed or not self.devices):  # where nothing changes there is nothing to refuse
-            found.append(
+            reasons.append(
                 "it was made from a capture without secrets: make it from the devices themselves (--live, --lab)"
             )
-        return found
+        return reasons
 
     @property
     def secrets(self) -> list[str]:
@@ -207,8 +207,11 @@ class Plan:
         if self.upgrade:
             text = list(self.upgrade.lines)
         elif self.replacement:
-            one = self.replacement
-            text = [*differences(one.before, one.after, Path(one.file).name), *one.lines]
+            replacement = self.replacement
+            text = [
+                *differences(replacement.before, replacement.after, Path(replacement.file).name),
+                *replacement.lines,
+            ]
             text += [] if self.changed else ["no device is changed by this plan"]
         elif self.drain:
             text = [*difference(self.drain, Path(self.fabric).name), *self.drain.lines]
@@ -222,51 +225,55 @@ class Plan:
         for number, wave in enumerate(self.waves, 1):
             text.append(f"wave {number}: {', '.join(wave.devices)}  ({wave.why})")
             text += [f"    {line}" for line in wave.risks]
-        for one in self.changed.values():
-            text.append(f"{one.device} ({one.system})")
-            text += [f"  {line}" for line in one.shown]
-            text += [f"  disrupts {row.what}: {row.why}, by `{row.statement}` ({row.source})" for row in one.disrupts]
-        for one in self.devices:
-            text += [f"{one.device} keeps its own: {line}" for line in one.kept]
+        for change in self.changed.values():
+            text.append(f"{change.device} ({change.system})")
+            text += [f"  {line}" for line in change.shown]
+            text += [
+                f"  disrupts {row.what}: {row.why}, by `{row.statement}` ({row.source})" for row in change.disrupts
+            ]
+        for change in self.devices:
+            text += [f"{change.device} keeps its own: {line}" for line in change.kept]
         told = "\n".join(self.refused)  # a drain is refused for a device without an answer, and names it
-        text += [f"left out: {one}: {why}" for one, why in self.silent.items() if f"{one} did not answer" not in told]
+        text += [
+            f"left out: {name}: {why}" for name, why in self.silent.items() if f"{name} did not answer" not in told
+        ]
         text += [f"refused: {line}" for line in self.refused]
         if self.secrets:
             text.append(f"apply needs --secrets with {', '.join(self.secrets)}")
         return [*text, f"digest {self.digest}"]
 
 
-def plan_of(found: Any) -> Plan:  # noqa: ANN401 - JSON
+def plan_of(document: Any) -> Plan:  # noqa: ANN401 - JSON
     """Build a plan from its JSON form. Raises ``KeyError``, ``TypeError`` or ``AttributeError`` if the form is invalid."""
     return Plan(
-        found["fabric"],
-        found["design"],
-        found["made"],
-        found["live"],
-        tuple(DeviceChange.of_json(name, one) for name, one in found["devices"].items()),
-        tuple(Wave.of_json(one) for one in found["waves"]),
-        dict(found["silent"]),
-        found["back_to"],
-        Drain.of_json(found["drain"]) if "drain" in found else None,
-        Upgrade.of_json(found["upgrade"]) if "upgrade" in found else None,
-        Replacement.of_json(found["replacement"]) if "replacement" in found else None,
-        found.get("trial", ""),
+        document["fabric"],
+        document["design"],
+        document["made"],
+        document["live"],
+        tuple(DeviceChange.of_json(name, change) for name, change in document["devices"].items()),
+        tuple(Wave.of_json(wave) for wave in document["waves"]),
+        dict(document["silent"]),
+        document["back_to"],
+        Drain.of_json(document["drain"]) if "drain" in document else None,
+        Upgrade.of_json(document["upgrade"]) if "upgrade" in document else None,
+        Replacement.of_json(document["replacement"]) if "replacement" in document else None,
+        document.get("trial", ""),
     )
 
 
 def read_plan(path: Path) -> Plan:
     """Read a plan from its file. Raises ``SpecError`` if the file is not a plan, or was changed since it was made."""
 
-    def wrong(what: str) -> SpecError:
+    def wrong(description: str) -> SpecError:
         fix = "make it again: railweave deploy plan FABRIC --live -o PLAN"
-        return SpecError([Problem(FileLine(str(path)), what, fix)])
+        return SpecError([Problem(FileLine(str(path)), description, fix)])
 
     try:
-        found: Any = parse_json(path.read_text(encoding="utf-8"))
-        if found["form"] != FORM:
-            raise wrong(f"it is a plan of form {found['form']}, and this railweave knows form {FORM}")
-        plan = plan_of(found)
-        given = found["digest"]
+        document: Any = parse_json(path.read_text(encoding="utf-8"))
+        if document["form"] != FORM:
+            raise wrong(f"it is a plan of form {document['form']}, and this railweave knows form {FORM}")
+        plan = plan_of(document)
+        given = document["digest"]
     except OSError as error:
         raise wrong(f"it cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError):

@@ -25,7 +25,7 @@ it does not answer.
 
 
 @dataclass(frozen=True)
-class Truth:
+class DeviceCondition:
     """The state of one device.
 
     ``seconds`` are left of its timer, if it waits and reports the time; ``why`` is why its state is unknown.
@@ -38,7 +38,7 @@ class Truth:
 
     def line(self) -> str:
         """Return the state as a sentence."""
-        said = {
+        sentences = {
             "before": "runs what it ran before",
             "waiting": "runs the change, and goes back unless it is confirmed"
             + (f" within {self.seconds} s" if self.seconds is not None else ""),
@@ -46,27 +46,27 @@ class Truth:
             "otherwise": "runs neither what it ran before nor the change: it is half done, or somebody else was there",
             "unknown": f"does not answer: {self.why}",
         }
-        return f"{self.device}: {said[self.state]}"
+        return f"{self.device}: {sentences[self.state]}"
 
 
-async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[Truth]:
+async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[DeviceCondition]:
     """Return what the devices of a plan run. Nothing is changed."""
     free = asyncio.Semaphore(at_once)
 
-    async def one(name: str, device: Device) -> Truth:
+    async def truth_of(name: str, device: Device) -> DeviceCondition:
         async with free:
             try:
                 waiting, texts = await device.pending(), await device.running()
             except (ReachError, RefusedError) as error:
-                return Truth(name, "unknown", why=str(error))
+                return DeviceCondition(name, "unknown", why=str(error))
         ours = waiting is not None and waiting.label == device.given.label
         if device.same(texts, device.given.target):
-            return Truth(name, "waiting" if ours else "after", waiting.seconds if waiting and ours else None)
+            return DeviceCondition(name, "waiting" if ours else "after", waiting.seconds if waiting and ours else None)
         if device.as_before(texts) and not ours:
-            return Truth(name, "before")
-        return Truth(name, "otherwise")
+            return DeviceCondition(name, "before")
+        return DeviceCondition(name, "otherwise")
 
-    return list(await asyncio.gather(*(one(name, device) for name, device in devices.items())))
+    return list(await asyncio.gather(*(truth_of(name, device) for name, device in devices.items())))
 
 
 async def taken_back(rollout: Rollout, steps: Sequence[Step], why: str) -> None:
@@ -93,15 +93,15 @@ async def unfinished(rollout: Rollout, steps: Sequence[Step], *, again: bool) ->
     number = max((step.wave for step in steps), default=0)
     if number:
         wave = rollout.plan.waves[number - 1]
-        own = {name: rollout.devices[name] for name in wave.devices}
-        found = {one.device: one for one in await truths(own)}
-        if unknown := [one.line() for one in found.values() if one.state == "unknown"]:
+        wave_devices = {name: rollout.devices[name] for name in wave.devices}
+        by_device = {truth.device: truth for truth in await truths(wave_devices)}
+        if unknown := [truth.line() for truth in by_device.values() if truth.state == "unknown"]:
             raise StoppedError(f"it cannot go on: {'; '.join(unknown)}", number, back=False)
         checked = any(step.wave == number and step.verb == "confirm" for step in steps)
-        if checked and all(one.state in {"waiting", "after"} for one in found.values()):
+        if checked and all(truth.state in {"waiting", "after"} for truth in by_device.values()):
             await rollout.confirm(number, wave)
             number += 1
-        elif any(one.state != "before" for one in found.values()):
+        elif any(truth.state != "before" for truth in by_device.values()):
             await rollout.back(number, wave, "it was interrupted")
     if again:
         await rollout.run(max(number, 1))

@@ -102,7 +102,7 @@ class Rollout:
 
     async def _take_stock(self, names: Sequence[str]) -> None:
         """Keep the running texts of devices for the way back. Raises ``StoppedError`` if a device has changed since the plan was made."""
-        texts, failed = await self._all(names, None, 0, lambda one: one.running())
+        texts, failed = await self._all(names, None, 0, lambda device: device.running())
         if failed:
             raise StoppedError(_named("not reached", failed), 0, back=True)
         names = list(texts)
@@ -116,14 +116,14 @@ class Rollout:
             self.devices[name] = self.devices[name].from_now(text)
 
     async def _rehearse(self, names: Sequence[str]) -> None:
-        said, failed = await self._all(names, "rehearse", 0, lambda one: one.rehearse())
+        differences, failed = await self._all(names, "rehearse", 0, lambda device: device.rehearse())
         if failed:
             raise StoppedError(_named("the rehearsal failed, and nothing was changed", failed), 0, back=True)
-        for name, text in said.items():
+        for name, text in differences.items():
             self.journal.keep(self.revision, name, "after", {"difference.txt": hidden(text)})
-        if not said:
+        if not differences:
             return
-        self.say(f"{counted(len(said), 'device')} tried the change, found it good, and discarded it")
+        self.say(f"{counted(len(differences), 'device')} tried the change, found it good, and discarded it")
 
     async def wave(self, number: int, wave: Wave) -> None:
         """Carry out one wave. Raises ``StoppedError`` if the wave was rolled back, or could not be."""
@@ -144,10 +144,12 @@ class Rollout:
 
     async def changed(self, number: int, wave: Wave) -> str:
         """Change the devices of a wave; return what is wrong afterwards that was not wrong before, or nothing."""
-        _, failed = await self._all(wave.devices, "commit", number, lambda one: one.commit(self.seconds))
+        _, failed = await self._all(
+            wave.devices, "commit", number, lambda wave_device: wave_device.commit(self.seconds)
+        )
         if failed:
             return _named("the change was not taken", failed)
-        texts, failed = await self._all(wave.devices, None, number, lambda one: one.running())
+        texts, failed = await self._all(wave.devices, None, number, lambda wave_device: wave_device.running())
         if failed:
             return _named("lost after the change", failed)
         for name, text in texts.items():
@@ -161,7 +163,7 @@ class Rollout:
 
     async def confirm(self, number: int, wave: Wave) -> None:
         """Keep what a wave changed. Raises ``StoppedError``."""
-        _, failed = await self._all(wave.devices, "confirm", number, lambda one: one.confirm())
+        _, failed = await self._all(wave.devices, "confirm", number, lambda device: device.confirm())
         if failed:
             why = f"{_named('not confirmed', failed)}; `deploy status` says what became of them"
             raise StoppedError(why, number, back=False)
@@ -169,7 +171,7 @@ class Rollout:
     async def back(self, number: int, wave: Wave, why: str) -> None:
         """Bring every device of a wave back. Raises ``StoppedError`` if that cannot be done from here."""
         self.say(f"wave {number}: {why}: going back")
-        _, failed = await self._all(wave.devices, "revert", number, lambda one: one.go_back())
+        _, failed = await self._all(wave.devices, "revert", number, lambda device: device.go_back())
         if failed:
             left = _named("not brought back from here, so that their timers must", failed)
             raise StoppedError(f"{why}; {left}", number, back=False) from None
@@ -182,9 +184,9 @@ class Rollout:
         """
         changed = {name for wave in self.plan.waves[: number - 1 + done] for name in wave.devices}
         return {
-            name: {**one.given.before, **(one.given.target if name in changed else {})}
-            for name, one in self.devices.items()
-            if not (name in changed and one.change.as_designed)
+            name: {**device.given.before, **(device.given.target if name in changed else {})}
+            for name, device in self.devices.items()
+            if not (name in changed and device.change.as_designed)
         }
 
     async def _all(
@@ -194,7 +196,7 @@ class Rollout:
         free = asyncio.Semaphore(self.at_once)
         failed: dict[str, str] = {}
 
-        async def one(name: str) -> object:
+        async def work_on(name: str) -> object:
             async with free:
                 try:
                     if verb is None:
@@ -205,11 +207,11 @@ class Rollout:
                     failed[name] = str(error)
                     return None
 
-        results = await asyncio.gather(*(one(name) for name in names))
-        found = {name: result for name, result in zip(names, results, strict=True) if name not in failed}
-        return found, failed
+        results = await asyncio.gather(*(work_on(name) for name in names))
+        succeeded = {name: result for name, result in zip(names, results, strict=True) if name not in failed}
+        return succeeded, failed
 
 
-def _named(what: str, failed: Mapping[str, str]) -> str:
+def _named(problem: str, failed: Mapping[str, str]) -> str:
     shown = "; ".join(f"{name}: {why}" for name, why in sorted(failed.items())[:5])
-    return f"{what}: {shown}" + (f" and {len(failed) - 5} more" if len(failed) > 5 else "")
+    return f"{problem}: {shown}" + (f" and {len(failed) - 5} more" if len(failed) > 5 else "")

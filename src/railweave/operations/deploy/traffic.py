@@ -19,7 +19,7 @@ MILLION = 1e6
 
 
 @dataclass(frozen=True)
-class Quiet:
+class IdleLimit:
     """The limit below which a port counts as idle.
 
     A port is idle at less than ``below_mbps`` Mb/s in each direction, over ``every_s`` seconds; waiting for that may take ``within_s``.
@@ -32,7 +32,7 @@ class Quiet:
 
 
 @dataclass(frozen=True)
-class Counted:
+class PortCounters:
     """The counters of ports by switch and port, bytes in and out, and when they were read (a monotonic clock, in seconds)."""
 
     at: float
@@ -40,27 +40,27 @@ class Counted:
     silent: Mapping[str, str]
 
 
-async def counted(site: Site, ports: Mapping[str, tuple[str, ...]]) -> Counted:
+async def counted(site: Site, ports: Mapping[str, tuple[str, ...]]) -> PortCounters:
     """Return the counters of ports, asked from the switches."""
     at = monotonic()
     said_by, silent = await states(site, ports)
-    found: dict[tuple[str, str], tuple[int | None, int | None]] = {}
-    for name, own in ports.items():
-        said = said_by[name].interfaces if name in said_by else None
-        for port in own:
-            one = (said or {}).get(port)
-            found[name, port] = (one.in_bytes, one.out_bytes) if one else (None, None)
-    return Counted(at, found, silent)
+    counters: dict[tuple[str, str], tuple[int | None, int | None]] = {}
+    for name, switch_ports in ports.items():
+        interfaces = said_by[name].interfaces if name in said_by else None
+        for port in switch_ports:
+            interface = (interfaces or {}).get(port)
+            counters[name, port] = (interface.in_bytes, interface.out_bytes) if interface else (None, None)
+    return PortCounters(at, counters, silent)
 
 
-def busy(first: Counted, then: Counted, below_mbps: float) -> list[str]:
+def busy(first: PortCounters, then: PortCounters, below_mbps: float) -> list[str]:
     """Return a line for each port that carried at least ``below_mbps`` between two readings, or whose counters are unknown."""
     seconds = max(then.at - first.at, 1e-3)
-    found: list[str] = []
+    lines: list[str] = []
     for (name, port), (received, sent) in then.bytes.items():
         before = first.bytes.get((name, port), (None, None))
         if name in then.silent or None in before or received is None or sent is None:
-            found.append(f"{name} {port}: its counters are not known{_why(then, name)}")
+            lines.append(f"{name} {port}: its counters are not known{_why(then, name)}")
             continue
         rates = [
             (now - was) * BITS / MILLION / seconds
@@ -68,18 +68,18 @@ def busy(first: Counted, then: Counted, below_mbps: float) -> list[str]:
             if was is not None
         ]
         if min(rates) < 0:
-            found.append(f"{name} {port}: its counters were cleared meanwhile")
+            lines.append(f"{name} {port}: its counters were cleared meanwhile")
         elif max(rates) >= below_mbps:
-            found.append(f"{name} {port} carries {max(rates):,.1f} Mb/s")
-    return found
+            lines.append(f"{name} {port} carries {max(rates):,.1f} Mb/s")
+    return lines
 
 
-def _why(then: Counted, name: str) -> str:
+def _why(then: PortCounters, name: str) -> str:
     return f" ({then.silent[name]})" if name in then.silent else ""
 
 
 async def still(
-    site: Site, ports: Mapping[str, tuple[str, ...]], quiet: Quiet, say: Callable[[str], None]
+    site: Site, ports: Mapping[str, tuple[str, ...]], quiet: IdleLimit, say: Callable[[str], None]
 ) -> list[str]:
     """Wait until ports carry nothing; return the ports that still do when the time is over, empty if none does."""
     end = monotonic() + quiet.within_s
@@ -87,8 +87,8 @@ async def still(
     while True:
         await asyncio.sleep(quiet.every_s)
         then = await counted(site, ports)
-        found = busy(first, then, quiet.below_mbps)
-        if not found or monotonic() >= end:
-            return found
-        say(f"waiting for traffic to end: {found[0]}{f' and {len(found) - 1} more ports' if len(found) > 1 else ''}")
+        lines = busy(first, then, quiet.below_mbps)
+        if not lines or monotonic() >= end:
+            return lines
+        say(f"waiting for traffic to end: {lines[0]}{f' and {len(lines) - 1} more ports' if len(lines) > 1 else ''}")
         first = then

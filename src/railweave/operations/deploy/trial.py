@@ -15,7 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 from railweave.errors import Argument, InputError, Problem
-from railweave.operations.deploy.applying import How, may_be_applied, rollout_of
+from railweave.operations.deploy.applying import ApplySettings, may_be_applied, rollout_of
 from railweave.operations.deploy.recovery import taken_back
 from railweave.operations.deploy.rollout import Rollout, StoppedError
 
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def held(rows: Journal, plan: Plan, site: Site, how: How, secrets: Mapping[str, str], work: Callable[[], T]) -> T:
+def held(
+    rows: Journal, plan: Plan, site: Site, how: ApplySettings, secrets: Mapping[str, str], work: Callable[[], T]
+) -> T:
     """Return the result of ``work``, run while a plan is in force on all its devices; the plan is taken back afterwards.
 
     ``plan.trial`` says what is tried, ``site`` is the site of that design, and ``how.confirm_within`` must be longer than the whole trial.
@@ -50,7 +52,7 @@ def held(rows: Journal, plan: Plan, site: Site, how: How, secrets: Mapping[str, 
     began = monotonic()
     try:
         asyncio.run(_in_force(rollout))
-        found = work()
+        result = work()
         lasted = monotonic() - began
     except BaseException as error:
         why = str(error) or ("Ctrl-C" if isinstance(error, KeyboardInterrupt) else type(error).__name__)
@@ -60,7 +62,7 @@ def held(rows: Journal, plan: Plan, site: Site, how: How, secrets: Mapping[str, 
     if lasted >= how.confirm_within:
         why = f"it took longer than the {how.confirm_within} s after which devices go back by themselves: the rest was not of the trial"
         raise StoppedError(why, len(plan.waves), back=True)
-    return found
+    return result
 
 
 async def _in_force(rollout: Rollout) -> None:

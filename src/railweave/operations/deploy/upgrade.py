@@ -57,17 +57,17 @@ class Upgrade:
         }
 
     @classmethod
-    def of_json(cls, found: Mapping[str, Any]) -> Upgrade:
+    def of_json(cls, fields: Mapping[str, Any]) -> Upgrade:
         """Build the object from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
         return cls(
-            Image(**found["image"]),
-            str(found["system"]),
-            dict(found["versions"]),
-            tuple(found["drained"]),
-            bool(found["force"]),
-            tuple(found["commands"]),
-            tuple(found["lines"]),
-            tuple(found["refused"]),
+            Image(**fields["image"]),
+            str(fields["system"]),
+            dict(fields["versions"]),
+            tuple(fields["drained"]),
+            bool(fields["force"]),
+            tuple(fields["commands"]),
+            tuple(fields["lines"]),
+            tuple(fields["refused"]),
         )
 
 
@@ -83,12 +83,12 @@ def image_of(given: str, release: str, nos: str) -> Image:
         try:
             plain_word(text)
         except RenderError as error:
-            what = f"{text!r} is not one word: {error.what}"
-            raise InputError([Problem(Option(option), what, "a switch is told it in a command line")]) from None
+            message = f"{text!r} is not one word: {error.what}"
+            raise InputError([Problem(Option(option), message, "a switch is told it in a command line")]) from None
     if not given:
         if installation is not None and not installation.BY_RELEASE:
-            what = f"{nos} installs an image, and none is given"
-            raise InputError([Problem(Option("--image"), what, "give a file, or a URL that the switches reach")])
+            message = f"{nos} installs an image, and none is given"
+            raise InputError([Problem(Option("--image"), message, "give a file, or a URL that the switches reach")])
         return Image(release)
     if "://" in given:
         return Image(release, given)
@@ -106,8 +106,8 @@ def digests(path: Path) -> tuple[str, str]:
     sums = hashlib.sha256(), hashlib.sha512()
     with path.open("rb") as stream:
         while part := stream.read(1 << 20):
-            for one in sums:
-                one.update(part)
+            for checksum in sums:
+                checksum.update(part)
     return sums[0].hexdigest(), sums[1].hexdigest()
 
 
@@ -127,22 +127,22 @@ def rendered_otherwise(network: Network, names: Collection[str], release: str) -
         replace(switch, release=release) if switch.name in names else switch for switch in network.switches
     )
     then = replace(network, switches=switches)
-    found: dict[tuple[str, ...], list[str]] = {}
-    for one in network.switches:
-        old, new = device_config(network, one.name), device_config(then, one.name)
-        trees = system(one.nos).trees(new)
-        before = system(one.nos).trees(old)
+    devices_by_lines: dict[tuple[str, ...], list[str]] = {}
+    for switch in network.switches:
+        old, new = device_config(network, switch.name), device_config(then, switch.name)
+        trees = system(switch.nos).trees(new)
+        before = system(switch.nos).trees(old)
         lines = tuple(line for file, tree in trees.items() for line in statements(compare(before[file], tree)))
         if lines:
-            found.setdefault(lines, []).append(one.name)
-    if not found:
+            devices_by_lines.setdefault(lines, []).append(switch.name)
+    if not devices_by_lines:
         yield f"release {release} renders every configuration as before"
         return
     yield (
         f"designed for release {release}, these would run another configuration; the upgrade leaves configurations as they are: "
         f"afterwards write `release: {release}` into the fabric file and make a plan"
     )
-    for lines, devices in sorted(found.items(), key=lambda one: one[1]):
+    for lines, devices in sorted(devices_by_lines.items(), key=lambda pair: pair[1]):
         yield f"{_some(devices)}: {counted(len(lines), 'statement')}"
         yield from (f"    {line}" for line in lines[:SHOWN])
         if len(lines) > SHOWN:

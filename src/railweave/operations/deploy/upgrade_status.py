@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from railweave.live.check.identity import same_release
 from railweave.live.collect.collect import captured
 from railweave.model.state.capture import read_capture
-from railweave.operations.deploy.recovery import Truth
+from railweave.operations.deploy.recovery import DeviceCondition
 from railweave.systems.reading import read_states
 
 if TYPE_CHECKING:
@@ -26,17 +26,17 @@ async def states(
 ) -> tuple[dict[str, DeviceState], dict[str, str]]:
     """Return the state of switches, and those that did not answer, with the reason. Their configuration is not asked for."""
     asked = {name: site.asked[name] for name in names}
-    questions = [one.of_state() for one in asked.values()]
+    questions = [device.of_state() for device in asked.values()]
     with TemporaryDirectory() as place:
         folder = Path(place) / "capture"
         outcomes = await captured(questions, folder, {}, at_once=site.at_once, attempts=attempts, open_by=site.ask_by)
         silent = {outcome.device: outcome.error or "no answer" for outcome in outcomes if not outcome.answered}
-        systems = {name: one.system for name, one in asked.items() if name not in silent}
+        systems = {name: device.system for name, device in asked.items() if name not in silent}
         return read_states(read_capture(folder), systems) if systems else {}, silent
 
 
 @dataclass(frozen=True)
-class Runs(Truth):
+class Runs(DeviceCondition):
     """The release that one switch runs.
 
     The state is ``before`` for the earlier release, ``after`` for the new one, and ``otherwise`` for any other.
@@ -46,20 +46,20 @@ class Runs(Truth):
 
     def line(self) -> str:
         """Return the state as a sentence."""
-        said = {
+        descriptions = {
             "before": f"runs {self.release}, as before",
             "after": f"runs {self.release}, the new release",
             "unknown": f"does not answer: {self.why}",
         }
-        return f"{self.device}: {said.get(self.state, f'runs {self.release}, neither the release of before nor the new one')}"
+        return f"{self.device}: {descriptions.get(self.state, f'runs {self.release}, neither the release of before nor the new one')}"
 
 
 async def releases(site: Site, upgrade: Upgrade) -> list[Runs]:
     """Return the release that each switch of an upgrade runs. Nothing is changed."""
-    found, silent = await states(site, list(upgrade.versions))
+    device_states, silent = await states(site, list(upgrade.versions))
     rows: list[Runs] = []
     for name, version in upgrade.versions.items():
-        identity = found[name].identity if name in found else None
+        identity = device_states[name].identity if name in device_states else None
         now = (identity.version if identity else None) or ""
         if not now:
             rows.append(Runs(name, "unknown", why=silent.get(name, "it does not say its release")))

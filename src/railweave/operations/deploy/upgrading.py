@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from railweave.live.site.protocol import Machine
     from railweave.live.site.site import Site
     from railweave.model.state.device_state import DeviceState
-    from railweave.operations.deploy.drain import WaitFor
+    from railweave.operations.deploy.drain import DrainWait
     from railweave.operations.deploy.journal import Journal, Verb
     from railweave.operations.deploy.plan import Plan
     from railweave.operations.deploy.upgrade import Upgrade
@@ -92,13 +92,15 @@ def machine(site: Site, device: str, seconds: float) -> Machine:
     upgrade = system(asked.system).upgrade
     if upgrade is None or upgrade.BY_HAND:
         without = system(asked.system).without
-        what = upgrade.BY_HAND if upgrade else f"nothing here installs releases of {asked.system}: {without['upgrade']}"
-        raise InputError([Problem(NetworkPart(device), what, "")])
+        message = (
+            upgrade.BY_HAND if upgrade else f"nothing here installs releases of {asked.system}: {without['upgrade']}"
+        )
+        raise InputError([Problem(NetworkPart(device), message, "")])
     return Switch(asked.target, upgrade, site.change_by, seconds)
 
 
 @dataclass(frozen=True)
-class Stood:
+class SwitchCondition:
     """The state of a switch. ``boot`` tells one start from the next.
 
     ``sessions`` are the prefix counts of each established BGP session, by neighbor and address family; ``bfd`` are the BFD sessions that
@@ -116,51 +118,64 @@ class Stood:
         """Return the JSON form for the journal's folder."""
         return {
             **vars(self),
-            "sessions": {name: dict(one) for name, one in self.sessions.items()},
+            "sessions": {name: dict(families) for name, families in self.sessions.items()},
             "bfd": list(self.bfd),
             "heard": dict(self.heard),
             "routes": dict(self.routes),
         }
 
     @classmethod
-    def of_json(cls, found: Mapping[str, Any]) -> Stood:
+    def of_json(cls, fields: Mapping[str, Any]) -> SwitchCondition:
         """Build the state from its JSON form."""
         return cls(
-            found["version"], found["boot"], found["sessions"], tuple(found["bfd"]), found["heard"], found["routes"]
+            fields["version"],
+            fields["boot"],
+            fields["sessions"],
+            tuple(fields["bfd"]),
+            fields["heard"],
+            fields["routes"],
         )
 
 
-def stood(state: DeviceState, boot: str) -> Stood:
+def stood(state: DeviceState, boot: str) -> SwitchCondition:
     """Return the present state of a switch."""
     sessions = {
-        f"{one.vrf or 'default'} {one.interface or one.peer}": {
+        f"{session.vrf or 'default'} {session.interface or session.peer}": {
             family: count
-            for family, found in one.families.items()
-            if (count := found.accepted if found.accepted is not None else found.received) is not None
+            for family, prefixes in session.families.items()
+            if (count := prefixes.accepted if prefixes.accepted is not None else prefixes.received) is not None
         }
-        for one in state.bgp or ()
-        if one.established
+        for session in state.bgp or ()
+        if session.established
     }
-    return Stood(
+    return SwitchCondition(
         (state.identity.version if state.identity else None) or "",
         boot,
         sessions,
-        tuple(sorted({f"{one.interface or ''} {one.peer}" for one in state.bfd or () if one.state == "up"})),
-        {port: found[0].system for port, found in (state.neighbors or {}).items() if found and found[0].system},
+        tuple(
+            sorted(
+                {f"{session.interface or ''} {session.peer}" for session in state.bfd or () if session.state == "up"}
+            )
+        ),
+        {
+            port: neighbors[0].system
+            for port, neighbors in (state.neighbors or {}).items()
+            if neighbors and neighbors[0].system
+        },
         {f"{route.vrf} {route.prefix}": len(route.next_hops) for route in state.routes or ()},
     )
 
 
-def less(before: Stood, now: Stood) -> Iterator[str]:
+def less(before: SwitchCondition, now: SwitchCondition) -> Iterator[str]:
     """Yield a line for each thing that a switch has less of than before."""
     for name, families in before.sessions.items():
-        found = now.sessions.get(name)
-        if found is None:
+        present_counts = now.sessions.get(name)
+        if present_counts is None:
             yield f"the BGP session with {_in_vrf(name)} was established, and is not"
             continue
         for family, count in families.items():
-            if found.get(family, 0) < count:
-                yield f"{_in_vrf(name)} brings {found.get(family, 0)} of {count} {family} prefixes"
+            if present_counts.get(family, 0) < count:
+                yield f"{_in_vrf(name)} brings {present_counts.get(family, 0)} of {count} {family} prefixes"
     for name in before.bfd:
         if name not in now.bfd:
             yield f"the BFD session with {name.strip()} was up, and is not"
@@ -194,7 +209,7 @@ STATE = "state.json"
 
 
 @dataclass(frozen=True)
-class Patience:
+class UpgradeTimeouts:
     """Limits in seconds.
 
     An installation may take ``install_s``, a restart ``restart_s``, and sessions and routes ``settle_s`` after the restart; ``every_s`` is
@@ -218,10 +233,10 @@ class Upgrading:
     journal: Journal
     revision: int
     site: Site
-    patience: Patience
+    patience: UpgradeTimeouts
     shift: Callable[[Sequence[str], bool], None]
     say: Callable[[str], None]
-    wait_for: WaitFor | None = None
+    wait_for: DrainWait | None = None
 
     @property
     def upgrade(self) -> Upgrade:
@@ -271,13 +286,13 @@ class Upgrading:
         self._shifted(number, names, back=False)
 
     def _shifted(self, number: int, names: Sequence[str], *, back: bool) -> None:
-        what = "undrain" if back else "drain"
-        self.say(f"wave {number}: {what} {', '.join(names)}")
+        action = "undrain" if back else "drain"
+        self.say(f"wave {number}: {action} {', '.join(names)}")
         try:
-            with self._steps(number, names, what):
+            with self._steps(number, names, action):
                 self.shift(names, back)
         except RailweaveError as error:
-            raise StoppedError(f"wave {number}: {what} {', '.join(names)}: {error}", number, back=False) from None
+            raise StoppedError(f"wave {number}: {action} {', '.join(names)}: {error}", number, back=False) from None
 
     def _steps(self, number: int, names: Sequence[str], verb: Verb) -> ExitStack:
         """Write a row in the journal for each device, before something is done to all of them."""
@@ -289,24 +304,24 @@ class Upgrading:
     def _remember(self, names: Sequence[str], number: int) -> None:
         """Keep the state of devices before they are touched."""
 
-        async def every() -> dict[str, Stood]:
-            found, silent = await states(self.site, names)
+        async def every() -> dict[str, SwitchCondition]:
+            device_states, silent = await states(self.site, names)
             if silent:
                 raise StoppedError(_named("not reached, and nothing was installed", silent), number, back=False)
             boots = await asyncio.gather(*(self._machine(name).boot() for name in names))
-            return {name: stood(found[name], boot) for name, boot in zip(names, boots, strict=True)}
+            return {name: stood(device_states[name], boot) for name, boot in zip(names, boots, strict=True)}
 
         if not names:
             return
         try:
-            found = asyncio.run(every())
+            before = asyncio.run(every())
         except (ReachError, RefusedError) as error:
             raise StoppedError(f"{error}; nothing was installed", number, back=False) from None
-        for name, one in found.items():
-            self.journal.keep(self.revision, name, "before", {STATE: json.dumps(one.to_json())})
+        for name, state in before.items():
+            self.journal.keep(self.revision, name, "before", {STATE: json.dumps(state.to_json())})
 
-    def _before(self, name: str) -> Stood:
-        return Stood.of_json(json.loads(self.journal.kept(self.revision, name, "before")[STATE]))
+    def _before(self, name: str) -> SwitchCondition:
+        return SwitchCondition.of_json(json.loads(self.journal.kept(self.revision, name, "before")[STATE]))
 
     def _machine(self, name: str) -> Machine:
         return machine(self.site, name, self.patience.install_s)
@@ -319,7 +334,7 @@ class Upgrading:
         left = [name for name in names if name not in over]
         failed: dict[str, str] = {}
 
-        async def one(name: str) -> None:
+        async def on_device(name: str) -> None:
             try:
                 with self.journal.step(self.revision, number, name, verb):
                     await work(name)
@@ -327,7 +342,7 @@ class Upgrading:
                 failed[name] = str(error)
 
         async def every() -> None:
-            await asyncio.gather(*(one(name) for name in left))
+            await asyncio.gather(*(on_device(name) for name in left))
 
         asyncio.run(every())
         if failed:
@@ -371,24 +386,24 @@ class Upgrading:
             await asyncio.sleep(self.patience.every_s)
             now = await self._now(name) or now
 
-    async def _back(self, name: str, before: Stood) -> Stood:
+    async def _back(self, name: str, before: SwitchCondition) -> SwitchCondition:
         end, why = monotonic() + self.patience.restart_s, "it has not restarted"
         while True:
             try:
-                found = await self._now(name)
-                if found is not None and restarted(before.boot, found.boot):
-                    return found
+                state = await self._now(name)
+                if state is not None and restarted(before.boot, state.boot):
+                    return state
             except (ReachError, RefusedError) as error:
                 why = str(error)
             if monotonic() >= end:
                 raise RefusedError(f"it is not back after {self.patience.restart_s:g} s: {why}")
             await asyncio.sleep(self.patience.every_s)
 
-    async def _now(self, name: str) -> Stood | None:
+    async def _now(self, name: str) -> SwitchCondition | None:
         """Return the present state of a device; None if its state is not reported."""
         boot = await cast("Awaitable[str]", self._machine(name).boot())
-        found, _ = await states(self.site, [name])
-        return stood(found[name], boot) if name in found else None
+        device_states, _ = await states(self.site, [name])
+        return stood(device_states[name], boot) if name in device_states else None
 
     def _done(self, number: int, verb: Verb) -> set[str]:
         """Return the devices on which a stage ended without failure."""
@@ -411,5 +426,5 @@ _FAILED: dict[Verb, str] = {
 }
 
 
-def _named(what: str, failed: dict[str, str]) -> str:
-    return f"{what}: {'; '.join(f'{name}: {why}' for name, why in sorted(failed.items()))}"
+def _named(heading: str, failed: dict[str, str]) -> str:
+    return f"{heading}: {'; '.join(f'{name}: {why}' for name, why in sorted(failed.items()))}"

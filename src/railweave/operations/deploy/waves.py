@@ -49,14 +49,14 @@ class Wave:
         }
 
     @classmethod
-    def of_json(cls, found: Mapping[str, Any]) -> Wave:
+    def of_json(cls, fields: Mapping[str, Any]) -> Wave:
         """Build the wave from its JSON form."""
         return cls(
-            tuple(found["devices"]),
-            found["why"],
-            tuple(found["risks"]),
-            tuple(found["refused"]),
-            tuple(found["servers"]),
+            tuple(fields["devices"]),
+            fields["why"],
+            tuple(fields["risks"]),
+            tuple(fields["refused"]),
+            tuple(fields["servers"]),
         )
 
 
@@ -86,14 +86,14 @@ class Risk:
 
     def lines(self) -> list[str]:
         """Return the loss as lines for the operator."""
-        found: list[str] = []
+        lines: list[str] = []
         if self.uplinks < 1:
-            found.append(f"{self.worst} keeps {self.uplinks:.0%} of its uplink capacity")
+            lines.append(f"{self.worst} keeps {self.uplinks:.0%} of its uplink capacity")
         if self.cut:
-            found.append(f"{counted(self.cut, 'NIC')} ({self.nics:.0%} of all) cannot be reached")
+            lines.append(f"{counted(self.cut, 'NIC')} ({self.nics:.0%} of all) cannot be reached")
         if self.lost:
-            found.append(f"{counted(self.lost, 'route')} of other leaves are gone meanwhile")
-        return found
+            lines.append(f"{counted(self.lost, 'route')} of other leaves are gone meanwhile")
+        return lines
 
 
 def waves(
@@ -115,8 +115,8 @@ def waves(
     ``at_once``: the most devices of a wave.
     """
     bound = _joined(together)
-    disrupted = {name: _out(one) for name, one in changes.items() if one.disrupts}
-    found: list[Wave] = []
+    disrupted = {name: _out(device_change) for name, device_change in changes.items() if device_change.disrupts}
+    all_waves: list[Wave] = []
     taken: set[str] = set()
     for why, names in _groups(network, changes):
         left: list[tuple[str, ...]] = []
@@ -124,20 +124,20 @@ def waves(
             if name not in taken:
                 left.append(tuple(change for change in changes if change in bound.get(name, {name})))
                 taken.update(left[-1])
-        if canary and not found and len(changes) > 1 and left:
+        if canary and not all_waves and len(changes) > 1 and left:
             first = left.pop(0)
             alone = "one device alone first" if len(first) == 1 else "one server alone first, on all its leaves"
-            found.append(_wave(network, control, first, alone, disrupted, most))
+            all_waves.append(_wave(network, control, first, alone, disrupted, most))
         wave: list[str] = []
         for some in left:
             full = at_once is not None and len(wave) + len(some) > at_once
             if wave and (full or _risk(network, control, _of(disrupted, (*wave, *some))).unavailable > most):
-                found.append(_wave(network, control, tuple(wave), why, disrupted, most))
+                all_waves.append(_wave(network, control, tuple(wave), why, disrupted, most))
                 wave = []
             wave += some
         if wave:
-            found.append(_wave(network, control, tuple(wave), why, disrupted, most))
-    return tuple(found)
+            all_waves.append(_wave(network, control, tuple(wave), why, disrupted, most))
+    return tuple(all_waves)
 
 
 def _out(change: DeviceChange) -> frozenset[str]:
@@ -156,11 +156,11 @@ def _is_out(end: End, out: Mapping[str, frozenset[str]]) -> bool:
 
 def _joined(sets: Sequence[frozenset[str]]) -> dict[str, set[str]]:
     """Return, by device, all devices that share a wave with it: sets that have a device in common are merged."""
-    found: dict[str, set[str]] = {}
-    for one in sets:
-        whole = set(one).union(*(found.get(name, ()) for name in one))
-        found |= dict.fromkeys(whole, whole)
-    return found
+    companions: dict[str, set[str]] = {}
+    for devices in sets:
+        whole = set(devices).union(*(companions.get(name, ()) for name in devices))
+        companions |= dict.fromkeys(whole, whole)
+    return companions
 
 
 def _groups(network: Network, changes: Mapping[str, DeviceChange]) -> Iterator[tuple[str, list[str]]]:

@@ -178,7 +178,7 @@ NODE_EXPORTER = 9100
 
 def scrape(network: Network, watch: str, alertmanager: str | None, rules: str) -> dict[str, Any]:
     """``prometheus.yml`` as a value. ``watch`` is where railweave watch listens, ``rules`` the rule file's name."""
-    found: dict[str, Any] = {
+    config: dict[str, Any] = {
         "global": {"scrape_interval": f"{INTERVAL_S}s", "evaluation_interval": f"{INTERVAL_S}s"},
         "rule_files": [rules],
         "scrape_configs": [
@@ -189,12 +189,12 @@ def scrape(network: Network, watch: str, alertmanager: str | None, rules: str) -
     if servers:
         targets = [f"{name}:{NODE_EXPORTER}" for name in servers]
         labels = {"network": network.name, "role": "server"}
-        found["scrape_configs"].append(
+        config["scrape_configs"].append(
             {"job_name": "servers", "static_configs": [{"targets": targets, "labels": labels}]}
         )
     if alertmanager:
-        found["alerting"] = {"alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}]}
-    return found
+        config["alerting"] = {"alertmanagers": [{"static_configs": [{"targets": [alertmanager]}]}]}
+    return config
 
 
 def gnmic(network: Network, *, ca: str = "ca.pem") -> dict[str, Any]:
@@ -209,14 +209,18 @@ def gnmic(network: Network, *, ca: str = "ca.pem") -> dict[str, Any]:
         for number, path in enumerate(telemetry.SUBSCRIPTIONS):
             name = f"{switch.nos}-{number}"
             names.append(name)
-            own: dict[str, Any] = {"paths": [path.path], "mode": "stream", "stream-mode": path.by.replace("_", "-")}
+            subscription: dict[str, Any] = {
+                "paths": [path.path],
+                "mode": "stream",
+                "stream-mode": path.by.replace("_", "-"),
+            }
             if path.by == "sample":
-                own["sample-interval"] = f"{max(INTERVAL_S, path.least_s):g}s"
+                subscription["sample-interval"] = f"{max(INTERVAL_S, path.least_s):g}s"
             if path.target:
-                own["prefix"] = ""
-                own["set-target"] = False
-                own["target"] = path.target
-            subscriptions[name] = {**own, "encoding": telemetry.ENCODING}
+                subscription["prefix"] = ""
+                subscription["set-target"] = False
+                subscription["target"] = path.target
+            subscriptions[name] = {**subscription, "encoding": telemetry.ENCODING}
         address = switch.management_address.partition("/")[0]
         host = f"[{address}]" if ":" in address else address
         targets[f"{host}:{telemetry.PORT}"] = {
@@ -293,7 +297,7 @@ def _dashboard(uid: str, title: str, panels: list[dict[str, Any]], variables: tu
 
 def dashboards() -> dict[str, dict[str, Any]]:
     """The dashboards by their files' names."""
-    own = 'device="$device"'
+    selector = 'device="$device"'
     return {
         "network.json": _dashboard(
             "railweave-network",
@@ -312,12 +316,12 @@ def dashboards() -> dict[str, dict[str, Any]]:
             "railweave-switch",
             "railweave: switch",
             [
-                _panel("Sent, share of speed", f"railweave:port_transmit:ratio{{{own}}}", "{{port}} to {{peer}}", "percentunit"),
-                _panel("Received, share of speed", f"railweave:port_receive:ratio{{{own}}}", "{{port}} from {{peer}}", "percentunit"),
-                _panel("Queues", f"8 * rate(railweave_queue_transmit_bytes_total{{{own}}}[60s])", "{{port}} queue {{queue}}", "bps"),
-                _panel("Drops", f"rate(railweave_queue_dropped_packets_total{{{own}}}[60s])", "{{port}} queue {{queue}}", "pps"),
-                _panel("BGP sessions", f"railweave:bgp_established:count{{{own}}}", "established", "none"),
-                _panel("Light received", f"railweave_optic_receive_power_dbm{{{own}}}", "{{port}} lane {{lane}}", "dBm"),
+                _panel("Sent, share of speed", f"railweave:port_transmit:ratio{{{selector}}}", "{{port}} to {{peer}}", "percentunit"),
+                _panel("Received, share of speed", f"railweave:port_receive:ratio{{{selector}}}", "{{port}} from {{peer}}", "percentunit"),
+                _panel("Queues", f"8 * rate(railweave_queue_transmit_bytes_total{{{selector}}}[60s])", "{{port}} queue {{queue}}", "bps"),
+                _panel("Drops", f"rate(railweave_queue_dropped_packets_total{{{selector}}}[60s])", "{{port}} queue {{queue}}", "pps"),
+                _panel("BGP sessions", f"railweave:bgp_established:count{{{selector}}}", "established", "none"),
+                _panel("Light received", f"railweave_optic_receive_power_dbm{{{selector}}}", "{{port}} lane {{lane}}", "dBm"),
             ],
             ("device",),
         ),
@@ -356,7 +360,9 @@ def prometheus(network: Network, *, watch: str = "127.0.0.1:8484", alertmanager:
     with_gnmi = gnmic(network)
     if with_gnmi["targets"]:
         files["gnmic.yaml"] = _yaml(with_gnmi)
-    return files | {f"dashboards/{name}": json.dumps(one, indent=1) + "\n" for name, one in dashboards().items()}
+    return files | {
+        f"dashboards/{name}": json.dumps(dashboard, indent=1) + "\n" for name, dashboard in dashboards().items()
+    }
 
 
 def _yaml(value: Any) -> str:  # noqa: ANN401

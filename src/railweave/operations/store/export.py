@@ -52,8 +52,8 @@ def _lines(run: Run) -> Iterator[tuple[object, ...]]:
     head = (run.id, run.tool, run.title, run.file)
     about = (run.began, run.kept, run.ranks, " ".join(run.hosts), run.environment.design_digest)
     for sample in run.samples:
-        found = predicted.get(_key(sample))
-        band = ("", "", "") if found is None else (found.value, found.low, found.high)
+        prediction = predicted.get(_key(sample))
+        band = ("", "", "") if prediction is None else (prediction.value, prediction.low, prediction.high)
         labels = ";".join(f"{name}={text}" for name, text in sample.labels)
         size = "" if sample.size_bytes is None else sample.size_bytes
         yield (
@@ -70,8 +70,8 @@ def _lines(run: Run) -> Iterator[tuple[object, ...]]:
         )
 
 
-def _key(one: Sample | Prediction) -> tuple[str, int | None, str, str]:
-    return one.operation, one.size_bytes, one.place, one.quantity
+def _key(result: Sample | Prediction) -> tuple[str, int | None, str, str]:
+    return result.operation, result.size_bytes, result.place, result.quantity
 
 
 def to_json(runs: Iterable[Run]) -> str:

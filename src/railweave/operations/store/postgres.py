@@ -25,7 +25,7 @@ class Postgres:
     """A database by its address, ``postgresql://USER@HOST/NAME``. Passwords are best left to ~/.pgpass."""
 
     def __init__(self, address: str) -> None:
-        self.where = _PASSWORD.sub(lambda found: f"{found[1]}@" if found[1] else "", address)
+        self.where = _PASSWORD.sub(lambda match: f"{match[1]}@" if match[1] else "", address)
         try:
             self._psycopg: Any = importlib.import_module("psycopg")
         except ImportError:

@@ -107,12 +107,12 @@ class Run:
 
     def to_json(self) -> dict[str, Any]:
         """The run for machines; pairs are objects."""
-        found = asdict(self)
-        found["environment"] |= {
+        fields = asdict(self)
+        fields["environment"] |= {
             name: dict(getattr(self.environment, name)) for name in ("versions", "firmware", "variables")
         }
-        found["samples"] = [asdict(sample) | {"labels": dict(sample.labels)} for sample in self.samples]
-        return {"id": self.id, **found, "settings": dict(self.settings), "facts": dict(self.facts)}
+        fields["samples"] = [asdict(sample) | {"labels": dict(sample.labels)} for sample in self.samples]
+        return {"id": self.id, **fields, "settings": dict(self.settings), "facts": dict(self.facts)}
 
 
 def pairs(given: Mapping[str, str]) -> Pairs:

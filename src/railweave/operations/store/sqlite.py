@@ -43,8 +43,8 @@ class Sqlite:
         reason = error.strerror if isinstance(error, OSError) else None
         return OutputError(f"{self.where} cannot be used as a store: {reason or error}")
 
-    def _none(self, what: str) -> SpecError:
-        return SpecError([Problem(FileLine(self.where), what, "name a file that `railweave bench import` made")])
+    def _none(self, message: str) -> SpecError:
+        return SpecError([Problem(FileLine(self.where), message, "name a file that `railweave bench import` made")])
 
     def version(self) -> int | None:
         """The version of its tables; None where the file is empty."""
@@ -55,8 +55,8 @@ class Sqlite:
                 return None
             if mark != APPLICATION:
                 raise self._none("it is a database of something else; nothing was changed")
-            ((found,),) = self._opened.execute("SELECT version FROM store").fetchall() or [(0,)]
-            return int(found)
+            ((version,),) = self._opened.execute("SELECT version FROM store").fetchall() or [(0,)]
+            return int(version)
 
     def create(self) -> None:
         """Make the tables, and the triggers that refuse changes. ``REPLACE`` would delete without asking them: they refuse it before."""

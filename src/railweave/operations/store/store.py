@@ -37,8 +37,10 @@ def opened(where: Path | str, *, make: bool = False) -> Generator[Store]:
         elif version is None:
             raise SpecError([Problem(FileLine(database.where), "there is no store here", _FIX)])
         elif version != SCHEMA:
-            what = f"a store of version {version}; this railweave reads and writes version {SCHEMA}"
-            raise SpecError([Problem(FileLine(database.where), what, "use the version that wrote it, and its export")])
+            message = f"a store of version {version}; this railweave reads and writes version {SCHEMA}"
+            raise SpecError(
+                [Problem(FileLine(database.where), message, "use the version that wrote it, and its export")]
+            )
         yield Store(database)
     finally:
         database.close()
@@ -80,19 +82,19 @@ class Store:
         """
         given = {run.id: run for run in runs}
         there = self._known(list(given))
-        new = [one for id_, one in given.items() if id_ not in there]
+        new = [run for id_, run in given.items() if id_ not in there]
         if new:
             self._database.write([statement for run in new for statement in _statements(run)])
         return new
 
     def _known(self, ids: Sequence[str]) -> set[str]:
         """Return the ids that the store has, in several queries: the values of one are limited (SQLite: SQLITE_MAX_VARIABLE_NUMBER)."""
-        found: set[str] = set()
+        known: set[str] = set()
         for first in range(0, len(ids), _AT_ONCE):
             some = ids[first : first + _AT_ONCE]
             marks = ", ".join("?" * len(some))
-            found |= {id_ for (id_,) in self._database.read(f"SELECT id FROM runs WHERE id IN ({marks})", some)}  # noqa: S608 - marks
-        return found
+            known |= {id_ for (id_,) in self._database.read(f"SELECT id FROM runs WHERE id IN ({marks})", some)}  # noqa: S608 - marks
+        return known
 
     def settings(self) -> list[tuple[Pairs, bool]]:
         """Return the settings of each run and whether the run failed, in the order in which runs were kept; numbers are not read."""
@@ -101,11 +103,11 @@ class Store:
 
     def runs(self, *, ids: Sequence[str] = ()) -> list[Run]:
         """Runs in the order in which they were kept, with everything; those whose ids begin so where ``ids`` has any."""
-        found = self._database.read(
+        rows = self._database.read(
             "SELECT id, tool, title, file, file_digest, line, began, kept, hosts, ranks, settings, facts, failures, notes "
             "FROM runs ORDER BY number"
         )
-        wanted = [row for row in found if not ids or any(row[0].startswith(one) for one in ids)]
+        wanted = [row for row in rows if not ids or any(row[0].startswith(prefix) for prefix in ids)]
         return [self._run(row) for row in wanted]
 
     def _run(self, row: Sequence[Any]) -> Run:
@@ -158,8 +160,8 @@ def _statements(run: Run) -> list[Statement]:
         environment.switch_revision,
         environment.host_check,
     )
-    samples = [(id_, number, *astuple(one)[:-1], _json(one.labels)) for number, one in enumerate(run.samples)]
-    predictions = [(id_, number, *astuple(one)) for number, one in enumerate(run.predictions)]
+    samples = [(id_, number, *astuple(sample)[:-1], _json(sample.labels)) for number, sample in enumerate(run.samples)]
+    predictions = [(id_, number, *astuple(prediction)) for number, prediction in enumerate(run.predictions)]
     written: list[tuple[str, list[tuple[Any, ...]]]] = [
         (_RUN, [(id_, *head, _json(run.hosts), run.ranks, *lists)]),
         (_ENVIRONMENT, [(id_, *pairs, *words)]),

@@ -100,20 +100,20 @@ def _roles(network: Network) -> Iterator[tuple[Fabric, RoleName, Qos, Headroom]]
     """Yield each role of each fabric that pauses, with the switch of that role that needs the largest share of its headroom."""
     for fabric in network.fabrics:
         for role in _LIKE:
-            most = max(headrooms(network, fabric, role), key=lambda one: one.used, default=None)
+            most = max(headrooms(network, fabric, role), key=lambda candidate: candidate.used, default=None)
             if most is not None and most.terms:
                 yield fabric, role, fabric.intent(network.switch(most.device)).qos, most
 
 
 def headroom(network: Network) -> list[Derived]:
     """Return headroom, ingress thresholds and XON offsets of every role that pauses."""
-    found: list[Derived] = []
+    derived: list[Derived] = []
     for fabric, role, qos, worst in _roles(network):
         at: tuple[Fabric, RoleName] = fabric, role
         shared, source = _shared(worst)
-        found += _shares(at, qos, worst, shared, source)
-        found += _thresholds(at, qos, worst, shared)
-    return found
+        derived += _shares(at, qos, worst, shared, source)
+        derived += _thresholds(at, qos, worst, shared)
+    return derived
 
 
 def _shared(worst: Headroom) -> tuple[float, str]:
@@ -136,10 +136,10 @@ def _shares(at: tuple[Fabric, RoleName], qos: Qos, worst: Headroom, shared: floa
     )
     buffers = qos.buffers
     most = 100 - buffers.lossy - 1
-    own = _derived(at, "qos.buffers.headroom", buffers.headroom, min(percent, most), most, "%", steps)
-    left = 100 - buffers.lossy - (own.wanted or 0)
-    why = f"what headroom ({own.wanted} %) and lossy classes ({buffers.lossy} %) leave: {left} %"
-    return [own, _derived(at, "qos.buffers.lossless", buffers.lossless, None, left, "%", [why])]
+    derived_headroom = _derived(at, "qos.buffers.headroom", buffers.headroom, min(percent, most), most, "%", steps)
+    left = 100 - buffers.lossy - (derived_headroom.wanted or 0)
+    why = f"what headroom ({derived_headroom.wanted} %) and lossy classes ({buffers.lossy} %) leave: {left} %"
+    return [derived_headroom, _derived(at, "qos.buffers.lossless", buffers.lossless, None, left, "%", [why])]
 
 
 def _thresholds(at: tuple[Fabric, RoleName], qos: Qos, worst: Headroom, shared: float) -> Iterator[Derived]:
@@ -151,22 +151,26 @@ def _thresholds(at: tuple[Fabric, RoleName], qos: Qos, worst: Headroom, shared: 
     steps = [
         f"lossless pool {pool:,.0f} bytes; alpha = 2^(index - 7); with n queues over it each has alpha x pool / (1 + n x alpha) (Choudhury and Hahne, 1998)"
     ]
-    marks = [(name, one) for name, one in qos.classes.items() if one.lossless and one.ecn is not None]
+    marks = [
+        (name, traffic_class)
+        for name, traffic_class in qos.classes.items()
+        if traffic_class.lossless and traffic_class.ecn is not None
+    ]
     least = 0
     while least < MOST_THRESHOLD and _limit(least, pool, ports) < idle:
         least += 1
     steps.append(
         f"index {least}: with all {ports} at once {_limit(least, pool, ports):,.0f} bytes; a port that is paused must have {idle:,} left, or its link idles until XON is heard"
     )
-    for name, one in marks:
-        assert one.ecn is not None  # noqa: S101 - chosen so
+    for name, traffic_class in marks:
+        assert traffic_class.ecn is not None  # noqa: S101 - chosen so
         egress = shared * qos.buffers.egress_lossless / 100
-        index = DEFAULT_THRESHOLD if one.dynamic_threshold is None else one.dynamic_threshold
-        mark = one.ecn.min_fill / 100 * _limit(index, egress, 1)
+        index = DEFAULT_THRESHOLD if traffic_class.dynamic_threshold is None else traffic_class.dynamic_threshold
+        mark = traffic_class.ecn.min_fill / 100 * _limit(index, egress, 1)
         while least < MOST_THRESHOLD and _limit(least, pool, 1) < mark:
             least += 1
         steps.append(
-            f"class {name} is marked from {mark:,.0f} bytes on ({one.ecn.min_fill} % of what one queue may have); one port that feeds it is paused from {_limit(least, pool, 1):,.0f} on at index {least}: ECN comes first"
+            f"class {name} is marked from {mark:,.0f} bytes on ({traffic_class.ecn.min_fill} % of what one queue may have); one port that feeds it is paused from {_limit(least, pool, 1):,.0f} on at index {least}: ECN comes first"
         )
     yield _derived(
         at,
@@ -196,17 +200,17 @@ def _limit(index: int, pool: float, queues: int) -> float:
 
 def watchdog(network: Network) -> list[Derived]:
     """Return detection and recovery of the PFC watchdog of every role that pauses and has one."""
-    found: list[Derived] = []
+    derived: list[Derived] = []
     rows = list(_roles(network))
     for fabric, role, qos, _ in rows:
         dog = qos.pfc.watchdog
         if dog is None:
             continue
         mine: list[tuple[RoleName, Qos, Headroom]] = [
-            (each, own, worst) for one, each, own, worst in rows if one.name == fabric.name
+            (each, other_qos, worst) for other, each, other_qos, worst in rows if other.name == fabric.name
         ]
-        found += _of_watchdog((fabric, role), dog, *_longest_pause_ms(mine))
-    return found
+        derived += _of_watchdog((fabric, role), dog, *_longest_pause_ms(mine))
+    return derived
 
 
 def _longest_pause_ms(rows: Sequence[tuple[RoleName, Qos, Headroom]]) -> tuple[float, list[str]]:
@@ -260,14 +264,14 @@ def _of_watchdog(at: tuple[Fabric, RoleName], dog: Watchdog, pause_ms: float, st
     )
 
 
-def in_file(document: Any, found: Sequence[Derived]) -> dict[tuple[str, ...], int]:  # noqa: ANN401 - plain YAML
+def in_file(document: Any, derived: Sequence[Derived]) -> dict[tuple[str, ...], int]:  # noqa: ANN401 - plain YAML
     """Return the proposed values by their place in the fabric file. If roles share a statement, the largest value is taken."""
     values: dict[tuple[str, ...], int] = {}
-    for one in found:
-        if one.wanted is None or one.wanted == one.have:
+    for value in derived:
+        if value.wanted is None or value.wanted == value.have:
             continue
-        path = place_in_file(document, one.fabric, one.role, one.path)
-        values[path] = max(one.wanted, values.get(path, one.wanted))
+        path = place_in_file(document, value.fabric, value.role, value.path)
+        values[path] = max(value.wanted, values.get(path, value.wanted))
     return values
 
 
@@ -278,14 +282,14 @@ def place_in_file(document: Any, fabric: str, role: RoleName, path: tuple[str, .
 
 def _stated(fabric: Any, role: RoleName) -> tuple[str, ...]:  # noqa: ANN401 - plain YAML
     for key in _LIKE[role]:
-        own = at_path(fabric, (key,))
-        if own is not None:
-            return (key,) if at_path(own, ("qos",)) is not None else ()
+        section = at_path(fabric, (key,))
+        if section is not None:
+            return (key,) if at_path(section, ("qos",)) is not None else ()
     return ()
 
 
 @dataclass(frozen=True)
-class Ruled:
+class RuleResult:
     """The values of a design by rule.
 
     ``patch`` is a difference for ``patch -p0``, ``amended`` the whole text of the file with it. Both are empty if every value of the file
@@ -302,9 +306,9 @@ class Ruled:
         lines: list[str] = []
         for value in self.values:
             have = "the system's default" if value.have is None else _with_unit(value.have, value.unit)
-            said = f"{value.name}: {have}, by rule {_range(value)}"
+            line = f"{value.name}: {have}, by rule {_range(value)}"
             lines.append(
-                said if value.wanted == value.have else f"{said}: proposed {_with_unit(value.wanted or 0, value.unit)}"
+                line if value.wanted == value.have else f"{line}: proposed {_with_unit(value.wanted or 0, value.unit)}"
             )
             lines += [f"    {step}" for step in value.steps]
         if not self.values:
@@ -322,19 +326,19 @@ def _with_unit(number: int, unit: str) -> str:
     return f"{number:,} {unit}".rstrip()
 
 
-def _range(one: Derived) -> str:
-    if one.least is None or one.most is None:
+def _range(value: Derived) -> str:
+    if value.least is None or value.most is None:
         return (
-            f"at most {_with_unit(one.most or 0, one.unit)}"
-            if one.least is None
-            else f"at least {_with_unit(one.least, one.unit)}"
+            f"at most {_with_unit(value.most or 0, value.unit)}"
+            if value.least is None
+            else f"at least {_with_unit(value.least, value.unit)}"
         )
-    return f"{one.least:,} to {_with_unit(one.most, one.unit)}"
+    return f"{value.least:,} to {_with_unit(value.most, value.unit)}"
 
 
-def ruled(fabric: Path, document: Any, text: str, values: Sequence[Derived]) -> Ruled:  # noqa: ANN401 - plain YAML
+def ruled(fabric: Path, document: Any, text: str, values: Sequence[Derived]) -> RuleResult:  # noqa: ANN401 - plain YAML
     """Return the values with the patch that puts them into a fabric file's text. Raises ``InputError`` if the text cannot be changed so."""
     wanted = in_file(document, values)
     new = amended(text, str(fabric), wanted) if wanted else text
     changed = new != text
-    return Ruled(fabric, tuple(values), unified(text, new, str(fabric)) if changed else "", new if changed else "")
+    return RuleResult(fabric, tuple(values), unified(text, new, str(fabric)) if changed else "", new if changed else "")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from railweave.errors import InputError, Option, Problem
 from railweave.live.check.counters import DROPS, ECN, INPUT_DROPS, PFC, RESOURCE, SERVER, STORM
 from railweave.operations.tune.by_rule import place_in_file
-from railweave.operations.tune.measuring import Refused, Sample
+from railweave.operations.tune.measuring import RefusedCombination, Sample
 from railweave.operations.tune.patch import amended, unified
 
 if TYPE_CHECKING:
@@ -59,14 +59,18 @@ def rehearsal(network: Network, fabric: str, tenant: str | None = None, servers:
     groups: dict[tuple[str, str, int], list[str]] = {}
     for server in network.servers:
         of_fabric = (nic.tenant for nic in server.nics if nic.fabric == fabric)
-        for whose, nics in Counter(one for one in of_fabric if one or not known).items():
+        for whose, nics in Counter(owner for owner in of_fabric if owner or not known).items():
             if tenant in {None, whose}:
                 groups.setdefault((whose, server.model, nics), []).append(server.name)
-    group = max(groups, key=lambda one: (len(groups[one]) > 1, one[2] * len(groups[one])), default=None)
+    group = max(
+        groups, key=lambda candidate: (len(groups[candidate]) > 1, candidate[2] * len(groups[candidate])), default=None
+    )
     if group is None or len(groups[group]) < 2:
         whose = f"tenant {tenant}" if tenant else f"fabric {fabric}"
-        what = f"{whose} has no two servers that are alike, so there is no collective to rehearse the step with"
-        raise InputError([Problem(Option("--rehearse"), what, "--no-rehearse proposes the step without a rehearsal")])
+        message = f"{whose} has no two servers that are alike, so there is no collective to rehearse the step with"
+        raise InputError(
+            [Problem(Option("--rehearse"), message, "--no-rehearse proposes the step without a rehearsal")]
+        )
     whose, _, nics = group
     most = servers or max(2, MOST_GPUS // nics)  # as many GPUs as there are NICs, or fewer
     return Rehearsal(fabric, whose, tuple(groups[group][:most]), len(groups[group]))
@@ -153,7 +157,9 @@ class Diagnosis:
         """True if the simulator shows that the step makes the network worse."""
         pairs = list(zip(self.before, self.after, strict=True))
         slower = bool(pairs) and all(now.speed < WORSE * was.speed for was, now in pairs)
-        return slower and sum(one.drops or 0 for one in self.after) >= sum(one.drops or 0 for one in self.before)
+        return slower and sum(sample.drops or 0 for sample in self.after) >= sum(
+            sample.drops or 0 for sample in self.before
+        )
 
     @property
     def recommended(self) -> bool:
@@ -166,8 +172,8 @@ class Diagnosis:
             "symptoms": [symptom.to_json() for symptom in self.symptoms],
             "step": None if self.step is None else self.step.to_json(),
             "rehearsed": self.rehearsed,
-            "before": [one.to_json() for one in self.before],
-            "after": [one.to_json() for one in self.after],
+            "before": [sample.to_json() for sample in self.before],
+            "after": [sample.to_json() for sample in self.after],
             "refused": self.refused,
             "recommended": self.recommended,
             "patch": self.patch,
@@ -212,17 +218,17 @@ def symptoms(network: Network, document: Any, findings: Sequence[Finding], *, sl
 
     ``slow_jobs``: ECN marks count as a symptom.
     """
-    found: list[Symptom] = []
+    observed: list[Symptom] = []
     for rule in ORDER:
         mine = [finding for finding in findings if finding.id == rule.id]
         if not mine or (rule is ECN and not slow_jobs):
             continue
-        evidence = tuple(f"{one.where.partition(' ')[0]} {one.what}" for one in mine)
+        evidence = tuple(f"{finding.where.partition(' ')[0]} {finding.what}" for finding in mine)
         moves = _moves(network, document, rule.id, mine)
         advice = "" if moves else f"{rule.fix[0].upper()}{rule.fix[1:]}."
         fabric = network.switch(mine[0].where.partition(" ")[0]).fabric
-        found.append(Symptom(rule.id, _ROWS.get(rule.id, ""), evidence, moves, advice, fabric))
-    return found
+        observed.append(Symptom(rule.id, _ROWS.get(rule.id, ""), evidence, moves, advice, fabric))
+    return observed
 
 
 def _moves(network: Network, document: Any, rule: str, findings: Sequence[Finding]) -> tuple[Move, ...]:  # noqa: ANN401 - plain YAML
@@ -236,7 +242,7 @@ def _moves(network: Network, document: Any, rule: str, findings: Sequence[Findin
     return tuple(moves.values())
 
 
-def _next(rule: str, qos: Qos, what: str) -> list[tuple[tuple[str, ...], int, int]]:
+def _next(rule: str, qos: Qos, description: str) -> list[tuple[tuple[str, ...], int, int]]:
     """Return the fields that a symptom moves, with their present and their next value; empty if they are at their limit."""
     buffers = qos.buffers
     if rule == RESOURCE.id:
@@ -248,46 +254,46 @@ def _next(rule: str, qos: Qos, what: str) -> list[tuple[tuple[str, ...], int, in
                 (("qos", "buffers", "lossy"), buffers.lossy, buffers.lossy - STEP)]  # fmt: skip
     if rule not in {DROPS.id, INPUT_DROPS.id, PFC.id, ECN.id}:
         return []
-    queue, priority = _QUEUE.search(what), _PRIORITY.search(what)
-    found: list[tuple[tuple[str, ...], int, int]] = []
-    for name, one in qos.classes.items():
-        named = (queue is not None and one.queue == int(queue[1])) or (
-            queue is None and priority is not None and one.pfc_priority == int(priority[1])
+    queue, priority = _QUEUE.search(description), _PRIORITY.search(description)
+    moves: list[tuple[tuple[str, ...], int, int]] = []
+    for name, traffic_class in qos.classes.items():
+        named = (queue is not None and traffic_class.queue == int(queue[1])) or (
+            queue is None and priority is not None and traffic_class.pfc_priority == int(priority[1])
         )
-        if not named or one.ecn is None:
+        if not named or traffic_class.ecn is None:
             continue
-        have = one.ecn.min_fill
-        wanted = min(have + STEP, one.ecn.max_fill - 1) if rule == ECN.id else max(have - STEP, 1)
+        have = traffic_class.ecn.min_fill
+        wanted = min(have + STEP, traffic_class.ecn.max_fill - 1) if rule == ECN.id else max(have - STEP, 1)
         if wanted != have:
-            found.append((("qos", "classes", name, "ecn", "min_fill"), have, wanted))
-    return found
+            moves.append((("qos", "classes", name, "ecn", "min_fill"), have, wanted))
+    return moves
 
 
-def step_of(found: Sequence[Symptom]) -> Symptom | None:
+def step_of(observed: Sequence[Symptom]) -> Symptom | None:
     """Return the first symptom that a value of the fabric file fixes."""
-    return next((one for one in found if one.moves), None)
+    return next((symptom for symptom in observed if symptom.moves), None)
 
 
 def diagnosed(
     fabric: Path,
     text: str,
-    found: Sequence[Symptom],
-    rehearse: Callable[[dict[tuple[str, ...], Setting]], list[Sample] | Refused] | None,
+    observed: Sequence[Symptom],
+    rehearse: Callable[[dict[tuple[str, ...], Setting]], list[Sample] | RefusedCombination] | None,
     rehearsed: str,
 ) -> Diagnosis:
     """Return the diagnosis with the next step, rehearsed. Raises ``InputError`` if the file's form does not allow the change."""
-    step = step_of(found)
+    step = step_of(observed)
     if step is None:
-        return Diagnosis(fabric, tuple(found), None)
+        return Diagnosis(fabric, tuple(observed), None)
     values: dict[tuple[str, ...], Setting] = {move.path: move.wanted for move in step.moves}
     new = amended(text, str(fabric), values)
     patch = unified(text, new, str(fabric))
     if rehearse is None:
-        return Diagnosis(fabric, tuple(found), step, patch=patch, amended=new)
+        return Diagnosis(fabric, tuple(observed), step, patch=patch, amended=new)
     before, after = rehearse({}), rehearse(values)
-    for one in (before, after):
-        if isinstance(one, Refused):
-            return Diagnosis(fabric, tuple(found), step, rehearsed, refused=one.why)
-    assert not isinstance(before, Refused)  # noqa: S101 - just looked at
-    assert not isinstance(after, Refused)  # noqa: S101
-    return Diagnosis(fabric, tuple(found), step, rehearsed, tuple(before), tuple(after), "", patch, new)
+    for outcome in (before, after):
+        if isinstance(outcome, RefusedCombination):
+            return Diagnosis(fabric, tuple(observed), step, rehearsed, refused=outcome.why)
+    assert not isinstance(before, RefusedCombination)  # noqa: S101 - just looked at
+    assert not isinstance(after, RefusedCombination)  # noqa: S101
+    return Diagnosis(fabric, tuple(observed), step, rehearsed, tuple(before), tuple(after), "", patch, new)

@@ -11,12 +11,12 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import InputError, Option, Problem
-from railweave.operations.tune.simulated import InProcess, Task, placed
+from railweave.operations.tune.simulated import InProcessSimulator, Task, placed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.operations.tune.measuring import Refused, Sample, Wanted
+    from railweave.operations.tune.measuring import RefusedCombination, Sample, TrialRequest
 
 CONNECT_S = 10
 """Seconds for the head of a cluster to answer."""
@@ -24,7 +24,7 @@ LOCAL = "local"
 """The value in place of a cluster's address for workers on this machine, which Ray starts and ends."""
 
 
-class OnRay:
+class RayEvaluator:
     """The simulator in ``workers`` processes of a cluster, each with a core; None: as many as the cluster has cores.
 
     ``address``: of the cluster (``auto``, ``HOST:PORT``, ``ray://HOST:PORT``), or ``local``. Every machine needs the same version of
@@ -50,25 +50,25 @@ class OnRay:
         known = self._ray.put(task)
         self._workers = [made.remote(known) for _ in range(count)]
 
-    def measure(self, wanted: Sequence[Wanted]) -> list[Sample | Refused]:
+    def measure(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination]:
         """Return the answers, in order. Raises ``InputError`` for a goal that cannot be run, at the line of the study file."""
-        found: dict[int, Any] = {}
+        by_place: dict[int, Any] = {}
         left = list(enumerate(wanted))[::-1]
         free = list(self._workers)
         running: dict[Any, tuple[int, Any]] = {}
         while left or running:
             while left and free:
-                place, one = left.pop()
+                place, request = left.pop()
                 worker = free.pop()
-                running[worker.measure.remote(one)] = (place, worker)
+                running[worker.measure.remote(request)] = (place, worker)
             (done,), _ = self._ray.wait(list(running), num_returns=1)
             place, worker = running.pop(done)
-            found[place] = self._ray.get(done)
+            by_place[place] = self._ray.get(done)
             free.append(worker)
-        answers: list[Any] = [found[place] for place in range(len(wanted))]
-        for one in answers:
-            if isinstance(one, InputError):
-                raise InputError(placed(self._task.study, one))
+        answers: list[Any] = [by_place[place] for place in range(len(wanted))]
+        for answer in answers:
+            if isinstance(answer, InputError):
+                raise InputError(placed(self._task.study, answer))
         return answers
 
     def close(self) -> None:
@@ -87,9 +87,9 @@ def _answers(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
     except (OSError, OverflowError) as error:
-        what = f"nobody listens there: {error}"
+        message = f"nobody listens there: {error}"
         raise InputError(
-            [Problem(Option("--ray", address), what, "`ray status` on its head says whether it is up")]
+            [Problem(Option("--ray", address), message, "`ray status` on its head says whether it is up")]
         ) from None
 
 
@@ -97,9 +97,9 @@ class _Worker:
     """The simulator in a process of the cluster."""
 
     def __init__(self, task: Task) -> None:
-        self._here = InProcess(task)
+        self._here = InProcessSimulator(task)
 
-    def measure(self, wanted: Wanted) -> Sample | Refused | InputError:
+    def measure(self, wanted: TrialRequest) -> Sample | RefusedCombination | InputError:
         """Return an answer, or the error of the goal as a value: an error that a worker raises would arrive as one of Ray's."""
         try:
             return self._here.measure(wanted)
@@ -111,5 +111,5 @@ def _ray() -> Any:  # noqa: ANN401 - the module
     try:
         return importlib.import_module("ray")
     except ImportError:
-        what = "needs Ray, which is not installed"
-        raise InputError([Problem(Option("--ray"), what, "pip install 'railweave[ray]'")]) from None
+        message = "needs Ray, which is not installed"
+        raise InputError([Problem(Option("--ray"), message, "pip install 'railweave[ray]'")]) from None

@@ -19,7 +19,7 @@ from railweave.analysis.expect import Expected, expected
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.counting import counted
 from railweave.errors import InputError, OutputError, RailweaveError
-from railweave.live.check.counters import Kind, Rise, rises, total, worst
+from railweave.live.check.counters import CounterRise, Kind, rises, total, worst
 from railweave.live.collect.collect import captured
 from railweave.live.fleet.host_tree import FILE, only_environment
 from railweave.model.catalog import in_force
@@ -32,13 +32,20 @@ from railweave.operations.bench.plan import Plan as BenchPlan
 from railweave.operations.bench.planning.jobs import Job, jobs
 from railweave.operations.bench.running.carrying import PLANNED
 from railweave.operations.bench.running.pair import RANKS_START_S
-from railweave.operations.deploy.applying import How, resume
+from railweave.operations.deploy.applying import ApplySettings, resume
 from railweave.operations.deploy.host_files import host_files
 from railweave.operations.deploy.journal import at_work
 from railweave.operations.deploy.making import make_plan
 from railweave.operations.deploy.rollout import StoppedError
 from railweave.operations.deploy.trial import held
-from railweave.operations.tune.measuring import Failed, Refused, Sample, Wanted, designed, mean
+from railweave.operations.tune.measuring import (
+    FailedCombination,
+    RefusedCombination,
+    Sample,
+    TrialRequest,
+    designed,
+    mean,
+)
 from railweave.operations.tune.space import shown
 from railweave.prediction.collectives.program import written
 from railweave.prediction.simulation.job import job_network, ordered
@@ -70,7 +77,7 @@ class GuardrailError(RailweaveError):
 
 
 @dataclass(frozen=True)
-class Reading:
+class StateReading:
     """The states that switches reported at one time, and the switches that did not answer, with the reason."""
 
     states: Mapping[str, DeviceState]
@@ -88,16 +95,16 @@ class Counters:
             name: expected(network, site.configs[name], routes) for name in site.asked if name not in network.absent
         }
 
-    async def read(self) -> Reading:
+    async def read(self) -> StateReading:
         """Return a reading of every switch. Nothing is changed on any."""
         chosen = [
             replace(
-                one,
+                device,
                 questions=tuple(
-                    each for each in one.questions if not each.of_configuration and asked_about(each.name) is None
+                    each for each in device.questions if not each.of_configuration and asked_about(each.name) is None
                 ),
             )
-            for name, one in self._site.asked.items()
+            for name, device in self._site.asked.items()
             if name in self._expected
         ]
         with TemporaryDirectory() as place:
@@ -107,21 +114,21 @@ class Counters:
                 chosen, folder, {}, at_once=site.at_once, attempts=site.attempts, open_by=site.ask_by
             )
             silent = {outcome.device: outcome.error or "no answer" for outcome in outcomes if not outcome.answered}
-            systems = {one.target.name: one.system for one in chosen if one.target.name not in silent}
+            systems = {device.target.name: device.system for device in chosen if device.target.name not in silent}
             states = read_states(read_capture(folder), systems) if systems else {}
         missing = {name: "no answer that is understood" for name in systems if name not in states}
-        return Reading(states, {**silent, **missing})
+        return StateReading(states, {**silent, **missing})
 
-    def rises(self, then: Reading, now: Reading) -> list[Rise]:
+    def rises(self, then: StateReading, now: StateReading) -> list[CounterRise]:
         """Return the rises of counters, for switches that answered both times."""
         return [
             rise
-            for name, one in self._expected.items()
+            for name, expectation in self._expected.items()
             if name in then.states and name in now.states
-            for rise in rises(one, then.states[name], now.states[name])
+            for rise in rises(expectation, then.states[name], now.states[name])
         ]
 
-    def broken(self, then: Reading, now: Reading) -> str:
+    def broken(self, then: StateReading, now: StateReading) -> str:
         """Return the broken guardrail with the counter that is the evidence; empty if none is broken.
 
         A switch that fell silent breaks all guardrails.
@@ -129,39 +136,39 @@ class Counters:
         if now.silent:
             name, why = next(iter(now.silent.items()))
             return f"{name} does not say its counters any more: {why}"
-        found = self.rises(then, now)
+        counter_rises = self.rises(then, now)
         for kind, most in self._limits().items():
-            count, evidence = total(found, kind), worst(found, kind)
+            count, evidence = total(counter_rises, kind), worst(counter_rises, kind)
             if count is not None and evidence is not None and count > most:
                 return f"{count:,} {TITLES[kind]}, at most {most:,}: {evidence}"
         return ""
 
-    async def watch(self, then: Reading) -> None:
+    async def watch(self, then: StateReading) -> None:
         """Read counters until a guardrail is broken; then raise ``GuardrailError``."""
         while True:
             await asyncio.sleep(self._rails.every)
             if why := self.broken(then, await self.read()):
                 raise GuardrailError(why)
 
-    def check(self, file: StudyFile, reading: Reading) -> None:
+    def check(self, file: StudyFile, reading: StateReading) -> None:
         """Raise ``InputError`` at the line of the study if a guardrail is on a counter that a switch does not report."""
         at = ("bench", "guardrails")
         if reading.silent:
             name, why = next(iter(reading.silent.items()))
             raise InputError([file.document.problem(at, f"{name} does not say its counters: {why}", "mend that first")])
-        own = self.rises(reading, reading)
+        counter_rises = self.rises(reading, reading)
         for kind in self._limits():
-            whole = {one.device for one in own if one.kind == kind}
-            known = {one.device for one in own if one.kind == kind and one.count is not None}
+            whole = {rise.device for rise in counter_rises if rise.kind == kind}
+            known = {rise.device for rise in counter_rises if rise.kind == kind and rise.count is not None}
             if blind := sorted(whole - known) or ([] if whole else ["no switch"]):
-                what = f"{', '.join(blind[:5])} {'says' if not whole else 'do not say'} {TITLES[kind]}: a guardrail on them would watch nothing"
+                message = f"{', '.join(blind[:5])} {'says' if not whole else 'do not say'} {TITLES[kind]}: a guardrail on them would watch nothing"
                 fix = f"write `{kind}: null` below `guardrails:` to go without"
-                raise InputError([file.document.problem((*at, kind), what, fix)])
+                raise InputError([file.document.problem((*at, kind), message, fix)])
 
     def _limits(self) -> dict[Kind, int]:
         rails = self._rails
-        found: dict[Kind, int | None] = {"drops": rails.drops, "errors": rails.errors, "pauses": rails.pauses}
-        return {kind: most for kind, most in found.items() if most is not None}
+        limits: dict[Kind, int | None] = {"drops": rails.drops, "errors": rails.errors, "pauses": rails.pauses}
+        return {kind: most for kind, most in limits.items() if most is not None}
 
 
 PART = "tune"
@@ -171,7 +178,7 @@ OUT_OF_PLACE = "out-of-place"
 
 
 def plan_of(
-    file: StudyFile, fabric: str, own: Network, network: Network, label: str, seeds: Sequence[int]
+    file: StudyFile, fabric: str, own_network: Network, network: Network, label: str, seeds: Sequence[int]
 ) -> BenchPlan:
     """Plan every collective of a study once for each seed, one after another, on a network that is in force.
 
@@ -181,7 +188,7 @@ def plan_of(
     runs: list[PlannedRun] = []
     asked = file.study.goal.collectives
     with in_force(network.catalog):
-        tests = [_test(file, number, one, own, network) for number, one in enumerate(asked)]
+        tests = [_test(file, number, collective, own_network, network) for number, collective in enumerate(asked)]
     for seed in seeds:
         for number, test in enumerate(tests):
             limit = file.study.bench.timeout
@@ -198,7 +205,7 @@ def label_of(words: str) -> str:
     return plain if len(plain) <= 80 else f"{plain[:60]}-{hashlib.sha256(words.encode()).hexdigest()[:12]}"
 
 
-def _test(file: StudyFile, number: int, asked: TunedCollective, own: Network, network: Network) -> NcclTests:
+def _test(file: StudyFile, number: int, asked: TunedCollective, own_network: Network, network: Network) -> NcclTests:
     place = ("goal", "collectives", number)
     try:
         job = _job(file, asked, job_network(network, file.study.on))
@@ -207,9 +214,9 @@ def _test(file: StudyFile, number: int, asked: TunedCollective, own: Network, ne
             [file.document.problem(place, problem.what, problem.fix) for problem in error.problems]
         ) from None
     if job is None:
-        what = "its servers are not alike, or have no GPUs: nccl-tests cannot run on all of them"
-        raise InputError([file.document.problem(place, what, "name servers of one kind: `hosts:`")])
-    variables = _changed(own, network, job.hosts[0], asked.tenant or "")
+        message = "its servers are not alike, or have no GPUs: nccl-tests cannot run on all of them"
+        raise InputError([file.document.problem(place, message, "name servers of one kind: `hosts:`")])
+    variables = _changed(own_network, network, job.hosts[0], asked.tenant or "")
     if asked.qps is not None:
         variables[QUEUE_PAIRS] = str(asked.qps)
     variables |= {name: _text(value) for name, value in asked.nccl.items()}
@@ -229,8 +236,8 @@ def _job(file: StudyFile, asked: TunedCollective, network: Network) -> Job | Non
     """Return the job of a collective; None if its servers do not form exactly one job."""
     tenants = {tenant.name for fabric in network.fabrics for tenant in fabric.tenants}
     if tenants and asked.tenant not in tenants:
-        what = f"there is no tenant {asked.tenant!r}" if asked.tenant else "it is not said which tenant's job it is"
-        raise InputError([file.document.problem(("goal",), what, f"tenants are {', '.join(sorted(tenants))}")])
+        message = f"there is no tenant {asked.tenant!r}" if asked.tenant else "it is not said which tenant's job it is"
+        raise InputError([file.document.problem(("goal",), message, f"tenants are {', '.join(sorted(tenants))}")])
     if not tenants and asked.tenant:
         raise InputError(
             [file.document.problem(("goal",), f"there is no tenant {asked.tenant!r}", "leave `tenant:` out")]
@@ -238,14 +245,14 @@ def _job(file: StudyFile, asked: TunedCollective, network: Network) -> Job | Non
     here = [server.name for server in network.servers if server.name not in network.absent]
     of_tenant = [job for job in jobs(network, here) if job.tenant == (asked.tenant or "")]
     if asked.hosts is not None:
-        known = {host: stripe for one in of_tenant for host, stripe in one.stripe_of.items() if host in one.hosts}
+        known = {host: stripe for job in of_tenant for host, stripe in job.stripe_of.items() if host in job.hosts}
         of_tenant = [job for job in jobs(network, ordered(known, asked.hosts)) if job.tenant == (asked.tenant or "")]
     return of_tenant[0] if len(of_tenant) == 1 else None
 
 
-def _changed(own: Network, network: Network, server: str, tenant: str) -> dict[str, str]:
+def _changed(own_network: Network, network: Network, server: str, tenant: str) -> dict[str, str]:
     """Return the variables of a job's environment on a server that a trial's values change."""
-    before, after = (_environment(one, server, tenant) for one in (own, network))
+    before, after = (_environment(design, server, tenant) for design in (own_network, network))
     return {name: value for name, value in after.items() if before.get(name) != value}
 
 
@@ -261,20 +268,20 @@ def _text(value: object) -> str:
 
 def bandwidths(plan: BenchPlan, runs: Sequence[Run]) -> tuple[dict[str, float], str]:
     """Return the bus bandwidth of each run by its name, GB/s, and why a run failed, or nothing."""
-    found: dict[str, float] = {}
+    speeds: dict[str, float] = {}
     kept = {dict(run.settings).get(PLANNED, ""): run for run in runs}
     for planned in plan.runs:
         run = kept.get(planned.name)
         if run is None:
-            return found, f"{planned.name} was not run"
+            return speeds, f"{planned.name} was not run"
         if run.failures:
-            return found, f"{planned.name}: {run.failures[0]}"
+            return speeds, f"{planned.name}: {run.failures[0]}"
         rows = [sample for sample in run.samples if sample.quantity == BUSBW]
         rows = [row for row in rows if row.place == OUT_OF_PLACE] or rows
         if not rows:
-            return found, f"{planned.name} printed no bus bandwidth"
-        found[planned.name] = fmean(row.value for row in rows)
-    return found, ""
+            return speeds, f"{planned.name} printed no bus bandwidth"
+        speeds[planned.name] = fmean(row.value for row in rows)
+    return speeds, ""
 
 
 DEPLOY_S = 120
@@ -295,7 +302,7 @@ class Runs(Protocol):
 
 
 @dataclass(frozen=True)
-class Way:
+class NetworkAccess:
     """The access to the network: ``site`` of a design, ``runs`` of benchmarks, values of secrets."""
 
     site: Callable[[Network], Site]
@@ -304,43 +311,43 @@ class Way:
     say: Callable[[str], None]
 
 
-class Measured:
+class HardwareEvaluator:
     """The network of a study's fabric file.
 
     Raises ``InputError`` if the network does not run that file's design, or its counters cannot be watched. An earlier trial that was
     interrupted is taken back first.
     """
 
-    def __init__(self, task: Task, way: Way) -> None:
+    def __init__(self, task: Task, way: NetworkAccess) -> None:
         self._task, self._way = task, way
         self._study, self._fabric = task.study.study, task.study.fabric
-        own = designed(task.source, {}, task.device, task.hardware)
-        if isinstance(own, Refused):
-            raise InputError([task.study.document.problem(("fabric",), own.why, "`railweave build` says more")])
-        self._own = own
+        own_network = designed(task.source, {}, task.device, task.hardware)
+        if isinstance(own_network, RefusedCombination):
+            raise InputError([task.study.document.problem(("fabric",), own_network.why, "`railweave build` says more")])
+        self._own = own_network
         with ExitStack() as stack:
             self._rows = stack.enter_context(at_work(self._fabric))
-            with in_force(own.catalog):
-                self._site = way.site(own)
+            with in_force(own_network.catalog):
+                self._site = way.site(own_network)
                 self._brought_back()
                 self._at_own("the study cannot begin")
                 self._counters = Counters(self._site, self._study.bench.guardrails)
                 self._counters.check(task.study, asyncio.run(self._counters.read()))
             self._open = stack.pop_all()
 
-    def measure(self, wanted: Sequence[Wanted]) -> list[Sample | Refused | Failed]:
+    def measure(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination | FailedCombination]:
         """Return the answers. Each combination is in force once, for all of its runs.
 
         Raises ``InputError`` for collectives that cannot be run, and if the file's own values fail. Raises ``StoppedError`` of deploy if
         something could not be taken back.
         """
-        together: dict[tuple[tuple[str, Setting], ...], list[Wanted]] = {}
-        for one in wanted:
-            together.setdefault(tuple(sorted(one.values.items())), []).append(one)
-        found: dict[int, Sample | Refused | Failed] = {}
+        together: dict[tuple[tuple[str, Setting], ...], list[TrialRequest]] = {}
+        for request in wanted:
+            together.setdefault(tuple(sorted(request.values.items())), []).append(request)
+        answers: dict[int, Sample | RefusedCombination | FailedCombination] = {}
         for same in together.values():
-            found |= {id(one): answer for one, answer in zip(same, self._combination(same), strict=True)}
-        return [found[id(one)] for one in wanted]
+            answers |= {id(request): answer for request, answer in zip(same, self._combination(same), strict=True)}
+        return [answers[id(request)] for request in wanted]
 
     def close(self) -> None:
         """Check again that the network runs the file's own values, and let others deploy. Raises ``OutputError`` if it does not."""
@@ -350,18 +357,18 @@ class Measured:
             except InputError as error:
                 raise OutputError("; ".join(problem.what for problem in error.problems)) from None
 
-    def _combination(self, wanted: Sequence[Wanted]) -> list[Sample | Refused | Failed]:
+    def _combination(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination | FailedCombination]:
         """Return the answers to the runs of one combination."""
         values = wanted[0].values
         space = self._task.space
         in_file = space.in_file(values)
         network = designed(self._task.source, in_file, self._task.device, self._task.hardware)
-        if isinstance(network, Refused):
+        if isinstance(network, RefusedCombination):
             return [network] * len(wanted)
-        own = {one.name: value for one, value in zip(space.knobs, space.own, strict=True)}
-        changed = {name: value for name, value in values.items() if own.get(name) != value}
+        own_values = {knob.name: value for knob, value in zip(space.knobs, space.own, strict=True)}
+        changed = {name: value for name, value in values.items() if own_values.get(name) != value}
         words = shown(changed, [knob.name for knob in space.knobs]) or "the file's own values"
-        seeds = [one.seed for one in wanted]
+        seeds = [request.seed for request in wanted]
         fabric = str(self._fabric)
         plan = plan_of(self._task.study, fabric, self._own, network, label_of(words if changed else "own"), seeds)
         with in_force(network.catalog):
@@ -378,7 +385,7 @@ class Measured:
 
     def _trial(
         self, network: Network, plan: BenchPlan, seeds: Sequence[int], words: str
-    ) -> list[Sample] | list[Failed]:
+    ) -> list[Sample] | list[FailedCombination]:
         """Run benchmarks while values are in force. Raises ``GuardrailError``, and ``StoppedError`` as ``held`` does."""
         site = self._way.site(network)
         change = self._change(site, words)
@@ -386,32 +393,36 @@ class Measured:
             self._way.say(f"trial {words}: no device changes")
             return self._runs(network, plan, seeds)
         if change.refused:
-            return [Failed(f"deploy refuses it: {'; '.join(change.refused[:3])}")] * len(seeds)
+            return [FailedCombination(f"deploy refuses it: {'; '.join(change.refused[:3])}")] * len(seeds)
         devices, waves = counted(len(change.changed), "device"), counted(len(change.waves), "wave")
         self._way.say(f"trial {words}: {devices} in {waves}")
         how = self._study.bench
         deploying = (len(change.waves) + 1) * (how.settle + DEPLOY_S)
         lasts = int(len(plan.runs) * (how.timeout + RANKS_START_S) + deploying)
-        given = How(lasts, how.settle, self._way.say)
+        given = ApplySettings(lasts, how.settle, self._way.say)
         return held(self._rows, change, site, given, self._way.secrets, lambda: self._runs(network, plan, seeds))
 
-    def _failed(self, wanted: Sequence[Wanted], words: str, why: str) -> list[Sample | Refused | Failed]:
+    def _failed(
+        self, wanted: Sequence[TrialRequest], words: str, why: str
+    ) -> list[Sample | RefusedCombination | FailedCombination]:
         self._way.say(f"trial {words}: {why}")
-        return [Failed(why)] * len(wanted)
+        return [FailedCombination(why)] * len(wanted)
 
-    def _own_runs(self, network: Network, plan: BenchPlan, seeds: Sequence[int]) -> list[Sample] | list[Failed]:
+    def _own_runs(
+        self, network: Network, plan: BenchPlan, seeds: Sequence[int]
+    ) -> list[Sample] | list[FailedCombination]:
         """Run benchmarks with the file's own values. Raises ``InputError`` if a run fails."""
         self._way.say("measuring the file's own values")
-        found = self._runs(network, plan, seeds, guarded=False)
-        if bad := next((one for one in found if isinstance(one, Failed)), None):
+        answers = self._runs(network, plan, seeds, guarded=False)
+        if bad := next((answer for answer in answers if isinstance(answer, FailedCombination)), None):
             fix = "mend that first: a study compares with these"
-            what = f"a benchmark fails with the fabric file's own values: {bad.why}"
-            raise InputError([self._task.study.document.problem(("goal",), what, fix)])
-        return found
+            message = f"a benchmark fails with the fabric file's own values: {bad.why}"
+            raise InputError([self._task.study.document.problem(("goal",), message, fix)])
+        return answers
 
     def _runs(
         self, network: Network, plan: BenchPlan, seeds: Sequence[int], *, guarded: bool = True
-    ) -> list[Sample] | list[Failed]:
+    ) -> list[Sample] | list[FailedCombination]:
         """Run benchmarks on the network as it is, and read counters before and after.
 
         If the runs are guarded, raises ``GuardrailError`` as soon as a guardrail is broken.
@@ -427,11 +438,16 @@ class Measured:
             raise GuardrailError(why)
         speeds, failed = bandwidths(plan, runs)
         if failed:
-            return [Failed(failed)] * len(seeds)
+            return [FailedCombination(failed)] * len(seeds)
         return self._samples(plan, speeds, seeds, before, after)
 
     def _samples(
-        self, plan: BenchPlan, speeds: Mapping[str, float], seeds: Sequence[int], before: Reading, after: Reading
+        self,
+        plan: BenchPlan,
+        speeds: Mapping[str, float],
+        seeds: Sequence[int],
+        before: StateReading,
+        after: StateReading,
     ) -> list[Sample]:
         """Return a sample for each seed; counters are the total of all seeds, the same in each sample."""
         weights = [collective.weight for collective in self._study.goal.collectives]
@@ -439,11 +455,11 @@ class Measured:
         drops, pauses, marks = (total(rises, kind) for kind in COUNTED)
         rows = [speeds[run.name] for run in plan.runs]
         count = len(weights)
-        found: list[Sample] = []
+        samples: list[Sample] = []
         for place, seed in enumerate(seeds):
             parts = tuple(rows[place * count : (place + 1) * count])
-            found.append(Sample(seed, parts, mean(parts, weights), drops, pauses, marks))
-        return found
+            samples.append(Sample(seed, parts, mean(parts, weights), drops, pauses, marks))
+        return samples
 
     def _change(self, site: Site, words: str) -> Plan:
         """Return the plan from the network's own design to a different one. Raises ``StoppedError`` if a device does not answer."""
@@ -477,11 +493,11 @@ class Measured:
         if last is None or last.state != "running":
             return
         if not self._rows.plan(last.number).trial:
-            what = f"revision {last.number} of this fabric file was interrupted"
+            message = f"revision {last.number} of this fabric file was interrupted"
             fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
-            raise InputError([self._task.study.document.problem(("fabric",), what, fix)])
+            raise InputError([self._task.study.document.problem(("fabric",), message, fix)])
         self._way.say(f"revision {last.number}, a trial, was interrupted: it is taken back")
-        how = How(DEPLOY_S, self._study.bench.settle, self._way.say)
+        how = ApplySettings(DEPLOY_S, self._study.bench.settle, self._way.say)
         resume(self._rows, self._site, how, self._way.secrets, back=True)
 
     def _at_own(self, when: str) -> None:
@@ -493,6 +509,6 @@ class Measured:
         others = [f"{name} does not answer: {why}" for name, why in silent.items()]
         others += [f"{name} does not run the fabric file's own values" for name in plan.changed]
         if others:
-            what = f"{when} {'; '.join(others[:5])}" + (f" and {len(others) - 5} more" if len(others) > 5 else "")
+            message = f"{when} {'; '.join(others[:5])}" + (f" and {len(others) - 5} more" if len(others) > 5 else "")
             fix = "`railweave deploy status FABRIC` says more; `railweave deploy plan` and `apply` bring the file onto the network"
-            raise InputError([self._task.study.document.problem(("fabric",), what, fix)])
+            raise InputError([self._task.study.document.problem(("fabric",), message, fix)])

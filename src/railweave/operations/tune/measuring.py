@@ -55,14 +55,14 @@ def sample_of(value: Mapping[str, Any]) -> Sample:
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedCombination:
     """A combination that no network can have, and why: the design refuses it."""
 
     why: str
 
 
 @dataclass(frozen=True)
-class Failed:
+class FailedCombination:
     """A combination that failed on hardware and is not to be tried there again, and why.
 
     Reasons are a guardrail, with its counter; a device that refused; a run that failed.
@@ -72,7 +72,7 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TrialRequest:
     """A run that is asked for: values of knobs by name, and a seed."""
 
     values: Mapping[str, Setting]
@@ -86,7 +86,7 @@ class Evaluator(Protocol):
     watches counters meanwhile, and leaves the file's own values behind. A study treats both alike.
     """
 
-    def measure(self, wanted: Sequence[Wanted]) -> Sequence[Sample | Refused | Failed]:
+    def measure(self, wanted: Sequence[TrialRequest]) -> Sequence[Sample | RefusedCombination | FailedCombination]:
         """Return the answers. Raises ``InputError`` for a goal that cannot be run."""
         ...
 
@@ -110,7 +110,7 @@ def mean(values: Sequence[float], weights: Sequence[float]) -> float:
 
 def designed(
     source: Source, values: Mapping[tuple[str, ...], Setting], device: Sequence[str], hardware: Path | None
-) -> Network | Refused:
+) -> Network | RefusedCombination:
     """Return the network of a fabric file with values at some paths, or why the design refuses them.
 
     ``device``, ``hardware``: see ``api.load``.
@@ -122,6 +122,8 @@ def designed(
             changed = replace(source, spec=spec, document=document, lock=copy.deepcopy(source.lock))
             return design_source(changed, device=device, hardware=hardware)[0]
     except ValidationError as error:
-        return Refused("; ".join(str(one.get("ctx", {}).get("error", one["msg"])) for one in error.errors()))
+        return RefusedCombination(
+            "; ".join(str(detail.get("ctx", {}).get("error", detail["msg"])) for detail in error.errors())
+        )
     except (DesignError, SpecError) as error:
-        return Refused("; ".join(problem.what for problem in error.problems))
+        return RefusedCombination("; ".join(problem.what for problem in error.problems))

@@ -27,11 +27,11 @@ MOST_LABELS = 9
 """Largest number of labels on an axis."""
 
 
-def parallel(found: Outcome) -> str:
+def parallel(outcome: Outcome) -> str:
     """Draw a line for each trial measured with every seed, through the values of its knobs to its result; the best trial is bold."""
-    knobs, aim = found.space.knobs, aims_of(found.study.goal)[0]
-    measured = [trial for trial in found.trials if trial.number in found.scores]
-    values = [found.scores[one.number].values[0] for one in measured]
+    knobs, aim = outcome.space.knobs, aims_of(outcome.study.goal)[0]
+    measured = [trial for trial in outcome.trials if trial.number in outcome.scores]
+    values = [outcome.scores[trial.number].values[0] for trial in measured]
     least, most = min(values, default=0.0), max(values, default=1.0)
     wide = 2 * SIDE + COLUMN * len(knobs)
     parts: list[str] = []
@@ -42,35 +42,38 @@ def parallel(found: Outcome) -> str:
     span = most - least or 1.0
     marks = [shown(least + span * part / 4) for part in range(5)]
     parts.append(_axis(SIDE + COLUMN * len(knobs), f"{aim.title} {aim.unit}".strip(), aim.title, marks))
-    order = sorted(measured, key=lambda one: (one.number == found.best, _part(found, one, least, span)))
-    for one in order:
-        part = _part(found, one, least, span)
-        places = [_up(_share(chosen, len(knob.values))) for chosen, knob in zip(one.chosen, knobs, strict=True)]
-        places.append(_up((found.scores[one.number].values[0] - least) / span))
+    order = sorted(measured, key=lambda trial: (trial.number == outcome.best, _part(outcome, trial, least, span)))
+    for trial in order:
+        part = _part(outcome, trial, least, span)
+        places = [_up(_share(chosen, len(knob.values))) for chosen, knob in zip(trial.chosen, knobs, strict=True)]
+        places.append(_up((outcome.scores[trial.number].values[0] - least) / span))
         path = "L".join(f"{number(SIDE + COLUMN * place)} {number(y)}" for place, y in enumerate(places))
-        kind = "best" if one.number == found.best else "kept" if found.scores[one.number].feasible else "broken"
+        kind = "best" if trial.number == outcome.best else "kept" if outcome.scores[trial.number].feasible else "broken"
         opacity = 1.0 if kind == "best" else 0.12 + 0.6 * part
         parts.append(
-            f'<path class="trial {kind}" style="stroke-opacity:{opacity:.2f}" d="M{path}"><title>{text(_said(found, one))}</title></path>'
+            f'<path class="trial {kind}" style="stroke-opacity:{opacity:.2f}" d="M{path}"><title>{text(_said(outcome, trial))}</title></path>'
         )
     return _svg(wide, HEIGHT, parts)
 
 
-def _part(found: Outcome, one: Trial, least: float, span: float) -> float:
+def _part(outcome: Outcome, trial: Trial, least: float, span: float) -> float:
     """Return the position of a trial's result between the worst (0) and the best (1)."""
-    part = (found.scores[one.number].values[0] - least) / span
-    return part if aims_of(found.study.goal)[0].more else 1 - part
+    part = (outcome.scores[trial.number].values[0] - least) / span
+    return part if aims_of(outcome.study.goal)[0].more else 1 - part
 
 
-def _said(found: Outcome, one: Trial) -> str:
-    score = found.scores[one.number]
-    short = short_names([knob.name for knob in found.space.knobs])
-    lines = [f"trial {one.number}", *(f"{short[name]}: {value}" for name, value in found.values(one.number).items())]
+def _said(outcome: Outcome, trial: Trial) -> str:
+    score = outcome.scores[trial.number]
+    short = short_names([knob.name for knob in outcome.space.knobs])
+    lines = [
+        f"trial {trial.number}",
+        *(f"{short[name]}: {value}" for name, value in outcome.values(trial.number).items()),
+    ]
     lines += [
         f"{aim.title}: {shown(value)} {aim.unit}".rstrip()
-        for aim, value in zip(aims_of(found.study.goal), score.values, strict=True)
+        for aim, value in zip(aims_of(outcome.study.goal), score.values, strict=True)
     ]
-    return "\n".join([*lines, *(what for what, _ in score.broken)])
+    return "\n".join([*lines, *(breach for breach, _ in score.broken)])
 
 
 def _axis(x: float, title: str, whole: str, labels: Sequence[str]) -> str:
@@ -101,12 +104,12 @@ WIDTH = 720.0
 LEFT, RIGHT = 62.0, 14.0
 
 
-def course(found: Outcome) -> str:
+def course(outcome: Outcome) -> str:
     """Draw each trial in the order of the search, and the best so far as a line."""
-    aim = aims_of(found.study.goal)[0]
-    values = {number_: one.values[0] for number_, one in found.scores.items()}
+    aim = aims_of(outcome.study.goal)[0]
+    values = {number_: score.values[0] for number_, score in outcome.scores.items()}
     scale = ticks(max(values.values(), default=1.0))
-    last = max(len(found.trials) - 1, 1)
+    last = max(len(outcome.trials) - 1, 1)
 
     def across(place: float) -> float:
         return LEFT + place / last * (WIDTH - LEFT - RIGHT)
@@ -118,16 +121,16 @@ def course(found: Outcome) -> str:
     best: float | None = None
     line: list[str] = []
     for place, value in sorted(values.items()):
-        feasible = found.scores[place].feasible
+        feasible = outcome.scores[place].feasible
         if feasible and (best is None or aim.better(value, best)):
             if best is not None:
                 line.append(f"L{number(across(place))} {number(up(best))}")
             best = value
             line.append(f"{'L' if line else 'M'}{number(across(place))} {number(up(value))}")
         kind = "kept" if feasible else "broken"
-        said = text(_said(found, found.trials[place]))
+        tooltip = text(_said(outcome, outcome.trials[place]))
         parts.append(
-            f'<circle class="dot {kind}" cx="{number(across(place))}" cy="{number(up(value))}" r="3.5"><title>{said}</title></circle>'
+            f'<circle class="dot {kind}" cx="{number(across(place))}" cy="{number(up(value))}" r="3.5"><title>{tooltip}</title></circle>'
         )
     if best is not None:
         line.append(f"L{number(across(last))} {number(up(best))}")
@@ -137,10 +140,10 @@ def course(found: Outcome) -> str:
     return _svg(WIDTH, 230, parts)
 
 
-def frontier(found: Outcome) -> str:
+def frontier(outcome: Outcome) -> str:
     """Draw the first two objectives of every trial; trials that no other beats in both are filled."""
-    one, other = aims_of(found.study.goal)[:2]
-    scores = found.scores
+    aim, other = aims_of(outcome.study.goal)[:2]
+    scores = outcome.scores
     scale, other_scale = (
         ticks(max((score.values[place] for score in scores.values()), default=1.0)) for place in (0, 1)
     )
@@ -153,16 +156,16 @@ def frontier(found: Outcome) -> str:
 
     parts = _sides(scale, up)
     for place, score in scores.items():
-        kind = "front" if place in found.frontier else "kept" if score.feasible else "broken"
+        kind = "front" if place in outcome.frontier else "kept" if score.feasible else "broken"
         where = f'cx="{number(across(score.values[1]))}" cy="{number(up(score.values[0]))}"'
         parts.append(
-            f'<circle class="dot {kind}" {where} r="{5 if kind == "front" else 3.5}"><title>{text(_said(found, found.trials[place]))}</title></circle>'
+            f'<circle class="dot {kind}" {where} r="{5 if kind == "front" else 3.5}"><title>{text(_said(outcome, outcome.trials[place]))}</title></circle>'
         )
     parts += [f'<text class="tick" x="{number(across(value))}" y="240">{shown(value)}</text>' for value in other_scale]
     parts.append(
         f'<text class="tick" x="{number((LEFT + WIDTH) / 2)}" y="256">{text(f"{other.title} {other.unit}".strip())}</text>'
     )
-    parts.append(f'<text class="mark" x="{number(LEFT + 4)}" y="14">{text(f"{one.title} {one.unit}".strip())}</text>')
+    parts.append(f'<text class="mark" x="{number(LEFT + 4)}" y="14">{text(f"{aim.title} {aim.unit}".strip())}</text>')
     return _svg(WIDTH, 260, parts)
 
 
@@ -192,25 +195,29 @@ WHERE = {
 """The place of measurement, as the end of a sentence."""
 
 
-def tuning_html(found: Result) -> str:
+def tuning_html(result: Result) -> str:
     """Return the page as HTML."""
-    outcome = found.outcome
+    outcome = result.outcome
     study = outcome.study
     title = f"{study.name}: {len(outcome.trials)} trials"
     kind = (
-        "good" if found.verdict == "better" else "warning" if found.verdict in {"nothing", "breaks a limit"} else "info"
+        "good"
+        if result.verdict == "better"
+        else "warning"
+        if result.verdict in {"nothing", "breaks a limit"}
+        else "info"
     )
     header = [
-        element("h1", text(title), " ", element("span", text(found.verdict), class_=kind)),
-        element("p", text(f"{found.meaning[0].upper()}{found.meaning[1:]}."), class_="verdict"),
-        element("p", text(_lead(found)), class_="lead"),
-        element("ul", *_tiles(found), class_="tiles"),
+        element("h1", text(title), " ", element("span", text(result.verdict), class_=kind)),
+        element("p", text(f"{result.meaning[0].upper()}{result.meaning[1:]}."), class_="verdict"),
+        element("p", text(_lead(result)), class_="lead"),
+        element("ul", *_tiles(result), class_="tiles"),
     ]
-    sections = [("proposed", "Proposed", _proposed(found))]
-    if found.parts:
-        sections.append(("parts", "Before and after", _parts(found)))
+    sections = [("proposed", "Proposed", _proposed(result))]
+    if result.parts:
+        sections.append(("parts", "Before and after", _parts(result)))
     if outcome.importance:
-        sections.append(("importance", "Which knobs matter", _importance(found)))
+        sections.append(("importance", "Which knobs matter", _importance(result)))
     if outcome.scores:
         wide = element("div", parallel(outcome), class_="parallel", tabindex=0)
         about = "A line is a trial, from knob to knob to what it got: the darker, the better. The best is drawn bold; dashed lines broke a limit."
@@ -218,8 +225,8 @@ def tuning_html(found: Result) -> str:
     if len(study.goal.objectives) > 1 and outcome.scores:
         about = "A filled circle is a trial that no other beats in every objective: `--take NUMBER` makes the patch of one of them."
         sections.append(("frontier", "Frontier", element("p", about, class_="about") + _card(frontier(outcome))))
-    sections.append(("table", "Table", _table(found)))
-    data = found.to_json()
+    sections.append(("table", "Table", _table(result)))
+    data = result.to_json()
     return html_page(
         title,
         [asset("prediction.css"), asset("tuning.css", "railweave.operations.tune"), line_colors()],
@@ -234,53 +241,53 @@ def tuning_html(found: Result) -> str:
     )
 
 
-def _lead(found: Result) -> str:
-    study, outcome = found.outcome.study, found.outcome
+def _lead(result: Result) -> str:
+    study, outcome = result.outcome.study, result.outcome
     about = f"{study.description} " if study.description else ""
     return (
-        f"{about}This page shows a search over {outcome.space.size:,} combinations of {len(outcome.space.knobs)} knobs of {found.fabric.name}, "
+        f"{about}This page shows a search over {outcome.space.size:,} combinations of {len(outcome.space.knobs)} knobs of {result.fabric.name}, "
         f"by {outcome.runs:,} runs {WHERE[study.evaluator]}"
     )
 
 
-def _tiles(found: Result) -> list[str]:
-    outcome, check = found.outcome, found.outcome.confirmed
+def _tiles(result: Result) -> list[str]:
+    outcome, check = result.outcome, result.outcome.confirmed
     tiles: list[tuple[str, str]] = []
     if check is not None and check.own and check.best:
         for aim in aims_of(outcome.study.goal):
-            before, after = (over_seeds(aim, outcome.study.goal.tail, one) for one in (check.own, check.best))
+            before, after = (over_seeds(aim, outcome.study.goal.tail, samples) for samples in (check.own, check.best))
             tiles.append((f"{shown(before)} → {shown(after)} {aim.unit}".rstrip(), f"{aim.title}"))
         tiles.append((f"{check.chance:.1%}", "by chance"))
     tiles += [(f"{outcome.runs:,}", "runs"), (f"{outcome.space.size:,}", "combinations")]
     return [element("li", element("b", text(value)), element("span", linked(label, TUNING))) for value, label in tiles]
 
 
-def _proposed(found: Result) -> str:
-    outcome, check = found.outcome, found.outcome.confirmed
+def _proposed(result: Result) -> str:
+    outcome, check = result.outcome, result.outcome.confirmed
     short = short_names([knob.name for knob in outcome.space.knobs])
     rows: list[str] = []
-    for knob, own in zip(outcome.space.knobs, outcome.space.own, strict=True):
-        new = None if check is None else check.values.get(knob.name, own)
-        said = "makes no difference" if check is not None and knob.name in check.needless else ""
+    for knob, own_value in zip(outcome.space.knobs, outcome.space.own, strict=True):
+        new = None if check is None else check.values.get(knob.name, own_value)
+        note = "makes no difference" if check is not None and knob.name in check.needless else ""
         cells = [
             short[knob.name],
-            "–" if own is None else str(own),
+            "–" if own_value is None else str(own_value),
             "–" if new is None else str(new),
-            said or knob.name,
+            note or knob.name,
         ]
-        changed = found.patch and new != own
+        changed = result.patch and new != own_value
         tags = [element("td", text(cell), class_="said" if place == 3 else None) for place, cell in enumerate(cells)]
         rows.append(element("tr", *tags, class_="best" if changed else None))
-    patch = element("pre", text(found.patch), class_="patch", tabindex=0) if found.patch else ""
+    patch = element("pre", text(result.patch), class_="patch", tabindex=0) if result.patch else ""
     beside = ""
-    if found.beside:
-        said = ", ".join(f"{name}={value}" for name, value in found.beside.items())
-        beside = element("p", text(f"No fabric file has these, set them where they belong: {said}"), class_="about")
+    if result.beside:
+        note = ", ".join(f"{name}={value}" for name, value in result.beside.items())
+        beside = element("p", text(f"No fabric file has these, set them where they belong: {note}"), class_="about")
     return table(("knob", "now", "best found", "field"), rows) + patch + beside
 
 
-def _parts(found: Result) -> str:
-    unit = "GB/s" if found.outcome.study.goal.job is None else "ms"
+def _parts(result: Result) -> str:
+    unit = "GB/s" if result.outcome.study.goal.job is None else "ms"
     rows = [
         element(
             "tr",
@@ -289,35 +296,38 @@ def _parts(found: Result) -> str:
                 for cell in (name, f"{before:,.2f}", f"{after:,.2f}", f"{after / before - 1:+.1%}" if before else "–")
             ),
         )
-        for name, before, after in found.parts
+        for name, before, after in result.parts
     ]
     return table(("", f"now {unit}", f"best found {unit}", "change"), rows)
 
 
-def _importance(found: Result) -> str:
-    knobs = found.outcome.importance
-    short = short_names([knob.name for knob in found.outcome.space.knobs])
-    ranked = sorted(knobs.items(), key=lambda one: -one[1].share)
-    rows = [(short[name], one.share, f"{one.to_text()} of the differences between trials") for name, one in ranked]
+def _importance(result: Result) -> str:
+    knobs = result.outcome.importance
+    short = short_names([knob.name for knob in result.outcome.space.knobs])
+    ranked = sorted(knobs.items(), key=lambda pair: -pair[1].share)
+    rows = [
+        (short[name], importance.share, f"{importance.to_text()} of the differences between trials")
+        for name, importance in ranked
+    ]
     return _card(bars(rows, left=220.0, width=720.0))
 
 
-def _table(found: Result) -> str:
-    outcome = found.outcome
+def _table(result: Result) -> str:
+    outcome = result.outcome
     aims = aims_of(outcome.study.goal)
     short = short_names([knob.name for knob in outcome.space.knobs])
     rows: list[str] = []
     for trial in outcome.trials[:MOST_ROWS]:
         score = outcome.scores.get(trial.number)
-        got = ["–"] * len(aims) if score is None else [shown(value) for value in score.values]
+        results = ["–"] * len(aims) if score is None else [shown(value) for value in score.values]
         why = trial.why or (
             "given up early"
             if trial.state == "pruned"
-            else ", ".join(what for what, _ in score.broken)
+            else ", ".join(breach for breach, _ in score.broken)
             if score
             else ""
         )
-        cells = [str(trial.number), *(str(value) for value in outcome.values(trial.number).values()), *got, why]
+        cells = [str(trial.number), *(str(value) for value in outcome.values(trial.number).values()), *results, why]
         tags = [
             element("td", text(cell), class_="said" if place == len(cells) - 1 else None)
             for place, cell in enumerate(cells)

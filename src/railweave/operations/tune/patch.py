@@ -28,15 +28,15 @@ _BARE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.%/+-]*")
 
 def with_values(value: Any, wanted: Mapping[tuple[str, ...], Setting]) -> Any:  # noqa: ANN401 - plain YAML
     """Return a document's plain value with other values at some paths; missing maps on the way are created."""
-    found = copy.deepcopy(value)
+    changed = copy.deepcopy(value)
     for path, new in wanted.items():
-        at = found
+        at = changed
         for key in path[:-1]:
             if not isinstance(at.get(key), dict):
                 at[key] = {}
             at = at[key]
         at[path[-1]] = new
-    return found
+    return changed
 
 
 def at_path(value: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - plain YAML
@@ -79,7 +79,9 @@ def _quoted(text: str) -> str:
 
     YAML has no pairs of surrogates, with which JSON writes characters beyond U+FFFF.
     """
-    written = (json.dumps(one)[1:-1] if ord(one) <= 0xFFFF else rf"\U{ord(one):08x}" for one in text)
+    written = (
+        json.dumps(character)[1:-1] if ord(character) <= 0xFFFF else rf"\U{ord(character):08x}" for character in text
+    )
     return f'"{"".join(written)}"'
 
 

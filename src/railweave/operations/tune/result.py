@@ -81,140 +81,147 @@ class Result:
 
     def to_text(self) -> str:
         """Return a few lines of text."""
-        found, check = self.outcome, self.outcome.confirmed
-        pruned = sum(trial.state == "pruned" for trial in found.trials)
-        refused = sum(trial.state == "refused" for trial in found.trials)
-        failed = [trial for trial in found.trials if trial.state == "failed"]
+        outcome, check = self.outcome, self.outcome.confirmed
+        pruned = sum(trial.state == "pruned" for trial in outcome.trials)
+        refused = sum(trial.state == "refused" for trial in outcome.trials)
+        failed = [trial for trial in outcome.trials if trial.state == "failed"]
         states = [f"{pruned} given up early", f"{refused} that no network can have"]
         states += [f"{len(failed)} taken back from hardware"] if failed else []
-        head = f"study {found.study.name}: {len(found.trials)} trials ({', '.join(states)}), "
-        lines = [f"{head}{found.runs} runs of {found.space.size:,} combinations on {found.study.seeds} seeds"]
+        head = f"study {outcome.study.name}: {len(outcome.trials)} trials ({', '.join(states)}), "
+        lines = [f"{head}{outcome.runs} runs of {outcome.space.size:,} combinations on {outcome.study.seeds} seeds"]
         lines += [
-            f"  trial {one.number} ({self._words(found.values(one.number))}): {one.why}" for one in failed[:MOST_FAILED]
+            f"  trial {trial.number} ({self._words(outcome.values(trial.number))}): {trial.why}"
+            for trial in failed[:MOST_FAILED]
         ]
         if check is not None:
-            short = short_names([knob.name for knob in found.space.knobs])
+            short = short_names([knob.name for knob in outcome.space.knobs])
             lines += _table(
                 ("knob", "now", "proposed", "share of the difference"),
                 [
                     (
-                        short[one.name],
-                        "-" if own is None else str(own),
-                        str(check.values.get(one.name, own))
-                        + (" (makes no difference)" if one.name in check.needless else ""),
-                        found.importance[one.name].to_text() if one.name in found.importance else "-",
+                        short[knob.name],
+                        "-" if own_value is None else str(own_value),
+                        str(check.values.get(knob.name, own_value))
+                        + (" (makes no difference)" if knob.name in check.needless else ""),
+                        outcome.importance[knob.name].to_text() if knob.name in outcome.importance else "-",
                     )
-                    for one, own in zip(found.space.knobs, found.space.own, strict=True)
+                    for knob, own_value in zip(outcome.space.knobs, outcome.space.own, strict=True)
                 ],
             )
-            untold = [short[knob.name] for knob in found.space.knobs if knob.name not in found.importance]
+            untold = [short[knob.name] for knob in outcome.space.knobs if knob.name not in outcome.importance]
             lines += [f"  the trials cannot tell the share of {', '.join(untold)}"] if untold else []
-            for aim in aims_of(found.study.goal):
+            for aim in aims_of(outcome.study.goal):
                 lines.append("  " + self._before_and_after(aim, check.own, check.best))
-            unit = "GB/s" if found.study.goal.job is None else "ms"
+            unit = "GB/s" if outcome.study.goal.job is None else "ms"
             if len(self.parts) > 1:
                 lines += [f"    {name}: {before:,.2f} -> {after:,.2f} {unit}" for name, before, after in self.parts]
             lines += self._on_hardware()
-            lines += [f"  now: {what}" for what, _ in check.own_score.broken]
-            lines += [f"  proposed: {what}" for what, _ in check.best_score.broken]
-            if len(found.frontier) > 1:
-                lines.append(f"  frontier: {len(found.frontier)} trials, {', '.join(map(str, found.frontier[:12]))}")
+            lines += [f"  now: {breach}" for breach, _ in check.own_score.broken]
+            lines += [f"  proposed: {breach}" for breach, _ in check.best_score.broken]
+            if len(outcome.frontier) > 1:
+                lines.append(
+                    f"  frontier: {len(outcome.frontier)} trials, {', '.join(map(str, outcome.frontier[:12]))}"
+                )
         lines.append(f"  {self.meaning}")
         if self.beside:
-            said = ", ".join(f"{name}={value}" for name, value in self.beside.items())
-            lines.append(f"  no fabric file has these, set them where they belong: {said}")
+            assignments = ", ".join(f"{name}={value}" for name, value in self.beside.items())
+            lines.append(f"  no fabric file has these, set them where they belong: {assignments}")
         return "\n".join(lines)
 
     def _words(self, values: Mapping[str, Setting]) -> str:
         """Return the values that are not the file's own, in words."""
-        own = {one.name: value for one, value in zip(self.outcome.space.knobs, self.outcome.space.own, strict=True)}
-        changed = {name: value for name, value in values.items() if own.get(name) != value}
-        return shown(changed, list(own)) or "the file's own values"
+        own_values = {
+            knob.name: value for knob, value in zip(self.outcome.space.knobs, self.outcome.space.own, strict=True)
+        }
+        changed = {name: value for name, value in values.items() if own_values.get(name) != value}
+        return shown(changed, list(own_values)) or "the file's own values"
 
     def _on_hardware(self) -> list[str]:
         """Return a line for each result on hardware of the simulator's best."""
         check = self.outcome.confirmed
         aim = aims_of(self.outcome.study.goal)[0]
         lines: list[str] = []
-        for one in check.hardware if check is not None else ():
-            said = f"{aim.title} {one.candidate.simulated.values[0]:,.2f} in the simulator, "
-            said += f"{one.score.values[0]:,.2f} {aim.unit} on hardware" if one.score is not None else one.why
-            lines.append(f"  trial {one.candidate.number} ({self._words(one.candidate.values)}): {said}")
+        for measured in check.hardware if check is not None else ():
+            line = f"{aim.title} {measured.candidate.simulated.values[0]:,.2f} in the simulator, "
+            line += (
+                f"{measured.score.values[0]:,.2f} {aim.unit} on hardware"
+                if measured.score is not None
+                else measured.why
+            )
+            lines.append(f"  trial {measured.candidate.number} ({self._words(measured.candidate.values)}): {line}")
         return lines
 
-    def _before_and_after(self, aim: Aim, own: Sequence[Sample], best: Sequence[Sample]) -> str:
+    def _before_and_after(self, aim: Aim, own_samples: Sequence[Sample], best: Sequence[Sample]) -> str:
         tail = self.outcome.study.goal.tail
-        if not own or not best:
-            why = "no network can have the values of the file" if not own else "the proposed values failed"
+        if not own_samples or not best:
+            why = "no network can have the values of the file" if not own_samples else "the proposed values failed"
             return f"{aim.title}: {why}"
-        before, after = over_seeds(aim, tail, own), over_seeds(aim, tail, best)
+        before, after = over_seeds(aim, tail, own_samples), over_seeds(aim, tail, best)
         unit = f" {aim.unit}" if aim.unit else ""
         change = f" ({after / before - 1:+.1%})" if before else ""
         check = self.outcome.confirmed
         sure = f", by chance {check.chance:.1%}" if check and aim == aims_of(self.outcome.study.goal)[0] else ""
-        return (
-            f"{aim.title}, {tail} of {len(own)} fresh {self.fresh}: {before:,.2f} -> {after:,.2f}{unit}{change}{sure}"
-        )
+        return f"{aim.title}, {tail} of {len(own_samples)} fresh {self.fresh}: {before:,.2f} -> {after:,.2f}{unit}{change}{sure}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the documented JSON object (docs/tune.md)."""
-        found = self.outcome
+        outcome = self.outcome
         return {
-            "study": found.study.name,
+            "study": outcome.study.name,
             "fabric": str(self.fabric),
             "verdict": self.verdict,
-            "evaluator": found.study.evaluator,
+            "evaluator": outcome.study.evaluator,
             "meaning": self.meaning,
             "objectives": [
                 {"objective": aim.objective, "title": aim.title, "unit": aim.unit, "more_is_better": aim.more}
-                for aim in aims_of(found.study.goal)
+                for aim in aims_of(outcome.study.goal)
             ],
-            "combinations": found.space.size,
-            "runs": found.runs,
+            "combinations": outcome.space.size,
+            "runs": outcome.runs,
             "knobs": [
                 {
-                    "name": one.name,
-                    "values": list(one.values) if len(one.values) <= 1000 else [one.values[0], one.values[-1]],
-                    "now": own,
-                    **_importance_json(found.importance.get(one.name)),
+                    "name": knob.name,
+                    "values": list(knob.values) if len(knob.values) <= 1000 else [knob.values[0], knob.values[-1]],
+                    "now": own_value,
+                    **_importance_json(outcome.importance.get(knob.name)),
                 }
-                for one, own in zip(found.space.knobs, found.space.own, strict=True)
+                for knob, own_value in zip(outcome.space.knobs, outcome.space.own, strict=True)
             ],
-            "own": {**found.own_score.to_json(), "samples": [one.to_json() for one in found.own]},
-            "best": found.best,
-            "frontier": list(found.frontier),
-            "confirmed": None if found.confirmed is None else found.confirmed.to_json(),
+            "own": {**outcome.own_score.to_json(), "samples": [sample.to_json() for sample in outcome.own]},
+            "best": outcome.best,
+            "frontier": list(outcome.frontier),
+            "confirmed": None if outcome.confirmed is None else outcome.confirmed.to_json(),
             "parts": [{"name": name, "before": before, "after": after} for name, before, after in self.parts],
             "patch": self.patch,
             "not_in_the_fabric_file": dict(self.beside),
-            "trials": trials_json(found),
+            "trials": trials_json(outcome),
         }
 
     def journal(self) -> str:
         """Return every trial in order, a JSON object on each line, between the study and the result."""
-        found = self.to_json()
-        rows = [{"study": self.outcome.study.model_dump(mode="json", by_alias=True)}, *found.pop("trials"), found]
+        document = self.to_json()
+        rows = [{"study": self.outcome.study.model_dump(mode="json", by_alias=True)}, *document.pop("trials"), document]
         return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def _importance_json(found: Importance | None) -> dict[str, Any]:
-    if found is None:
+def _importance_json(importance: Importance | None) -> dict[str, Any]:
+    if importance is None:
         return {"importance": None, "importance_between": None}
-    return {"importance": found.share, "importance_between": [found.low, found.high]}
+    return {"importance": importance.share, "importance_between": [importance.low, importance.high]}
 
 
-def trials_json(found: Outcome) -> list[dict[str, Any]]:
+def trials_json(outcome: Outcome) -> list[dict[str, Any]]:
     """Return the trials as plain values."""
     return [
         {
             "trial": trial.number,
-            "values": found.values(trial.number),
+            "values": outcome.values(trial.number),
             "state": trial.state,
             "why": trial.why,
             "samples": [sample.to_json() for sample in trial.samples],
-            **(found.scores[trial.number].to_json() if trial.number in found.scores else {}),
+            **(outcome.scores[trial.number].to_json() if trial.number in outcome.scores else {}),
         }
-        for trial in found.trials
+        for trial in outcome.trials
     ]
 
 
@@ -227,8 +234,8 @@ def result_of(outcome: Outcome, fabric: Path, text: str, values: Mapping[str, Se
     taken = values if values is not None else check.values if check is not None and check.verdict == "better" else None
     if taken is None:
         return Result(outcome, fabric, "", "", {})
-    own = {one.name: value for one, value in zip(outcome.space.knobs, outcome.space.own, strict=True)}
-    changed = {name: value for name, value in taken.items() if own.get(name) != value}
+    own_values = {knob.name: value for knob, value in zip(outcome.space.knobs, outcome.space.own, strict=True)}
+    changed = {name: value for name, value in taken.items() if own_values.get(name) != value}
     after = amended(text, str(fabric), outcome.space.in_file(changed))
     return Result(outcome, fabric, unified(text, after, str(fabric)), after, outcome.space.in_engine(changed))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from railweave.operations.bench.comparing.regressions import chance_of_slower
 from railweave.operations.tune import scoring
-from railweave.operations.tune.measuring import Evaluator, Failed, Refused, Sample, Wanted
+from railweave.operations.tune.measuring import Evaluator, FailedCombination, RefusedCombination, Sample, TrialRequest
 from railweave.operations.tune.search import Importance, Searcher, Trial, importance
 from railweave.processes import uninterrupted
 
@@ -44,7 +44,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Seen:
+class HardwareResult:
     """The result of a candidate on hardware: a score, or why the candidate failed there, with the counter of the guardrail."""
 
     candidate: Candidate
@@ -65,7 +65,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Confirmed:
+class Confirmation:
     """The best values and the file's own on fresh seeds.
 
     ``values``: the proposed value by knob, without those that made no difference; ``needless``: knobs that went back to the file's own
@@ -80,7 +80,7 @@ class Confirmed:
     best_score: scoring.Score
     chance: float
     verdict: Verdict
-    hardware: tuple[Seen, ...] = ()
+    hardware: tuple[HardwareResult, ...] = ()
     """The results on hardware of the simulator's best, in the simulator's order; empty if hardware was not asked."""
 
     def to_json(self) -> dict[str, Any]:
@@ -90,44 +90,44 @@ class Confirmed:
             "chance": self.chance,
             "values": dict(self.values),
             "needless": list(self.needless),
-            "own": {**self.own_score.to_json(), "samples": [one.to_json() for one in self.own]},
-            "best": {**self.best_score.to_json(), "samples": [one.to_json() for one in self.best]},
-            "hardware": [one.to_json() for one in self.hardware],
+            "own": {**self.own_score.to_json(), "samples": [sample.to_json() for sample in self.own]},
+            "best": {**self.best_score.to_json(), "samples": [sample.to_json() for sample in self.best]},
+            "hardware": [measured.to_json() for measured in self.hardware],
         }
 
 
 def confirmed(
     study: Study,
-    own: Mapping[str, Setting],
+    own_values: Mapping[str, Setting],
     winner: Mapping[str, Setting],
     importance: Mapping[str, float],
     evaluator: Evaluator,
-) -> Confirmed:
+) -> Confirmation:
     """Run the winner and the file's own values on fresh seeds, and put back values that make no difference, the least important first."""
     seeds = _fresh(study)
 
     def of(values: Mapping[str, Setting]) -> tuple[Sample, ...]:
         return _samples(study, values, evaluator)[0]
 
-    before = of(own)
+    before = of(own_values)
     after, failed = _samples(study, winner, evaluator)
     if failed:
         return _broken(study, winner, before, failed)
     kept = dict(winner)
     needless: list[str] = []
-    changed = [name for name, value in winner.items() if name in own and own[name] != value]
-    for name in sorted(changed, key=lambda one: (importance.get(one, 0.0), one)):
+    changed = [name for name, value in winner.items() if name in own_values and own_values[name] != value]
+    for name in sorted(changed, key=lambda knob: (importance.get(knob, 0.0), knob)):
         if len(needless) + 1 == len(changed):
             break  # with this one too it would be the file's own
-        tried = {**kept, name: own[name]}
+        tried = {**kept, name: own_values[name]}
         samples = of(tried)
         if len(samples) == len(seeds) and _as_good(study, after, samples):
             kept, after = tried, samples
             needless.append(name)
-    scores = [scoring.scored(study.goal, study.limits, one) for one in (before, after)]
+    scores = [scoring.scored(study.goal, study.limits, measured) for measured in (before, after)]
     chance = _chance(study, before, after)
-    same = all(own.get(name) == value for name, value in kept.items())
-    return Confirmed(
+    same = all(own_values.get(name) == value for name, value in kept.items())
+    return Confirmation(
         kept,
         tuple(needless),
         before,
@@ -140,19 +140,21 @@ def confirmed(
 
 
 def on_hardware(
-    study: Study, own: Mapping[str, Setting], candidates: Sequence[Candidate], evaluator: Evaluator
-) -> Confirmed:
+    study: Study, own_values: Mapping[str, Setting], candidates: Sequence[Candidate], evaluator: Evaluator
+) -> Confirmation:
     """Measure the best of the simulator and the file's own values on hardware, and propose the best result there.
 
     The best of several looks better than it is: ``chance`` is the chance of one candidate, times the number of candidates (Bonferroni).
     """
-    before = _samples(study, own, evaluator)[0]
-    seen: list[Seen] = []
+    before = _samples(study, own_values, evaluator)[0]
+    seen: list[HardwareResult] = []
     for candidate in candidates:
         samples, why = _samples(study, candidate.values, evaluator)
-        seen.append(Seen(candidate, samples, None if why else scoring.scored(study.goal, study.limits, samples), why))
+        seen.append(
+            HardwareResult(candidate, samples, None if why else scoring.scored(study.goal, study.limits, samples), why)
+        )
     aims = scoring.aims_of(study.goal)
-    there = [(one, one.score) for one in seen if one.score is not None]
+    there = [(measured, measured.score) for measured in seen if measured.score is not None]
     if not there:
         return replace(_broken(study, candidates[0].values, before, seen[0].why), hardware=tuple(seen))
     best, score = min(
@@ -160,10 +162,10 @@ def on_hardware(
     )
     values = best.candidate.values
     chance = min(1.0, len(there) * _chance(study, before, best.samples))
-    same = all(own.get(name) == value for name, value in values.items())
+    same = all(own_values.get(name) == value for name, value in values.items())
     verdict = _verdict(study, before, best.samples, chance, same=same)
     own_score = scoring.scored(study.goal, study.limits, before)
-    return Confirmed(values, (), before, best.samples, own_score, score, chance, verdict, tuple(seen))
+    return Confirmation(values, (), before, best.samples, own_score, score, chance, verdict, tuple(seen))
 
 
 def _fresh(study: Study) -> range:
@@ -173,16 +175,16 @@ def _fresh(study: Study) -> range:
 
 def _samples(study: Study, values: Mapping[str, Setting], evaluator: Evaluator) -> tuple[tuple[Sample, ...], str]:
     """Return the samples of values on fresh seeds; and why they failed on hardware or were refused, or nothing."""
-    found = evaluator.measure([Wanted(values, seed) for seed in _fresh(study)])
-    failed = next((one.why for one in found if not isinstance(one, Sample)), "")
-    return tuple(one for one in found if isinstance(one, Sample)), failed
+    answers = evaluator.measure([TrialRequest(values, seed) for seed in _fresh(study)])
+    failed = next((answer.why for answer in answers if not isinstance(answer, Sample)), "")
+    return tuple(answer for answer in answers if isinstance(answer, Sample)), failed
 
 
-def _broken(study: Study, winner: Mapping[str, Setting], before: tuple[Sample, ...], why: str) -> Confirmed:
+def _broken(study: Study, winner: Mapping[str, Setting], before: tuple[Sample, ...], why: str) -> Confirmation:
     """Return the result for values that failed on hardware, or that no network can have."""
     score = scoring.Score(tuple(aim.hopeless for aim in scoring.aims_of(study.goal)), ((why, 1.0),))
-    own = scoring.scored(study.goal, study.limits, before)
-    return Confirmed(winner, (), before, (), own, score, 1.0, "breaks a limit")
+    own_score = scoring.scored(study.goal, study.limits, before)
+    return Confirmation(winner, (), before, (), own_score, score, 1.0, "breaks a limit")
 
 
 def _as_good(study: Study, before: Sequence[Sample], after: Sequence[Sample]) -> bool:
@@ -190,8 +192,8 @@ def _as_good(study: Study, before: Sequence[Sample], after: Sequence[Sample]) ->
     if not scoring.scored(study.goal, study.limits, after).feasible:
         return False
     for aim in scoring.aims_of(study.goal):
-        one, other = (scoring.over_seeds(aim, study.goal.tail, samples) for samples in (before, after))
-        if (other < one * (1 - NO_LOSS)) if aim.more else (other > one * (1 + NO_LOSS)):
+        earlier, other = (scoring.over_seeds(aim, study.goal.tail, samples) for samples in (before, after))
+        if (other < earlier * (1 - NO_LOSS)) if aim.more else (other > earlier * (1 + NO_LOSS)):
             return False
     return True
 
@@ -201,7 +203,7 @@ def _chance(study: Study, before: Sequence[Sample], after: Sequence[Sample]) -> 
     aim = scoring.aims_of(study.goal)[0]
     rows = [[scoring.value_of(aim, sample) for sample in samples] for samples in (before, after)]
     if not aim.more:
-        rows = [[1 / (one + 1e-9 if aim.objective == "speed" else one + 1) for one in row] for row in rows]
+        rows = [[1 / (value + 1e-9 if aim.objective == "speed" else value + 1) for value in row] for row in rows]
     if not all(rows) or min(min(row) for row in rows) <= 0:
         return 0.0 if rows[1] and min(rows[1], default=0) > 0 else 1.0
     return chance_of_slower(rows[1], rows[0], None)
@@ -210,12 +212,12 @@ def _chance(study: Study, before: Sequence[Sample], after: Sequence[Sample]) -> 
 def _verdict(study: Study, before: Sequence[Sample], after: Sequence[Sample], chance: float, *, same: bool) -> Verdict:
     if same:
         return "the file's own values"
-    own, best = (scoring.scored(study.goal, study.limits, one) for one in (before, after))
+    own_score, best = (scoring.scored(study.goal, study.limits, samples) for samples in (before, after))
     if not best.feasible:
         return "breaks a limit"
-    if not own.feasible or chance <= CHANCE:
+    if not own_score.feasible or chance <= CHANCE:
         return "better"
-    if len(scoring.aims_of(study.goal)) > 1 and own.values != best.values and _as_good(study, before, after):
+    if len(scoring.aims_of(study.goal)) > 1 and own_score.values != best.values and _as_good(study, before, after):
         return "better"  # as fast, and better in another objective
     return "worse" if 1 - chance <= CHANCE else "no significant difference"
 
@@ -242,7 +244,7 @@ class Outcome:
     frontier: tuple[int, ...]
     importance: Mapping[str, Importance]
     runs: int
-    confirmed: Confirmed | None
+    confirmed: Confirmation | None
 
     def values(self, number: int) -> dict[str, Setting]:
         """Return the values of a trial by knob."""
@@ -287,13 +289,13 @@ def run_study(
     Raises ``StoppedError`` if the study is interrupted, and ``InputError`` for a goal that cannot be run.
     """
     searcher = Searcher(database, study, space, digest)
-    own_values = {one.name: value for one, value in zip(space.knobs, space.own, strict=True) if value is not None}
+    own_values = {knob.name: value for knob, value in zip(space.knobs, space.own, strict=True) if value is not None}
     try:
         progress("measuring the fabric file's own values")
-        asked = [Wanted(own_values, seed) for seed in range(1, study.seeds + 1)]
-        own = [one for one in evaluator.measure(asked) if isinstance(one, Sample)]
-        _search(study, space, evaluator, searcher, own, progress)
-        return _outcome(study, space, evaluator, searcher, own, own_values, progress, hardware)
+        asked = [TrialRequest(own_values, seed) for seed in range(1, study.seeds + 1)]
+        own_samples = [answer for answer in evaluator.measure(asked) if isinstance(answer, Sample)]
+        _search(study, space, evaluator, searcher, own_samples, progress)
+        return _outcome(study, space, evaluator, searcher, own_samples, own_values, progress, hardware)
     except KeyboardInterrupt:
         raise StoppedError(sum(trial.state != "open" for trial in searcher.trials())) from None
 
@@ -303,32 +305,34 @@ def _search(
     space: Space,
     evaluator: Evaluator,
     searcher: Searcher,
-    own: Sequence[Sample],
+    own_samples: Sequence[Sample],
     progress: Callable[[str], None],
 ) -> None:
     """Ask, measure and tell until the budget is spent. Earlier measurements are not repeated."""
-    measured: dict[tuple[Chosen, int], Sample | Refused | Failed] = {}
-    for one in searcher.trials():
-        measured |= {(one.chosen, sample.seed): sample for sample in one.samples}
-        if one.state == "refused":
-            measured[one.chosen, 1] = Refused(one.why)
-        elif one.state == "failed":
-            measured |= {(one.chosen, seed): Failed(one.why) for seed in range(1, study.seeds + 1)}
+    measured: dict[tuple[Chosen, int], Sample | RefusedCombination | FailedCombination] = {}
+    for past_trial in searcher.trials():
+        measured |= {(past_trial.chosen, sample.seed): sample for sample in past_trial.samples}
+        if past_trial.state == "refused":
+            measured[past_trial.chosen, 1] = RefusedCombination(past_trial.why)
+        elif past_trial.state == "failed":
+            measured |= {
+                (past_trial.chosen, seed): FailedCombination(past_trial.why) for seed in range(1, study.seeds + 1)
+            }
     if space.own_choice is not None:
-        measured |= {(space.own_choice, one.seed): one for one in own}
+        measured |= {(space.own_choice, sample.seed): sample for sample in own_samples}
     while True:
         with uninterrupted():  # a trial is asked for whole
             batch = searcher.ask()
         if not batch:
             return
         told = [trial for trial in searcher.trials() if trial.number < batch[0].number and trial.state != "open"]
-        found = _batch(study, space, evaluator, batch, told, measured)
+        results = _batch(study, space, evaluator, batch, told, measured)
         with uninterrupted():  # a batch is told whole
-            for trial in found:
+            for trial in results:
                 bad = trial.state in {"refused", "failed"}
                 score = None if bad else scoring.scored(study.goal, study.limits, trial.samples)
                 searcher.tell(trial, score)
-        progress(_line(study, [*told, *found]))
+        progress(_line(study, [*told, *results]))
 
 
 def _outcome(
@@ -336,7 +340,7 @@ def _outcome(
     space: Space,
     evaluator: Evaluator,
     searcher: Searcher,
-    own: Sequence[Sample],
+    own_samples: Sequence[Sample],
     own_values: Mapping[str, Setting],
     progress: Callable[[str], None],
     hardware: Callable[[], Evaluator] | None,
@@ -349,19 +353,21 @@ def _outcome(
         for trial in trials
         if trial.state == "complete"
     }
-    good = [number for number, one in scores.items() if one.feasible]
+    good = [number for number, score in scores.items() if score.feasible]
     best = min(good, key=lambda number: (scoring.best_first(aims, scores[number]), number), default=None)
     frontier = _frontier(study, scores, good, trials)
-    own_score = scoring.scored(study.goal, study.limits, own)
+    own_score = scoring.scored(study.goal, study.limits, own_samples)
     runs = len({(trial.chosen, sample.seed) for trial in trials for sample in trial.samples})
     shares = importance(space, aims[0], trials)
-    check: Confirmed | None = None
+    check: Confirmation | None = None
     if best is not None:
         if hardware is None:
             progress("running the best values and the file's own again, on fresh seeds")
         winner = space.values(trials[best].chosen)
         if hardware is None:
-            check = confirmed(study, own_values, winner, {name: one.share for name, one in shares.items()}, evaluator)
+            check = confirmed(
+                study, own_values, winner, {name: weight.share for name, weight in shares.items()}, evaluator
+            )
         else:
             chosen = _best(study, scores, trials, good)
             candidates = [Candidate(number, space.values(trials[number].chosen), scores[number]) for number in chosen]
@@ -372,7 +378,7 @@ def _outcome(
         space,
         trials,
         scores,
-        tuple(own),
+        tuple(own_samples),
         own_score,
         best,
         frontier,
@@ -391,18 +397,18 @@ def _frontier(
     for number in good:
         first.setdefault(trials[number].chosen, number)
     kept = [
-        one
-        for one in first.values()
-        if not any(scoring.dominated(aims, scores[one], scores[other]) for other in first.values())
+        candidate
+        for candidate in first.values()
+        if not any(scoring.dominated(aims, scores[candidate], scores[other]) for other in first.values())
     ]
-    return tuple(sorted(kept, key=lambda one: (scoring.best_first(aims, scores[one]), one)))
+    return tuple(sorted(kept, key=lambda candidate: (scoring.best_first(aims, scores[candidate]), candidate)))
 
 
 def _best(study: Study, scores: Mapping[int, scoring.Score], trials: Sequence[Trial], good: Sequence[int]) -> list[int]:
     """Return the trials that hardware is to confirm, the best first, each combination once."""
     aims = scoring.aims_of(study.goal)
     first: dict[Chosen, int] = {}
-    for number in sorted(good, key=lambda one: (scoring.best_first(aims, scores[one]), one)):
+    for number in sorted(good, key=lambda candidate: (scoring.best_first(aims, scores[candidate]), candidate)):
         first.setdefault(trials[number].chosen, number)
     return list(first.values())[: study.bench.best]
 
@@ -413,7 +419,7 @@ def _batch(
     evaluator: Evaluator,
     batch: Sequence[Trial],
     told: Sequence[Trial],
-    measured: dict[tuple[Chosen, int], Sample | Refused | Failed],
+    measured: dict[tuple[Chosen, int], Sample | RefusedCombination | FailedCombination],
 ) -> list[Trial]:
     """Measure a batch: seed by seed if trials may be given up, which depends only on earlier batches."""
     simulated = study.evaluator != "bench"  # on hardware all runs of a combination are made while it is in force
@@ -421,35 +427,36 @@ def _batch(
         simulated and study.search.prune and len(scoring.aims_of(study.goal)) == 1 and study.search.sampler != "grid"
     )
     rounds = [[seed] for seed in range(1, study.seeds + 1)] if pruning else [list(range(1, study.seeds + 1))]
-    found = {one.number: one for one in batch}
+    trials = {trial.number: trial for trial in batch}
     for seeds in rounds:
-        alive = [one for one in found.values() if one.state == "open"]
+        alive = [trial for trial in trials.values() if trial.state == "open"]
         missing = list(
             dict.fromkeys(
-                (one.chosen, seed)
-                for one in alive
+                (trial.chosen, seed)
+                for trial in alive
                 for seed in seeds
-                if (one.chosen, seed) not in measured and not isinstance(measured.get((one.chosen, 1)), Refused)
+                if (trial.chosen, seed) not in measured
+                and not isinstance(measured.get((trial.chosen, 1)), RefusedCombination)
             )
         )
-        answers = evaluator.measure([Wanted(space.values(chosen), seed) for chosen, seed in missing])
+        answers = evaluator.measure([TrialRequest(space.values(chosen), seed) for chosen, seed in missing])
         measured |= dict(zip(missing, answers, strict=True))
-        for one in alive:
-            first = measured[one.chosen, 1]
-            if isinstance(first, Refused):
-                found[one.number] = replace(one, state="refused", why=first.why)
+        for trial in alive:
+            first = measured[trial.chosen, 1]
+            if isinstance(first, RefusedCombination):
+                trials[trial.number] = replace(trial, state="refused", why=first.why)
                 continue
-            more = [measured[one.chosen, seed] for seed in seeds]
-            if bad := next((answer for answer in more if isinstance(answer, Failed)), None):
-                found[one.number] = replace(one, state="failed", why=bad.why)
+            more = [measured[trial.chosen, seed] for seed in seeds]
+            if bad := next((answer for answer in more if isinstance(answer, FailedCombination)), None):
+                trials[trial.number] = replace(trial, state="failed", why=bad.why)
                 continue
-            taken = (*one.samples, *(sample for sample in more if isinstance(sample, Sample)))
+            taken = (*trial.samples, *(sample for sample in more if isinstance(sample, Sample)))
             last = len(taken) == study.seeds
             given_up = pruning and not last and _hopeless(study, taken, told)
-            found[one.number] = replace(
-                one, samples=taken, state="complete" if last else "pruned" if given_up else "open"
+            trials[trial.number] = replace(
+                trial, samples=taken, state="complete" if last else "pruned" if given_up else "open"
             )
-    return list(found.values())
+    return list(trials.values())
 
 
 def _hopeless(study: Study, samples: Sequence[Sample], told: Sequence[Trial]) -> bool:
@@ -457,7 +464,7 @@ def _hopeless(study: Study, samples: Sequence[Sample], told: Sequence[Trial]) ->
     (aim,) = scoring.aims_of(study.goal)
     count = len(samples)
     before = [
-        scoring.over_seeds(aim, study.goal.tail, one.samples[:count]) for one in told if len(one.samples) >= count
+        scoring.over_seeds(aim, study.goal.tail, trial.samples[:count]) for trial in told if len(trial.samples) >= count
     ]
     if len(before) < study.search.start:
         return False

@@ -35,9 +35,9 @@ class Aim:
     unit: str
     more: bool
 
-    def better(self, one: float, other: float) -> bool:
+    def better(self, value: float, other: float) -> bool:
         """Return whether the first value is better than the second."""
-        return one > other if self.more else one < other
+        return value > other if self.more else value < other
 
     @property
     def hopeless(self) -> float:
@@ -75,13 +75,13 @@ class Score:
 
     def to_json(self) -> dict[str, Any]:
         """Return the score as plain values."""
-        return {"values": list(self.values), "broken": [what for what, _ in self.broken]}
+        return {"values": list(self.values), "broken": [breach for breach, _ in self.broken]}
 
 
 def value_of(aim: Aim, sample: Sample) -> float:
     """Return the value of one run for an objective."""
-    found = getattr(sample, aim.objective)
-    return float(found) if found is not None else 1.0 if aim.objective == "fairness" else 0.0
+    value = getattr(sample, aim.objective)
+    return float(value) if value is not None else 1.0 if aim.objective == "fairness" else 0.0
 
 
 def over_seeds(aim: Aim, tail: str, samples: Sequence[Sample]) -> float:
@@ -114,7 +114,7 @@ def best_first(aims: Sequence[Aim], score: Score) -> tuple[float, ...]:
     return tuple(-value if aim.more else value for aim, value in zip(aims, score.values, strict=True))
 
 
-def dominated(aims: Sequence[Aim], one: Score, other: Score) -> bool:
+def dominated(aims: Sequence[Aim], score: Score, other: Score) -> bool:
     """Return whether the other score is as good in every objective, and better in at least one."""
-    mine, theirs = best_first(aims, one), best_first(aims, other)
+    mine, theirs = best_first(aims, score), best_first(aims, other)
     return all(b <= a for a, b in zip(mine, theirs, strict=True)) and mine != theirs

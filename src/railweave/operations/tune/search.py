@@ -84,9 +84,9 @@ class Searcher:
         if known is None:
             self._own.set_user_attr("digest", digest)
         elif known != digest:
-            what = f"{path} has trials of another study: its knobs, goal, seeds or fabric file were others"
+            message = f"{path} has trials of another study: its knobs, goal, seeds or fabric file were others"
             fix = "give another folder with -o, or --fresh to begin again in this one"
-            raise InputError([Problem(Option("--output", str(path.parent)), what, fix)])
+            raise InputError([Problem(Option("--output", str(path.parent)), message, fix)])
 
     def _storage_error(self) -> type[Exception]:
         from sqlalchemy.exc import SQLAlchemyError
@@ -95,29 +95,29 @@ class Searcher:
 
     def trials(self) -> list[Trial]:
         """Return all trials that were asked for, by number."""
-        return [self._trial(number, one) for number, one in enumerate(self._known())]
+        return [self._trial(number, frozen) for number, frozen in enumerate(self._known())]
 
     def _known(self) -> list[FrozenTrial]:
         """Return the trials of Optuna, except incomplete ones: a kill came between two of their values."""
         return [trial for trial in self._own.get_trials(deepcopy=False) if len(trial.params) == len(self._space.knobs)]
 
-    def _trial(self, number: int, one: FrozenTrial) -> Trial:
-        chosen = tuple(int(one.params[knob.name]) for knob in self._space.knobs)
-        state: State = "open" if not one.state.is_finished() else one.user_attrs.get("state", "complete")
-        samples = tuple(sample_of(sample) for sample in one.user_attrs.get("samples", ()))
-        return Trial(number, chosen, state, samples, one.user_attrs.get("why", ""))
+    def _trial(self, number: int, frozen: FrozenTrial) -> Trial:
+        chosen = tuple(int(frozen.params[knob.name]) for knob in self._space.knobs)
+        state: State = "open" if not frozen.state.is_finished() else frozen.user_attrs.get("state", "complete")
+        samples = tuple(sample_of(sample) for sample in frozen.user_attrs.get("samples", ()))
+        return Trial(number, chosen, state, samples, frozen.user_attrs.get("why", ""))
 
     def ask(self) -> list[Trial]:
         """Return the next batch, or the rest of an interrupted one; empty if the budget is spent or every combination is measured."""
         known = self.trials()
         size = self._study.search.batch
-        left = [one for one in known if one.state == "open"]
+        left = [trial for trial in known if trial.state == "open"]
         begun = len(known) % size != 0
         if not left and not begun and self._spent(known):
             return []
         self._own.sampler = self._optuna.samplers.RandomSampler()  # nothing is sampled for what has its values
-        for one in left:
-            self._open[one.number] = self._optuna.Trial(self._own, self._id(one.number))
+        for trial in left:
+            self._open[trial.number] = self._optuna.Trial(self._own, self._id(trial.number))
         missing = size - len(known) % size if begun or not left else 0
         if self._study.search.sampler == "grid":
             missing = min(missing, self._space.size - len(known))
@@ -131,8 +131,8 @@ class Searcher:
         if self._study.search.sampler == "grid":
             return len(known) >= self._space.size
         budget = self._study.search.trials
-        different = len({one.chosen for one in known if one.state != "refused"})
-        everything = len({one.chosen for one in known}) >= self._space.size
+        different = len({trial.chosen for trial in known if trial.state != "refused"})
+        everything = len({trial.chosen for trial in known}) >= self._space.size
         return everything or different >= budget or len(known) >= MOST_REPEATS * budget
 
     def _asked(self, number: int) -> Trial:
@@ -178,7 +178,9 @@ class Searcher:
             asked.set_constraint("limits", sum(by for _, by in score.broken) if score else 1e9)
         values = [aim.hopeless for aim in self._aims] if score is None else list(score.values)
         if self._study.search.sampler == "cma-es" and score is not None and score.broken:
-            values = [one * PENALTY if aim.more else one / PENALTY for one, aim in zip(values, self._aims, strict=True)]
+            values = [
+                value * PENALTY if aim.more else value / PENALTY for value, aim in zip(values, self._aims, strict=True)
+            ]
         if trial.state == "pruned":
             asked.report(values[0], len(trial.samples))
             self._own.tell(asked, state=self._optuna.trial.TrialState.PRUNED)
@@ -188,11 +190,13 @@ class Searcher:
 
 def _opener(path: Path) -> Callable[[], sqlite3.Connection]:
     def opened() -> sqlite3.Connection:
-        found = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=60, check_same_thread=False)
-        found.execute("PRAGMA journal_mode=WAL")
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=60, check_same_thread=False
+        )
+        connection.execute("PRAGMA journal_mode=WAL")
         # A trial that a loss of power takes is asked for again; a kill takes none.
-        found.execute("PRAGMA synchronous=NORMAL")
-        return found
+        connection.execute("PRAGMA synchronous=NORMAL")
+        return connection
 
     return opened
 
@@ -201,8 +205,8 @@ def _optuna() -> Any:  # noqa: ANN401 - the module
     try:
         import optuna
     except ImportError:
-        what = "needs Optuna, which is not installed"
-        raise InputError([Problem(Option("tune run"), what, "pip install 'railweave[tune]'")]) from None
+        message = "needs Optuna, which is not installed"
+        raise InputError([Problem(Option("tune run"), message, "pip install 'railweave[tune]'")]) from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
 
@@ -261,8 +265,8 @@ def importance(space: Space, aim: Aim, trials: Iterable[Trial]) -> dict[str, Imp
     ordered = [space.knobs[place].ordered for place in varied]
     grouped = levels
     for most in GROUPS:
-        grouped = [_groups(one, most) if of else one for one, of in zip(levels, ordered, strict=True)]
-        if 2 * sum(int(one.max()) for one in grouped) < len(values):
+        grouped = [_groups(level, most) if of else level for level, of in zip(levels, ordered, strict=True)]
+        if 2 * sum(int(level.max()) for level in grouped) < len(values):
             break
     return _fitted(names, grouped, values.mean(axis=1), rng)
 
@@ -281,19 +285,19 @@ def _of_grid(names: list[str], values: NDArray[np.float64], rng: np.random.Gener
     whole = float(((means - means.mean()) ** 2).sum())
     if whole <= EXACT * float((means**2).sum()):
         return dict.fromkeys(names, Importance(0.0, 0.0, 0.0))
-    found: dict[str, Importance] = {}
+    importances: dict[str, Importance] = {}
     for axis, name in enumerate(names):
         own_freedom = count - count // means.shape[axis]
-        own = _total(means, axis)
-        if own <= EXACT * whole:
-            found[name] = Importance(0.0, 0.0, 0.0)
-        elif _chance(own, own_freedom, noise * freedom, freedom, whole, rng) * len(names) <= ERROR:
+        explained = _total(means, axis)
+        if explained <= EXACT * whole:
+            importances[name] = Importance(0.0, 0.0, 0.0)
+        elif _chance(explained, own_freedom, noise * freedom, freedom, whole, rng) * len(names) <= ERROR:
             shares: list[float] = []
             for _ in range(RESAMPLES):
                 more = rng.normal(0.0, float(np.sqrt(noise)), count).reshape(means.shape)
                 shares.append(_share(means + more, axis, own_freedom, 2 * noise))
-            found[name] = _between(_share(means, axis, own_freedom, noise), shares)
-    return found
+            importances[name] = _between(_share(means, axis, own_freedom, noise), shares)
+    return importances
 
 
 def _total(means: NDArray[np.float64], axis: int) -> float:
@@ -326,7 +330,7 @@ def _fitted(
         return {}
     if whole <= EXACT * float((values**2).sum()):
         return dict.fromkeys(names, Importance(0.0, 0.0, 0.0))
-    found: dict[str, Importance] = {}
+    importances: dict[str, Importance] = {}
     for place, name in enumerate(names):
         others = columns[:place] + columns[place + 1 :]
         without, fewer, _ = _left(others, values)
@@ -336,11 +340,11 @@ def _fitted(
             continue
         shares: list[float] = []
         for _ in range(RESAMPLES):
-            own = fit + rng.normal(0.0, float(np.sqrt(rest / freedom)), len(fit))
-            spread = float(((own - own.mean()) ** 2).sum())
-            shares.append((_left(others, own)[0] - _left(columns, own)[0]) / spread)
-        found[name] = _between((without - rest) / whole, shares)
-    return found
+            resampled = fit + rng.normal(0.0, float(np.sqrt(rest / freedom)), len(fit))
+            spread = float(((resampled - resampled.mean()) ** 2).sum())
+            shares.append((_left(others, resampled)[0] - _left(columns, resampled)[0]) / spread)
+        importances[name] = _between((without - rest) / whole, shares)
+    return importances
 
 
 def _left(columns: list[NDArray[np.float64]], values: NDArray[np.float64]) -> tuple[float, int, NDArray[np.float64]]:
@@ -351,13 +355,15 @@ def _left(columns: list[NDArray[np.float64]], values: NDArray[np.float64]) -> tu
     return float(((values - fitted) ** 2).sum()), int(rank), fitted
 
 
-def _chance(own: float, own_freedom: int, left: float, freedom: int, whole: float, rng: np.random.Generator) -> float:
+def _chance(
+    explained: float, own_freedom: int, left: float, freedom: int, whole: float, rng: np.random.Generator
+) -> float:
     """Return the probability that noise makes as large a ratio of variances (F distribution, drawn)."""
-    if own <= EXACT * whole:
+    if explained <= EXACT * whole:
         return 1.0
     if left <= EXACT * whole:
         return 0.0
-    ratio = (own / own_freedom) / (left / freedom)
+    ratio = (explained / own_freedom) / (left / freedom)
     drawn = (rng.chisquare(own_freedom, DRAWS) / own_freedom) / (rng.chisquare(freedom, DRAWS) / freedom)
     return float((drawn >= ratio).mean())
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.errors import InputError, Option
 from railweave.model.catalog import in_force
 from railweave.model.intent.scenario import RunOverrides, Scenario, Setting, Step
-from railweave.operations.tune.measuring import Refused, Sample, Wanted, designed, jain, mean
+from railweave.operations.tune.measuring import RefusedCombination, Sample, TrialRequest, designed, jain, mean
 from railweave.prediction.simulation.conditions import bed_of, conditions_of
 from railweave.prediction.simulation.job import job_network
 from railweave.prediction.simulation.job_run import run_job
@@ -44,7 +44,7 @@ class Task:
     device: tuple[str, ...] = ()
 
 
-class Simulated:
+class ParallelSimulator:
     """The simulator, in ``workers`` processes; with one worker it runs in this process."""
 
     def __init__(self, task: Task, workers: int) -> None:
@@ -53,14 +53,14 @@ class Simulated:
         if workers > 1:
             self._pool = Pool(workers, partial(_begin, task))
         else:
-            self._bench = InProcess(task)
+            self._bench = InProcessSimulator(task)
 
-    def measure(self, wanted: Sequence[Wanted]) -> list[Sample | Refused]:
+    def measure(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination]:
         """Return the answers, in order. Raises ``InputError`` for a goal that cannot be run, at the line of the study file."""
         try:
             if self._pool is None:
-                return [self._bench.measure(one) for one in wanted]
-            tasks = [self._pool.submit(_measure, one) for one in wanted]
+                return [self._bench.measure(request) for request in wanted]
+            tasks = [self._pool.submit(_measure, request) for request in wanted]
             for _ in finished(tasks):
                 pass
             return [task.result() for task in tasks]
@@ -75,7 +75,7 @@ class Simulated:
 
 def placed(study: StudyFile, error: InputError) -> list[Any]:
     """Return the problems of a run at the lines of the study file that they come from."""
-    found: list[Any] = []
+    problems: list[Any] = []
     for problem in error.problems:
         place = problem.place
         if isinstance(place, Option):
@@ -83,28 +83,28 @@ def placed(study: StudyFile, error: InputError) -> list[Any]:
             if place.name == "--set" and place.part:
                 name = str(place.part[0])
                 at = ("engine", name) if name in study.study.engine else ("set", name)
-            found.append(study.document.problem(at, problem.what, problem.fix))
+            problems.append(study.document.problem(at, problem.what, problem.fix))
         else:
-            found.append(problem)
-    return found
+            problems.append(problem)
+    return problems
 
 
-class InProcess:
+class InProcessSimulator:
     """The simulator in this process."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
         self._network = lru_cache(DESIGNS_KEPT)(self._designed)
 
-    def _designed(self, in_file: tuple[tuple[tuple[str, ...], Setting], ...]) -> Network | Refused:
+    def _designed(self, in_file: tuple[tuple[tuple[str, ...], Setting], ...]) -> Network | RefusedCombination:
         network = designed(self._task.source, dict(in_file), self._task.device, self._task.hardware)
-        return network if isinstance(network, Refused) else job_network(network, self._task.study.study.on)
+        return network if isinstance(network, RefusedCombination) else job_network(network, self._task.study.study.on)
 
-    def measure(self, wanted: Wanted) -> Sample | Refused:
+    def measure(self, wanted: TrialRequest) -> Sample | RefusedCombination:
         """Return the answer to one run. Raises ``InputError`` for a goal that cannot be run."""
         space, study = self._task.space, self._task.study.study
         network = self._network(tuple(sorted(space.in_file(wanted.values).items())))
-        if isinstance(network, Refused):
+        if isinstance(network, RefusedCombination):
             return network
         settings = {**study.settings, **space.in_engine(wanted.values), "seed": wanted.seed}
         with in_force(network.catalog):
@@ -130,40 +130,40 @@ def of_collective(network: Network, asked: TunedCollective, settings: Mapping[st
     scenario = Scenario(traffic=(step,), overrides=RunOverrides(set=dict(settings)))  # pyright: ignore[reportCallIssue]
     bed = bed_of(network, None, None, asked.tenant, None, order=asked.hosts)
     conditions = conditions_of(bed, asked.background, (), None)
-    found = run_job(network, bed, scenario, conditions, engine="packet", exact=True).steps[0].prediction
-    counted = found.counters or {}
+    prediction = run_job(network, bed, scenario, conditions, engine="packet", exact=True).steps[0].prediction
+    counted = prediction.counters or {}
     dropped = sum(count for name, count in counted.items() if name.startswith("dropped_"))
     return Sample(
         seed=int(settings["seed"]),
         parts=(),
-        speed=found.bus_bandwidth_gbytes if found.complete else 0.0,
+        speed=prediction.bus_bandwidth_gbytes if prediction.complete else 0.0,
         drops=dropped,
         pauses=counted.get("pfc_pauses", 0),
         marks=counted.get("ecn_marked_packets", 0),
-        complete=found.complete,
+        complete=prediction.complete,
     )
 
 
 def _of_jobs(network: Network, file: Path, settings: Mapping[str, Setting], seed: int) -> Sample:
-    found = predict_training(network, file, settings=texts(settings))
-    times = tuple(job.step_ps / 1e9 for job in found.jobs)
-    kept = [job.alone_ps / job.step_ps for job in found.jobs]
+    prediction = predict_training(network, file, settings=texts(settings))
+    times = tuple(job.step_ps / 1e9 for job in prediction.jobs)
+    kept = [job.alone_ps / job.step_ps for job in prediction.jobs]
     return Sample(
         seed=seed,
         parts=times,
         speed=mean(times, [1.0] * len(times)),
         fairness=jain(kept) if len(kept) > 1 else None,
-        complete=found.complete,
+        complete=prediction.complete,
     )
 
 
-_here: list[InProcess] = []
+_here: list[InProcessSimulator] = []
 """The simulator of a worker process."""
 
 
 def _begin(task: Task) -> None:
-    _here.append(InProcess(task))
+    _here.append(InProcessSimulator(task))
 
 
-def _measure(wanted: Wanted) -> Sample | Refused:
+def _measure(wanted: TrialRequest) -> Sample | RefusedCombination:
     return _here[0].measure(wanted)

@@ -50,8 +50,8 @@ class Knob:
     def place(self, value: object) -> int | None:
         """Return the number of a value; None if the knob does not have it. 128us and 128 are the same value."""
         wanted = _number(value)
-        for number, one in enumerate(self.values):
-            if one == value or (wanted is not None and _number(one) == wanted):
+        for number, candidate in enumerate(self.values):
+            if candidate == value or (wanted is not None and _number(candidate) == wanted):
                 return number
         return None
 
@@ -74,7 +74,7 @@ class Space:
 
     def values(self, chosen: Chosen) -> dict[str, Setting]:
         """Return the values of a combination by the names of the knobs."""
-        return {one.name: one.values[number] for one, number in zip(self.knobs, chosen, strict=True)}
+        return {knob.name: knob.values[number] for knob, number in zip(self.knobs, chosen, strict=True)}
 
     def in_file(self, values: Mapping[str, Setting]) -> dict[tuple[str, ...], Setting]:
         """Return, by path, the values that belong in a fabric file."""
@@ -87,40 +87,40 @@ class Space:
     @property
     def own_choice(self) -> Chosen | None:
         """The file's own values as a combination; None if a knob does not have its own value."""
-        found = [one.place(value) for one, value in zip(self.knobs, self.own, strict=True)]
-        return None if None in found else tuple(cast("list[int]", found))
+        places = [knob.place(value) for knob, value in zip(self.knobs, self.own, strict=True)]
+        return None if None in places else tuple(cast("list[int]", places))
 
 
 def space_of(study: StudyFile, fabric: Document, spec: FabricFile) -> Space:
     """Return the knobs of a study on a fabric file. Raises ``SpecError`` with every fault, at its line of the study file."""
     problems: list[Problem] = []
     knobs: list[Knob] = []
-    own: list[Setting | None] = []
+    own_values: list[Setting | None] = []
     for part, given in (("space", study.study.space), ("engine", study.study.engine)):
         for name, values in given.items():
             here = (part, name)
             try:
                 knob = Knob(name, tuple(name.split(".")) if part == "space" else (), *_values(values))
                 if part == "space":
-                    own.append(_own(knob, fabric, spec))
+                    own_values.append(_own(knob, fabric, spec))
                 else:
                     _known_to_engine(name, knob)
-                    own.append(None)
+                    own_values.append(None)
             except _WrongError as error:
                 problems.append(study.document.problem(here, error.what, error.fix))
                 continue
             knobs.append(knob)
     if problems:
         raise SpecError(problems)
-    return Space(tuple(knobs), tuple(own))
+    return Space(tuple(knobs), tuple(own_values))
 
 
 class _WrongError(ValueError):
     """An error of a knob, and its fix."""
 
-    def __init__(self, what: str, fix: str = "") -> None:
-        super().__init__(what, fix)
-        self.what = what
+    def __init__(self, message: str, fix: str = "") -> None:
+        super().__init__(message, fix)
+        self.what = message
         self.fix = fix
 
 
@@ -129,13 +129,13 @@ def _values(given: Values) -> tuple[tuple[Setting, ...], bool]:
     if isinstance(given, Range):
         return _spread(given.first, given.last, given.step, ""), True
     if isinstance(given, str):
-        found = _RANGE.fullmatch(given)
-        if found is None:
+        match = _RANGE.fullmatch(given)
+        if match is None:
             raise _WrongError(f"{given!r} is no range", "write 20..80, 20..80 step 5, 64us..512us step 64us, or a list")
-        units = {one for one in found.group(2, 4, 6) if one}
+        units = {unit for unit in match.group(2, 4, 6) if unit}
         if len(units) > 1:
             raise _WrongError(f"{given!r} has several units", "write all in one unit, as 64us..512us step 64us")
-        first, last, step = int(found[1]), int(found[3]), int(found[5] or 1)
+        first, last, step = int(match[1]), int(match[3]), int(match[5] or 1)
         if first >= last or step < 1:
             raise _WrongError(
                 f"{given!r} has no values between its ends", "write the smaller first, and a step of 1 or more"
@@ -143,16 +143,16 @@ def _values(given: Values) -> tuple[tuple[Setting, ...], bool]:
         return _spread(first, last, step, next(iter(units), "")), True
     if len(given) < 2 or len(set(given)) < len(given):
         raise _WrongError("a knob needs two values or more, each once", "write [1, 2, 4, 8], or leave the knob out")
-    numbers = [_number(one) for one in given]
+    numbers = [_number(value) for value in given]
     ordered = all(number is not None for number in numbers) and numbers == sorted(cast("list[float]", numbers))
     return tuple(given), ordered
 
 
 def _spread(first: int, last: int, step: int, unit: str) -> tuple[Setting, ...]:
-    found = range(first, last + 1, step)
-    if len(found) > MOST_VALUES:
-        raise _WrongError(f"there are {len(found):,} values", f"at most {MOST_VALUES:,}: give a larger step")
-    return tuple(f"{one}{unit}" if unit else one for one in found)
+    numbers = range(first, last + 1, step)
+    if len(numbers) > MOST_VALUES:
+        raise _WrongError(f"there are {len(numbers):,} values", f"at most {MOST_VALUES:,}: give a larger step")
+    return tuple(f"{number}{unit}" if unit else number for number in numbers)
 
 
 def _number(value: object) -> float | None:
@@ -160,29 +160,29 @@ def _number(value: object) -> float | None:
         return None
     if isinstance(value, int | float):
         return float(value)
-    found = (
+    match = (
         re.fullmatch(r"(-?\d+(?:\.\d+)?)\s*(?:us|%|ms|M|K|k|G|ps|ns|s|m)?", value) if isinstance(value, str) else None
     )
-    return float(found[1]) if found else None
+    return float(match[1]) if match else None
 
 
 def _own(knob: Knob, fabric: Document, spec: FabricFile) -> Setting | None:
     """Return the file's present value of a knob. Raises ``_WrongError`` for an invalid path, and for values that the field cannot have."""
-    found = _walked(knob, spec)
+    present = _walked(knob, spec)
     for value in (knob.values[0], knob.values[-1], *knob.values[1:-1][:: max(1, len(knob.values) // 8)]):
         try:
             FabricFile.model_validate(with_values(fabric.value, {knob.path: value}))
         except ValidationError as error:
-            for one in error.errors():
-                place = tuple(str(part) for part in one["loc"] if not str(part).startswith(("function-", "tagged-")))
+            for detail in error.errors():
+                place = tuple(str(part) for part in detail["loc"] if not str(part).startswith(("function-", "tagged-")))
                 if place[: len(knob.path)] == knob.path:
                     raise _WrongError(
-                        f"{value} cannot stand there: {one['msg']}", "docs/fabric-file.md has its limits"
+                        f"{value} cannot stand there: {detail['msg']}", "docs/fabric-file.md has its limits"
                     ) from None
     written = at_path(fabric.value, knob.path)
     if isinstance(written, str | int | float | bool):
         return written
-    return found if isinstance(found, str | int | float | bool) else None
+    return present if isinstance(present, str | int | float | bool) else None
 
 
 def _walked(knob: Knob, spec: FabricFile) -> object:
@@ -215,9 +215,9 @@ def _walked(knob: Knob, spec: FabricFile) -> object:
 
 
 def _instead(name: str, key: str, fields: Mapping[str, str]) -> str:
-    for said, meant in KNOWN_AS.items():
-        if said in name:
-            return f"write {name.replace(said, meant)}"
+    for alias, meant in KNOWN_AS.items():
+        if alias in name:
+            return f"write {name.replace(alias, meant)}"
     near = difflib.get_close_matches(key, fields, 1)
     return f"did you mean {near[0]!r}?" if near else f"it has {', '.join(fields)}"
 
@@ -258,14 +258,14 @@ def shown(values: Mapping[str, Setting], names: Sequence[str] | None = None) -> 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
     """Return the shortest ends of paths that tell them apart."""
-    found: dict[str, str] = {}
+    shortest: dict[str, str] = {}
     for name in names:
         parts = name.split(".")
         for count in range(1, len(parts) + 1):
             end = ".".join(parts[-count:])
             if sum(name == end or name.endswith(f".{end}") for name in names) == 1:
-                found[name] = end
+                shortest[name] = end
                 break
         else:
-            found[name] = name
-    return found
+            shortest[name] = name
+    return shortest

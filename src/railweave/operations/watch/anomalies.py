@@ -46,9 +46,9 @@ class Anomaly:
 
     def to_json(self) -> dict[str, object]:
         """Return the anomaly as the documented JSON object."""
-        own = asdict(self)
-        own.pop("finding")
-        return {"number": own.pop("number"), **self.finding.to_json(), **own}
+        fields = asdict(self)
+        fields.pop("finding")
+        return {"number": fields.pop("number"), **self.finding.to_json(), **fields}
 
 
 _Key = tuple[str, str, str]
@@ -84,10 +84,10 @@ class Anomalies:
                 if (old.finding.severity, old.follows, old.deploy) != (finding.severity, follows, known.deploy):
                     changes.append(("changed", known))
             self.now[key] = known
-        for key, one in list(self.now.items()):
-            if at - one.last >= self.quiet_s:
+        for key, anomaly in list(self.now.items()):
+            if at - anomaly.last >= self.quiet_s:
                 del self.now[key]
-                self.over[key] = closed = replace(one, closed=at)
+                self.over[key] = closed = replace(anomaly, closed=at)
                 changes.append(("closed", closed))
         while len(self.over) > MOST_CLOSED:
             del self.over[next(iter(self.over))]
@@ -103,15 +103,18 @@ class Anomalies:
     def counts(self) -> dict[tuple[str, str], int]:
         """Return the number of anomalies now, by rule and severity."""
         return dict(
-            Counter((one.finding.id, one.finding.severity) for one in tuple(self.now.values()))
+            Counter((anomaly.finding.id, anomaly.finding.severity) for anomaly in tuple(self.now.values()))
         )  # another thread adds
 
     def listed(self, *, closed: bool = False) -> list[Anomaly]:
         """Those of now, causes before what they explain and the worst first; or those that are over, the latest first."""
         if closed:
-            return sorted(self.over.values(), key=lambda one: -(one.closed or 0))
+            return sorted(self.over.values(), key=lambda anomaly: -(anomaly.closed or 0))
         order = {"error": 0, "warning": 1, "info": 2}
-        return sorted(self.now.values(), key=lambda one: (bool(one.follows), order[one.finding.severity], one.first))
+        return sorted(
+            self.now.values(),
+            key=lambda anomaly: (bool(anomaly.follows), order[anomaly.finding.severity], anomaly.first),
+        )
 
 
 def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[_Key, Finding]]:
@@ -124,10 +127,10 @@ def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[_Key, Finding]]:
             yield key, finding
 
 
-def _words(what: str) -> str:
+def _words(text: str) -> str:
     """Return the text without the parts that change from one look to the next: counts, and what else the anomaly explains."""
-    said = what.partition(". This explains ")[0].partition("; at the other end,")[0]
-    return " ".join(_QUEUE.findall(said)) or _COUNT.sub("#", said)
+    head = text.partition(". This explains ")[0].partition("; at the other end,")[0]
+    return " ".join(_QUEUE.findall(head)) or _COUNT.sub("#", head)
 
 
 def _cause(finding: Finding) -> str:

@@ -24,7 +24,7 @@ from railweave.operations.watch.console.guard import Guard, Proxy, guarded
 from railweave.operations.watch.console.history import chart_data, history, span_of
 from railweave.operations.watch.console.state import Console
 from railweave.operations.watch.console.topology import path, rails, topology
-from railweave.operations.watch.console.view import Live, Shown, Values
+from railweave.operations.watch.console.view import Live, PageView, Values
 from railweave.operations.watch.descriptors import MOST
 from railweave.operations.watch.exposition import CONTENT_TYPE, exposed, intended, received, whole
 from railweave.pages.shell import element, section, text
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from railweave.operations.watch.collector import Watched
-    from railweave.operations.watch.watching import Watching
+    from railweave.operations.watch.collector import WatchedDevice
+    from railweave.operations.watch.watching import WatchedNetwork
 
 
 HEADERS_S = 10.0
@@ -46,11 +46,11 @@ ANSWER_S = 120.0
 STREAMS = "/events"
 
 
-class Limited(H11Protocol):
+class LimitedProtocol(H11Protocol):
     """A connection of the console. ``most`` and ``opened``, oldest first, are those of its listener (``limited``)."""
 
     most: ClassVar[int] = MOST
-    opened: ClassVar[dict[Limited, None]] = {}
+    opened: ClassVar[dict[LimitedProtocol, None]] = {}
     _timer: asyncio.TimerHandle | None = None
     busy = False
     """True while a request is being answered."""
@@ -60,7 +60,7 @@ class Limited(H11Protocol):
         super().connection_made(transport)
         self.opened[self] = None
         if len(self.opened) > self.most:
-            next(one for one in self.opened if not one.busy).cut_off()
+            next(connection for connection in self.opened if not connection.busy).cut_off()
         if self in self.opened:
             self._within(HEADERS_S)
 
@@ -111,14 +111,14 @@ class Limited(H11Protocol):
             self._timer = None
 
 
-def limited(most: int) -> type[Limited]:
+def limited(most: int) -> type[LimitedProtocol]:
     """Connections of a listener that has at most so many."""
 
-    class Own(Limited):
-        opened: ClassVar[dict[Limited, None]] = {}
+    class ConsoleConnection(LimitedProtocol):
+        opened: ClassVar[dict[LimitedProtocol, None]] = {}
 
-    Own.most = most
-    return Own
+    ConsoleConnection.most = most
+    return ConsoleConnection
 
 
 _KEPT = {"Cache-Control": "private, max-age=31536000, immutable"}
@@ -126,7 +126,7 @@ _STREAM = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 DEVICE = "/devices/"
 
 
-def shown(console: Console, where: str, query: Mapping[str, str], *, markup: bool = True) -> Shown | None:
+def shown(console: Console, where: str, query: Mapping[str, str], *, markup: bool = True) -> PageView | None:
     """Return the page at a path, or None if there is no such page. Without ``markup``, use only the page's live values."""
     values = Values(markup=markup)
     if where == "/":
@@ -141,8 +141,8 @@ def shown(console: Console, where: str, query: Mapping[str, str], *, markup: boo
         return None
     if name in console.expected and name in console.devices:
         return device.switch(console, name, values)
-    own = next((server for server in console.network.servers if server.name == name), None)
-    return None if own is None else device.server(console, own, values)
+    server = next((server for server in console.network.servers if server.name == name), None)
+    return None if server is None else device.server(console, server, values)
 
 
 def routes(console: Console) -> list[Route]:
@@ -150,13 +150,13 @@ def routes(console: Console) -> list[Route]:
 
     async def get_page(request: Request) -> Response:
         where = request.url.path
-        found = shown(console, unquote(where), request.query_params)
-        if found is None:
-            said = section(
+        content = shown(console, unquote(where), request.query_params)
+        if content is None:
+            notice = section(
                 "missing", "There is no such page", "", element("p", text(f"Nothing is at {where}."), class_="wrong")
             )
-            return HTMLResponse(page(console, Shown("Not found", [said], {}), ""), 404)
-        return HTMLResponse(page(console, found, "/devices" if where.startswith(DEVICE) else where))
+            return HTMLResponse(page(console, PageView("Not found", [notice], {}), ""), 404)
+        return HTMLResponse(page(console, content, "/devices" if where.startswith(DEVICE) else where))
 
     async def get_static(request: Request) -> Response:
         name = request.path_params["name"]
@@ -173,16 +173,16 @@ def routes(console: Console) -> list[Route]:
         query = QueryParams(parts.query)
 
         def live() -> Live | None:
-            found = shown(console, unquote(parts.path), query, markup=False)
-            return None if found is None else found.live
+            content = shown(console, unquote(parts.path), query, markup=False)
+            return None if content is None else content.live
 
         async def stream() -> AsyncGenerator[bytes]:
-            streams.add(own := object())
+            streams.add(token := object())
             try:
                 async for event in events(console, live):
                     yield event
             finally:
-                streams.discard(own)
+                streams.discard(token)
 
         return StreamingResponse(stream(), media_type="text/event-stream", headers=_STREAM)
 
@@ -191,7 +191,7 @@ def routes(console: Console) -> list[Route]:
 
     pages = ("/", "/anomalies", "/devices", "/devices/{name:path}", "/path", "/rails", "/history")
     return [
-        *(Route(one, get_page) for one in pages),
+        *(Route(page_path, get_page) for page_path in pages),
         Route("/events", get_events),
         Route("/api/history", get_history),
         Route("/static/{digest}/{name:path}", get_static),
@@ -204,7 +204,7 @@ MOST_EVENTS = 5000
 
 
 def app(
-    watching: Watching,
+    watching: WatchedNetwork,
     password: str | None = None,
     *,
     proxy: Proxy | None = None,
@@ -215,7 +215,7 @@ def app(
 
     ``most`` is the number of connections that its listener may have.
     """
-    roles = {name: one.role for name, one in watching.collector.devices.items()}
+    roles = {name: watched.role for name, watched in watching.collector.devices.items()}
     design = intended(watching.validator.expected, roles)  # it does not change while a network is watched
 
     def metrics(_: Request) -> Response:
@@ -230,21 +230,23 @@ def app(
         return PlainTextResponse(exposed([device]), media_type=CONTENT_TYPE)
 
     async def devices(_: Request) -> Response:
-        found = watching.collector.devices.items()
-        return JSONResponse({name: _device(one, compared=name in watching.compared) for name, one in found})
+        named_devices = watching.collector.devices.items()
+        return JSONResponse(
+            {name: _device(watched, compared=name in watching.compared) for name, watched in named_devices}
+        )
 
     async def network(_: Request) -> Response:
         return JSONResponse(watching.standing().to_json())
 
     async def anomalies(request: Request) -> Response:
         closed = request.query_params.get("closed") == "1"
-        return JSONResponse([one.to_json() for one in watching.anomalies.listed(closed=closed)])
+        return JSONResponse([anomaly.to_json() for anomaly in watching.anomalies.listed(closed=closed)])
 
     async def events(request: Request) -> Response:
         if watching.syslog is None:
             return _wrong(404, "syslog is not received: start with --syslog ADDRESS:PORT")
-        found = watching.syslog.events(request.query_params.get("device", ""), request.query_params.get("kind"))
-        return JSONResponse([one.to_json() for one in found[:MOST_EVENTS]])
+        recent = watching.syslog.events(request.query_params.get("device", ""), request.query_params.get("kind"))
+        return JSONResponse([event.to_json() for event in recent[:MOST_EVENTS]])
 
     def samples(request: Request) -> Response:
         return _samples(watching, request)
@@ -264,24 +266,24 @@ def app(
     return guarded(made, Guard(password, proxy))
 
 
-def _device(one: Watched, *, compared: bool) -> dict[str, object]:
-    reached = one.reached
+def _device(watched: WatchedDevice, *, compared: bool) -> dict[str, object]:
+    reached = watched.reached
     return {
-        "system": one.system,
-        "role": one.role,
+        "system": watched.system,
+        "role": watched.role,
         "up": reached.up,
-        "state": one.state,
+        "state": watched.state,
         "compared": compared,
         "since": reached.since,
         "age_seconds": reached.age_s,
         "why": reached.why,
-        "streams": one.streams,
+        "streams": watched.streams,
         "refused": reached.refused,
-        "updates": one.stream.updates,
+        "updates": watched.stream.updates,
     }
 
 
-def _samples(watching: Watching, request: Request) -> Response:
+def _samples(watching: WatchedNetwork, request: Request) -> Response:
     asked = request.query_params
     device = asked.get("device", "")
     if watching.store is None:
@@ -303,5 +305,5 @@ def _samples(watching: Watching, request: Request) -> Response:
     return JSONResponse({"device": device, "columns": ["time", "metric", "port", "index", "number"], "samples": table})
 
 
-def _wrong(status: int, what: str) -> Response:
-    return JSONResponse({"error": what}, status_code=status)
+def _wrong(status: int, message: str) -> Response:
+    return JSONResponse({"error": message}, status_code=status)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.host_state import HostState
     from railweave.operations.watch.layout import Layout
-    from railweave.operations.watch.setting_up import Reached
+    from railweave.operations.watch.setting_up import SubscriptionState
     from railweave.operations.watch.store import Store
     from railweave.operations.watch.stream import Round, Stream
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Source(Protocol):
     """A source that puts a device's numbers into its stream: a subscriber or a poller."""
 
-    reached: Reached
+    reached: SubscriptionState
 
     async def run(self) -> None:
         """Go on until cancelled."""
@@ -32,7 +32,7 @@ class Source(Protocol):
 
 
 @dataclass
-class Watched:
+class WatchedDevice:
     """A device, where its numbers come from, and what it said last when it was asked. ``system`` is empty for a server."""
 
     name: str
@@ -49,7 +49,7 @@ class Watched:
     """True if the device's numbers are streamed; False if they are taken from the answers of the device."""
 
     @property
-    def reached(self) -> Reached:
+    def reached(self) -> SubscriptionState:
         """Return the state of the device's first source of numbers."""
         return self.sources[0].reached
 
@@ -75,7 +75,7 @@ class Figures:
     """The most that a step began after its time."""
 
 
-def _fail(device: Watched, reached: Reached, error: Exception) -> None:
+def _fail(device: WatchedDevice, reached: SubscriptionState, error: Exception) -> None:
     """Take what a device says for no answer, where it cannot be read."""
     reached.turn(up=False, why=f"what it says cannot be read: {cause(error)}")
     reached.tries += 1
@@ -85,7 +85,7 @@ def _fail(device: Watched, reached: Reached, error: Exception) -> None:
 class Collector:
     """``every_s`` is the interval of samples. What came is written twice in it, so that a kill loses less than one."""
 
-    def __init__(self, devices: Sequence[Watched], store: Store | None, *, every_s: float) -> None:
+    def __init__(self, devices: Sequence[WatchedDevice], store: Store | None, *, every_s: float) -> None:
         self.devices = {device.name: device for device in devices}
         self.figures = Figures()
         self.rates: dict[str, Round] = {}
@@ -106,7 +106,7 @@ class Collector:
                     group.create_task(self._lasting(device, source))
             group.create_task(self._steps())
 
-    async def _lasting(self, device: Watched, source: Source) -> None:
+    async def _lasting(self, device: WatchedDevice, source: Source) -> None:
         """Keep a source going, whatever its device says: what cannot be read makes this device one that does not answer, and ends no other."""
         while True:
             try:
@@ -129,13 +129,13 @@ class Collector:
     async def step(self, now: float) -> None:
         """End the rounds of all devices, and write them."""
         rounds: list[tuple[Layout, Round]] = []
-        for one in self.devices.values():
+        for device in self.devices.values():
             try:
-                rounds += [(one.stream.layout, each) for each in one.stream.rounds(now)]
+                rounds += [(device.stream.layout, each) for each in device.stream.rounds(now)]
             except Exception as error:  # noqa: BLE001 - whatever a device sends, the others are read
-                _fail(one, one.reached, error)
-        for _, one in rounds:
-            self.rates[one.device] = one
+                _fail(device, device.reached, error)
+        for _, device_round in rounds:
+            self.rates[device_round.device] = device_round
         self.figures.rounds += len(rounds)
         self.figures.steps += 1
         if self._store is not None:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from railweave.analysis.expect import Expected
-    from railweave.operations.watch.collector import Watched
+    from railweave.operations.watch.collector import WatchedDevice
     from railweave.operations.watch.syslog import Syslog
-    from railweave.operations.watch.watching import Standing
+    from railweave.operations.watch.watching import NetworkStanding
 
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -30,22 +30,22 @@ _OWN = {
 }
 
 
-def exposed(devices: Iterable[Watched], anomalies: Mapping[tuple[str, str], int] | None = None) -> str:
+def exposed(devices: Iterable[WatchedDevice], anomalies: Mapping[tuple[str, str], int] | None = None) -> str:
     """The whole text. ``anomalies`` are how many there are now, by rule and severity."""
     devices = list(devices)
     lines = _own(devices)
     for name, metric in METRICS.items():
-        found = [line for device in devices for line in _of(device, name, metric)]
-        if found:
+        samples = [line for device in devices for line in _of(device, name, metric)]
+        if samples:
             kind = "counter" if metric.kind == "counter" else "gauge"
-            lines += [f"# HELP {metric.exported} {metric.help}", f"# TYPE {metric.exported} {kind}", *found]
+            lines += [f"# HELP {metric.exported} {metric.help}", f"# TYPE {metric.exported} {kind}", *samples]
     lines += ["# HELP railweave_anomalies What is not as designed.", "# TYPE railweave_anomalies gauge"]
     for (rule, severity), count in sorted((anomalies or {}).items()):
         lines.append(f'railweave_anomalies{{rule="{escaped(rule)}",severity="{severity}"}} {count}')
     return "\n".join(lines) + "\n"
 
 
-def whole(standing: Standing) -> str:
+def whole(standing: NetworkStanding) -> str:
     """Return the state of the network as text. Not known is no number (NaN): neither 1 nor 0."""
     state = {"as designed": "1", "not as designed": "0", "not known": "NaN"}[standing.state]
     designed, left = "railweave_network_as_designed", "railweave_network_devices_not_known"
@@ -74,7 +74,7 @@ def received(syslog: Syslog) -> str:
     return "\n".join([*lines, f"{unknown} {syslog.unknown}"]) + "\n"
 
 
-def _own(devices: list[Watched]) -> list[str]:
+def _own(devices: list[WatchedDevice]) -> list[str]:
     lines: list[str] = []
     for name, (kind, help_) in _OWN.items():
         exported = f"railweave_target_{name}"
@@ -86,8 +86,8 @@ def _own(devices: list[Watched]) -> list[str]:
     return lines
 
 
-def _about(one: Watched, name: str) -> float | None:
-    reached = one.reached
+def _about(device: WatchedDevice, name: str) -> float | None:
+    reached = device.reached
     if name == "up":
         return int(reached.up)
     if name == "known":
@@ -97,28 +97,28 @@ def _about(one: Watched, name: str) -> float | None:
     if name == "reconnects_total":
         return reached.tries
     if name == "updates_total":
-        return one.stream.updates
-    return None if one.stream.behind_s is None else round(one.stream.behind_s, 3)
+        return device.stream.updates
+    return None if device.stream.behind_s is None else round(device.stream.behind_s, 3)
 
 
-def _of(device: Watched, name: str, metric: Metric) -> list[str]:
+def _of(device: WatchedDevice, name: str, metric: Metric) -> list[str]:
     """The lines of one metric of a device."""
     stream = device.stream
     start = f"{metric.exported}{{{_device(device)}"
-    found: list[str] = []
+    lines: list[str] = []
     for place in stream.layout.of_metric(name):
         if place >= len(stream.numbers):
             break
         number = stream.numbers[place]
         if number != number or (metric.sparse and not number):
             continue
-        said = int(stream.counts[place]) if metric.kind == "counter" else float(number)
-        found.append(f"{start}{_labels(stream.layout.series[place], metric)}}} {said}")
-    return found
+        value = int(stream.counts[place]) if metric.kind == "counter" else float(number)
+        lines.append(f"{start}{_labels(stream.layout.series[place], metric)}}} {value}")
+    return lines
 
 
-def _device(one: Watched) -> str:
-    return f'device="{escaped(one.name)}",role="{escaped(one.role)}"'
+def _device(device: WatchedDevice) -> str:
+    return f'device="{escaped(device.name)}",role="{escaped(device.role)}"'
 
 
 def _labels(series: Series, metric: Metric) -> str:
@@ -141,15 +141,15 @@ def intended(expected: Mapping[str, Expected], roles: Mapping[str, str]) -> str:
     speeds: list[str] = []
     sessions: list[str] = []
     lossless: list[str] = []
-    for device, one in expected.items():
-        own = f'device="{escaped(device)}",role="{escaped(roles.get(device, ""))}"'
-        colors = {each.session.interface: each.color for each in one.sessions}
-        for port in one.ports:
+    for device, expectation in expected.items():
+        labels = f'device="{escaped(device)}",role="{escaped(roles.get(device, ""))}"'
+        colors = {each.session.interface: each.color for each in expectation.sessions}
+        for port in expectation.ports:
             far = f'port="{escaped(port.name)}",kind="{port.kind}",peer="{escaped(port.peer)}",color="{escaped(colors.get(port.name, ""))}"'
-            speeds.append(f"{SPEED}{{{own},{far}}} {port.speed_gbps * 10**9}")
-        sessions.append(f"{SESSIONS}{{{own}}} {len(one.sessions) + len(one.overlay_sessions)}")
-        pairs = sorted({pair for each in one.queues for pair in each.lossless.items()})
-        lossless += [f'{LOSSLESS}{{{own},queue="{queue}",priority="{priority}"}} 1' for queue, priority in pairs]
+            speeds.append(f"{SPEED}{{{labels},{far}}} {port.speed_gbps * 10**9}")
+        sessions.append(f"{SESSIONS}{{{labels}}} {len(expectation.sessions) + len(expectation.overlay_sessions)}")
+        pairs = sorted({pair for each in expectation.queues for pair in each.lossless.items()})
+        lossless += [f'{LOSSLESS}{{{labels},queue="{queue}",priority="{priority}"}} 1' for queue, priority in pairs]
     lines = [
         f"# HELP {SPEED} Speed of a port of the design that must be up.",
         f"# TYPE {SPEED} gauge",

@@ -53,14 +53,14 @@ class Layout:
 
     def place(self, series: Series) -> int:
         """Where a series stands; it is given a place where it has none. ``IGNORED`` where there are too many."""
-        found = self.places.get(series)
-        if found is None:
+        place = self.places.get(series)
+        if place is None:
             if len(self.series) >= MOST or series.metric not in METRICS:
                 return IGNORED
-            found = self.places[series] = len(self.series)
+            place = self.places[series] = len(self.series)
             self.series.append(series)
-            self._by_metric.setdefault(series.metric, []).append(found)
-        return found
+            self._by_metric.setdefault(series.metric, []).append(place)
+        return place
 
     def of_metric(self, metric: str) -> list[int]:
         """The places of the series of a metric, in rising order."""
@@ -74,36 +74,36 @@ class Layout:
         try:
             elements = prefix + read_path(path)[2]
         except ValueError:
-            found = IGNORED
+            place = IGNORED
         else:
             if container:
-                found = IGNORED - 1 - len(self._containers)
-                self._containers[found] = (elements, {})
+                place = IGNORED - 1 - len(self._containers)
+                self._containers[place] = (elements, {})
             else:
-                found = self._place_of(elements)
-        self.below(prefix)[path] = found
-        return found
+                place = self._place_of(elements)
+        self.below(prefix)[path] = place
+        return place
 
     def _place_of(self, elements: Elements) -> int:
         """The place of a leaf. The first path that leads to a series keeps it: a second one would tell every number twice."""
         series = self._read(elements)
         if series is None:
             return IGNORED
-        found = self.place(series)
-        return found if self._owners.setdefault(found, elements) == elements else IGNORED
+        place = self.place(series)
+        return place if self._owners.setdefault(place, elements) == elements else IGNORED
 
     def under(self, elements: Elements) -> list[int]:
         """The places of the series whose paths begin so. An element without keys stands for every entry of its list."""
-        return [place for place, own in self._owners.items() if _begins(own, elements)]
+        return [place for place, owner in self._owners.items() if _begins(owner, elements)]
 
     def leaves(self, container: int, value: object) -> list[tuple[int, object]]:
         """Places and values of the leaves of a table in JSON."""
         elements, node = self._containers[container]
-        found: list[tuple[int, object]] = []
-        self._walk(elements, node, value, found)
-        return found
+        leaves: list[tuple[int, object]] = []
+        self._walk(elements, node, value, leaves)
+        return leaves
 
-    def _walk(self, elements: Elements, node: Node, value: object, found: list[tuple[int, object]]) -> None:
+    def _walk(self, elements: Elements, node: Node, value: object, leaves: list[tuple[int, object]]) -> None:
         if not isinstance(value, dict):
             return
         for key, below in cast("dict[str, object]", value).items():
@@ -111,13 +111,13 @@ class Layout:
                 for entry in cast("list[object]", below):
                     if not isinstance(entry, dict):
                         continue
-                    own = cast("dict[str, object]", entry)
-                    by = next((one for one in _KEYS if isinstance(own.get(one), str | int)), None)
+                    row = cast("dict[str, object]", entry)
+                    by = next((key_name for key_name in _KEYS if isinstance(row.get(key_name), str | int)), None)
                     if by is not None:
-                        told = str(own[by])
-                        self._enter(elements, node, f"{key}[{told}]", (key, ((by, told),)), own, found)
+                        told = str(row[by])
+                        self._enter(elements, node, f"{key}[{told}]", (key, ((by, told),)), row, leaves)
             elif isinstance(below, dict):
-                self._enter(elements, node, key, (key, ()), cast("dict[str, object]", below), found)
+                self._enter(elements, node, key, (key, ()), cast("dict[str, object]", below), leaves)
             else:
                 place = node.get(key)
                 if not isinstance(place, int):
@@ -126,7 +126,7 @@ class Layout:
                     self._paths += 1
                     place = node[key] = self._place_of((*elements, (key, ())))
                 if place != IGNORED:
-                    found.append((place, below))
+                    leaves.append((place, below))
 
     def _enter(
         self,
@@ -135,7 +135,7 @@ class Layout:
         key: str,
         element: tuple[str, tuple[tuple[str, str], ...]],
         value: object,
-        found: list[tuple[int, object]],
+        leaves: list[tuple[int, object]],
     ) -> None:
         below = node.get(key)
         if not isinstance(below, dict):
@@ -143,7 +143,7 @@ class Layout:
                 return
             self._paths += 1
             below = node[key] = {}
-        self._walk((*elements, element), below, value, found)
+        self._walk((*elements, element), below, value, leaves)
 
     @property
     def counters(self) -> NDArray[np.bool_]:
@@ -159,9 +159,9 @@ class Layout:
 
     def _extend(self) -> None:
         if len(self._counters) < len(self.series):
-            new = [METRICS[one.metric] for one in self.series[len(self._counters) :]]
-            self._counters = np.append(self._counters, [one.kind == "counter" for one in new])
-            self._scales = np.append(self._scales, [one.scale for one in new])
+            new = [METRICS[series.metric] for series in self.series[len(self._counters) :]]
+            self._counters = np.append(self._counters, [metric.kind == "counter" for metric in new])
+            self._scales = np.append(self._scales, [metric.scale for metric in new])
 
 
 def _begins(path: Elements, start: Elements) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _PORT = {"flaps": "flaps", "in_octets": "in_bytes", "out_octets": "out_bytes"}
-_ERRORS = {one: one for one in ("in_errors", "out_errors", "in_discards", "out_discards", "in_crc", "in_resource", "out_mtu", "ecn_marked")}  # fmt: skip
+_ERRORS = {counter: counter for counter in ("in_errors", "out_errors", "in_discards", "out_discards", "in_crc", "in_resource", "out_mtu", "ecn_marked")}  # fmt: skip
 _FEC = {"fec_corrected": "corrected", "fec_uncorrected": "uncorrected", "pre_fec_ber": "pre_fec_ber"}
 _QUEUE = {"queue_sent": "sent", "queue_dropped": "dropped", "queue_marked": "ecn_marked", "queue_peak": "peak_bytes"}
 _GROUP = {"group_dropped": "dropped", "group_peak": "peak_bytes", "group_headroom_peak": "peak_headroom_bytes"}
@@ -94,22 +94,22 @@ def state_of(base: DeviceState, last: Mapping[Series, float]) -> DeviceState:
     ports: dict[tuple[str, str], dict[str, Any]] = {}
     numbered: dict[tuple[str, str, str], dict[str, Any]] = {}
     states: dict[str, str] = {}
-    for one, number in last.items():
-        metric = one.metric
+    for series, number in last.items():
+        metric = series.metric
         if metric == "bgp_state":
-            states[one.index] = bgp_word(number) or ""
+            states[series.index] = bgp_word(number) or ""
             continue
         value = bool(number) if metric in _FLAGS else number if metric in _FLOATS else int(number)
-        if metric in _OF_NUMBER and one.index.isdecimal():
+        if metric in _OF_NUMBER and series.index.isdecimal():
             kind, field = _OF_NUMBER[metric]
-            numbered.setdefault((kind, one.port, one.index), {})[field] = value
+            numbered.setdefault((kind, series.port, series.index), {})[field] = value
         elif metric in _OF_PORT:
             kind, field = _OF_PORT[metric]
-            ports.setdefault((one.port, kind), {})[field] = value
-    egress = {name: dict(one.egress) for name, one in (base.queues or {}).items()}
-    ingress = {name: dict(one.ingress) for name, one in (base.queues or {}).items()}
-    pfc = {name: dict(one) for name, one in (base.pfc or {}).items()}
-    dogs = {name: dict(one) for name, one in (base.watchdog or {}).items()}
+            ports.setdefault((series.port, kind), {})[field] = value
+    egress = {name: dict(port_queues.egress) for name, port_queues in (base.queues or {}).items()}
+    ingress = {name: dict(port_queues.ingress) for name, port_queues in (base.queues or {}).items()}
+    pfc = {name: dict(counters) for name, counters in (base.pfc or {}).items()}
+    dogs = {name: dict(watchdogs) for name, watchdogs in (base.watchdog or {}).items()}
     for (kind, port, index), fields in numbered.items():
         number = int(index)
         if kind == "egress":
@@ -137,17 +137,17 @@ def state_of(base: DeviceState, last: Mapping[Series, float]) -> DeviceState:
     )
 
 
-def _interfaces(base: DeviceState, said: Mapping[tuple[str, str], dict[str, Any]]) -> dict[str, InterfaceState]:
-    found = dict(base.interfaces or {})
-    for (name, kind), fields in said.items():
-        known = found.get(name) or InterfaceState(name)
+def _interfaces(base: DeviceState, streamed: Mapping[tuple[str, str], dict[str, Any]]) -> dict[str, InterfaceState]:
+    interfaces = dict(base.interfaces or {})
+    for (name, kind), fields in streamed.items():
+        known = interfaces.get(name) or InterfaceState(name)
         if kind == "port":
-            found[name] = replace(known, **fields)
+            interfaces[name] = replace(known, **fields)
         elif kind == "errors":
-            found[name] = replace(known, errors=replace(known.errors, **fields))
+            interfaces[name] = replace(known, errors=replace(known.errors, **fields))
         else:
-            found[name] = replace(known, fec=replace(known.fec, **fields))
-    return found
+            interfaces[name] = replace(known, fec=replace(known.fec, **fields))
+    return interfaces
 
 
 def _sessions(base: DeviceState, states: Mapping[str, str]) -> tuple[BgpSession, ...] | None:
@@ -155,12 +155,12 @@ def _sessions(base: DeviceState, states: Mapping[str, str]) -> tuple[BgpSession,
     if not states:
         return base.bgp
     left = dict(states)
-    found: list[BgpSession] = []
-    for one in base.bgp or ():
-        names = (one.peer or "", f"{one.peer}%{one.interface}", one.interface or "")
+    sessions: list[BgpSession] = []
+    for session in base.bgp or ():
+        names = (session.peer or "", f"{session.peer}%{session.interface}", session.interface or "")
         name = next((each for each in names if each in left), None)
-        found.append(one if name is None else replace(one, state=left.pop(name)))
+        sessions.append(session if name is None else replace(session, state=left.pop(name)))
     for name, state in left.items():
         peer, _, zone = name.partition("%")
-        found.append(BgpSession(peer, interface=zone or None, state=state))
-    return tuple(found)
+        sessions.append(BgpSession(peer, interface=zone or None, state=state))
+    return tuple(sessions)

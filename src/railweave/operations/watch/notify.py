@@ -55,7 +55,7 @@ class Notifier:
                 except TimeoutError:
                     if self.alertmanager:
                         await self._sent(
-                            client, self.alertmanager, alerts([("changed", one) for one in self._lasting()])
+                            client, self.alertmanager, alerts([("changed", anomaly) for anomaly in self._lasting()])
                         )
                     continue
                 self._there.clear()
@@ -70,19 +70,19 @@ class Notifier:
         good = True
         if self.webhook:
             good = await self._sent(
-                client, self.webhook, [{"change": change, **one.to_json()} for change, one in changes]
+                client, self.webhook, [{"change": change, **anomaly.to_json()} for change, anomaly in changes]
             )
         if self.alertmanager:
             good = await self._sent(client, self.alertmanager, alerts(changes)) and good
         return good
 
-    async def _sent(self, client: Any, where: str, what: list[dict[str, Any]]) -> bool:  # noqa: ANN401
+    async def _sent(self, client: Any, where: str, body: list[dict[str, Any]]) -> bool:  # noqa: ANN401
         import httpx
 
-        if not what:
+        if not body:
             return True
         try:
-            answer = await client.post(where, json=what)
+            answer = await client.post(where, json=body)
             why = "" if answer.is_success else f"HTTP {answer.status_code}"
         except httpx.HTTPError as error:
             why = str(error) or type(error).__name__
@@ -94,16 +94,16 @@ class Notifier:
 
 def alerts(changes: Sequence[tuple[Change, Anomaly]]) -> list[dict[str, Any]]:
     """Anomalies as Alertmanager takes them. What another explains is told with the cause as a label, to be inhibited by it."""
-    found: list[dict[str, Any]] = []
-    for _, one in changes:
-        finding = one.finding
+    payload: list[dict[str, Any]] = []
+    for _, anomaly in changes:
+        finding = anomaly.finding
         labels = {
             "alertname": finding.id,
             "severity": finding.severity,
-            "device": one.device,
-            "port": one.port,
-            "follows": one.follows,
-            "deploy": "yes" if one.deploy else "",
+            "device": anomaly.device,
+            "port": anomaly.port,
+            "follows": anomaly.follows,
+            "deploy": "yes" if anomaly.deploy else "",
         }
         at = f"{finding.file} line {finding.line}" if finding.line else ""
         notes = {
@@ -111,17 +111,17 @@ def alerts(changes: Sequence[tuple[Change, Anomaly]]) -> list[dict[str, Any]]:
             "why": finding.why,
             "fix": finding.fix,
             "intention": at,
-            "evidence": one.evidence,
+            "evidence": anomaly.evidence,
         }
         alert: dict[str, Any] = {
             "labels": {key: value for key, value in labels.items() if value},
             "annotations": {key: value for key, value in notes.items() if value},
-            "startsAt": _time(one.first),
+            "startsAt": _time(anomaly.first),
         }
-        if one.closed is not None:
-            alert["endsAt"] = _time(one.closed)
-        found.append(alert)
-    return found
+        if anomaly.closed is not None:
+            alert["endsAt"] = _time(anomaly.closed)
+        payload.append(alert)
+    return payload
 
 
 def _time(at: float) -> str:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.errors import RailweaveError
 from railweave.live.collect.asking import ask
-from railweave.live.collect.plan import Asked
+from railweave.live.collect.plan import CollectTarget
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.opening import opened
 from railweave.model.state.host_metrics import host_numbers
 from railweave.model.state.host_state import read_host
 from railweave.model.state.question import CONFIGURATION, Question
 from railweave.model.state.telemetry import PORT_NAMES, PORTS_BY_SNMP, Column, Series, Subscription
-from railweave.operations.watch.collector import Watched
+from railweave.operations.watch.collector import WatchedDevice
 from railweave.operations.watch.layout import Layout
 from railweave.operations.watch.measured import said
 from railweave.operations.watch.stream import Stream
@@ -38,7 +38,7 @@ LONGEST_WAIT_S = 8.0
 
 
 @dataclass
-class Reached:
+class SubscriptionState:
     """The state of the subscription to one device. ``since`` is when it last came up or went down, ``heard`` when a number last came (monotonic).
 
     ``known`` says whether it was ever up.
@@ -85,7 +85,7 @@ class Subscriber:
         begin_after_s: float = 0,
     ) -> None:
         self.stream = stream
-        self.reached = Reached()
+        self.reached = SubscriptionState()
         self._open = open_
         self._encoding = telemetry.ENCODING
         self._every_s = every_s
@@ -114,10 +114,10 @@ class Subscriber:
         """The paths of each call: all that share origin and target together, or each by itself where one of them was refused."""
         left = [path for path in self._paths if path.path not in self.reached.refused]
         if self._one_by_one:
-            return [(one,) for one in left]
+            return [(path,) for path in left]
         groups: dict[tuple[str, str], list[Subscription]] = {}
-        for one in left:
-            groups.setdefault((one.origin, one.target), []).append(one)
+        for path in left:
+            groups.setdefault((path.origin, path.target), []).append(path)
         return [tuple(group) for group in groups.values()]
 
     async def _connected(self) -> None:
@@ -165,10 +165,10 @@ class Subscriber:
 
 
 def _leaves(errors: BaseExceptionGroup[ReachError]) -> list[ReachError]:
-    found: list[ReachError] = []
+    leaves: list[ReachError] = []
     for exception in errors.exceptions:
-        found += _leaves(exception) if isinstance(exception, BaseExceptionGroup) else [exception]
-    return found
+        leaves += _leaves(exception) if isinstance(exception, BaseExceptionGroup) else [exception]
+    return leaves
 
 
 class Poller:
@@ -179,7 +179,7 @@ class Poller:
 
     def __init__(
         self,
-        asked: Asked,
+        asked: CollectTarget,
         stream: Stream,
         take: Callable[[Mapping[str, str]], Iterable[tuple[Series, float]]],
         *,
@@ -191,7 +191,7 @@ class Poller:
         gate: asyncio.Semaphore | None = None,
         measure: bool = True,
     ) -> None:
-        self.reached = Reached()
+        self.reached = SubscriptionState()
         self._asked = asked
         self._stream = stream
         self._take = take
@@ -222,12 +222,12 @@ class Poller:
         def kept(_: str, question: Question, answer: str) -> None:
             self._texts[question.name] = answer
 
-        for one in questions:  # what is not answered now is not known now
-            self._texts.pop(one.name, None)
+        for question in questions:  # what is not answered now is not known now
+            self._texts.pop(question.name, None)
         async with self._gate:
             begun = time()
             outcome = await ask(
-                Asked(self._asked.target, self._asked.system, questions), kept, attempts=1, open_by=self._open
+                CollectTarget(self._asked.target, self._asked.system, questions), kept, attempts=1, open_by=self._open
             )
         if not outcome.answered:
             self.reached.turn(up=False, why=outcome.error or next(iter(outcome.failed.values()), "it answered nothing"))
@@ -238,8 +238,8 @@ class Poller:
         self.reached.refused = dict(outcome.failed)
         self.reached.heard = monotonic()
         self.reached.turn(up=True, why=outcome.error)
-        said = self._take(self._texts)
-        self._stream.offer(said if self._measure else (), int(begun * 1e9), time())
+        numbers = self._take(self._texts)
+        self._stream.offer(numbers if self._measure else (), int(begun * 1e9), time())
 
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ class SnmpSource:
         every_s: float,
         begin_after_s: float = 0,
     ) -> None:
-        self.reached = Reached()
+        self.reached = SubscriptionState()
         self._target = target
         self._stream = stream
         self._columns = columns
@@ -302,15 +302,15 @@ class SnmpSource:
 
 def snmp_numbers(column: Column, table: Table, names: Mapping[int, str]) -> list[tuple[Series, float]]:
     """The numbers of a column; rows of ports without a name, and words that are no numbers, are left out."""
-    found: list[tuple[Series, float]] = []
+    numbers: list[tuple[Series, float]] = []
     for row, value in table.items():
         name = names.get(row[0]) if row else None
         if name is None or isinstance(value, str):
             continue
         number = column.words.get(value) if column.words is not None else value
         if number is not None:
-            found.append((Series(column.metric, name, ".".join(map(str, row[1:]))), number))
-    return found
+            numbers.append((Series(column.metric, name, ".".join(map(str, row[1:]))), number))
+    return numbers
 
 
 AT_ONCE = 16
@@ -318,41 +318,47 @@ AT_ONCE = 16
 
 
 def watched(
-    asked: Sequence[Asked],
+    asked: Sequence[CollectTarget],
     roles: Mapping[str, str],
     *,
     every_s: float,
     rarely_s: float,
     open_by: Open,
-) -> list[Watched]:
+) -> list[WatchedDevice]:
     """The devices, each with what gets its numbers. Raises ``RailweaveError`` where a library is missing.
 
     They begin one after another within one interval, and so their samples do not come all at once either.
     """
     layouts: dict[str, Layout] = {}
     gate = asyncio.Semaphore(AT_ONCE)
-    found: list[Watched] = []
-    for number, one in enumerate(asked):
+    devices: list[WatchedDevice] = []
+    for number, asked_device in enumerate(asked):
         later = number * every_s / len(asked)
-        telemetry = system(one.system).telemetry if one.system else None
-        if one.system not in layouts:
-            layouts[one.system] = Layout(telemetry.series if telemetry else lambda _: None)
-        name = one.target.name
-        device = Watched(name, one.system, roles.get(name, ""), Stream(name, layouts[one.system]))
-        device.streams = bool(telemetry and telemetry.SUBSCRIPTIONS and one.target.way.gnmi)
+        telemetry = system(asked_device.system).telemetry if asked_device.system else None
+        if asked_device.system not in layouts:
+            layouts[asked_device.system] = Layout(telemetry.series if telemetry else lambda _: None)
+        name = asked_device.target.name
+        device = WatchedDevice(
+            name, asked_device.system, roles.get(name, ""), Stream(name, layouts[asked_device.system])
+        )
+        device.streams = bool(telemetry and telemetry.SUBSCRIPTIONS and asked_device.target.way.gnmi)
         if telemetry and device.streams:
-            port = one.target.way.gnmi_port or telemetry.PORT
+            port = asked_device.target.way.gnmi_port or telemetry.PORT
             device.sources.append(
                 Subscriber(
-                    device.stream, telemetry, partial(_opened, one.target, port), every_s=every_s, begin_after_s=later
+                    device.stream,
+                    telemetry,
+                    partial(_opened, asked_device.target, port),
+                    every_s=every_s,
+                    begin_after_s=later,
                 )
             )
         # What a subscription gives is not asked for at every interval; a system that streams but may not is asked rarely.
         quick = telemetry.QUICK if telemetry and (device.streams or not telemetry.SUBSCRIPTIONS) else frozenset[str]()
-        take = _read if one.system else _read_server
+        take = _read if asked_device.system else _read_server
         device.sources.append(
             Poller(
-                one,
+                asked_device,
                 device.stream,
                 partial(take, device),
                 quick=quick,
@@ -364,22 +370,22 @@ def watched(
                 measure=not device.streams,
             )
         )
-        if one.system and one.target.way.snmp is not None:
+        if asked_device.system and asked_device.target.way.snmp is not None:
             columns = (*(telemetry.SNMP if telemetry else ()), *(() if device.streams else PORTS_BY_SNMP))
             if columns:
                 device.others.append(
-                    SnmpSource(one.target, device.stream, columns, _walk, every_s=every_s, begin_after_s=later)
+                    SnmpSource(asked_device.target, device.stream, columns, _walk, every_s=every_s, begin_after_s=later)
                 )
-        found.append(device)
-    return found
+        devices.append(device)
+    return devices
 
 
-def _read(device: Watched, texts: Mapping[str, str]) -> Iterator[tuple[Series, float]]:
+def _read(device: WatchedDevice, texts: Mapping[str, str]) -> Iterator[tuple[Series, float]]:
     device.asked = read_state(device.name, device.system, texts)
     return said(device.asked)
 
 
-def _read_server(device: Watched, texts: Mapping[str, str]) -> Iterator[tuple[Series, float]]:
+def _read_server(device: WatchedDevice, texts: Mapping[str, str]) -> Iterator[tuple[Series, float]]:
     device.host = read_host(device.name, texts)
     return host_numbers(device.name, texts)
 

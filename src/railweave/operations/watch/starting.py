@@ -21,13 +21,13 @@ from railweave.operations.watch.setting_up import watched
 from railweave.operations.watch.store import Store
 from railweave.operations.watch.syslog import Syslog
 from railweave.operations.watch.validator import Validator
-from railweave.operations.watch.watching import Watching
+from railweave.operations.watch.watching import WatchedNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from railweave.live.site.site import Asking
+    from railweave.live.site.site import RunningDevices
     from railweave.model.device.expected import Keys
 
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -39,7 +39,7 @@ QUIET = 3
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WatchSettings:
     """Settings for watching a network: ``every_s`` is the interval in seconds; ``webhook`` and ``alertmanager`` receive anomalies."""
 
     every_s: float = 10.0
@@ -50,20 +50,21 @@ class Wanted:
 
 
 def watching_of(
-    site: Asking,
-    wanted: Wanted,
+    site: RunningDevices,
+    wanted: WatchSettings,
     *,
     fabric: Path | None,
     line: Callable[[Keys], tuple[str, int]],
     say: Callable[[str], None],
-) -> Watching:
+) -> WatchedNetwork:
     """The devices of a site, watched. Raises ``InputError`` if there are none, ``OutputError`` for the store."""
     if not site.asked:
         raise InputError([Problem(Argument("watch"), "the network has no switch", "add one to the fabric file")])
     network = site.network
     # Of servers not only what is collected: their numbers too.
     asked = [
-        one if one.system else replace(one, questions=(*one.questions, HOST_METRICS)) for one in site.asked.values()
+        device if device.system else replace(device, questions=(*device.questions, HOST_METRICS))
+        for device in site.asked.values()
     ]
     roles = {switch.name: switch.role for switch in network.switches} | {
         server.name: "server" for server in network.servers
@@ -78,14 +79,14 @@ def watching_of(
         seen=site.seen,
         host_seen=site.host_seen,
         line=line,
-        devices=[one.target.name for one in asked if one.system],
-        servers=[one.target.name for one in asked if not one.system],
+        devices=[device.target.name for device in asked if device.system],
+        servers=[device.target.name for device in asked if not device.system],
     )
     addresses = {name: site.addresses.get(name, "") for name in site.asked}
     store = None if wanted.store is None else Store(wanted.store)
-    names = frozenset(one.name for one in (*network.switches, *network.servers))
+    names = frozenset(node.name for node in (*network.switches, *network.servers))
     notifier = Notifier(wanted.webhook, wanted.alertmanager, say) if wanted.webhook or wanted.alertmanager else None
-    return Watching(
+    return WatchedNetwork(
         Collector(devices, store, every_s=wanted.every_s),
         validator,
         Anomalies(names, QUIET * wanted.every_s),
@@ -112,13 +113,13 @@ def proxy_of(given: str) -> Proxy:
     """The proxy that ``ADDRESS=HEADER`` names. Raises ``InputError`` for another form."""
     address, _, header = given.partition("=")
     try:
-        own = str(ipaddress.ip_address(address.strip("[]")))
+        proxy_address = str(ipaddress.ip_address(address.strip("[]")))
     except ValueError:
-        own = ""
-    if not own or not _HEADER.fullmatch(header):
+        proxy_address = ""
+    if not proxy_address or not _HEADER.fullmatch(header):
         fix = "write the proxy's address and the header in which it says who asks, as 10.0.0.5=X-Remote-User"
         raise InputError([Problem(Option("--proxy", given), "it names no proxy", fix)])
-    return Proxy(own, header)
+    return Proxy(proxy_address, header)
 
 
 def password_of(given: str) -> str:
@@ -130,14 +131,14 @@ def password_of(given: str) -> str:
     return Password(kind, name).value()
 
 
-def serve(watching: Watching, at: Serving | None) -> None:
-    """Watch, and serve by HTTP where wanted, until a signal ends it (SIGINT, SIGTERM). Raises as ``Watching.run`` does."""
+def serve(watching: WatchedNetwork, at: Serving | None) -> None:
+    """Watch, and serve by HTTP where wanted, until a signal ends it (SIGINT, SIGTERM). Raises as ``WatchedNetwork.run`` does."""
     asyncio.run(_served(watching, at))
     if watching.store is not None:
         watching.store.close()
 
 
-async def _served(watching: Watching, at: Serving | None) -> None:
+async def _served(watching: WatchedNetwork, at: Serving | None) -> None:
     running = asyncio.create_task(watching.run())
     tasks: set[asyncio.Task[Any]] = {running}
     server: Any = None
@@ -165,19 +166,19 @@ async def _served(watching: Watching, at: Serving | None) -> None:
         tasks.add(asyncio.create_task(server._serve()))  # noqa: SLF001 - `serve` would take the signals for itself
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for one in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(one, ended.set)
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signal_number, ended.set)
     tasks.add(waiting := asyncio.create_task(ended.wait()))
     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for call in watching.ending:
         call()
     if server is not None:
         server.should_exit = True
-    for one in (running, waiting):
-        one.cancel()
+    for task in (running, waiting):
+        task.cancel()
     await asyncio.wait(tasks, timeout=5)
-    for one in done - {waiting}:
-        error = one.exception()
+    for task in done - {waiting}:
+        error = task.exception()
         if error is not None:
             raise _first(error)
 

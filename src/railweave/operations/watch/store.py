@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def packed(series: NDArray[np.uint32], numbers: NDArray[np.float32]) -> bytes:
     """Series by their numbers in the store, each once, in rising order; and what they were."""
     steps = np.diff(series, prepend=np.uint32(0)).astype("<u4")
-    columns = [one.view(np.uint8).reshape(-1, 4).T.tobytes() for one in (steps, numbers.astype("<f4"))]
+    columns = [array.view(np.uint8).reshape(-1, 4).T.tobytes() for array in (steps, numbers.astype("<f4"))]
     return zlib.compress(b"".join(columns), 1)
 
 
@@ -41,7 +41,7 @@ def unpacked(data: bytes) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
     """The way back."""
     raw = np.frombuffer(zlib.decompress(data), np.uint8)
     steps, numbers = (
-        np.ascontiguousarray(one.reshape(4, -1).T) for one in (raw[: len(raw) // 2], raw[len(raw) // 2 :])
+        np.ascontiguousarray(half.reshape(4, -1).T) for half in (raw[: len(raw) // 2], raw[len(raw) // 2 :])
     )
     return np.cumsum(steps.view("<u4").ravel(), dtype=np.uint32), numbers.view("<f4").ravel()
 
@@ -68,8 +68,8 @@ def folded(
     A series that is left out where it is zero is counted as zero in the blocks that do not have it.
     """
     read = [unpacked(block) for block in blocks]
-    series, place = np.unique(np.concatenate([one for one, _ in read]), return_inverse=True)
-    values = np.concatenate([one for _, one in read]).astype(np.float64)
+    series, place = np.unique(np.concatenate([block_series for block_series, _ in read]), return_inverse=True)
+    values = np.concatenate([block_numbers for _, block_numbers in read]).astype(np.float64)
     times = np.bincount(place)
     of = folds[series]
     mean = np.bincount(place, values) / np.where(sparse[series], len(read), times)
@@ -105,7 +105,7 @@ class Store:
             self._devices: dict[str, int] = dict(self._db.execute("SELECT name, id FROM device").fetchall())
             rows = self._db.execute("SELECT metric, port, part, id FROM series").fetchall()
         self._series = {Series(metric, port, part): number for metric, port, part, number in rows}
-        self._names = {number: one for one, number in self._series.items()}
+        self._names = {number: series for series, number in self._series.items()}
         self._numbers: dict[int, NDArray[np.uint32]] = {}
         self._folds = np.zeros(0, np.int8)
         self._sparse = np.zeros(0, np.bool_)
@@ -152,17 +152,17 @@ class Store:
         kept = 0
         now = time() if now is None else now
         with self._transaction():
-            for layout, one in rounds:
-                series = self._numbers_of(layout)[one.places]
-                left = ~np.isnan(one.numbers) & ~(self._sparse[series] & (one.numbers == 0))
+            for layout, device_round in rounds:
+                series = self._numbers_of(layout)[device_round.places]
+                left = ~np.isnan(device_round.numbers) & ~(self._sparse[series] & (device_round.numbers == 0))
                 order = np.argsort(series[left])
-                data = packed(series[left][order], one.numbers[left][order].astype(np.float32))
-                self._insert(0, self._device(one.device), one.time, data)
+                data = packed(series[left][order], device_round.numbers[left][order].astype(np.float32))
+                self._insert(0, self._device(device_round.device), device_round.time, data)
                 kept += int(left.sum())
             for tier in range(1, len(TIERS)):
                 self._fold(tier, now)
-            for tier, one in enumerate(TIERS):
-                self._db.execute("DELETE FROM block WHERE tier = ? AND time < ?", (tier, now - one.kept_s))
+            for tier, resolution in enumerate(TIERS):
+                self._db.execute("DELETE FROM block WHERE tier = ? AND time < ?", (tier, now - resolution.kept_s))
         return kept
 
     def _insert(self, tier: int, device: int, at: float, data: bytes) -> None:
@@ -201,7 +201,7 @@ class Store:
         if len(known) < len(layout):
             for series in layout.series[len(known) :]:
                 self._number(series)
-            self._numbers[id(layout)] = known = np.array([self._series[one] for one in layout.series], np.uint32)
+            self._numbers[id(layout)] = known = np.array([self._series[series] for series in layout.series], np.uint32)
         if len(self._folds) <= max(self._names, default=0):
             self._learn_folds()
         return known
@@ -232,24 +232,26 @@ class Store:
         if number is None:
             return []
         wanted = {
-            one: series
-            for one, series in list(self._names.items())  # steps are written beside this
+            series_number: series
+            for series_number, series in list(self._names.items())  # steps are written beside this
             if (not metrics or series.metric in metrics) and (port is None or series.port == port)
         }
         picked = np.array(sorted(wanted), np.uint32)
         oldest = time() if not self._devices else self._newest()
-        tier = next((place for place, one in enumerate(TIERS) if since >= oldest - one.kept_s), len(TIERS) - 1)
+        tier = next(
+            (place for place, resolution in enumerate(TIERS) if since >= oldest - resolution.kept_s), len(TIERS) - 1
+        )
         query = "SELECT time, data FROM block WHERE tier = ? AND time >= ? AND time <= ? AND device = ? ORDER BY time"
-        found: list[Sample] = []
+        samples: list[Sample] = []
         with self._lock, self._refusing():
             for at, data in self._db.execute(query, (tier, since, until, number)):
                 series, numbers = unpacked(data)
                 mine = np.isin(series, picked, assume_unique=True)
-                found += [
-                    Sample(device, wanted[int(one)], at, float(value))
-                    for one, value in zip(series[mine], numbers[mine], strict=True)
+                samples += [
+                    Sample(device, wanted[int(series_number)], at, float(value))
+                    for series_number, value in zip(series[mine], numbers[mine], strict=True)
                 ]
-        return found
+        return samples
 
     def _newest(self) -> float:
         with self._lock, self._refusing():
@@ -260,7 +262,7 @@ class Store:
     def bytes(self) -> int:
         """Return the size of the file in bytes, with its log."""
         return sum(
-            one.stat().st_size for one in (self.path, self.path.with_name(f"{self.path.name}-wal")) if one.exists()
+            file.stat().st_size for file in (self.path, self.path.with_name(f"{self.path.name}-wal")) if file.exists()
         )
 
     def close(self) -> None:

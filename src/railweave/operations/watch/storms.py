@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.live.check.living import Seen
+from railweave.live.check.living import Deviation
 from railweave.live.check.ports import without_unit
 from railweave.model.findings.registry import Rule
 
@@ -49,7 +49,7 @@ class Storm:
 
 def storms(expected: Mapping[str, Expected], pauses: Mapping[tuple[str, str], float]) -> list[Storm]:
     """The heads of what is paused now, with every port behind each."""
-    ports = {(device, port.name): port for device, one in expected.items() for port in one.ports}
+    ports = {(device, port.name): port for device, expectation in expected.items() for port in expectation.ports}
     paused = {at: rate for at, rate in pauses.items() if rate >= LEAST_PER_S and at in ports}
     by_device: dict[str, list[tuple[str, str]]] = {}
     for at in paused:
@@ -66,7 +66,7 @@ def storms(expected: Mapping[str, Expected], pauses: Mapping[tuple[str, str], fl
             head not in expected,
             tuple((*at, paused[at]) for at in sorted(hops, key=lambda at: (hops[at], at))),
         )
-        for head, hops in sorted(heads.items(), key=lambda one: (-len(one[1]), one[0]))
+        for head, hops in sorted(heads.items(), key=lambda pair: (-len(pair[1]), pair[0]))
     ]
 
 
@@ -74,7 +74,7 @@ def _heads(
     at: tuple[str, str], ports: Mapping[tuple[str, str], Port], by_device: Mapping[str, list[tuple[str, str]]]
 ) -> set[str]:
     """Where a pause comes from: the far ends of the walk. A circle of pauses has no end: its head is the whole circle's first."""
-    found: set[str] = set()
+    heads: set[str] = set()
     seen: set[str] = set()
     left = [ports[at].peer]
     while left:
@@ -84,10 +84,10 @@ def _heads(
         seen.add(device)
         further = by_device.get(device, [])
         if further:
-            left += [ports[one].peer for one in further]
+            left += [ports[place].peer for place in further]
         else:
-            found.add(device)
-    return found or {min(seen)}
+            heads.add(device)
+    return heads or {min(seen)}
 
 
 def _behind(
@@ -103,21 +103,21 @@ def _behind(
             facing.setdefault(ports[at].peer, []).append(at)
     left, distance = [head], 1
     while left:
-        found = [at for device in left for at in facing.get(device, ()) if at not in hops]
-        hops.update(dict.fromkeys(found, distance))
-        left, distance = sorted({at[0] for at in found}), distance + 1
+        reached = [at for device in left for at in facing.get(device, ()) if at not in hops]
+        hops.update(dict.fromkeys(reached, distance))
+        left, distance = sorted({at[0] for at in reached}), distance + 1
 
 
-def seen(expected: Mapping[str, Expected], pauses: Mapping[tuple[str, str], float]) -> Iterator[Seen]:
+def seen(expected: Mapping[str, Expected], pauses: Mapping[tuple[str, str], float]) -> Iterator[Deviation]:
     """The storms as things that are not as they must be. One port that a server pauses is no storm: ``server-pauses`` says that."""
     for storm in storms(expected, pauses):
         if len({device for device, _, _ in storm.hops}) < 2:
             continue
         device, port, rate = storm.hops[0]
-        what = (
+        description = (
             f"{storm.head} is the head of a PFC storm: it pauses {device} {port} with {rate:,.0f} frames a second, and from there "
-            f"{counted(len(storm.hops) - 1, 'more port')} of {counted(len({one for one, _, _ in storm.hops}), 'switch', 'switches')} stand"
+            f"{counted(len(storm.hops) - 1, 'more port')} of {counted(len({member for member, _, _ in storm.hops}), 'switch', 'switches')} stand"
         )
-        way = ", ".join(f"{one} {name}" for one, name, _ in storm.hops[:6])
+        way = ", ".join(f"{member} {name}" for member, name, _ in storm.hops[:6])
         because = next((queue.because for queue in expected[device].queues if queue.port == without_unit(port)), ())
-        yield Seen(HEAD, storm.head, f"{what}: {way}", because)
+        yield Deviation(HEAD, storm.head, f"{description}: {way}", because)

@@ -49,7 +49,7 @@ def numbers(
     counts = np.zeros(len(values), np.uint64)
     floats = np.full(len(values), np.nan)
     wide = [value if isinstance(value, bytes) and len(value) <= _WIDTH else b"" for value in values]
-    data = np.frombuffer(b"".join([one.ljust(_WIDTH, b"\0") for one in wide]), np.uint8).reshape(-1, _WIDTH)
+    data = np.frombuffer(b"".join([encoded.ljust(_WIDTH, b"\0") for encoded in wide]), np.uint8).reshape(-1, _WIDTH)
     kinds = data[:, 0]
     varints = (kinds == _UINT) | (kinds == _INT) | (kinds == _BOOL)
     if varints.any():
@@ -60,7 +60,7 @@ def numbers(
         counts[varints] = read
         signed = kinds[varints] == _INT
         floats[varints] = np.where(signed, read.astype(np.int64), read).astype(np.float64) if signed.any() else read
-    doubles = (kinds == _DOUBLE) & np.array([len(one) == 9 for one in wide], np.bool_)
+    doubles = (kinds == _DOUBLE) & np.array([len(encoded) == 9 for encoded in wide], np.bool_)
     if doubles.any():
         floats[doubles] = np.ascontiguousarray(data[doubles, 1:9]).view("<f8").ravel()
     for place in map(int, np.flatnonzero(~(varints | doubles))):
@@ -190,10 +190,10 @@ class Stream:
             elements = read_path(prefix)[2]
         except ValueError:
             elements = ()
-        found = elements, self.layout.below(elements)
+        entry = elements, self.layout.below(elements)
         if len(self._prefixes) < 1 << 12:
-            self._prefixes[prefix] = found
-        return found
+            self._prefixes[prefix] = entry
+        return entry
 
     def _gone(self, prefix: Elements, path: bytes, now: float) -> None:
         """Forget what the device says is there no longer."""
@@ -214,13 +214,13 @@ class Stream:
         except (ValueError, RecursionError):
             self.unread += 1
             return
-        for place, one in leaves:
-            if isinstance(one, int | float | str):
-                self._put(place, one, stamp, now)
+        for place, leaf in leaves:
+            if isinstance(leaf, int | float | str):
+                self._put(place, leaf, stamp, now)
 
-    def offer(self, said: Iterable[tuple[Series, float]], stamp: int, now: float) -> None:
+    def offer(self, samples: Iterable[tuple[Series, float]], stamp: int, now: float) -> None:
         """Numbers that did not come by gNMI: what the answers to questions say. ``stamp`` is in nanoseconds."""
-        for series, number in said:
+        for series, number in samples:
             place = self.layout.place(series)
             if place != IGNORED:
                 self.updates += 1
@@ -246,13 +246,13 @@ class Stream:
             return
         if self._newest:
             self.behind_s, self._newest = self._newest_at - self._newest / 1e9, 0
-        said = [value for value in self._values if value is not None]
+        values = [value for value in self._values if value is not None]
         places = np.array(fresh, np.intp)
         stamps = np.array([self._stamps[place] for place in fresh], np.int64)
         for place in fresh:
             self._values[place] = None
         series = self.layout.series
-        counts, floats = numbers([series[place].metric for place in fresh], said)
+        counts, floats = numbers([series[place].metric for place in fresh], values)
         self._extend(len(self.layout))
         floats *= self.layout.scales[places]
         counters = self.layout.counters[places]
@@ -276,8 +276,8 @@ class Stream:
     def rounds(self, now: float) -> list[Round]:
         """The rounds that ended, and the one that ends now."""
         self.end_round(now)
-        found, self._done = self._done, []
-        return found
+        done, self._done = self._done, []
+        return done
 
     def last(self) -> dict[Series, float]:
         """The last number of every series; of a counter its count."""

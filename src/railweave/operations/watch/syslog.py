@@ -92,11 +92,11 @@ def read(data: bytes) -> Message:
     if form and "app" in form.groupdict() and form["msg"] != "-":  # Junos has the name of the event in the header
         text = f"{form['msg']}: {text}"
     text = _CONTROL.sub(" ", text)[:MOST_CHARACTERS]
-    for one in FORMS:
-        found = one.pattern.search(text)
-        if found:
-            own = found.groupdict()
-            return Message(severity, host, text, one.kind, own.get("port") or "", own.get("peer") or "")
+    for event_form in FORMS:
+        match = event_form.pattern.search(text)
+        if match:
+            groups = match.groupdict()
+            return Message(severity, host, text, event_form.kind, groups.get("port") or "", groups.get("peer") or "")
     return Message(severity, host, text)
 
 
@@ -185,29 +185,29 @@ class Syslog:
     def _device(self, message: Message, address: str) -> str | None:
         """The device of a message. By its address first: a name is what the sender writes."""
         name = message.host.lower()
-        own = self._by_its_address(address)
-        return own or self._by_name.get(name) or self._by_name.get(name.partition(".")[0])
+        device = self._by_its_address(address)
+        return device or self._by_name.get(name) or self._by_name.get(name.partition(".")[0])
 
     def _by_its_address(self, address: str) -> str | None:
         try:
-            own = ipaddress.ip_address(address.partition("%")[0])
+            parsed = ipaddress.ip_address(address.partition("%")[0])
         except ValueError:
             return None
-        return self._by_address.get((getattr(own, "ipv4_mapped", None) or own).compressed)
+        return self._by_address.get((getattr(parsed, "ipv4_mapped", None) or parsed).compressed)
 
     def events(self, device: str = "", kind: str | None = None) -> list[Event]:
         """The last messages, the newest first: of one device or all, of one kind or all."""
         rows: Iterable[deque[Event]] = (
             [self._last[device]] if device in self._last else () if device else self._last.values()
         )
-        found = [one for row in rows for one in list(row) if kind is None or one.kind == kind]
-        return sorted(found, key=lambda one: one.time, reverse=True)
+        events = [event for row in rows for event in list(row) if kind is None or event.kind == kind]
+        return sorted(events, key=lambda event: event.time, reverse=True)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         address = str((writer.get_extra_info("peername") or ("",))[0])
         known = self._by_its_address(address) is not None
         if len(self._writers) >= self.most:  # in the place of a stranger, or of a device that says least
-            worst = next((one for one, own in self._writers.items() if not own), None)
+            worst = next((other for other, from_device in self._writers.items() if not from_device), None)
             worst = worst or (next(iter(self._writers)) if known else writer)
             self._writers.pop(worst, None)
             worst.transport.abort()

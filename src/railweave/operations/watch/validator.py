@@ -10,7 +10,7 @@ from railweave.analysis.expect import expected
 from railweave.analysis.expect.hosts import expected_host
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.live.check.diagnosis import diagnose
-from railweave.live.check.living import Living, Seen
+from railweave.live.check.living import Deviation, NetworkStates
 from railweave.live.reach.failure import cause
 from railweave.model.findings.registry import Rule
 from railweave.model.state.device_state import DeviceState
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from railweave.model.findings import Finding
     from railweave.model.network.model import Network
     from railweave.model.state.host_state import HostState
-    from railweave.operations.watch.collector import Watched
+    from railweave.operations.watch.collector import WatchedDevice
     from railweave.operations.watch.stream import Round
 
 BEHIND_S = 5.0
@@ -58,7 +58,7 @@ NOT_COMPARED = Rule(
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class NetworkSnapshot:
     """The known state at one time.
 
     - ``silent``: devices that do not answer, with the reason.
@@ -74,7 +74,7 @@ class Look:
     hosts: Mapping[str, HostState] = field(default_factory=dict[str, "HostState"])
 
 
-def look(devices: Iterable[Watched], rates: Mapping[str, Round], now: float) -> Look:
+def look(devices: Iterable[WatchedDevice], rates: Mapping[str, Round], now: float) -> NetworkSnapshot:
     """Return what is known of devices now. Raises nothing. A device that has not sent anything yet is left out, and is not silent."""
     states: dict[str, DeviceState] = {}
     silent: dict[str, str] = {}
@@ -106,10 +106,10 @@ def look(devices: Iterable[Watched], rates: Mapping[str, Round], now: float) -> 
             for port, rate in _paused(device, rates[device.name]):
                 at = device.name, port
                 pauses[at] = max(pauses.get(at, 0.0), rate)
-    return Look(now, states, silent, unanswered, pauses, behind, hosts)
+    return NetworkSnapshot(now, states, silent, unanswered, pauses, behind, hosts)
 
 
-def _paused(device: Watched, rates: Round) -> Iterator[tuple[str, float]]:
+def _paused(device: WatchedDevice, rates: Round) -> Iterator[tuple[str, float]]:
     wanted = set(device.stream.layout.of_metric("pfc_received"))
     if wanted:
         for place, rate in zip(map(int, rates.places), map(float, rates.numbers), strict=True):
@@ -150,10 +150,10 @@ class Validator:
         self._window_s = window_s
         self._seen = seen
         self._line = line
-        self._earlier: deque[Look] = deque()
+        self._earlier: deque[NetworkSnapshot] = deque()
         self._commits: dict[str, float] = {}
 
-    def findings(self, now: Look, *, deployed: Collection[str] = ()) -> list[Finding]:
+    def findings(self, now: NetworkSnapshot, *, deployed: Collection[str] = ()) -> list[Finding]:
         """Findings at this moment, the worst first. ``deployed`` are devices that ``deploy`` works on, or did a moment ago.
 
         A device that says what cannot be compared is one that does not answer. Nothing is raised.
@@ -166,8 +166,8 @@ class Validator:
         odd = {name: why for name in (*now.states, *now.hosts) if (why := self._odd(now, name))}
         rest = replace(
             now,
-            states={name: one for name, one in now.states.items() if name not in odd},
-            hosts={name: one for name, one in now.hosts.items() if name not in odd},
+            states={name: state for name, state in now.states.items() if name not in odd},
+            hosts={name: host for name, host in now.hosts.items() if name not in odd},
             silent={**now.silent, **odd},
         )
         self._earlier.clear()
@@ -176,54 +176,54 @@ class Validator:
         except Exception as error:  # noqa: BLE001 - the watch goes on, and says that it sees nothing
             return [NOT_COMPARED.finding(self.network.name, f"nothing could be compared: {cause(error)}, after {why}")]
 
-    def _odd(self, now: Look, name: str) -> str:
+    def _odd(self, now: NetworkSnapshot, name: str) -> str:
         """The reason why a device's answers cannot be compared; empty: they can."""
         states = {name: now.states[name]} if name in now.states else {}
         hosts = {name: now.hosts[name]} if name in now.hosts else {}
         try:
-            self._compared(Look(now.time, states, {}, {}, {}, {}, hosts), ())
+            self._compared(NetworkSnapshot(now.time, states, {}, {}, {}, {}, hosts), ())
         except Exception as error:  # noqa: BLE001 - that is what is asked
             return f"what it says cannot be compared: {cause(error)}"
         finally:
             self._earlier.clear()
         return ""
 
-    def _compared(self, now: Look, deployed: Collection[str]) -> list[Finding]:
-        states = {name: self._seen(one) for name, one in now.states.items() if name in self.expected}
+    def _compared(self, now: NetworkSnapshot, deployed: Collection[str]) -> list[Finding]:
+        states = {name: self._seen(state) for name, state in now.states.items() if name in self.expected}
         while len(self._earlier) > 1 and self._earlier[1].time <= now.time - self._window_s:
             self._earlier.popleft()
         before: Mapping[str, DeviceState] = self._earlier[0].states if self._earlier else {}
         hosts_before: Mapping[str, HostState] = self._earlier[0].hosts if self._earlier else {}
-        hosts = {name: self._host_seen(one) for name, one in now.hosts.items() if name in self.servers}
+        hosts = {name: self._host_seen(host) for name, host in now.hosts.items() if name in self.servers}
         known = {name for name in self.expected if name in states or name in now.silent}
-        living = Living(
+        living = NetworkStates(
             self.network,
-            {name: one for name, one in self.expected.items() if name in known},
+            {name: expectation for name, expectation in self.expected.items() if name in known},
             states,
-            {name: self._seen(one) for name, one in before.items() if name in states},
+            {name: self._seen(state) for name, state in before.items() if name in states},
             {name: why for name, why in now.silent.items() if name in self.expected or name in self.servers},
-            {name: dict(one) for name, one in now.unanswered.items()},
-            {name: one for name, one in self.servers.items() if name in hosts or name in now.silent},
+            {name: dict(reasons) for name, reasons in now.unanswered.items()},
+            {name: server for name, server in self.servers.items() if name in hosts or name in now.silent},
             hosts,
-            {name: one for name, one in hosts_before.items() if name in hosts},
+            {name: host for name, host in hosts_before.items() if name in hosts},
         )
         self._earlier.append(now)
         more = [*storms.seen(self.expected, now.pauses), *self._clocks(now), *self._moved(now, deployed)]
-        return [*diagnose(living, self._line), *(self._finding(one) for one in more)]
+        return [*diagnose(living, self._line), *(self._finding(seen) for seen in more)]
 
-    def _finding(self, one: Seen) -> Finding:
-        file, number = self._line(one.because) if one.because else ("", 0)
-        return one.rule.finding(one.where, one.what, file=file, line=number)
+    def _finding(self, seen: Deviation) -> Finding:
+        file, number = self._line(seen.because) if seen.because else ("", 0)
+        return seen.rule.finding(seen.where, seen.what, file=file, line=number)
 
-    def _clocks(self, now: Look) -> Iterator[Seen]:
+    def _clocks(self, now: NetworkSnapshot) -> Iterator[Deviation]:
         for name, behind in now.behind.items():
             if abs(behind) > BEHIND_S and name in self.expected:
                 way = "behind" if behind > 0 else "ahead"
                 clock = self.expected[name].clock
-                what = f"its clock is {abs(behind):,.0f} s {way}"
-                yield Seen(CLOCK, name, what, clock.because if clock else ())
+                description = f"its clock is {abs(behind):,.0f} s {way}"
+                yield Deviation(CLOCK, name, description, clock.because if clock else ())
 
-    def _moved(self, now: Look, deployed: Collection[str]) -> Iterator[Seen]:
+    def _moved(self, now: NetworkSnapshot, deployed: Collection[str]) -> Iterator[Deviation]:
         """Changes of the configuration that no deploy made. One that a deploy makes is the new one to compare with."""
         for name, state in now.states.items():
             commit = state.commit
@@ -234,4 +234,4 @@ class Validator:
                 self._commits[name] = commit.time
             elif commit.time != known:
                 who = f" by {commit.user}" if commit.user else ""
-                yield Seen(MOVED, name, f"its configuration was changed{who}, and no deploy did it")
+                yield Deviation(MOVED, name, f"its configuration was changed{who}, and no deploy did it")

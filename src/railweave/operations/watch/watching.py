@@ -29,7 +29,7 @@ SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class NetworkStanding:
     """The state of the whole network. ``not_known`` are the devices that were not compared with the design at the last look."""
 
     state: Word
@@ -43,20 +43,20 @@ class Standing:
         return asdict(self)
 
     def __str__(self) -> str:
-        said = f"{self.state}: {self.devices - len(self.not_known)} of {counted(self.devices, 'device')} compared"
+        text = f"{self.state}: {self.devices - len(self.not_known)} of {counted(self.devices, 'device')} compared"
         if self.not_known:
             more = len(self.not_known) - SHOWN
-            said += f", not {', '.join(self.not_known[:SHOWN])}" + (f" and {more} more" if more > 0 else "")
-        return said
+            text += f", not {', '.join(self.not_known[:SHOWN])}" + (f" and {more} more" if more > 0 else "")
+        return text
 
 
-def standing(expected: Collection[str], compared: Collection[str], anomalies: Iterable[Anomaly]) -> Standing:
+def standing(expected: Collection[str], compared: Collection[str], anomalies: Iterable[Anomaly]) -> NetworkStanding:
     """The standing of a network. ``expected`` are all devices that have to be compared, ``compared`` those that were."""
     severities = [anomaly.finding.severity for anomaly in anomalies]
     errors, warnings = severities.count("error"), severities.count("warning")
-    not_known = tuple(one for one in expected if one not in compared)
+    not_known = tuple(device for device in expected if device not in compared)
     state: Word = "not as designed" if errors or warnings else "not known" if not_known else "as designed"
-    return Standing(state, len(expected), errors, warnings, not_known)
+    return NetworkStanding(state, len(expected), errors, warnings, not_known)
 
 
 DEPLOYED_S = 60
@@ -64,7 +64,7 @@ DEPLOYED_S = 60
 
 
 @dataclass
-class Watching:
+class WatchedNetwork:
     """A network that is watched. ``fabric`` is its file, beside which deploys keep their journal (None: none)."""
 
     collector: Collector
@@ -102,7 +102,7 @@ class Watching:
             due = max(due + self.every_s, time())
             await self.look()
 
-    def standing(self) -> Standing:
+    def standing(self) -> NetworkStanding:
         """Return the state of the network at the last look."""
         expected = [*self.validator.expected, *self.validator.servers]
         return standing(expected, self.compared, self.anomalies.listed())

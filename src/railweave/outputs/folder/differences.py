@@ -75,16 +75,16 @@ class BillChange(NamedTuple):
 
 def attributes(network: Network) -> dict[str, Attributes]:
     """All that is known of each cable, by its name; cables to routers of the operator's too."""
-    found = {cable.name: _attributes(network, cable) for cable in network.cables}
+    by_cable = {cable.name: _attributes(network, cable) for cable in network.cables}
     for fabric, _, router, link in network.external_links():
         at = {**_place(network, link.leaf, "a_"), **_place(network, router.name, "b_")}
-        found[f"{link.leaf}:{link.port}--{router.name}"] = {
+        by_cable[f"{link.leaf}:{link.port}--{router.name}"] = {
             "kind": "external",
             "fabric": fabric.name,
             "speed_gbps": str(link.speed_gbps),
             **at,
         }
-    return found
+    return by_cable
 
 
 def _attributes(network: Network, cable: Cable) -> Attributes:
@@ -104,14 +104,17 @@ def _attributes(network: Network, cable: Cable) -> Attributes:
 
 
 def _end(network: Network, side: str, end: End) -> dict[str, str]:
-    own = {
+    values = {
         "optic": end.optic,
         "lanes": end.lanes,
         "address": end.address,
         "physical": end.physical,
         "channel": end.channel,
     }
-    return {**{f"{side}_{key}": _text(value) for key, value in own.items()}, **_place(network, end.device, f"{side}_")}
+    return {
+        **{f"{side}_{key}": _text(value) for key, value in values.items()},
+        **_place(network, end.device, f"{side}_"),
+    }
 
 
 def _text(value: str | int | None) -> str:
@@ -132,22 +135,22 @@ def differing(old: Attributes, new: Attributes) -> Changes:
 def device_changes(old: Network, new: Network) -> dict[str, Changes]:
     """By device that both networks have: rack, unit and serial number, of switches the model and release too."""
     before, after = _devices(old), _devices(new)
-    found = {name: differing(was, after[name]) for name, was in before.items() if name in after}
-    return {name: one for name, one in found.items() if one}
+    by_device = {name: differing(was, after[name]) for name, was in before.items() if name in after}
+    return {name: changes for name, changes in by_device.items() if changes}
 
 
 def _devices(network: Network) -> dict[str, Attributes]:
-    found: dict[str, Attributes] = {
+    by_device: dict[str, Attributes] = {
         switch.name: {"model": switch.model, "release": switch.release, "serial": switch.serial}
         for switch in network.switches
     }
-    found |= {server.name: {"serial": server.serial} for server in network.servers}
-    return {name: {**own, **_place(network, name)} for name, own in found.items()}
+    by_device |= {server.name: {"serial": server.serial} for server in network.servers}
+    return {name: {**own_attributes, **_place(network, name)} for name, own_attributes in by_device.items()}
 
 
 def bill_changes(old: Network, new: Network) -> tuple[BillChange, ...]:
     """The lines of the bill of materials whose counts differ, by kind and name."""
-    before, after = ({(one.kind, one.name): one.count for one in bill(network)} for network in (old, new))
+    before, after = ({(line.kind, line.name): line.count for line in bill(network)} for network in (old, new))
     return tuple(
         BillChange(*key, before.get(key, 0), after.get(key, 0))
         for key in dict.fromkeys((*before, *after))
@@ -158,7 +161,12 @@ def bill_changes(old: Network, new: Network) -> tuple[BillChange, ...]:
 def cable_work(old: Network, new: Network) -> Iterator[CableWork]:
     """The list for the technician: cables that there are in their order, then new ones."""
     before, after = ({cable.name: cable for cable in network.cables} for network in (old, new))
-    added = {(end.device, end.port): one for one in after.values() if one.name not in before for end in (one.a, one.b)}
+    added = {
+        (end.device, end.port): new_cable
+        for new_cable in after.values()
+        if new_cable.name not in before
+        for end in (new_cable.a, new_cable.b)
+    }
     moved: set[str] = set()
     for name, cable in before.items():
         other = after.get(name)
@@ -282,7 +290,10 @@ class NetworkDiff:
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object."""
-        rows = {"bill": [one._asdict() for one in self.bill], "cable_work": [one._asdict() for one in self.cable_work]}
+        rows = {
+            "bill": [change._asdict() for change in self.bill],
+            "cable_work": [work._asdict() for work in self.cable_work],
+        }
         return {"equal": self.equal, **asdict(replace(self, bill=(), cable_work=())), **rows}
 
     def lines(self) -> list[str]:
@@ -296,28 +307,30 @@ class NetworkDiff:
         parts += [f"{counted(places, 'device')} with another place or model"] if places else []
         cables = (("more", self.cables_added), ("fewer", self.cables_removed), ("changed", self.cables_changed))
         parts += [f"{counted(len(names), 'cable', 'cables')} {word}" for word, names in cables if names]
-        work = Counter(one.action for one in self.cable_work)
+        work = Counter(task.action for task in self.cable_work)
         parts += [f"cables to touch: {', '.join(f'{count:,} {name}' for name, count in work.items())}"] if work else []
-        found: list[str] = [] if self.equal else ["; ".join(parts)]
+        lines: list[str] = [] if self.equal else ["; ".join(parts)]
         for device in self.devices:
-            found.append(f"{device.device}: {device.change}")
-            found += [f"  {line}" for line in device.junos]
+            lines.append(f"{device.device}: {device.change}")
+            lines += [f"  {line}" for line in device.junos]
             if not device.junos:
                 for target in sorted({*device.removed, *device.added}):
-                    found += [f"  - {line}" for line in device.removed.get(target, ())]
-                    found += [f"  + {line}" for line in device.added.get(target, ())]
+                    lines += [f"  - {line}" for line in device.removed.get(target, ())]
+                    lines += [f"  + {line}" for line in device.added.get(target, ())]
         for server, changes in self.servers.items():
-            found.append(f"{server}:")
-            found += [f"  {line}" for line in changes]
+            lines.append(f"{server}:")
+            lines += [f"  {line}" for line in changes]
         for file, changes in self.shared.items():
-            found.append(f"hosts/{file}:")
-            found += [f"  {line}" for line in changes]
-        found += [f"- cable {name}" for name in self.cables_removed]
-        found += [f"+ cable {name}" for name in self.cables_added]
-        found += [f"~ device {name}: {_changed(one)}" for name, one in self.devices_changed.items()]
-        found += [f"~ cable {name}: {_changed(one)}" for name, one in self.cables_changed.items()]
-        found += [f"~ bill: {one.kind} {one.name}: {one.before:,} -> {one.after:,}" for one in self.bill]
-        return found
+            lines.append(f"hosts/{file}:")
+            lines += [f"  {line}" for line in changes]
+        lines += [f"- cable {name}" for name in self.cables_removed]
+        lines += [f"+ cable {name}" for name in self.cables_added]
+        lines += [
+            f"~ device {name}: {_changed(changed_fields)}" for name, changed_fields in self.devices_changed.items()
+        ]
+        lines += [f"~ cable {name}: {_changed(changed_fields)}" for name, changed_fields in self.cables_changed.items()]
+        lines += [f"~ bill: {change.kind} {change.name}: {change.before:,} -> {change.after:,}" for change in self.bill]
+        return lines
 
     def cable_lines(self) -> list[str]:
         """The list for the technician as CSV, a line of names first; empty where no cable is to be touched."""
@@ -325,29 +338,31 @@ class NetworkDiff:
 
     def junos_lines(self) -> list[str]:
         """Only what a Junos CLI takes, each device's block after a comment with its name; what has no commands is said."""
-        found: list[str] = []
+        lines: list[str] = []
         for device in self.devices:
             if device.junos:
-                found += [f"# {device.device}", *device.junos]
-            elif device.what and any(catalog().systems[one].set_form for one in device.systems if one):
-                found.append(f"# {device.what}")
-        return found
+                lines += [f"# {device.device}", *device.junos]
+            elif device.what and any(
+                catalog().systems[system_name].set_form for system_name in device.systems if system_name
+            ):
+                lines.append(f"# {device.what}")
+        return lines
 
     def command_lines(self, system: str) -> list[str]:
         """Only what the command line of an operating system takes, each device's block after a comment with its name.
 
         For ``frr`` the routing of SONiC too, and what the lab runs. Switches that have no commands are said in a comment.
         """
-        found: list[str] = []
+        lines: list[str] = []
         for device in self.devices:
             wanted = [
                 change for change in device.changes if system in {change.system, change.file.removesuffix(".conf")}
             ]
-            commands = [str(line) for one in wanted for line in one.commands]
-            found += [f"! {device.device}", *commands] if commands else []
+            commands = [str(line) for file_change in wanted for line in file_change.commands]
+            lines += [f"! {device.device}", *commands] if commands else []
             if not commands and device.what and (system in device.systems or system == EMULATION):
-                found.append(f"! {device.what}")
-        return found
+                lines.append(f"! {device.what}")
+        return lines
 
     def patches(self, system: str, file: str) -> dict[str, list[Command]]:
         """By device, what a file of an operating system is patched with."""
@@ -360,18 +375,18 @@ class NetworkDiff:
 
     def not_as_patches(self, system: str, file: str) -> list[str]:
         """Return the work that patches of a file leave: statements that the system refuses, its other files, switches without a patch."""
-        found: list[str] = []
+        notes: list[str] = []
         for device in self.devices:
-            own = [change for change in device.changes if change.system == system]
-            for one in own:
-                if one.file != file:
-                    found.append(
-                        f"{device.device}: {one.file} changes too: `--as {one.file.removesuffix('.conf')}` has it"
+            changes = [change for change in device.changes if change.system == system]
+            for file_change in changes:
+                if file_change.file != file:
+                    notes.append(
+                        f"{device.device}: {file_change.file} changes too: `--as {file_change.file.removesuffix('.conf')}` has it"
                     )
-                found += _refused_lines(device.device, one)
+                notes += _refused_lines(device.device, file_change)
             if system in device.systems and device.what:
-                found.append(device.what)
-        return found
+                notes.append(device.what)
+        return notes
 
 
 def _changed(differences: Changes) -> str:
@@ -381,8 +396,8 @@ def _changed(differences: Changes) -> str:
 def _refused_lines(device: str, change: FileChange) -> list[str]:
     """Return the refused statements, grouped by reason, and then what to do instead."""
     by_why: dict[str, list[str]] = {}
-    for one in change.refused:
-        by_why.setdefault(one["why"], []).append(one["statement"])
+    for refusal in change.refused:
+        by_why.setdefault(refusal["why"], []).append(refusal["statement"])
     lines = [
         f"{device}: {names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {why}"
         for why, names in by_why.items()
@@ -394,13 +409,17 @@ def diff(old: Network, new: Network) -> NetworkDiff:
     """Return the changes that turn ``old`` into ``new``."""
     before, after = {s.name for s in old.switches}, {s.name for s in new.switches}
     devices = [
-        one
+        device
         for name in (*(s.name for s in old.switches), *(s.name for s in new.switches if s.name not in before))
-        if (one := _device(old if name in before else None, new if name in after else None, name)) is not None
+        if (device := _device(old if name in before else None, new if name in after else None, name)) is not None
     ]
     hosts = host_configs(old), host_configs(new)
     was, now = attributes(old), attributes(new)
-    same = {name: found for name, one in was.items() if name in now and (found := differing(one, now[name]))}
+    same = {
+        name: changes
+        for name, old_attributes in was.items()
+        if name in now and (changes := differing(old_attributes, now[name]))
+    }
     return NetworkDiff(
         tuple(devices),
         _servers(old, new, hosts),
@@ -460,8 +479,13 @@ def _file_changes(target: str, before: DeviceConfig, after: DeviceConfig) -> lis
             tuple(change.inverse.commands),
             _disrupts(change),
             tuple(
-                {"statement": one.step.path, "why": one.why, "instead": one.instead, "source": one.source}
-                for one in change.refused
+                {
+                    "statement": refusal.step.path,
+                    "why": refusal.why,
+                    "instead": refusal.instead,
+                    "source": refusal.source,
+                }
+                for refusal in change.refused
             ),
         )
         for file, change in changes.items()
@@ -515,11 +539,11 @@ def _shared_files(old: Network, new: Network) -> dict[str, tuple[str, ...]]:
     return result
 
 
-def _host_files(one: HostConfig, other: HostConfig) -> list[str]:
+def _host_files(config: HostConfig, other: HostConfig) -> list[str]:
     """The changed lines of a server's files, but of host.json, which says again what the others say."""
-    if one == other:
+    if config == other:
         return []
-    before, after = host.files(one), host.files(other)
+    before, after = host.files(config), host.files(other)
     lines: list[str] = []
     for file in dict.fromkeys((*before, *after)):
         was, now = before.get(file, "").splitlines(), after.get(file, "").splitlines()

@@ -18,7 +18,7 @@ from railweave.model.config.secret_words import REFERENCE
 from railweave.model.device.host import config_of
 from railweave.model.device.host_scope import HostScope, host_scope
 from railweave.model.intent.reading.document import read_document
-from railweave.outputs.folder.write import OPEN, Earlier
+from railweave.outputs.folder.write import OPEN, EarlierBuild
 from railweave.outputs.rendering.network import (
     config_file,
     server_files,
@@ -60,8 +60,8 @@ def read_secrets(path: Path | None) -> Secrets:
     words = {str(name): value for name, value in given.items()}
     for name, value in words.items():
         if not isinstance(value, str):
-            what = f"secret {name!r} is not a single value"
-            raise InputError([Problem(FileLine(str(path), 1), what, "write NAME: value, one a line")])
+            message = f"secret {name!r} is not a single value"
+            raise InputError([Problem(FileLine(str(path), 1), message, "write NAME: value, one a line")])
         if not value.strip():
             line = document.line((name,)) if name in given else 1
             fix = "write its value, or leave the line out"
@@ -71,15 +71,17 @@ def read_secrets(path: Path | None) -> Secrets:
 
 def _check_private(path: Path) -> None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:  # told where it is read
         return
-    if found.st_uid not in trusted_users():
-        what = f"the secrets belong to user {found.st_uid}, who can read and change them"
-        raise InputError([Problem(FileLine(str(path)), what, f"copy them into a file of your own: chmod 600 {path}")])
-    if stat.S_IMODE(found.st_mode) & 0o077:
-        what = f"others can read the secrets (mode {stat.S_IMODE(found.st_mode):03o})"
-        raise InputError([Problem(FileLine(str(path)), what, f"chmod 600 {path}")])
+    if status.st_uid not in trusted_users():
+        message = f"the secrets belong to user {status.st_uid}, who can read and change them"
+        raise InputError(
+            [Problem(FileLine(str(path)), message, f"copy them into a file of your own: chmod 600 {path}")]
+        )
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        message = f"others can read the secrets (mode {stat.S_IMODE(status.st_mode):03o})"
+        raise InputError([Problem(FileLine(str(path)), message, f"chmod 600 {path}")])
 
 
 _USED = re.compile(r"(?<=\bsecret:)[\w./:@-]+")
@@ -87,7 +89,7 @@ _USED = re.compile(r"(?<=\bsecret:)[\w./:@-]+")
 _OPEN = re.compile(REFERENCE.pattern.encode())
 
 
-class Rendered(NamedTuple):
+class RenderedFiles(NamedTuple):
     """The result of rendering devices: content of ``files`` to write, digests of ``kept`` files, the key of every folder."""
 
     files: dict[str, bytes]
@@ -115,8 +117,8 @@ class _Folder(NamedTuple):
 
 @contextlib.contextmanager
 def rendering_servers(
-    network: Network, earlier: Earlier, tables: Mapping[str, Callable[[Network], bytes]]
-) -> Generator[Callable[[], Rendered]]:
+    network: Network, earlier: EarlierBuild, tables: Mapping[str, Callable[[Network], bytes]]
+) -> Generator[Callable[[], RenderedFiles]]:
     """Start rendering the servers; what is given waits for the result, with the files that servers share.
 
     ``tables`` are files by path that follow from the network alone: they are worked out beside the others.
@@ -141,13 +143,13 @@ def rendering_servers(
 
 @contextlib.contextmanager
 def rendering_switches(
-    network: Network, own: Mapping[str, DeviceConfig], secrets: Mapping[str, str], earlier: Earlier
-) -> Generator[Callable[[], Rendered]]:
+    network: Network, by_switch: Mapping[str, DeviceConfig], secrets: Mapping[str, str], earlier: EarlierBuild
+) -> Generator[Callable[[], RenderedFiles]]:
     """Start rendering the switches, whose configurations are ``own``; what is given waits for the result."""
     given, program = sorted(secrets.items()), _program(network)
 
     def switch(folder: str) -> _Folder:
-        configs = switch_configs(network, own[folder.removeprefix("devices/")])
+        configs = switch_configs(network, by_switch[folder.removeprefix("devices/")])
         key = _key(program, configs, given)
         gaps = switch_gaps(configs)
         used = frozenset(_USED.findall(repr(configs))) if secrets else frozenset[str]()
@@ -169,28 +171,28 @@ def rendering_switches(
         yield lambda: _together(folders, results(), earlier)
 
 
-def _together(folders: Sequence[str], found: Sequence[_Folder], earlier: Earlier) -> Rendered:
+def _together(folders: Sequence[str], rendered: Sequence[_Folder], earlier: EarlierBuild) -> RenderedFiles:
     files: dict[str, bytes] = {}
     kept: dict[str, str] = {}
-    for folder, one in zip(folders, found, strict=True):
-        if one.files is None:
+    for folder, result in zip(folders, rendered, strict=True):
+        if result.files is None:
             kept |= earlier.files[folder]
         else:
-            files |= one.files
-    return Rendered(
+            files |= result.files
+    return RenderedFiles(
         files,
         kept,
-        {folder: one.key for folder, one in zip(folders, found, strict=True) if one.key},
-        [gap for one in found for gap in one.gaps],
-        sum(one.open_secrets for one in found),
-        frozenset().union(*(one.open_names for one in found)),
-        frozenset().union(*(one.used_names for one in found)),
+        {folder: result.key for folder, result in zip(folders, rendered, strict=True) if result.key},
+        [gap for result in rendered for gap in result.gaps],
+        sum(result.open_secrets for result in rendered),
+        frozenset().union(*(result.open_names for result in rendered)),
+        frozenset().union(*(result.used_names for result in rendered)),
     )
 
 
-def joined(parts: Sequence[Rendered]) -> Rendered:
+def joined(parts: Sequence[RenderedFiles]) -> RenderedFiles:
     """Several as one."""
-    return Rendered(
+    return RenderedFiles(
         {name: content for part in parts for name, content in part.files.items()},
         {name: value for part in parts for name, value in part.kept.items()},
         {folder: key for part in parts for folder, key in part.keys.items()},
@@ -208,10 +210,10 @@ class _Words:
         self._found: dict[int, tuple[object, str]] = {}
 
     def __call__(self, value: object) -> str:
-        found = self._found.get(id(value))
-        if found is None:
-            found = self._found[id(value)] = value, repr(value)  # the value too, so that its id stays its own
-        return found[1]
+        cached = self._found.get(id(value))
+        if cached is None:
+            cached = self._found[id(value)] = value, repr(value)  # the value too, so that its id stays its own
+        return cached[1]
 
 
 def _words_of(scope: HostScope, words: _Words) -> Iterator[object]:
@@ -219,7 +221,7 @@ def _words_of(scope: HostScope, words: _Words) -> Iterator[object]:
     for field in fields(scope):
         value: object = getattr(scope, field.name)
         if isinstance(value, dict):
-            yield [(name, words(one)) for name, one in cast("dict[str, object]", value).items()]
+            yield [(name, words(part)) for name, part in cast("dict[str, object]", value).items()]
         else:
             yield value if value is scope.server else words(value)
 
@@ -237,13 +239,13 @@ def _program(network: Network) -> str:
 @lru_cache(maxsize=1)
 def program_digest() -> str:
     """The digest of the program's version and source: any change of it may change what is rendered."""
-    found = hashlib.blake2b(railweave.__version__.encode(), digest_size=16)
+    hasher = hashlib.blake2b(railweave.__version__.encode(), digest_size=16)
     here = Path(railweave.__file__).parent
     for path in sorted(here.rglob("*")):
         if path.suffix in {".py", ".sh", ".yaml"}:
             content = path.read_bytes()
-            found.update(f"{path.relative_to(here)} {len(content)}\n".encode() + content)
-    return found.hexdigest()
+            hasher.update(f"{path.relative_to(here)} {len(content)}\n".encode() + content)
+    return hasher.hexdigest()
 
 
 def with_secrets(path: str, text: str, secrets: Mapping[str, str], nos: str) -> str:
@@ -263,7 +265,7 @@ def with_secrets(path: str, text: str, secrets: Mapping[str, str], nos: str) -> 
             return system(nos).quoted(file, secrets[name])
         except RenderError as error:
             place = secrets.lines[name] if isinstance(secrets, Secrets) else Option("--secrets", name)
-            what = f"secret {name!r} cannot stand in {file}: {error.what}"
-            raise InputError([Problem(place, what, "choose another value, and set it where it is used")]) from None
+            message = f"secret {name!r} cannot stand in {file}: {error.what}"
+            raise InputError([Problem(place, message, "choose another value, and set it where it is used")]) from None
 
     return REFERENCE.sub(shown, text) if secrets else text

@@ -56,18 +56,18 @@ def sized(answer: Answer, hardware: Path | None = None) -> Network:
         return designed(SCHEMA_LINE + answer.fabric(), hardware, answer.name)
     except InputError as error:
         first = error.problems[0]
-        what = f"the design refuses the file of this size: {first.what}"
-        raise InputError([Problem(Option("init"), what, f"{first.fix}; no file was written")]) from None
+        message = f"the design refuses the file of this size: {first.what}"
+        raise InputError([Problem(Option("init"), message, f"{first.fix}; no file was written")]) from None
 
 
 def to_be_reported(network: Network) -> list[Finding]:
     """The errors and warnings that ``build`` will report about a network of a new fabric file, errors first."""
     with uncollected(), in_force(network.catalog):
         subject = Subject.of(network)
-        found = [*network.findings, *run_checks(subject, slow=False)]
+        findings = [*network.findings, *run_checks(subject, slow=False)]
         for config in subject.configs.values():
-            found += switch_gaps(switch_configs(network, config))
-    return [one for one in by_severity(summed(found)) if one.severity != "info"]
+            findings += switch_gaps(switch_configs(network, config))
+    return [finding for finding in by_severity(summed(findings)) if finding.severity != "info"]
 
 
 def bills(answer: Answer, hardware: Path | None = None) -> dict[Shape, list[Item]]:
@@ -81,7 +81,7 @@ def bills(answer: Answer, hardware: Path | None = None) -> dict[Shape, list[Item
 def _written(folder: Path, fabric: str, text: str, inventory: str, rows: str) -> list[Path]:
     schema = f"{json.dumps(fabric_schema(), indent=1)}\n"
     files = {fabric: SCHEMA_LINE + text, inventory: rows, SCHEMA: schema}
-    return write_new(folder, {name: one.encode() for name, one in files.items()})
+    return write_new(folder, {name: content.encode() for name, content in files.items()})
 
 
 def _template(fabric: str) -> str:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from railweave.analysis.routing.table import Routes
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
-    from railweave.outputs.folder.rendering import Rendered, Secrets
+    from railweave.outputs.folder.rendering import RenderedFiles, Secrets
 
 
 SECRET_OPEN = Rule(
@@ -71,32 +71,32 @@ SECRET_UNUSED = Rule(
 )
 
 
-def secret_findings(network: Network, made: Rendered, secrets: Secrets | None, fabric: Path) -> list[Finding]:
+def secret_findings(network: Network, made: RenderedFiles, secrets: Secrets | None, fabric: Path) -> list[Finding]:
     """The findings of a build; ``secrets`` is None where it was given no file of them."""
     if secrets is not None:
         return [*_missing(made.open_names, secrets, fabric), *_unused(made.used_names, secrets)]
     if not made.open_secrets:
         return []
-    what = f"{made.open_secrets} device files hold references such as <secret:NAME> in place of secrets"
-    return [SECRET_OPEN.finding(network.name, what)]
+    message = f"{made.open_secrets} device files hold references such as <secret:NAME> in place of secrets"
+    return [SECRET_OPEN.finding(network.name, message)]
 
 
 def _missing(names: Collection[str], secrets: Secrets, fabric: Path) -> Iterator[Finding]:
     text = fabric.read_text(encoding="utf-8")
     for name in sorted(names):
-        found = re.search(rf"secret:{re.escape(name)}(?![\w./:@-])", text)
-        line = text.count("\n", 0, found.start()) + 1 if found else 0
+        match = re.search(rf"secret:{re.escape(name)}(?![\w./:@-])", text)
+        line = text.count("\n", 0, match.start()) + 1 if match else 0
         fix = f"write `{name}: VALUE` into the file of secrets{_nearest(name, secrets.keys() - names)}"
-        what = f"the file of secrets has no {name!r}"
-        yield SECRET_MISSING.finding(f"secret {name}", what, file=str(fabric), line=line, fix=fix)
+        message = f"the file of secrets has no {name!r}"
+        yield SECRET_MISSING.finding(f"secret {name}", message, file=str(fabric), line=line, fix=fix)
 
 
 def _unused(names: Collection[str], secrets: Secrets) -> Iterator[Finding]:
     for name in sorted(secrets.keys() - names):
         place = secrets.lines[name]
         fix = f"take it out, or correct its name{_nearest(name, names)}"
-        what = f"no device file holds the secret {name!r}"
-        yield SECRET_UNUSED.finding(f"secret {name}", what, file=place.file, line=place.line, fix=fix)
+        message = f"no device file holds the secret {name!r}"
+        yield SECRET_UNUSED.finding(f"secret {name}", message, file=place.file, line=place.line, fix=fix)
 
 
 def _nearest(name: str, known: Collection[str]) -> str:
@@ -111,34 +111,39 @@ def files_of(network: Network) -> dict[str, Callable[[Network], bytes]]:
         return lambda network: write(network).encode()
 
     texts = {**tables_of(network), "topology.svg": topology_svg}
-    return {"design.json": lambda network: network.to_json(), **{name: encoded(one) for name, one in texts.items()}}
+    return {
+        "design.json": lambda network: network.to_json(),
+        **{name: encoded(writer) for name, writer in texts.items()},
+    }
 
 
 def outputs(
     network: Network,
     written: Callable[[], tuple[dict[str, str], Body]],
-    rendered: Sequence[Callable[[], Rendered]],
+    rendered: Sequence[Callable[[], RenderedFiles]],
     progress: Callable[[str], None],
     checked: Sequence[Finding],
     secrets: Secrets | None,
     fabric: Path,
-) -> tuple[dict[str, bytes], Rendered, list[Finding]]:
+) -> tuple[dict[str, bytes], RenderedFiles, list[Finding]]:
     """Content by path below the output folder, what was rendered, and every finding: of design, checks, and rendering.
 
     ``written`` (runbooks and the body of the report) and what is ``rendered`` are waited for: they are worked on meanwhile.
     ``secrets`` is None where no file of them was given; ``fabric`` is the fabric file.
     """
     progress("finishing the files of switches and servers")
-    made = joined([one() for one in rendered])
-    found = summed([*network.findings, *checked, *made.gaps])
-    found += secret_findings(network, made, secrets, fabric)
+    made = joined([pending() for pending in rendered])
+    findings = summed([*network.findings, *checked, *made.gaps])
+    findings += secret_findings(network, made, secrets, fabric)
     progress("finishing runbooks and the report")
     runbooks, body = written()
     files = {name: text.encode() for name, text in runbooks.items()}
     ran = [name for name, rule in checks().items() if not rule.slow]
-    files["report.html"] = report_html(network, found, body, digest(made.files["design.json"])[:12], ran).encode()
-    files["findings.json"] = (json.dumps([one.to_json() for one in by_severity(found)], indent=1) + "\n").encode()
-    return {**files, **made.files}, made, found
+    files["report.html"] = report_html(network, findings, body, digest(made.files["design.json"])[:12], ran).encode()
+    files["findings.json"] = (
+        json.dumps([finding.to_json() for finding in by_severity(findings)], indent=1) + "\n"
+    ).encode()
+    return {**files, **made.files}, made, findings
 
 
 def check_reserved(source: Source) -> None:
@@ -231,11 +236,11 @@ def lock_missing(fabric: Path, out: Path, before: Lock | None, now: Lock) -> lis
     ]
     if not moved:
         return []
-    what = (
+    message = (
         f"{companion(fabric, 'lock').name} is not there, so all is allotted anew: "
         f"{len(moved)} of the names in the {LOCK} that {out} had before have another place now, {moved[0]} among them"
     )
-    return [LOCK_MISSING.finding(str(fabric), what, file=str(fabric))]
+    return [LOCK_MISSING.finding(str(fabric), message, file=str(fabric))]
 
 
 def _moved(before: Lock, pool: str, name: str, slot: int) -> bool:
@@ -247,7 +252,11 @@ def _moved(before: Lock, pool: str, name: str, slot: int) -> bool:
 def _siblings(lock: Lock, pool: str) -> list[dict[str, int]]:
     """Pools of the same family, such as those of servers of other stripes."""
     family = pool.rpartition("/")[0]
-    return [slots for one, slots in lock.pools.items() if family and one != pool and one.rpartition("/")[0] == family]
+    return [
+        slots
+        for other_pool, slots in lock.pools.items()
+        if family and other_pool != pool and other_pool.rpartition("/")[0] == family
+    ]
 
 
 @contextlib.contextmanager
@@ -383,12 +392,12 @@ def design_source(
     source: Source, *, compact: bool = False, device: Sequence[str] = (), hardware: Path | None = None
 ) -> tuple[Network, Lock]:
     """Design what was read, as ``design_file`` does; the source's lock is written to. Raises ``InputError``."""
-    own = own_hardware(hardware, source.document)
-    known = packaged().with_hardware(own.hardware)
+    user_hardware = own_hardware(hardware, source.document)
+    known = packaged().with_hardware(user_hardware.hardware)
     spec, shapes = shaped(source.spec, known)
     with in_force(known.with_hardware(shapes)):
         source = retargeted(replace(source, spec=spec), device)
         check_extra(source)
         check_reserved(source)
         source.lock.compacting |= compact
-        return design(source, own.places)
+        return design(source, user_hardware.places)

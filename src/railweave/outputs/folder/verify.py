@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.analysis.checks import located
 from railweave.analysis.checks.checks import checks, config_differences, run_checks
-from railweave.analysis.checks.devices import Stands, Texts, configurations, saved, stand
+from railweave.analysis.checks.devices import DeviceCheck, Texts, configurations, saved, stand
 from railweave.analysis.checks.servers.comparison import compared
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.checks.validators import validate_all
@@ -61,8 +61,8 @@ def others(folder: Path, network: Network, manifest: Manifest, wrong: Sequence[s
         if content_of(folder, MANIFEST) is None:
             yield located.FILE_MISSING.finding(where, f"{MANIFEST} is missing", file=MANIFEST)
         else:
-            what = f"{MANIFEST} cannot be read as the list of what a build wrote"
-            yield located.FILE_UNREADABLE.finding(where, what, file=MANIFEST)
+            message = f"{MANIFEST} cannot be read as the list of what a build wrote"
+            yield located.FILE_UNREADABLE.finding(where, message, file=MANIFEST)
     wrong = list(wrong)
     for name in [*OTHERS, *_runbooks(network)]:
         content, noted = content_of(folder, name), manifest.files.get(name)
@@ -75,8 +75,8 @@ def others(folder: Path, network: Network, manifest: Manifest, wrong: Sequence[s
             yield rule.finding(where, f"{name} is not as the build wrote it", file=name)
     if manifest.files and wrong:
         more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-        what = f"{MANIFEST} does not have the digest of {wrong[0]}{more}"
-        yield located.FILE_EDITED.finding(where, what, file=MANIFEST)
+        message = f"{MANIFEST} does not have the digest of {wrong[0]}{more}"
+        yield located.FILE_EDITED.finding(where, message, file=MANIFEST)
 
 
 def _runbooks(network: Network) -> list[str]:
@@ -91,17 +91,17 @@ def foreign(folder: Path, network: Network, rendered: Collection[str]) -> Iterat
     while waiting:
         above = waiting.pop()
         with os.scandir(folder / above) as inside:
-            there = sorted((one.name, one.is_dir(follow_symlinks=False)) for one in inside)
-        for one, is_folder in there:
-            name = f"{above}/{one}" if above else one
-            if name in known or (not above and one.startswith(LEFT_ALONE)):
+            there = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in inside)
+        for entry_name, is_folder in there:
+            name = f"{above}/{entry_name}" if above else entry_name
+            if name in known or (not above and entry_name.startswith(LEFT_ALONE)):
                 continue
             if is_folder and name in folders:
                 waiting.append(name)
                 continue
             kind = "folder" if is_folder else "file"
-            what = f"{name} is a {kind} that no build of this design writes"
-            yield located.FILE_UNKNOWN.finding(name.split("/")[1] if above else network.name, what, file=name)
+            message = f"{name} is a {kind} that no build of this design writes"
+            yield located.FILE_UNKNOWN.finding(name.split("/")[1] if above else network.name, message, file=name)
 
 
 FIXES = {
@@ -112,14 +112,14 @@ MOST_TOLD = 40
 """Of differences in one file."""
 
 
-class Standing(NamedTuple):
+class FolderState(NamedTuple):
     """The files of a folder: the text of those that can be read, and what is wrong."""
 
     texts: dict[str, str]
     findings: list[Finding]
 
 
-def standing(folder: Path, network: Network, rendered: Mapping[str, str], apart: Collection[str] = ()) -> Standing:
+def standing(folder: Path, network: Network, rendered: Mapping[str, str], apart: Collection[str] = ()) -> FolderState:
     """Read the files of a folder, of which ``rendered`` are those of switches and servers, and compare them with the design, but for those ``apart``."""
     wanted = {**rendered, **{name: write(network) for name, write in tables_of(network).items()}}
     manifest = read_manifest(folder)
@@ -127,21 +127,21 @@ def standing(folder: Path, network: Network, rendered: Mapping[str, str], apart:
     findings: list[Finding] = []
     forged: list[str] = []
     for name, designed in wanted.items():
-        found = content_of(folder, name)
-        if found is not None and found == designed.encode():
+        content = content_of(folder, name)
+        if content is not None and content == designed.encode():
             texts[name] = designed
-            if manifest.files and manifest.files.get(name) != digest(found):
+            if manifest.files and manifest.files.get(name) != digest(content):
                 forged.append(name)
             continue
-        text = _text(found)
+        text = _text(content)
         if isinstance(text, RenderError):
-            findings.append(_unreadable(network, name, text, missing=found is None))
+            findings.append(_unreadable(network, name, text, missing=content is None))
             continue
         texts[name] = text
         findings += () if name in apart else _of_file(network, name, designed, text)
     findings += others(folder, network, manifest, forged)
     findings += foreign(folder, network, wanted)
-    return Standing({name: text for name, text in texts.items() if name in rendered}, findings)
+    return FolderState({name: text for name, text in texts.items() if name in rendered}, findings)
 
 
 def _text(content: bytes | None) -> str | RenderError:
@@ -169,48 +169,48 @@ def _unreadable(network: Network, name: str, error: RenderError, *, missing: boo
     return located.FILE_UNREADABLE.finding(where, f"{name} cannot be read: {error.what}", file=name, line=error.line)
 
 
-def _of_file(network: Network, name: str, designed: str, found: str) -> Iterator[Finding]:
+def _of_file(network: Network, name: str, designed: str, actual: str) -> Iterator[Finding]:
     """Yield the differences between one file and the design."""
     kind, file = name.partition("/")[0], name.rpartition("/")[2]
     where = _owner(network, name)
     try:
         if name in located.KEYS:
-            made = located.table_differences(name, designed, found)
+            made = located.table_differences(name, designed, actual)
         elif kind == "hosts":
-            made = compared(name, designed, found)
+            made = compared(name, designed, actual)
         elif file == CONFIG_FILE:
-            made = config_differences(designed, found)
+            made = config_differences(designed, actual)
         else:
-            yield from of_device(network, name, designed, found)
+            yield from of_device(network, name, designed, actual)
             return
     except RenderError as error:
         yield _unreadable(network, name, error)
         return
     if made is None:
-        yield _edited(where, name, _first_difference(designed, found), FIXES.get(kind))
+        yield _edited(where, name, _first_difference(designed, actual), FIXES.get(kind))
     elif not made:
-        what = f"{name} differs from the designed file in comments, blanks or order only"
-        line = _first_difference(designed, found)
+        message = f"{name} differs from the designed file in comments, blanks or order only"
+        line = _first_difference(designed, actual)
         why = "its values are the designed ones; the next build overwrites the file"
-        yield located.FILE_EDITED.finding(where, what, severity="info", why=why, file=name, line=line)
+        yield located.FILE_EDITED.finding(where, message, severity="info", why=why, file=name, line=line)
     else:
         yield from _told(where, name, made)
 
 
 def _told(where: str, name: str, made: list[Difference]) -> Iterator[Finding]:
-    for one in made[:MOST_TOLD]:
-        yield one.rule.finding(where, one.what, file=name, line=one.line)
+    for difference in made[:MOST_TOLD]:
+        yield difference.rule.finding(where, difference.what, file=name, line=difference.line)
     if len(made) > MOST_TOLD:
-        one = made[MOST_TOLD]
-        yield one.rule.finding(
-            where, f"{len(made) - MOST_TOLD} more differences, from this line on", file=name, line=one.line
+        further = made[MOST_TOLD]
+        yield further.rule.finding(
+            where, f"{len(made) - MOST_TOLD} more differences, from this line on", file=name, line=further.line
         )
 
 
-def of_device(network: Network, name: str, designed: str, found: str) -> Iterator[Finding]:
+def of_device(network: Network, name: str, designed: str, actual: str) -> Iterator[Finding]:
     """A finding for a configuration of a switch that is not what the design renders to; secrets put in are no difference."""
     _, device, file = name.split("/")
-    line = _first_difference(designed, found)
+    line = _first_difference(designed, actual)
     if not line:
         return
     runbook = system(network.switch(device).nos).runbook
@@ -220,8 +220,8 @@ def of_device(network: Network, name: str, designed: str, found: str) -> Iterato
 
 
 def _edited(where: str, name: str, line: int, fix: str | None = None, more: str = "") -> Finding:
-    what = f"{name} is not what the design renders to, from line {line} on{more}"
-    return located.FILE_EDITED.finding(where, what, fix=fix, file=name, line=line)
+    message = f"{name} is not what the design renders to, from line {line} on{more}"
+    return located.FILE_EDITED.finding(where, message, fix=fix, file=name, line=line)
 
 
 def _owner(network: Network, name: str) -> str:
@@ -232,11 +232,11 @@ def _owner(network: Network, name: str) -> str:
     return parts[-1] if parts[0] == "hosts" else network.name
 
 
-def _first_difference(text: str, found: str) -> int:
+def _first_difference(text: str, actual: str) -> int:
     """The first line that differs, 1-based; 0 where only secrets do."""
-    wanted, lines = text.splitlines(), found.splitlines()
-    for number, (one, other) in enumerate(zip(wanted, lines, strict=False), 1):
-        if one != other and not filled(one, other):
+    wanted, lines = text.splitlines(), actual.splitlines()
+    for number, (line, other) in enumerate(zip(wanted, lines, strict=False), 1):
+        if line != other and not filled(line, other):
             return number
     return min(len(wanted), len(lines)) + 1 if len(wanted) != len(lines) else 0
 
@@ -286,26 +286,28 @@ def verify(
     subject = Subject.of(network) if configs is None else Subject(network, configs)
     rendered, gaps = render_network(network, subject.configs)
     rendered |= render_hosts(network)
-    found = [*network.findings, *gaps]
-    stood: dict[str, Stands] = {}
+    findings = [*network.findings, *gaps]
+    stood: dict[str, DeviceCheck] = {}
     if folder is not None:
         progress("reading the files of the folder")
         texts = configurations(subject.configs)
         present, wrong = standing(folder, network, rendered, apart=texts)
         stood = stand(subject.configs, rendered, _by_device(texts, present))
         rendered = present
-        found += wrong
+        findings += wrong
     elif running is not None:
         progress("reading running configurations")
         stood = saved(subject.configs, running)
-        found += [
+        findings += [
             located.NOT_CAPTURED.finding(name)
             for name in subject.configs
             if name not in stood and name not in network.absent
         ]
-    subject = Subject(network, subject.configs | {name: one.config for name, one in stood.items() if one.config})
-    found += [finding for one in stood.values() for finding in one.findings]
-    found = summed([*found, *run_checks(subject, progress=progress)])
+    subject = Subject(
+        network, subject.configs | {name: stands.config for name, stands in stood.items() if stands.config}
+    )
+    findings += [finding for stands in stood.values() for finding in stands.findings]
+    findings = summed([*findings, *run_checks(subject, progress=progress)])
     by_device: dict[str, dict[str, str]] = {}
     for name, text in rendered.items():
         _, *device, file = name.split("/")
@@ -317,16 +319,16 @@ def verify(
         releases={switch.name: switch.release for switch in network.switches},
         every=every,
     )
-    found += [finding for validator in validators for finding in validator.findings]
-    return Verified(by_severity(found), list(checks()), validators)
+    findings += [finding for validator in validators for finding in validator.findings]
+    return Verified(by_severity(findings), list(checks()), validators)
 
 
 def _by_device(
     texts: Mapping[str, tuple[str, str]], present: Mapping[str, str]
 ) -> dict[str, dict[str, tuple[str, str]]]:
     """Texts of a folder that hold a switch's configuration, by device and file."""
-    found: dict[str, dict[str, tuple[str, str]]] = {}
+    by_device: dict[str, dict[str, tuple[str, str]]] = {}
     for path, (device, file) in texts.items():
         if path in present:
-            found.setdefault(device, {})[file] = (path, present[path])
-    return found
+            by_device.setdefault(device, {})[file] = (path, present[path])
+    return by_device

@@ -75,22 +75,22 @@ def _user() -> str:
 
 def _owner(file: int) -> str:
     try:
-        found = cast("dict[str, Any]", json.loads(os.pread(file, 4096, 0)))
-        age = max(0, int(time.time()) - int(found["since"]))
-        return f"process {found['process']} of {found['user']} on {found['machine']}, for {age} s"
+        owner = cast("dict[str, Any]", json.loads(os.pread(file, 4096, 0)))
+        age = max(0, int(time.time()) - int(owner["since"]))
+        return f"process {owner['process']} of {owner['user']} on {owner['machine']}, for {age} s"
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "a process that has just begun"
 
 
 def by_folder(files: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Files with their digests by the device or server (``devices/NAME``, ``hosts/NAME``) whose folder they are in."""
-    found: dict[str, dict[str, str]] = {}
+    folders: dict[str, dict[str, str]] = {}
     for name, value in files.items():
         above, _, rest = name.partition("/")
         device, _, below = rest.partition("/")
         if below:
-            found.setdefault(f"{above}/{device}", {})[name] = value
-    return found
+            folders.setdefault(f"{above}/{device}", {})[name] = value
+    return folders
 
 
 def stamp(key: str, files: Mapping[str, str]) -> str:
@@ -115,7 +115,9 @@ def write_folder(
     folder is not one of ours, ``OutputError`` where the disk is full or refuses; everything is then as it was.
     """
     before = read_manifest(folder).files
-    if folder.exists() and (not folder.is_dir() or (not before and any(one.name != HELD for one in folder.iterdir()))):
+    if folder.exists() and (
+        not folder.is_dir() or (not before and any(entry.name != HELD for entry in folder.iterdir()))
+    ):
         fix = "choose another folder, or empty it"
         raise InputError([Problem(FileLine(str(folder)), "exists and was not written by railweave build", fix)])
     digests = {**(kept or {}), **{name: digest(content) for name, content in files.items()}}
@@ -128,7 +130,7 @@ def write_folder(
         with contextlib.ExitStack() as opened:
             opened.enter_context(making(folder))
             output = opened.enter_context(Folder(folder))
-            there = {one.name for one in folder.iterdir()}
+            there = {entry.name for entry in folder.iterdir()}
             _check_targets(output, [*wanted, *stale], there)
             changed = [
                 name for name, content in wanted.items() if _top(name) not in there or output.read(name) != content
@@ -206,7 +208,7 @@ def _write(staging: Folder, name: str, content: bytes, *, private: bool) -> None
 def _install(output: Folder, staging: Folder, changed: list[str], stale: list[str], there: Set[str]) -> None:
     """Rename staged files into place, folders that are not there as a whole, the manifest last."""
     moved = dict.fromkeys(name if (top := _top(name)) in there else top for name in changed)
-    for name in sorted(moved, key=lambda one: one == MANIFEST):
+    for name in sorted(moved, key=lambda file_name: file_name == MANIFEST):
         staging.move(name, output, name)
     for name in stale:
         output.remove(name)
@@ -217,16 +219,16 @@ def _uninterrupted() -> Generator[None]:
     """Hold back Ctrl-C and SIGTERM while files are renamed: the moment between old and new is not to be seen."""
     before: dict[signal.Signals, Any] = {}
     with contextlib.suppress(ValueError):  # not in the main thread: no signal reaches us here
-        before = {one: signal.signal(one, signal.SIG_IGN) for one in (signal.SIGINT, signal.SIGTERM)}
+        before = {signum: signal.signal(signum, signal.SIG_IGN) for signum in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierBuild:
     """Digests by file of every device's folder and its stamp; ``whole`` are folders as written, with their open secrets."""
 
     files: dict[str, dict[str, str]]
@@ -239,7 +241,7 @@ class Earlier:
 
 
 @contextlib.contextmanager
-def reading_earlier(out: Path) -> Generator[Callable[[], Earlier]]:
+def reading_earlier(out: Path) -> Generator[Callable[[], EarlierBuild]]:
     """Read what an earlier build left, beside what the caller does meanwhile: what is given waits for the result."""
     manifest = read_manifest(out)
     files = by_folder(manifest.files)
@@ -260,10 +262,10 @@ def reading_earlier(out: Path) -> Generator[Callable[[], Earlier]]:
 
     folders = [file for file in files if file in manifest.rendered]
     with spreading(open_secrets, folders) as counts:
-        yield lambda: Earlier(
+        yield lambda: EarlierBuild(
             files,
             manifest.rendered,
-            {one: count for one, count in zip(folders, counts(), strict=True) if count is not None},
+            {folder: count for folder, count in zip(folders, counts(), strict=True) if count is not None},
         )
 
 

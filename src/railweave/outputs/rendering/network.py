@@ -37,10 +37,10 @@ def emulation(switch: Switch) -> str:
     return switch.nos if catalog().systems[switch.nos].frr_conf else EMULATION
 
 
-def switch_configs(network: Network, own: DeviceConfig) -> list[DeviceConfig]:
+def switch_configs(network: Network, config: DeviceConfig) -> list[DeviceConfig]:
     """The configurations that a switch is rendered from, one a target: ``own``, and the emulation's, worked out here."""
-    wanted = targets(network.switch(own.name))
-    return [own if target == own.nos else device_config(network, own.name, target) for target in wanted]
+    wanted = targets(network.switch(config.name))
+    return [config if target == config.nos else device_config(network, config.name, target) for target in wanted]
 
 
 def switch_files(config: DeviceConfig) -> dict[str, str]:
@@ -48,9 +48,9 @@ def switch_files(config: DeviceConfig) -> dict[str, str]:
     return {f"devices/{config.name}/{file}": text for file, text in system(config.nos).files(config).items()}
 
 
-def config_file(own: DeviceConfig) -> dict[str, str]:
+def config_file(config: DeviceConfig) -> dict[str, str]:
     """The configuration of a switch as a value, whatever its system; no secret is ever put into it."""
-    return {f"devices/{own.name}/{CONFIG_FILE}": to_json(own)}
+    return {f"devices/{config.name}/{CONFIG_FILE}": to_json(config)}
 
 
 def switch_gaps(configs: Sequence[DeviceConfig]) -> list[Finding]:
@@ -68,16 +68,16 @@ def shared_files(network: Network) -> dict[str, str]:
     return {f"hosts/{name}": text for name, text in cluster_files(network).items()}
 
 
-def render_network(network: Network, own: Mapping[str, DeviceConfig]) -> tuple[dict[str, str], list[Finding]]:
+def render_network(network: Network, by_switch: Mapping[str, DeviceConfig]) -> tuple[dict[str, str], list[Finding]]:
     """The files of every switch, and what the targets cannot express.
 
     ``own`` holds the configuration of every switch for its own system.
     """
 
     def render(name: str) -> tuple[dict[str, str], list[Finding]]:
-        configs = switch_configs(network, own[name])
+        configs = switch_configs(network, by_switch[name])
         files = {path: text for config in configs for path, text in switch_files(config).items()}
-        return files | config_file(own[name]), switch_gaps(configs)
+        return files | config_file(by_switch[name]), switch_gaps(configs)
 
     rendered = spread(render, [switch.name for switch in network.switches])
     return {path: text for files, _ in rendered for path, text in files.items()}, [g for _, gs in rendered for g in gs]
@@ -87,6 +87,6 @@ def render_hosts(network: Network) -> dict[str, str]:
     """The files of every server, and what they share."""
     files = shared_files(network)
     names = [server.name for server in network.servers]
-    for one in spread(lambda name: server_files(host_config(network, name)), names):
-        files |= one
+    for texts in spread(lambda name: server_files(host_config(network, name)), names):
+        files |= texts
     return files

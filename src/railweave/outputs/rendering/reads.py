@@ -60,7 +60,11 @@ def _faults() -> Iterator[str]:
     measured = ((system.description, system.reads.faults) for system in catalog().systems.values())
     yield from _table(
         ("system", "faults", "found", "named by the right id and line"),
-        ((name, one.number, f"{one.found:g} %", f"{one.named:g} %") for name, one in measured if one is not None),
+        (
+            (name, faults.number, f"{faults.found:g} %", f"{faults.named:g} %")
+            for name, faults in measured
+            if faults is not None
+        ),
     )
 
 
@@ -74,10 +78,11 @@ def _of(system: System) -> Iterator[str]:
         yield ""
         head = ("where", "files", "share (mean of the files)", "files of 95 % or more", "what is missing")
         yield from _table(
-            head, ((one.where, one.files, f"{one.percent:g} %", one.enough, one.note) for one in reads.tried)
+            head,
+            ((trial.where, trial.files, f"{trial.percent:g} %", trial.enough, trial.note) for trial in reads.tried),
         )
     yield from _table(
-        ("its text has no words for", "because"), ((f"`{one}`", why) for one, why in reads.unsaid.items())
+        ("its text has no words for", "because"), ((f"`{path}`", why) for path, why in reads.unsaid.items())
     )
     yield from _table(
         ("what it does where the text does not say", "value", "source"),
@@ -87,8 +92,8 @@ def _of(system: System) -> Iterator[str]:
     yield from _table(("irrelevant are statements that begin so", "because"), _patterns(reads.irrelevant))
 
 
-def _patterns(found: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    return ((f"`{pattern}`".replace("|", "\\|"), why) for pattern, why in found.items())
+def _patterns(patterns: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    return ((f"`{pattern}`".replace("|", "\\|"), why) for pattern, why in patterns.items())
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:

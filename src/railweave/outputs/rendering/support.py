@@ -97,8 +97,8 @@ def _routes_advertised(config: DeviceConfig) -> DeviceConfig:
 
 
 def _over_isis(config: DeviceConfig) -> DeviceConfig:
-    found = model.Isis("49.0001.0000.0000.0001.00", Address("192.0.2.1"), (), (), ("ipv4",), 1, None, None)
-    return replace(config, bgp=None, isis=found)
+    isis = model.Isis("49.0001.0000.0000.0001.00", Address("192.0.2.1"), (), (), ("ipv4",), 1, None, None)
+    return replace(config, bgp=None, isis=isis)
 
 
 def _proxied(config: DeviceConfig) -> DeviceConfig:
@@ -129,8 +129,8 @@ def _stretched(config: DeviceConfig) -> DeviceConfig:
         advertisements=None,
     )
     bridged = model.BridgedVlan(vlan, name, 10001, "target:64512:10001")
-    found = model.MacVrf("bridged", "192.0.2.1:60000", "target:64512:10000", (bridged,), ())
-    return replace(config, mac_vrf=found, gateways=(gateway, *config.gateways[1:]))
+    instance = model.MacVrf("bridged", "192.0.2.1:60000", "target:64512:10000", (bridged,), ())
+    return replace(config, mac_vrf=instance, gateways=(gateway, *config.gateways[1:]))
 
 
 def _outside(config: DeviceConfig) -> DeviceConfig:
@@ -230,4 +230,4 @@ def cell(nos: str, feature: Feature, configs: Iterable[DeviceConfig]) -> Cell:
 def matrix(nos: str, colors: Iterable[DeviceConfig], tenants: Iterable[DeviceConfig]) -> dict[str, Cell]:
     """Every feature of a system, by its id. ``colors`` and ``tenants`` are configurations lowered for it."""
     of = {"colors": list(colors), "tenants": list(tenants)}
-    return {one.id: cell(nos, one, of[one.of]) for one in FEATURES}
+    return {feature.id: cell(nos, feature, of[feature.of]) for feature in FEATURES}

@@ -63,7 +63,7 @@ def racks_csv(network: Network) -> str:
                         *(f"{cable.length_m:g}", cable.speed_gbps, near.optic, far.optic),
                     )
                 )
-    racks = {one.rack: place for place, one in enumerate(network.positions.values())}
+    racks = {position.rack: place for place, position in enumerate(network.positions.values())}
     return as_csv(RACKS, sorted(rows, key=lambda row: (racks[str(row[0])], row[1])))
 
 
@@ -138,18 +138,18 @@ def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
         for nic in server.nics:
             fabric = network.fabric(nic.fabric)
             mac = f"{nic.mac} (placeholder)" if nic.mac_is_placeholder else nic.mac
-            for one in nic.addresses:
-                color = fabric.color_name(one.color)
+            for nic_address in nic.addresses:
+                color = fabric.color_name(nic_address.color)
                 yield (
                     "nic",
                     server.name,
                     nic.netdev,
-                    one.address,
-                    f"/{one.prefix_length}",
+                    nic_address.address,
+                    f"/{nic_address.prefix_length}",
                     color,
                     nic.vlan or "",
                     mac,
-                    one.origin,
+                    nic_address.origin,
                     nic.rail,
                     nic.leaf,
                     nic.leaf_port,

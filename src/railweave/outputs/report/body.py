@@ -111,24 +111,26 @@ def _cards(network: Network, server: Server) -> str:
     """Return the number of NICs that a server has on the network, and the number of their ports if that is different."""
     model = catalog().servers.get(server.model)
     fabrics = {fabric.name: fabric for fabric in network.fabrics}
-    found: set[tuple[str, int]] = set()
+    cards: set[tuple[str, int]] = set()
     for nic in server.nics:
         fabric = fabrics[nic.fabric]
-        found.add(model.card(fabric.nics, nic.rail) if model else (fabric.name, fabric.nic_number(nic.rail)))
-    nics = counted(len(found), "NIC")
-    return nics if len(found) == len(server.nics) else f"{nics} with {counted(len(server.nics), 'port')}"
+        cards.add(model.card(fabric.nics, nic.rail) if model else (fabric.name, fabric.nic_number(nic.rail)))
+    nics = counted(len(cards), "NIC")
+    return nics if len(cards) == len(server.nics) else f"{nics} with {counted(len(server.nics), 'port')}"
 
 
 def _nics(nics: Sequence[HostNic]) -> str:
     kinds = Counter((nic.model, nic.speed_gbps) for nic in nics)
     first, last = nics[0], nics[-1]
     words = ", ".join(f"{count} x {model} at {speed}G" for (model, speed), count in kinds.items())
-    ends = dict.fromkeys(f"{one.netdev} ({one.rdma})" for one in (first, last))
+    ends = dict.fromkeys(f"{end_nic.netdev} ({end_nic.rdma})" for end_nic in (first, last))
     return f"{words}, driver {first.driver}: {' to '.join(ends)}, {counted(len(first.addresses), 'address', 'addresses')} each"
 
 
 def _qos(qos: HostQos) -> str:
-    others = ", ".join(f"{one.name} (priority {one.priority})" for one in qos.other_lossless)
+    others = ", ".join(
+        f"{lossless_class.name} (priority {lossless_class.priority})" for lossless_class in qos.other_lossless
+    )
     only = f", as for {others}" if others else " only"
     paused = f"lossless (PFC on priority {qos.priority}{only})" if qos.lossless else "not paused"
     if others and not qos.lossless:
@@ -149,7 +151,7 @@ def _mtu(nics: Sequence[HostNic]) -> str:
 
 
 def _job(config: HostConfig, job: Sequence[Variable]) -> str:
-    given = {one.name: one.value for one in job}
+    given = {variable.name: variable.value for variable in job}
     pairs = given.get("NCCL_IB_QPS_PER_CONNECTION")
     plugin = given.get("NCCL_NET_PLUGIN")
     words = [config.library]
@@ -161,7 +163,10 @@ def _job(config: HostConfig, job: Sequence[Variable]) -> str:
 
 
 def _environment(job: Sequence[Variable]) -> Grid:
-    rows = tuple((one.name, "found when a job starts" if one.resolve else one.value, one.why) for one in job)
+    rows = tuple(
+        (variable.name, "found when a job starts" if variable.resolve else variable.value, variable.why)
+        for variable in job
+    )
     return Grid(("Variable of a job", "Value", "Why"), rows)
 
 
@@ -176,7 +181,7 @@ def _files(config: HostConfig) -> Grid:
     order = [(step, (*files, *vendors_files()) if "nic-qos.sh" in files else files) for step, files in ORDER]
     rows = [(step, ", ".join(file for file in files if file in there)) for step, files in order]
     named = {file for _, files in order for file in files}
-    rows.append(("Environment of jobs", ", ".join(one for one in there if one not in named)))
+    rows.append(("Environment of jobs", ", ".join(name for name in there if name not in named)))
     kept = [row for row in rows if row[1]]
     return Grid(
         (f"Files of hosts/{config.name}/, in order", ""),
@@ -191,8 +196,8 @@ def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
     # A prefix that no table holds, and a segment with fewer prefixes than the widest, read the entry put at the end.
     index = np.full((len(network.segments), wide), len(routes.prefixes), dtype=np.int64)
     for row, segment in enumerate(network.segments):
-        found = [routes.index.get(subnet.routed_by, len(routes.prefixes)) for subnet in segment.subnets]
-        index[row, : len(found)] = found
+        positions = [routes.index.get(subnet.routed_by, len(routes.prefixes)) for subnet in segment.subnets]
+        index[row, : len(positions)] = positions
     groups: dict[int, int] = {}
     rows: dict[tuple[int, ...], int] = {}
     devices: dict[str, list[list[int]]] = {}
@@ -200,10 +205,14 @@ def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
         table = np.append(routes.fibs[switch.name].group, np.int32(UNREACHABLE))[index]
         coded: list[int] = []
         for line in cast("list[list[int]]", table.tolist()):
-            row = tuple(groups.setdefault(one, len(groups)) if one >= 0 else one for one in line)
+            row = tuple(groups.setdefault(number, len(groups)) if number >= 0 else number for number in line)
             coded.append(rows.setdefault(row, len(rows)))
         devices[switch.name] = [[row, len(list(same))] for row, same in groupby(coded)]
-    absent = [place for place, one in enumerate(network.cables) if one.kind == "server" and one.name in network.absent]
+    absent = [
+        place
+        for place, candidate in enumerate(network.cables)
+        if candidate.kind == "server" and candidate.name in network.absent
+    ]
     return {
         "fabrics": [fabric.name for fabric in network.fabrics],
         "groups": [[places[link] for link in routes.groups[group]] for group in groups],
@@ -243,17 +252,17 @@ def bill_table(network: Network, prices: Prices | None = None) -> dict[str, Any]
     return table("bill", columns, shown)
 
 
-def _bill_row(one: Item) -> tuple[str, str, str, str, str]:
-    return one.kind, one.name, f"{one.count:,}", one.description, one.used_at
+def _bill_row(item: Item) -> tuple[str, str, str, str, str]:
+    return item.kind, item.name, f"{item.count:,}", item.description, item.used_at
 
 
-def _watts(one: Item) -> str:
-    return "" if one.watts is None else f"{one.count * one.watts:,.0f}"
+def _watts(item: Item) -> str:
+    return "" if item.watts is None else f"{item.count * item.watts:,.0f}"
 
 
-def _priced(one: Item, prices: Prices | None) -> tuple[str, str]:
-    each = prices.each(one) if prices else None
-    return ("", "") if each is None else (f"{each:,.2f}", f"{each * one.count:,.0f}")
+def _priced(item: Item, prices: Prices | None) -> tuple[str, str]:
+    each = prices.each(item) if prices else None
+    return ("", "") if each is None else (f"{each:,.2f}", f"{each * item.count:,.0f}")
 
 
 class Body(NamedTuple):
@@ -309,8 +318,8 @@ def _picture(network: Network) -> str:
         '<button type="button" id="zoom" aria-pressed="false">Actual size</button>',
         class_="bar",
     )
-    said = absent_sentence(network)
-    bar += element("p", text(said[0].upper() + said[1:] + "."), class_="about") if said else ""
+    sentence = absent_sentence(network)
+    bar += element("p", text(sentence[0].upper() + sentence[1:] + "."), class_="about") if sentence else ""
     # What a narrow window leaves out must not look cut off: the script shows this where the picture has to be scrolled.
     wider = (
         "The picture is wider than this window: scroll it sideways, or choose Whole picture to see all of it, smaller."
@@ -399,7 +408,9 @@ def _decisions(network: Network) -> str:
         if several:
             parts.append(element("h3", text(f"Fabric {fabric.name}")))
         more = [] if several else [management_decision(network)]
-        parts.append(element("div", *(_decision(one) for one in [*decisions(network, fabric), *more]), class_="cards"))
+        parts.append(
+            element("div", *(_decision(decision) for decision in [*decisions(network, fabric), *more]), class_="cards")
+        )
     if several:
         parts.append(
             element("h3", "All fabrics") + element("div", _decision(management_decision(network)), class_="cards")
@@ -407,15 +418,15 @@ def _decisions(network: Network) -> str:
     return "".join(parts)
 
 
-def _decision(one: Decision) -> str:
-    facts = "".join(element("dt", text(name)) + element("dd", text(value)) for name, value in one.facts)
+def _decision(decision: Decision) -> str:
+    facts = "".join(element("dt", text(name)) + element("dd", text(value)) for name, value in decision.facts)
     return element(
         "article",
-        element("h4", text(one.title)),
-        element("p", text(one.chosen), class_="chosen"),
-        element("p", text(one.why), class_="why"),
+        element("h4", text(decision.title)),
+        element("p", text(decision.chosen), class_="chosen"),
+        element("p", text(decision.why), class_="why"),
         element("dl", facts) if facts else "",
-        *(_grid(grid) for grid in one.grids),
+        *(_grid(grid) for grid in decision.grids),
         class_="card",
     )
 

@@ -126,12 +126,12 @@ def _optics(network: Network) -> list[Item]:
         Item(
             "cable assembly" if _is_assembly(name) else "pluggable",
             name,
-            len(found),
-            _describe(name) + ("" if _is_assembly(name) else _half_used(name, list(found.values()))),
+            len(by_module),
+            _describe(name) + ("" if _is_assembly(name) else _half_used(name, list(by_module.values()))),
             _places(places[name]),
             optic.power_w if (optic := catalog().optics.get(name)) else None,
         )
-        for name, found in modules.items()
+        for name, by_module in modules.items()
     ]
     return sorted(items, key=lambda item: (KINDS.index(item.kind), item.name))
 
@@ -178,7 +178,7 @@ def _half_used(name: str, cables: Sequence[int]) -> str:
     )
 
 
-def _places(found: set[str]) -> str:
+def _places(places: set[str]) -> str:
     order = (
         "leaf server port",
         "leaf uplink",
@@ -190,25 +190,25 @@ def _places(found: set[str]) -> str:
         "NIC",
     )
     plurals = {"router between sites": "routers between sites", "port to another site": "ports to another site"}
-    return ", ".join(plurals.get(place, place + "s") for place in order if place in found)
+    return ", ".join(plurals.get(place, place + "s") for place in order if place in places)
 
 
 def _fibre(network: Network) -> list[Item]:
     alike = Counter((cable.a.optic, cable.b.optic, cable.length_m) for cable in network.cables)
-    found: Counter[tuple[str, float, str]] = Counter()
+    kinds: Counter[tuple[str, float, str]] = Counter()
     for (near, far, length), count in alike.items():
         optic = catalog().optics.get(near)
         if not _is_assembly(near):
-            found[optic.media if optic else "medium not known", length, _connectors(near, far)] += count
+            kinds[optic.media if optic else "medium not known", length, _connectors(near, far)] += count
     return [
         Item("fibre cable", f"{media}, {length:g} m", count, f"one per link{ends}", "between two pluggables")
-        for (media, length, ends), count in sorted(found.items())
+        for (media, length, ends), count in sorted(kinds.items())
     ]
 
 
-def _connectors(one: str, other: str) -> str:
+def _connectors(near_name: str, other: str) -> str:
     """Return a fibre cable's connectors, used fibres, grade and polarity, if the catalog knows both ends."""
-    near, far = (catalog().optics.get(name) for name in (one, other))
+    near, far = (catalog().optics.get(name) for name in (near_name, other))
     unknown = "; grade and polarity: see the data sheets of the optics"
     if near is None or far is None or not near.connector or not far.connector:
         return unknown

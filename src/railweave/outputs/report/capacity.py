@@ -63,12 +63,16 @@ def _capacity(
     network: Network, fabric: Fabric, routes: Routes, rails: tuple[int, ...], leaves: list[Switch]
 ) -> RailCapacity:
     per_leaf = [network.cables_of(leaf.name) for leaf in leaves]
-    cables = [cable for found in per_leaf for cable in found]
+    cables = [cable for leaf_cables in per_leaf for cable in leaf_cables]
     server = [cable for cable in cables if cable.kind == "server"]
     uplinks = [cable for cable in cables if cable.kind == "fabric"]
-    reduced = [one for one in (_without_a_spine(found) for found in per_leaf) if one is not None]
-    colors = [gbps for found in per_leaf for gbps in _color_bandwidth(fabric, found)]
-    on_a_color = [one for one in (_color_without_a_spine(fabric, found) for found in per_leaf) if one is not None]
+    reduced = [ratio for ratio in (_without_a_spine(leaf_cables) for leaf_cables in per_leaf) if ratio is not None]
+    colors = [gbps for leaf_cables in per_leaf for gbps in _color_bandwidth(fabric, leaf_cables)]
+    on_a_color = [
+        ratio
+        for ratio in (_color_without_a_spine(fabric, leaf_cables) for leaf_cables in per_leaf)
+        if ratio is not None
+    ]
     others = leaves
     if len(leaves) == 1:
         others = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "leaf"]
@@ -119,11 +123,11 @@ def _color_without_a_spine(fabric: Fabric, cables: list[Cable]) -> float | None:
 
 def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
     """Bandwidth of each path color on a leaf that has uplinks."""
-    found = dict.fromkeys((color.index for color in fabric.colors), 0)
+    by_color = dict.fromkeys((color.index for color in fabric.colors), 0)
     for cable in cables:
         if cable.kind == "fabric" and cable.color is not None:
-            found[cable.color] += cable.speed_gbps
-    return list(found.values()) if any(found.values()) else []
+            by_color[cable.color] += cable.speed_gbps
+    return list(by_color.values()) if any(by_color.values()) else []
 
 
 def _uplinks_used(
@@ -145,7 +149,7 @@ def _uplinks_used(
             if name == leaf.name or not len(chosen) or chosen.tobytes() in seen:
                 continue
             seen.add(chosen.tobytes())
-            groups = [routes.groups[one] if one >= 0 else () for one in cast("list[int]", chosen.tolist())]
+            groups = [routes.groups[number] if number >= 0 else () for number in cast("list[int]", chosen.tolist())]
             links = {link for group in groups for link in group}
             if not links and others is not leaves:
                 continue
@@ -196,24 +200,26 @@ def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacit
     return about, Grid(header, tuple(rows))
 
 
-def _row(one: RailCapacity, over: str, noun: str) -> tuple[str, ...]:
+def _row(capacity: RailCapacity, over: str, noun: str) -> tuple[str, ...]:
     color = "–"
-    if one.color_gbps:
-        least, most = one.color_gbps
+    if capacity.color_gbps:
+        least, most = capacity.color_gbps
         color = f"even, {most:,}G each" if least == most else f"uneven, {least:,}G to {most:,}G"
     used = "–"
-    if one.uplinks_used and one.spines:
-        used = f"{_span(one.uplinks_used)} over {_span(one.spines)} {over if one.spines[1] == 1 else f'{over}s'}"
+    if capacity.uplinks_used and capacity.spines:
+        used = f"{_span(capacity.uplinks_used)} over {_span(capacity.spines)} {over if capacity.spines[1] == 1 else f'{over}s'}"
     return (
-        rail_label(one.rails),
-        str(one.leaves),
-        counted(one.nics, noun),
-        f"{one.down_gbps / 1000:,.1f} Tb/s",
-        f"{one.up_gbps / 1000:,.1f} Tb/s",
-        _ratio(one.oversubscription),
-        spine_down_words(one.one_spine_down, one.color_one_spine_down) if one.oversubscription is not None else "–",
+        rail_label(capacity.rails),
+        str(capacity.leaves),
+        counted(capacity.nics, noun),
+        f"{capacity.down_gbps / 1000:,.1f} Tb/s",
+        f"{capacity.up_gbps / 1000:,.1f} Tb/s",
+        _ratio(capacity.oversubscription),
+        spine_down_words(capacity.one_spine_down, capacity.color_one_spine_down)
+        if capacity.oversubscription is not None
+        else "–",
         used,
-        _span(one.width) if one.width else "–",
+        _span(capacity.width) if capacity.width else "–",
         color,
     )
 
@@ -229,8 +235,8 @@ def _ratio(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}:1"
 
 
-def _span(found: tuple[int, int]) -> str:
-    return str(found[0]) if found[0] == found[1] else f"{found[0]} to {found[1]}"
+def _span(bounds: tuple[int, int]) -> str:
+    return str(bounds[0]) if bounds[0] == bounds[1] else f"{bounds[0]} to {bounds[1]}"
 
 
 def failures_decision(
@@ -280,12 +286,12 @@ def _nics_lost(network: Network, leaves: list[Switch]) -> list[tuple[str, str]]:
 def _ports_lost(network: Network, leaves: list[Switch], planes: int) -> list[tuple[str, str]]:
     """Return the cost of losing a plane, a leaf, a port and a NIC, if each port of a NIC has its own plane."""
     nics = counted(max(len(leaf.rails) for leaf in leaves), "NIC")
-    one, left = f"one of {planes} ports", f"{planes - 1}/{planes}"
+    lost, left = f"one of {planes} ports", f"{planes - 1}/{planes}"
     return [
         (
             "A plane",
             (
-                f"every NIC loses {one}. Jobs that use the net plugin, or NCCL 2.29 and newer, go on with {left} of their "
+                f"every NIC loses {lost}. Jobs that use the net plugin, or NCCL 2.29 and newer, go on with {left} of their "
                 "bandwidth; jobs of RCCL, and of older NCCL without the plugin, end, and use the planes that are left once "
                 "they are started again"
             ),
@@ -293,11 +299,11 @@ def _ports_lost(network: Network, leaves: list[Switch], planes: int) -> list[tup
         (
             "A leaf",
             (
-                f"{_servers_of_a_leaf(network, leaves)} lose {one} of {nics} each, with the same consequences: "
+                f"{_servers_of_a_leaf(network, leaves)} lose {lost} of {nics} each, with the same consequences: "
                 f"those NICs go on with {left} of their bandwidth"
             ),
         ),
-        ("A server cable or port", f"one NIC loses {one}, with the same consequences"),
+        ("A server cable or port", f"one NIC loses {lost}, with the same consequences"),
         ("A NIC", "one server loses all ports of a NIC: a job on it stops unless its library can do without"),
     ]
 
@@ -312,22 +318,24 @@ def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switc
         group = routes.next_hops(leaf.name, prefix) if prefix else ()
         if not prefix or not group:
             continue
-        what = "its path color" if fabric.colors else "its traffic"
+        traffic = "its path color" if fabric.colors else "its traffic"
         if len(group) > 1:
-            return [("An uplink", f"{what} keeps the other {counted(len(group) - 1, 'uplink')} of its next-hop group")]
+            return [
+                ("An uplink", f"{traffic} keeps the other {counted(len(group) - 1, 'uplink')} of its next-hop group")
+            ]
         backup = routes.backup(leaf.name, prefix)
         if not backup:
-            return [("An uplink", f"{what} has no other way")]
+            return [("An uplink", f"{traffic} has no other way")]
         spines = sorted({network.cable(link).b.device for link in backup})
         ways = f"{counted(len(backup), 'uplink')} to {spines[0] if len(spines) == 1 else counted(len(spines), 'spine')}"
-        return [("An uplink", f"{what} moves to its backup, {ways}, beside the colors that are there")]
+        return [("An uplink", f"{traffic} moves to its backup, {ways}, beside the colors that are there")]
     return []
 
 
 def _elsewhere(network: Network, leaf: Switch) -> Segment | None:
     """A segment of another leaf: of the same rails, or where there is none of others."""
     away = [segment for segment in network.segments if segment.fabric == leaf.fabric and segment.leaf != leaf.name]
-    return min(away, key=lambda one: one.rail not in leaf.rails, default=None)
+    return min(away, key=lambda candidate: candidate.rail not in leaf.rails, default=None)
 
 
 def _spine(capacities: list[RailCapacity], planes: int) -> list[tuple[str, str]]:

@@ -174,7 +174,7 @@ def _consecutive(names: Sequence[str]) -> bool:
     """Return whether names differ only in their numbers, and count like a meter: the last number fastest, without gaps."""
     if len({re.sub(r"\d+", "0", name) for name in names}) > 1:
         return False
-    numbers = [[int(one) for one in re.findall(r"\d+", name)] for name in names]
+    numbers = [[int(digits) for digits in re.findall(r"\d+", name)] for name in names]
     lowest, highest = [list(map(edge, zip(*numbers, strict=True))) for edge in (min, max)]
     for before, after in pairwise(numbers):
         expected, place = list(before), len(before) - 1

@@ -27,7 +27,7 @@ def living_html(
 ) -> str:
     """The page as one HTML document that loads nothing and needs no script."""
     counts = Counter(finding.severity for finding in findings)
-    verdict = [element("span", text(counted(counts[one], one)), class_=one) for one in MARKED if counts[one]]
+    verdict = [element("span", text(counted(counts[level], level)), class_=level) for level in MARKED if counts[level]]
     if answered < devices:
         left = f"not known: {devices - answered:,} of {counted(devices, 'device')}"
         verdict.append(element("span", text(left), class_="warning"))
@@ -39,14 +39,14 @@ def living_html(
         ("findings", "Findings", _tally(findings), _findings(findings)),
         ("punch-list", "Punch list", "What somebody has to do by hand, rack by rack and port by port.", _tasks(tasks)),
     ]
-    said = (
+    sentence = (
         f"This page compares the running network with its design: {answered} of {counted(devices, 'device')} answered."
     )
     return html_page(
         f"{network.name}: running network",
         [hint, *marks(network, findings)],
-        header=[element("h1", text(network.name), " ", *verdict), element("p", text(said), class_="description")],
-        main=[section(*one) for one in shown],
+        header=[element("h1", text(network.name), " ", *verdict), element("p", text(sentence), class_="description")],
+        main=[section(*part) for part in shown],
     )
 
 
@@ -55,24 +55,24 @@ def marks(network: Network, findings: Sequence[Finding]) -> Iterator[str]:
 
     ``svg.rw`` outweighs the rules of the picture itself, which come later.
     """
-    links = {(end.device, end.port): place for place, one in enumerate(network.cables) for end in (one.a, one.b)}
+    links = {(end.device, end.port): place for place, cable in enumerate(network.cables) for end in (cable.a, cable.b)}
     devices: dict[str, str] = {}
     cables: dict[int, str] = {}
-    for one in sorted(findings, key=lambda one: one.severity == "error"):  # an error replaces a warning
-        if one.severity in MARKED:
-            device, _, ports = one.where.partition(" ")
-            devices[device] = one.severity
+    for finding in sorted(findings, key=lambda finding: finding.severity == "error"):  # an error replaces a warning
+        if finding.severity in MARKED:
+            device, _, ports = finding.where.partition(" ")
+            devices[device] = finding.severity
             for port in ports.split(" and "):
                 if (device, port) in links:
-                    cables[links[device, port]] = one.severity
+                    cables[links[device, port]] = finding.severity
     switches = {switch.name: switch for switch in network.switches}
     blocks: dict[str, str] = {}
     for device, severity in devices.items():
         if device in switches:
-            one = switches[device]
-            block = f"[data-fabric={_quoted(one.fabric)}][data-stripes~={_quoted(one.stripe)}]"
-            tier = f"[data-device={_quoted(f'{one.fabric}/{one.role}s')}]"
-            place = block if one.role == "leaf" else tier
+            marked_switch = switches[device]
+            block = f"[data-fabric={_quoted(marked_switch.fabric)}][data-stripes~={_quoted(marked_switch.stripe)}]"
+            tier = f"[data-device={_quoted(f'{marked_switch.fabric}/{marked_switch.role}s')}]"
+            place = block if marked_switch.role == "leaf" else tier
             blocks[place] = severity if blocks.get(place) != "error" else "error"
     for device, severity in devices.items():
         yield f"svg.rw [data-device={_quoted(device)}] .box{{stroke:var(--{severity});stroke-width:3}}"
@@ -84,7 +84,9 @@ def marks(network: Network, findings: Sequence[Finding]) -> Iterator[str]:
 
 def _quoted(value: str) -> str:
     """A string of a style sheet; names of devices may have been typed by anybody."""
-    safe = "".join(one if one.isalnum() or one in "-_:/. " else f"\\{ord(one):x} " for one in value)
+    safe = "".join(
+        character if character.isalnum() or character in "-_:/. " else f"\\{ord(character):x} " for character in value
+    )
     return f'"{safe}"'
 
 
@@ -128,7 +130,7 @@ def _tasks(tasks: Sequence[Row]) -> str:
     if not tasks:
         return element("p", "Nothing.", class_="about")
     parts: list[str] = []
-    for rack, several in groupby(tasks, key=lambda one: one[0]):
+    for rack, several in groupby(tasks, key=lambda task: task[0]):
         rows = [
             element(
                 "tr",

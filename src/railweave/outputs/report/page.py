@@ -45,7 +45,7 @@ ABOUT: dict[str, Callable[[Network], bool]] = {
 
 def applies(check: str, network: Network) -> bool:
     """Return whether a check has anything to look at; a lint does if its system runs on a switch."""
-    lints = {one.lint.id: nos for nos, one in catalog().systems.items() if one.lint is not None}
+    lints = {system.lint.id: nos for nos, system in catalog().systems.items() if system.lint is not None}
     if check in lints:
         return any(switch.nos == lints[check] for switch in network.switches)
     return check not in ABOUT or ABOUT[check](network)
@@ -67,9 +67,9 @@ def lab_notes_joined(network: Network, findings: Sequence[Finding]) -> list[Find
     notes = [finding for finding in findings if finding.severity == "info" and finding.id.startswith(f"{EMULATION}-")]
     if len(notes) < 2 or any(switch.nos == EMULATION for switch in network.switches):
         return list(findings)
-    what = "; ".join(dict.fromkeys(note.what.removeprefix(CANNOT) for note in notes))
+    subjects = "; ".join(dict.fromkeys(note.what.removeprefix(CANNOT) for note in notes))
     places = ", ".join(dict.fromkeys(note.where for note in notes))
-    joined = LAB_NOTES.finding(places, f"lab file only: {CANNOT}{what}")
+    joined = LAB_NOTES.finding(places, f"lab file only: {CANNOT}{subjects}")
     rest = [finding for finding in findings if finding not in notes]
     return [*rest, joined]
 
@@ -158,7 +158,7 @@ def report_html(
         [stroke_rules(strokes)],
         header=_header(network, findings),
         links=[(name, title) for name, title, _, _ in shown],
-        main=[section(*one) for one in shown],
+        main=[section(*part) for part in shown],
         footer=made,
         scripts=[
             element("script", f"[{tables}]", type="application/json", id="tables"),
@@ -192,7 +192,9 @@ def _header(network: Network, findings: Sequence[Finding]) -> list[str]:
     ]
     counts = Counter(finding.severity for finding in findings)
     verdict = [
-        element("span", text(counted(counts[one], one)), class_=one) for one in ("error", "warning") if counts[one]
+        element("span", text(counted(counts[severity], severity)), class_=severity)
+        for severity in ("error", "warning")
+        if counts[severity]
     ] or [element("span", "no errors, no warnings", class_="good")]
     return [
         element("h1", text(network.name), " ", *verdict),
@@ -231,12 +233,15 @@ def _tally(network: Network, findings: Sequence[Finding], joined: Sequence[Findi
     """Return the counts by severity as the command line gives them, and the checks that look at what this network has."""
     counts = Counter(finding.severity for finding in findings)
     words = {"error": "error", "warning": "warning", "info": "note"}
-    found = ", ".join(counted(counts[one], words[one]) for one in SEVERITIES if counts[one]) or "Nothing was found"
+    summary = (
+        ", ".join(counted(counts[severity], words[severity]) for severity in SEVERITIES if counts[severity])
+        or "Nothing was found"
+    )
     together = len(findings) - len(joined)
     if together:
-        found += f" ({together + 1} about the lab's frr.conf in one row)"
+        summary += f" ({together + 1} about the lab's frr.conf in one row)"
     applying = [check for check in checks if applies(check, network)]
-    return f"{found}." + (f" Checked: {', '.join(applying)}." if applying else "")
+    return f"{summary}." + (f" Checked: {', '.join(applying)}." if applying else "")
 
 
 def _table(name: str) -> str:

@@ -62,21 +62,21 @@ KNOWN = {"switch": "switches", "pluggable": "optics"}
 def _price_card(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> list[str]:
     if prices is None:
         return []
-    found = {shape: cost(_of_network(items), prices) for shape, items in bills.items()}
-    lacking = dict.fromkeys(name for one in found.values() for name in one.unpriced)
+    by_shape = {shape: cost(_of_network(items), prices) for shape, items in bills.items()}
+    lacking = dict.fromkeys(name for bill_cost in by_shape.values() for name in bill_cost.unpriced)
     note = f"Without {', '.join(lacking)}: no price is given." if lacking else ""
     title = f"Cost of switches, optics and cables, {prices.currency}"
-    return [bar_card(title, {shape: one.total for shape, one in found.items()}, note)]
+    return [bar_card(title, {shape: bill_cost.total for shape, bill_cost in by_shape.items()}, note)]
 
 
 def _power_card(bills: Mapping[str, Sequence[Item]]) -> list[str]:
     """The chart of watts, where the power of all switches is known: without them it would compare optics only."""
     if any(item.watts is None for items in bills.values() for item in items if item.kind == "switch"):
         return []
-    found = {shape: power(_of_network(items)) for shape, items in bills.items()}
-    lacking = dict.fromkeys(name for one in found.values() for name in one.unknown)
+    by_shape = {shape: power(_of_network(items)) for shape, items in bills.items()}
+    lacking = dict.fromkeys(name for bill_power in by_shape.values() for name in bill_power.unknown)
     note = f"Without {', '.join(lacking)}, whose power is not known." if lacking else ""
-    watts = {shape: sum(one.watts.values()) for shape, one in found.items()}
+    watts = {shape: sum(bill_power.watts.values()) for shape, bill_power in by_shape.items()}
     return [bar_card("Power of switches and optics at most, W", watts, note)]
 
 
@@ -87,17 +87,19 @@ def _of_network(items: Sequence[Item]) -> list[Item]:
 def _cost(items: Sequence[Item], prices: Prices | None) -> str:
     if prices is None:
         return "no prices were given"
-    found = cost(items, prices)
-    return f"{found.total:,.0f} {found.currency}"
+    bill_cost = cost(items, prices)
+    return f"{bill_cost.total:,.0f} {bill_cost.currency}"
 
 
 def _power(items: Sequence[Item]) -> str:
-    found = power(_of_network(items))
-    if not found.watts:
+    bill_power = power(_of_network(items))
+    if not bill_power.watts:
         return "not known"
-    known = " and ".join(KNOWN[kind] for kind in found.watts)
-    said = f"{known} {sum(found.watts.values()) / 1000:,.1f} kW"
-    return said + (f"; of {', '.join(dict.fromkeys(found.unknown))} it is not known" if found.unknown else "")
+    known = " and ".join(KNOWN[kind] for kind in bill_power.watts)
+    statement = f"{known} {sum(bill_power.watts.values()) / 1000:,.1f} kW"
+    return statement + (
+        f"; of {', '.join(dict.fromkeys(bill_power.unknown))} it is not known" if bill_power.unknown else ""
+    )
 
 
 def _unknown(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> list[str]:
@@ -143,7 +145,7 @@ def sized_html(
     ``network`` is the design of the fabric file written, ``sized`` what sizing says for machines, ``lines`` what it prints, and
     ``bills`` the bill of materials of each shape.
     """
-    shapes = [one for one in sized["shapes"] if one["fits"]]
+    shapes = [candidate for candidate in sized["shapes"] if candidate["fits"]]
     chosen = next(shape for shape in shapes if shape["shape"] == sized["chosen"])
     light, dark = HUES["blue"]
     colors = f":root{{--k0:{light};--k1:{light}}}@media(prefers-color-scheme:dark){{:root{{--k0:{dark};--k1:{dark}}}}}"
@@ -177,7 +179,7 @@ def sized_html(
         styles,
         header=_header(network, sized, chosen),
         links=[(name, title) for name, title, _, _ in sections],
-        main=[section(*one) for one in sections],
+        main=[section(*part) for part in sections],
         footer="Made by railweave. The same question gives the same page.",
     )
 
@@ -220,8 +222,8 @@ def _charts(shapes: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _refused(sized: Mapping[str, Any]) -> str:
-    said = [f"Not {one['shape']}: {one['why']}." for one in sized["shapes"] if not one["fits"]]
-    return " ".join(["The shape chosen is marked.", *said])
+    refusals = [f"Not {shape['shape']}: {shape['why']}." for shape in sized["shapes"] if not shape["fits"]]
+    return " ".join(["The shape chosen is marked.", *refusals])
 
 
 def _table(shapes: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> str:

@@ -60,15 +60,15 @@ def findings_table(findings: Sequence[Finding]) -> dict[str, Any]:
         columns,
         [
             (
-                one.severity,
-                one.id,
-                one.where,
-                f"{one.file}:{one.line}" if one.file and one.line else one.file,
-                one.what,
-                one.why,
-                one.fix,
+                finding.severity,
+                finding.id,
+                finding.where,
+                f"{finding.file}:{finding.line}" if finding.file and finding.line else finding.file,
+                finding.what,
+                finding.why,
+                finding.fix,
             )
-            for one in by_severity(list(findings))
+            for finding in by_severity(list(findings))
         ],
     )
 
@@ -136,7 +136,7 @@ def switches_table(network: Network) -> dict[str, Any]:
                 order.index(switch.role) + 1,
                 f"runbook/{switch.name}.md",
             )
-            for switch in sorted(network.switches, key=lambda one: order.index(one.role))
+            for switch in sorted(network.switches, key=lambda member: order.index(member.role))
         ],
     )
 
@@ -182,13 +182,13 @@ def buffers_table(network: Network) -> dict[str, Any]:
     return table("buffers", columns, rows)
 
 
-def _fits(one: Headroom) -> str:
+def _fits(switch_headroom: Headroom) -> str:
     """NO: the partition is too small; short: less dedicated buffers it is, as published; thin: it may be."""
-    if not one.fits:
+    if not switch_headroom.fits:
         return "NO"
-    if not one.is_thin:
+    if not switch_headroom.is_thin:
         return "yes"
-    return "thin" if one.published_bytes is None else "short"
+    return "thin" if switch_headroom.published_bytes is None else "short"
 
 
 def addresses_table(network: Network, strokes: Strokes) -> dict[str, Any]:
@@ -202,9 +202,11 @@ def addresses_table(network: Network, strokes: Strokes) -> dict[str, Any]:
     several = len(network.fabrics) > 1
     places: dict[tuple[str, str, int, str, str], int] = {}
     coded: list[list[tuple[str, str, int]]] = []
-    for one in network.segments:
-        places[one.key] = len(coded)
-        coded.append([(color(one.fabric, net.color), *_stem(net.prefix)) for net in one.subnets])
+    for network_segment in network.segments:
+        places[network_segment.key] = len(coded)
+        coded.append(
+            [(color(network_segment.fabric, net.color), *_stem(net.prefix)) for net in network_segment.subnets]
+        )
     nics = [(server, nic) for server in network.servers for nic in server.nics]
     columns = (
         ("Server", "mono"), ("NIC", "mono"), ("RDMA device", "mono"), ("Fabric", "word"), ("Rail", "number"),

@@ -104,8 +104,8 @@ def first_switch(network: Network, config: DeviceConfig) -> list[Check]:
 
 
 def _is_first(network: Network, name: str) -> bool:
-    own = network.switch(name)
-    kind, outside = _kind(own), _neighbors(network, name)
+    device = network.switch(name)
+    kind, outside = _kind(device), _neighbors(network, name)
     return name == next(
         switch.name
         for switch in network.switches
@@ -166,8 +166,8 @@ def _about(network: Network, switch: Switch, fabric: Fabric) -> str:
 
 def _absent(network: Network, switch: Switch) -> str:
     """Return the parts of the network that are absent by their status, and the effect on the values of this page."""
-    own = next((one.status for one in network.not_active if one.name == switch.name), "")
-    here = f"**This switch is {own}**: until its status is active, its tables are shown empty. " if own else ""
+    status = next((inactive.status for inactive in network.not_active if inactive.name == switch.name), "")
+    here = f"**This switch is {status}**: until its status is active, its tables are shown empty. " if status else ""
     return (
         f"{here}Every value below follows from the design and holds once all of the fabric is up but what its file says is "
         f"absent: {absent_words(network)}. Sessions with what is absent are down, and their prefixes are shown as 0."
@@ -188,10 +188,10 @@ def _identity(switch: Switch, config: DeviceConfig, system: Runbook) -> list[tup
 def _order(network: Network, switch: Switch, fabric: Fabric) -> list[str]:
     """Return the switch's position in bringing up the fabric, top down: each switch is checked in full when it comes up."""
     mine = [switch for switch in network.switches if switch.fabric == fabric.name]
-    roles = list(dict.fromkeys(one.role for one in reversed(mine)))  # switches are listed from the leaves up
+    roles = list(dict.fromkeys(member.role for member in reversed(mine)))  # switches are listed from the leaves up
     lines = [f"1. {_management(network, switch)}"]
     for number, role in enumerate(roles, 2):
-        alike = [one.name for one in mine if one.role == role]
+        alike = [member.name for member in mine if member.role == role]
         names = {"leaf": ("leaf", "leaves"), "dci": ("router between sites", "routers between sites")}
         word = counted(len(alike), *names.get(role, (role, "")))
         here = f" **This switch is number {alike.index(switch.name) + 1} of them.**" if role == switch.role else ""
@@ -217,7 +217,11 @@ def _management(network: Network, switch: Switch) -> str:
     wanted = network.management
     servers = [
         (word, ", ".join(map(str, given)))
-        for word, given in (("time", wanted.ntp), ("names", wanted.dns), ("logs", [one.host for one in wanted.syslog]))
+        for word, given in (
+            ("time", wanted.ntp),
+            ("names", wanted.dns),
+            ("logs", [server.host for server in wanted.syslog]),
+        )
     ]
     there = ", ".join(f"{word} {hosts}" for word, hosts in servers if hosts)
     missing = " and ".join(word for word, hosts in servers if not hosts)
@@ -246,14 +250,14 @@ PORTS = ("Port", "To", "Its port", "Speed", "Optic here", "Lanes", "Length", "Pa
 
 def _ends(network: Network, config: DeviceConfig) -> list[tuple[Interface, Cable, End, End]]:
     """Each port of a switch with its cable, the cable's end here and the far one; not those to external routers, nor edge ports."""
-    found: list[tuple[Interface, Cable, End, End]] = []
+    ends: list[tuple[Interface, Cable, End, End]] = []
     for port in config.interfaces:
         if port.outside:
             continue
         cable = network.cable(port.link)
         here, there = (cable.a, cable.b) if cable.a.device == config.name else (cable.b, cable.a)
-        found.append((port, cable, here, there))
-    return sorted(found, key=lambda one: (one[2].physical or 0, one[2].channel or 0))
+        ends.append((port, cable, here, there))
+    return sorted(ends, key=lambda end: (end[2].physical or 0, end[2].channel or 0))
 
 
 def _ports(network: Network, config: DeviceConfig, fabric: Fabric) -> list[tuple[object, ...]]:
@@ -271,7 +275,13 @@ def _ports(network: Network, config: DeviceConfig, fabric: Fabric) -> list[tuple
         for port, cable, here, there in _ends(network, config)
     ]
     outside = [interface for interface in config.interfaces if interface.outside]
-    return [*rows, *((one.name, one.peer, "–", f"{one.speed_gbps}G", "–", "–", "–", "–") for one in outside)]
+    return [
+        *rows,
+        *(
+            (outside_port.name, outside_port.peer, "–", f"{outside_port.speed_gbps}G", "–", "–", "–", "–")
+            for outside_port in outside
+        ),
+    ]
 
 
 def _load(config: DeviceConfig, system: Runbook) -> list[str]:
@@ -297,8 +307,8 @@ def _labels(network: Network, config: DeviceConfig) -> list[str]:
     near: list[str] = []
     far: list[str] = []
     for _, cable, here, _ in _ends(network, config):
-        own, other = cable.labels if here is cable.a else reversed(cable.labels)
-        near.append(own)
+        near_label, other = cable.labels if here is cable.a else reversed(cable.labels)
+        near.append(near_label)
         if cable.kind == "server":
             far.append(other)
     words = "This end, the other end, the length; the two ends are the cable's name in cabling.csv."
@@ -310,5 +320,5 @@ def _labels(network: Network, config: DeviceConfig) -> list[str]:
 
 def runbook(network: Network, config: DeviceConfig, routes: Routes) -> str:
     """The runbook of one switch as Markdown; empty where its operating system has none."""
-    found = system(config.nos).runbook
-    return document(network, config, routes, found) if found is not None else ""
+    template = system(config.nos).runbook
+    return document(network, config, routes, template) if template is not None else ""

@@ -96,8 +96,8 @@ class Rings:
 
 def channel_count(job: Job, nccl: Parameters) -> int:
     """Return the number of channels of the communicator: two per NIC, within the configured limits (`ncclTopoPostset`)."""
-    found = min(2 * job.nics_per_server, MOST_CHANNELS, nccl["NCCL_MAX_NCHANNELS"], nccl["NCCL_MAX_CTAS"])
-    return max(found, nccl["NCCL_MIN_NCHANNELS"], nccl["NCCL_MIN_CTAS"])
+    count = min(2 * job.nics_per_server, MOST_CHANNELS, nccl["NCCL_MAX_NCHANNELS"], nccl["NCCL_MAX_CTAS"])
+    return max(count, nccl["NCCL_MIN_NCHANNELS"], nccl["NCCL_MIN_CTAS"])
 
 
 def nic_of_channel(job: Job, channels: int) -> NDArray[np.int64]:

@@ -186,9 +186,9 @@ def _nics(
     server = job.servers[0]
     nearest = np.array(server.nearest)
     rails = np.array([nic.rail for nic in server.nics])
-    source, own = np.divmod(wanted.source, job.gpus_per_server)
+    source, source_gpu = np.divmod(wanted.source, job.gpus_per_server)
     target, other = np.divmod(wanted.target, job.gpus_per_server)
-    sending, receiving = nearest[own], nearest[other]
+    sending, receiving = nearest[source_gpu], nearest[other]
     relayed = np.zeros(len(sending), np.bool_)
     if not nccl["NCCL_PXN_DISABLE"]:
         beside = np.isin(np.arange(len(rails)), nearest)  # PXN needs a GPU beside the NIC
@@ -554,8 +554,8 @@ def links_need_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes
         moved = size_bytes if gpus > 1 else 0
     elif choice.algorithm in {"NVLS", "NVLSTree"}:
         # Switches pull what they add up and copy what they hand out: each GPU sends the whole once, and its own part of what was added.
-        own = 1 / gpus if collective == "all-reduce" else 0.0
-        moved = size_bytes * (1 + own) / SWITCH_EFFICIENCY[job.servers[0].gpu]
+        own_share = 1 / gpus if collective == "all-reduce" else 0.0
+        moved = size_bytes * (1 + own_share) / SWITCH_EFFICIENCY[job.servers[0].gpu]
     elif choice.algorithm == "Tree":
         moved = 2 * size_bytes * (gpus - 1) / gpus
     else:

@@ -36,8 +36,8 @@ class GpuLink:
 def gpu_link(gpu: str) -> GpuLink:
     """The link of a GPU, as the server catalog has it; that of an H100 where it does not know the GPU (assumed)."""
     known = {model.gpu: model.gpu_link for model in catalog().servers.values() if model.gpu_link is not None}
-    found = known.get(gpu) or known["H100"]
-    return GpuLink(found.name, found.gbps, found.source)
+    link = known.get(gpu) or known["H100"]
+    return GpuLink(link.name, link.gbps, link.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +81,15 @@ class Job:
     """Processes of each server, which share its GPUs evenly; None: one for each GPU."""
 
     def __post_init__(self) -> None:
-        problems = [Problem(Argument("job"), what, fix) for what, fix in _wrong(self.servers)]
+        problems = [Problem(Argument("job"), reason, fix) for reason, fix in _wrong(self.servers)]
         if (
             not problems
             and self.processes is not None
             and (self.processes < 1 or self.gpus_per_server % self.processes)
         ):
             counts = [count for count in range(1, self.gpus_per_server + 1) if not self.gpus_per_server % count]
-            what = f"{self.processes} processes cannot share {self.gpus_per_server} GPUs evenly"
-            problems.append(Problem(Argument("processes"), what, f"use one of {', '.join(map(str, counts))}"))
+            description = f"{self.processes} processes cannot share {self.gpus_per_server} GPUs evenly"
+            problems.append(Problem(Argument("processes"), description, f"use one of {', '.join(map(str, counts))}"))
         if problems:
             raise JobError(problems)
 

@@ -24,7 +24,7 @@ def sizes(text: str) -> list[int]:
 
     Raises ``InputError``.
     """
-    found: list[int] = []
+    sizes_bytes: list[int] = []
     for part in text.split(","):
         first, dots, last = part.partition("..")
         begin = size_of(first)
@@ -34,9 +34,9 @@ def sizes(text: str) -> list[int]:
                 [Problem(Option("--size"), f"{part!r} ends before it begins", "give the smaller size first")]
             )
         while begin <= end:
-            found.append(begin)
+            sizes_bytes.append(begin)
             begin *= 2
-    return found
+    return sizes_bytes
 
 
 def size_of(text: str) -> int:
@@ -64,7 +64,7 @@ GRAIN = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class MessageSplit:
     """``chunk`` bytes of data at most at a time, in ``slices`` messages of at least ``least_slice`` bytes.
 
     ``window`` is how many messages of a connection the buffer holds.
@@ -76,18 +76,18 @@ class Cut:
     window: int
 
 
-def cut(nccl: Parameters, protocol: str, *, ring: bool) -> Cut:
+def cut(nccl: Parameters, protocol: str, *, ring: bool) -> MessageSplit:
     """The chunks of a protocol: in a ring that adds or gathers Simple has several steps a chunk, else one."""
     steps = nccl["NCCL_STEPS"]
     if protocol == "LL":  # half of every line is flags
-        return Cut(nccl["NCCL_LL_BUFFSIZE"] // steps // 2 // GRAIN * GRAIN, 1, GRAIN, steps)
+        return MessageSplit(nccl["NCCL_LL_BUFFSIZE"] // steps // 2 // GRAIN * GRAIN, 1, GRAIN, steps)
     if protocol == "LL128":  # one of the 16 words of a line is flags
-        return Cut(nccl["NCCL_LL128_BUFFSIZE"] // steps // 16 * 15 // GRAIN * GRAIN, 1, GRAIN, steps)
+        return MessageSplit(nccl["NCCL_LL128_BUFFSIZE"] // steps // 16 * 15 // GRAIN * GRAIN, 1, GRAIN, steps)
     step = nccl["NCCL_BUFFSIZE"] // steps // GRAIN * GRAIN
     if not ring:
-        return Cut(step, 1, GRAIN, steps)
+        return MessageSplit(step, 1, GRAIN, steps)
     chunk, piece = nccl["NCCL_CHUNK_STEPS"], nccl["NCCL_SLICE_STEPS"]
-    return Cut(step * chunk, chunk // piece, max(step * piece // 32, GRAIN), steps // piece)
+    return MessageSplit(step * chunk, chunk // piece, max(step * piece // 32, GRAIN), steps // piece)
 
 
 def over_channels(total: int, channels: int) -> NDArray[np.int64]:
@@ -99,7 +99,7 @@ def over_channels(total: int, channels: int) -> NDArray[np.int64]:
     return share
 
 
-def sliced(data: NDArray[np.int64], how: Cut) -> NDArray[np.int64]:
+def sliced(data: NDArray[np.int64], how: MessageSplit) -> NDArray[np.int64]:
     """The slices of chunks of ``data`` bytes, along a new last axis; the last ones may be empty."""
     share = -(-data // (how.slices * GRAIN)) * GRAIN
     share = np.maximum(share, how.least_slice)
@@ -222,9 +222,9 @@ MOST_MESSAGES = 1 << 28
 def refuse_beyond(messages: int) -> None:
     """Raises ``InputError`` where there would be more messages than can be held."""
     if messages > MOST_MESSAGES:
-        what = f"it would be {messages:,} messages; at most {MOST_MESSAGES:,} can be held"
+        description = f"it would be {messages:,} messages; at most {MOST_MESSAGES:,} can be held"
         raise InputError(
-            [Problem(Argument("collective"), what, "use the flow engine, a smaller size or fewer servers")]
+            [Problem(Argument("collective"), description, "use the flow engine, a smaller size or fewer servers")]
         )
 
 

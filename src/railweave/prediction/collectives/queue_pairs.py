@@ -57,8 +57,10 @@ def split(program: Program, qps_per_connection: int, *, split_data: bool, ports:
     every = qps_per_connection * ports
     if not 1 <= every <= MOST_QUEUE_PAIRS:
         each = f" on each of {ports} ports" if ports > 1 else ""
-        what = f"{qps_per_connection} queue pairs per connection{each}"
-        raise InputError([Problem(Argument("NCCL_IB_QPS_PER_CONNECTION"), what, f"1 to {MOST_QUEUE_PAIRS // ports}")])
+        description = f"{qps_per_connection} queue pairs per connection{each}"
+        raise InputError(
+            [Problem(Argument("NCCL_IB_QPS_PER_CONNECTION"), description, f"1 to {MOST_QUEUE_PAIRS // ports}")]
+        )
     messages = program.messages
     is_credit = program.credit[program.connection]
     over = parts_of(qps_per_connection, split_data=split_data, ports=ports)

@@ -51,7 +51,7 @@ def pat(
         return Draft(connections, every, carried.ravel(), delay, none, none, how.window, 0, pace.network_hop_ps)
     loops = max(1, -(-int(share.max()) // how.chunk))
     refuse_beyond(choice.channels * loops * servers * (servers - 1))
-    bits = np.array([int(one).bit_count() for one in place])
+    bits = np.array([int(offset).bit_count() for offset in place])
     order = np.argsort(bits if gathers else -bits, kind="stable")
     place, near = place[order], near[order]
     before = place - near

@@ -188,7 +188,7 @@ def choose(
         peers = job.ranks - 1 if collective == "all-to-all" else 1
         return choice_of(job, "Ring", "Simple", channels, launch_ps, peers=peers)
     named = nccl.names("NCCL_ALGO") or ALGORITHMS
-    algorithms = [one for one in possible(job, nccl, collective) if one in named] or ["Ring"]
+    algorithms = [candidate for candidate in possible(job, nccl, collective) if candidate in named] or ["Ring"]
     allowed = nccl.names("NCCL_PROTO") or tuple(p for p in PROTOCOLS if p != "LL128" or job.library == "NCCL")
     of_rccl = job.library == "RCCL" and job.servers[0].gpu in RCCL_TUNED
     estimates = [
@@ -211,15 +211,15 @@ def choose(
 def possible(job: Job, nccl: Parameters, collective: Collective) -> list[str]:
     """The algorithms that there are for a collective on these servers."""
     several, adds = len(job.servers) > 1, job.servers[0].gpu in SWITCH_EFFICIENCY and job.gpus_per_server > 1
-    found = ["Ring"]
+    algorithms = ["Ring"]
     if collective == "all-reduce" and several:
-        found = ["Tree", "Ring", *(["NVLSTree"] if adds else [])]
+        algorithms = ["Tree", "Ring", *(["NVLSTree"] if adds else [])]
     elif collective in {"all-gather", "reduce-scatter"} and several:
         single = job.gpus_per_server == 1 and job.library == "NCCL" and nccl["NCCL_PAT_ENABLE"]
-        found = ["Ring", *(["PAT"] if single else [])]
+        algorithms = ["Ring", *(["PAT"] if single else [])]
     elif collective in {"all-reduce", "all-gather", "reduce-scatter"} and adds:
-        found = ["Ring", "NVLS"]
-    return found
+        algorithms = ["Ring", "NVLS"]
+    return algorithms
 
 
 def used_channels(job: Job, nccl: Parameters, algorithm: str, protocol: str, size_bytes: int, channels: int) -> int:

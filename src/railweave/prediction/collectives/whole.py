@@ -52,27 +52,27 @@ def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters
 
 def whole(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> Program:
     """An all-reduce, all-gather or reduce-scatter with a message for each connection. Raises as ``program``."""
-    found = loads(job, collective, size_bytes, nccl)
-    choice = found.choice
+    load = loads(job, collective, size_bytes, nccl)
+    choice = load.choice
     pace = Pace.of(job, choice)
-    count = len(found.bytes)
+    count = len(load.bytes)
     tree = choice.algorithm in TREES
     chain = ring_ps(job, nccl, collective, size_bytes, choice) if choice.algorithm == "Ring" else 0
     if choice.algorithm == "PAT":
         chain = round(latency_us(len(job.servers), choice.network_hop_ps / 1e6) * 1e6)
     return Program(
-        connections=found.connections,
+        connections=load.connections,
         credit=np.zeros(count, np.bool_),
         connection=np.arange(count, dtype=np.uint32),
-        bytes=found.bytes,
+        bytes=load.bytes,
         delay_ps=np.full(count, choice.launch_ps, np.uint64),
         after_start=np.zeros(count + 1, np.uint64),
         after=np.zeros(0, np.uint32),
         after_delay_ps=np.zeros(0, np.uint64),
         tail_ps=_tree_ps(job, nccl, choice) if tree else pace.network_hop_ps,
-        floor_ps=max(found.floor_ps, choice.launch_ps + chain),
+        floor_ps=max(load.floor_ps, choice.launch_ps + chain),
         size_bytes=size_bytes,
-        bus_factor=found.bus_factor,
+        bus_factor=load.bus_factor,
         algorithm=choice.algorithm,
         protocol=choice.protocol,
         channels=choice.channels,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from railweave.prediction.collectives.channels import Collective
-    from railweave.prediction.jobs.plan import Planned
+    from railweave.prediction.jobs.plan import JobPlan
 
 
 WIDTH = 2
@@ -23,7 +23,7 @@ WIDTH = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class LayerCommunication:
     """A communication of a layer; ``kind`` and size are as in ``graph.Communication``."""
 
     kind: str
@@ -31,14 +31,14 @@ class Sent:
     size_bytes: int
 
 
-Piece = float | Sent
+Piece = float | LayerCommunication
 """Computing, ps, or what is sent."""
 
 
 class Layers:
     """The layers of a job."""
 
-    def __init__(self, plan: Planned) -> None:
+    def __init__(self, plan: JobPlan) -> None:
         self._plan = plan
         self._known: dict[tuple[int, bool], list[Piece]] = {}
 
@@ -80,10 +80,10 @@ class Layers:
         return [*context, *self._tensor(attention), *self._tensor(block), *self._experts(layer, experts)]
 
     def _backward(self, layer: int) -> list[Piece]:
-        found = self._measured(1) or self._plan.kernels.backward(layer, self._plan.job.recompute)
-        attention, block, experts = found
-        own = [*self._experts(layer, experts), *self._tensor(block), *self._tensor(attention)]
-        return own + self._context("reduce-scatter")
+        times = self._measured(1) or self._plan.kernels.backward(layer, self._plan.job.recompute)
+        attention, block, experts = times
+        pieces = [*self._experts(layer, experts), *self._tensor(block), *self._tensor(attention)]
+        return pieces + self._context("reduce-scatter")
 
     def _measured(self, place: int) -> tuple[float, float, float] | None:
         given = self._plan.job.layer
@@ -95,8 +95,8 @@ class Layers:
             return [compute]
         size = self._activations()
         if not self._plan.job.parallel.sequence:
-            return [compute, Sent("TP", "all-reduce", size)]
-        return [Sent("TP", "all-gather", size), compute, Sent("TP", "reduce-scatter", size)]
+            return [compute, LayerCommunication("TP", "all-reduce", size)]
+        return [LayerCommunication("TP", "all-gather", size), compute, LayerCommunication("TP", "reduce-scatter", size)]
 
     def _context(self, collective: Collective) -> list[Piece]:
         """Keys and values of the whole sequence, or their gradients (The Llama 3 Herd of Models, section 3.3.2)."""
@@ -104,7 +104,7 @@ class Layers:
         if layout.context == 1:
             return []
         values = 2 * self._plan.kernels.tokens * layout.context * model.kv_heads * model.head_dim
-        return [Sent("CP", collective, int(values * WIDTH / layout.tensor))]
+        return [LayerCommunication("CP", collective, int(values * WIDTH / layout.tensor))]
 
     def _experts(self, layer: int, compute: float) -> list[Piece]:
         """Tokens to their experts and back. A rank sends those it has once a tensor's ranks share the sequence."""
@@ -114,7 +114,7 @@ class Layers:
         if layout.expert == 1:
             return [compute]
         share = layout.tensor if self._plan.job.parallel.sequence else 1
-        sent = Sent("EP", "all-to-all", self._activations() * model.top_k // share)
+        sent = LayerCommunication("EP", "all-to-all", self._activations() * model.top_k // share)
         return [sent, compute, sent]
 
 
@@ -122,12 +122,12 @@ class Stage:
     """A stage. ``inside_ps``: how long a communication takes whose groups are each inside a server; None of others."""
 
     def __init__(
-        self, plan: Planned, layers: Layers, graph: Graph, number: int, inside_ps: Callable[[Communication], int | None]
+        self, plan: JobPlan, layers: Layers, graph: Graph, number: int, inside_ps: Callable[[Communication], int | None]
     ) -> None:
         self.plan, self.layers, self.number = plan, layers, number
         self._graph, self._inside_ps = graph, inside_ps
         self._groups: dict[str, tuple[tuple[int, ...], ...]] = {}
-        self._timed: dict[Sent, tuple[Communication, int | None]] = {}
+        self._timed: dict[LayerCommunication, tuple[Communication, int | None]] = {}
         self._to: dict[int, Communication] = {}
         self._bytes: dict[Communication, int] = {}
 
@@ -154,35 +154,35 @@ class Stage:
             self._groups[kind] = tuple(tuple(group) for group in self.plan.layout.groups(kind, self.number))
         return Communication(kind, self.number, collective, max(size_bytes, 1), self._groups[kind])
 
-    def in_layer(self, sent: Sent) -> tuple[Communication, int | None]:
+    def in_layer(self, sent: LayerCommunication) -> tuple[Communication, int | None]:
         """Return the communication of a layer, and its time in ps if it stays inside a server, else None."""
         if sent not in self._timed:
             communication = self.communication(sent.kind, sent.collective, sent.size_bytes)
             self._timed[sent] = communication, self._inside_ps(communication)
         return self._timed[sent]
 
-    def send(self, one: Communication, label: str, after: Sequence[int], stream: str) -> int:
+    def send(self, communication: Communication, label: str, after: Sequence[int], stream: str) -> int:
         """Add a communication; inside a server with the time that it takes there."""
-        time = self._inside_ps(one)
-        number = self._graph.communication(one) if time is None else None
-        sent = one.sent_bytes if number is None else 0
+        time = self._inside_ps(communication)
+        number = self._graph.communication(communication) if time is None else None
+        sent = communication.sent_bytes if number is None else 0
         return self._graph.add(Op(self.number, stream, label, time or 0, tuple(after), number, inside_bytes=sent))
 
     def send_to(self, stage: int, label: str, after: int) -> int:
         """Add what goes to another stage, from each rank to the one in its place there."""
         if stage not in self._to:
-            here, there = (self.plan.layout.groups("TP", one) for one in (self.number, stage))
+            here, there = (self.plan.layout.groups("TP", stage_number) for stage_number in (self.number, stage))
             pairs = [tuple(zip(a, b, strict=True)) for a, b in zip(here, there, strict=True)]
             joined = tuple(pair for some in pairs for pair in some)
             size = max(self.layers.boundary_bytes(), 1)
             self._to[stage] = Communication("PP", self.number, "send-recv", size, joined, place=stage)
         return self.send(self._to[stage], label, (after,), f"PP to {stage}")
 
-    def bytes_of(self, one: Communication) -> int:
+    def bytes_of(self, communication: Communication) -> int:
         """Return the bytes that a communication sends, over all groups of the stage."""
-        if one not in self._bytes:
-            self._bytes[one] = one.sent_bytes
-        return self._bytes[one]
+        if communication not in self._bytes:
+            self._bytes[communication] = communication.sent_bytes
+        return self._bytes[communication]
 
     def hides(self, kind: str) -> bool:
         """Return whether computing continues while a communication of this kind is sent within a layer."""
@@ -212,7 +212,7 @@ class Chunk:
     def add(self, pieces: Sequence[Piece]) -> None:
         """Add computing, and what is sent."""
         for piece in pieces:
-            if not isinstance(piece, Sent):
+            if not isinstance(piece, LayerCommunication):
                 self._time += piece
                 continue
             communication, time = self.stage.in_layer(piece)
@@ -261,10 +261,10 @@ def turns(stage: int, stages: int, microbatches: int, parts: int) -> list[Turn]:
         ahead = total if microbatches == stages else ahead
     forward = [Turn(True, *_place(number, stages, parts, forward=True)) for number in range(total)]
     backward = [Turn(False, *_place(number, stages, parts, forward=False)) for number in range(total)]
-    found = forward[:ahead]
-    for one, back in zip(forward[ahead:], backward, strict=False):
-        found += [one, back]
-    return found + backward[total - ahead :]
+    order = forward[:ahead]
+    for forward_turn, back in zip(forward[ahead:], backward, strict=False):
+        order += [forward_turn, back]
+    return order + backward[total - ahead :]
 
 
 def _place(number: int, stages: int, parts: int, *, forward: bool) -> tuple[int, int]:
@@ -321,7 +321,7 @@ class Replicas:
     def ready(self, chunk: Chunk, layer: int) -> None:
         """A layer has gone backward: send its gradients with those before, once they make a bucket."""
         self._pending.append(layer)
-        full = sum(sum(self._stage.layers.parameters(one)) for one in self._pending) >= self._bucket
+        full = sum(sum(self._stage.layers.parameters(pending_layer)) for pending_layer in self._pending) >= self._bucket
         if self._zero == 3 or (self._overlap.gradients and full):
             chunk.cut()
             self._reduce(self._pending, chunk.ended[-1])
@@ -339,8 +339,8 @@ class Replicas:
         """The optimizer, and the parameters that are gathered after it."""
         stage, layers = self._stage, self._stage.layers
         each = [layers.parameters(layer) for layer in stage.all_layers]
-        shared = sum(own for own, _ in each) + layers.embedding(stage.number)
-        experts = sum(own for _, own in each)
+        shared = sum(dense_parameters for dense_parameters, _ in each) + layers.embedding(stage.number)
+        experts = sum(expert_parameters for _, expert_parameters in each)
         if self._zero:
             shared, experts = shared / self._count, experts / (self._count // stage.plan.layout.expert)
         ended = stage.compute("optimizer", stage.plan.kernels.optimizer(shared + experts), self._reduced)
@@ -350,56 +350,58 @@ class Replicas:
 
     def _buckets(self, layers: Sequence[int]) -> list[list[int]]:
         """Layers in their order, as many together as make a bucket."""
-        found: list[list[int]] = [[]]
+        buckets: list[list[int]] = [[]]
         held = 0
         for layer in layers:
-            found[-1].append(layer)
+            buckets[-1].append(layer)
             held += sum(self._stage.layers.parameters(layer))
             if held >= self._bucket:
-                found.append([])
+                buckets.append([])
                 held = 0
-        return [one for one in found if one]
+        return [bucket for bucket in buckets if bucket]
 
     def _reduce(self, layers: Sequence[int], after: int, more: int = 0) -> None:
         width = 4 if self._stage.plan.job.gradients == "fp32" else 2
-        found = self._send("reduce-scatter" if self._zero else "all-reduce", layers, width, (after,), "gradients", more)
-        self._reduced += [] if found is None else [found]
+        operation = self._send(
+            "reduce-scatter" if self._zero else "all-reduce", layers, width, (after,), "gradients", more
+        )
+        self._reduced += [] if operation is None else [operation]
 
     def _send(
-        self, collective: Collective, layers: Sequence[int], width: int, after: Sequence[int], what: str, more: int = 0
+        self, collective: Collective, layers: Sequence[int], width: int, after: Sequence[int], label: str, more: int = 0
     ) -> int | None:
         """A collective over parameters of layers, of experts in groups of their own; gives the last operation, None where nothing is sent."""
         each = [self._stage.layers.parameters(layer) for layer in layers]
         experts = self._count // self._stage.plan.layout.expert
-        found: list[int] = []
+        operations: list[int] = []
         for kind, count, members in (
             ("DP", sum(shared for shared, _ in each) + more, self._count),
-            ("EDP", sum(own for _, own in each), experts),
+            ("EDP", sum(expert_parameters for _, expert_parameters in each), experts),
         ):
             if count and members > 1:
-                one = self._stage.communication(kind, collective, count * width)
-                found = [self._stage.send(one, what, [*after, *found], "DP")]
-        return found[0] if found else None
+                communication = self._stage.communication(kind, collective, count * width)
+                operations = [self._stage.send(communication, label, [*after, *operations], "DP")]
+        return operations[0] if operations else None
 
 
-def build(plan: Planned, inside_ps: Callable[[Communication], int | None]) -> Graph:
+def build(plan: JobPlan, inside_ps: Callable[[Communication], int | None]) -> Graph:
     """The step. ``inside_ps``: how long a communication takes whose groups are each inside a server; None of the others."""
     graph, layers = Graph(plan.layout.pipeline), Layers(plan)
     stages = [_Turning(Stage(plan, layers, graph, number, inside_ps)) for number in range(plan.layout.pipeline)]
     arrived: dict[tuple[int, Turn], int] = {}
     # stages go in turn as far as what they need is there: operations of a stream are then in their order
     while any(stage.waiting for stage in stages):
-        for number, one in enumerate(stages):
-            while one.waiting and (one.begins() or (number, one.waiting[-1]) in arrived):
-                turn = one.waiting.pop()
-                ended = one.take(turn, arrived.get((number, turn)))
-                to = one.following(turn)
+        for number, turning in enumerate(stages):
+            while turning.waiting and (turning.begins() or (number, turning.waiting[-1]) in arrived):
+                turn = turning.waiting.pop()
+                ended = turning.take(turn, arrived.get((number, turn)))
+                to = turning.following(turn)
                 if to is not None:
-                    arrived[to] = one.send(turn, ended, to[0])
+                    arrived[to] = turning.send(turn, ended, to[0])
                 elif turn.forward:  # the last layers: it turns round
                     arrived[number, Turn(False, turn.microbatch, turn.part)] = ended
-    for one in stages:
-        one.replicas.update()
+    for turning in stages:
+        turning.replicas.update()
     return graph
 
 
@@ -411,7 +413,7 @@ class _Turning:
         self.stage, self.plan, self.replicas = stage, plan, Replicas(stage)
         order = turns(stage.number, plan.layout.pipeline, plan.microbatches, plan.layout.virtual)
         self.waiting = order[::-1]
-        self._last = {one.part: one for one in order if not one.forward}
+        self._last = {turn.part: turn for turn in order if not turn.forward}
         """Of each part the turn after which its gradients are whole."""
         self._blocked: list[int] = []
         """Operations that the next turn waits for, if sending is not overlapped."""
@@ -466,10 +468,10 @@ class _Turning:
 
     def send(self, turn: Turn, ended: int, to: int) -> int:
         """Add the way of activations or gradients to another stage; gives the operation that the other waits for."""
-        found = self.stage.send_to(to, _name(turn), ended)
+        operation = self.stage.send_to(to, _name(turn), ended)
         if not self.plan.job.overlap.pipeline:
-            self._blocked = [found]
-        return found
+            self._blocked = [operation]
+        return operation
 
 
 def _name(turn: Turn) -> str:

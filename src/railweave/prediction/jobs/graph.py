@@ -76,9 +76,9 @@ class Graph:
         self.ops.append(op)
         return len(self.ops) - 1
 
-    def communication(self, one: Communication) -> int:
+    def communication(self, communication: Communication) -> int:
         """The number of a communication."""
-        if one not in self._known:
-            self._known[one] = len(self.communications)
-            self.communications.append(one)
-        return self._known[one]
+        if communication not in self._known:
+            self._known[communication] = len(self.communications)
+            self.communications.append(communication)
+        return self._known[communication]

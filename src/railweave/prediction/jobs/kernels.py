@@ -45,8 +45,8 @@ class Transformer:
     @property
     def attention(self) -> int:
         """Parameters of the attention of a layer: queries, keys, values, output."""
-        own = 2 * self.hidden * self.head_dim * (self.heads + self.kv_heads)
-        return own if self.attention_parameters is None else self.attention_parameters
+        projections = 2 * self.hidden * self.head_dim * (self.heads + self.kv_heads)
+        return projections if self.attention_parameters is None else self.attention_parameters
 
     @property
     def matrices(self) -> int:
@@ -185,18 +185,18 @@ class Kernels:
 
     def forward(self, layer: int) -> tuple[float, float, float]:
         """Attention, feed-forward and experts of a layer, forward, ps."""
-        found = self.layer(layer)
-        return found.attention, found.feed_forward, found.experts
+        times = self.layer(layer)
+        return times.attention, times.feed_forward, times.experts
 
     def backward(self, layer: int, recompute: Recompute) -> tuple[float, float, float]:
         """The same backward, with the scores where ``recompute`` is ``selective``; a full recomputation is ``forward`` again."""
-        found = self.layer(layer)
-        again = found.scores if recompute == "selective" and not self.fused else 0.0
-        scores = found.scores * (ATTENTION_BACKWARD if self.fused else BACKWARD) + again
+        times = self.layer(layer)
+        again = times.scores if recompute == "selective" and not self.fused else 0.0
+        scores = times.scores * (ATTENTION_BACKWARD if self.fused else BACKWARD) + again
         return (
-            (found.attention - found.scores) * BACKWARD + scores,
-            found.feed_forward * BACKWARD,
-            found.experts * BACKWARD,
+            (times.attention - times.scores) * BACKWARD + scores,
+            times.feed_forward * BACKWARD,
+            times.experts * BACKWARD,
         )
 
     def logits(self) -> float:

@@ -50,26 +50,26 @@ class Layout:
         here = self._grid[stage]
         alike = here.reshape(self.data * self.context, self.tensor)  # rows: data and context, columns: tensor
         if kind == "TP":
-            found = alike
+            ranks = alike
         elif kind == "CP":
-            found = here.transpose(0, 2, 1).reshape(-1, self.context)
+            ranks = here.transpose(0, 2, 1).reshape(-1, self.context)
         elif kind == "DP":
-            found = alike.T
+            ranks = alike.T
         elif kind in {"EP", "EDP"}:
             parted = alike.T.reshape(self.tensor, -1, self.expert)
-            found = (
+            ranks = (
                 parted.reshape(-1, self.expert)
                 if kind == "EP"
                 else parted.transpose(0, 2, 1).reshape(-1, parted.shape[1])
             )
         else:
             following = self._grid[(stage + 1) % self.pipeline]
-            found = np.stack([here.ravel(), following.ravel()], axis=1)
-        return [[int(rank) for rank in group] for group in found]
+            ranks = np.stack([here.ravel(), following.ravel()], axis=1)
+        return [[int(rank) for rank in group] for group in ranks]
 
 
 @dataclass(frozen=True)
-class Planned:
+class JobPlan:
     """A job: ``microbatches`` go through each pipeline stage in a step."""
 
     job: TrainingJob
@@ -152,12 +152,12 @@ def transformer(job: TrainingJob) -> Transformer | None:
     return Transformer(**given)
 
 
-def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> Planned | list[Problem]:
+def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> JobPlan | list[Problem]:
     """A job of a file on so many GPUs of a name; or what is wrong with it, with its lines."""
     job = read.jobs[number]
 
-    def problem(place: str, what: str, fix: str = "") -> Problem:
-        return read.document.problem(read.location(number, *place.split(".")), what, fix)
+    def problem(place: str, description: str, fix: str = "") -> Problem:
+        return read.document.problem(read.location(number, *place.split(".")), description, fix)
 
     model = transformer(job)
     if model is None:
@@ -169,11 +169,11 @@ def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> Plann
     data = wanted.data or max(1, gpu_count // each)
     wrong: list[Problem] = []
     if each * data != gpu_count:
-        what = f"tensor {wanted.tensor} x context {wanted.context} x pipeline {wanted.pipeline} x data {data} are {each * data} GPUs; its servers have {gpu_count}"
-        wrong.append(problem("parallel", what, "give `hosts`, or other numbers"))
+        reason = f"tensor {wanted.tensor} x context {wanted.context} x pipeline {wanted.pipeline} x data {data} are {each * data} GPUs; its servers have {gpu_count}"
+        wrong.append(problem("parallel", reason, "give `hosts`, or other numbers"))
     if (wanted.context * data) % wanted.expert or (wanted.expert > 1 and model.experts % wanted.expert):
-        what = f"expert {wanted.expert} divides neither {model.experts} experts nor context x data, {wanted.context * data}, evenly"
-        wrong.append(problem("parallel.expert", what, "give a divisor of both"))
+        reason = f"expert {wanted.expert} divides neither {model.experts} experts nor context x data, {wanted.context * data}, evenly"
+        wrong.append(problem("parallel.expert", reason, "give a divisor of both"))
     if model.kv_heads % wanted.tensor and wanted.tensor % model.kv_heads:
         wrong.append(
             problem(
@@ -189,11 +189,11 @@ def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> Plann
         )
     microbatches, rest = divmod(job.batch.size, job.batch.micro * data)
     if rest or not microbatches:
-        what = f"{job.batch.size} sequences are no multiple of {job.batch.micro} x {data} replicas"
-        wrong.append(problem("batch.global", what, "give a multiple"))
+        reason = f"{job.batch.size} sequences are no multiple of {job.batch.micro} x {data} replicas"
+        wrong.append(problem("batch.global", reason, "give a multiple"))
     elif wanted.virtual > 1 and microbatches % wanted.pipeline:
-        what = f"{microbatches} micro-batches a replica are no multiple of {wanted.pipeline} stages, which interleaving needs"
-        wrong.append(problem("parallel.virtual", what, "give another batch, or virtual: 1"))
+        reason = f"{microbatches} micro-batches a replica are no multiple of {wanted.pipeline} stages, which interleaving needs"
+        wrong.append(problem("parallel.virtual", reason, "give another batch, or virtual: 1"))
     if wrong:
         return wrong
     known = gpus().get(gpu_name)
@@ -204,7 +204,7 @@ def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> Plann
     layout = Layout(wanted.tensor, wanted.context, data, wanted.pipeline, wanted.expert, wanted.virtual)
     tokens = job.batch.micro * model.sequence / wanted.context
     kernels = Kernels(model, gpu, tokens, wanted.tensor, wanted.sequence, job.attention == "fused", job.dtype)
-    return Planned(job, model, layout, microbatches, kernels, spread(model.layers, wanted.pipeline, wanted.virtual))
+    return JobPlan(job, model, layout, microbatches, kernels, spread(model.layers, wanted.pipeline, wanted.virtual))
 
 
 def spread(layers: int, stages: int, parts: int) -> tuple[tuple[tuple[int, ...], ...], ...]:

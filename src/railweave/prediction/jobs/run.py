@@ -63,8 +63,8 @@ class _Running:
         last: dict[tuple[int, str], int] = {}
         for number, op in enumerate(graph.ops):
             before = last.get((op.rank_class, op.stream))
-            for one in (*op.after, *(() if before is None else (before,))):
-                self.following[one].append(number)
+            for earlier in (*op.after, *(() if before is None else (before,))):
+                self.following[earlier].append(number)
             self.missing[number] += before is not None
             last[op.rank_class, op.stream] = number
         self.ready = [number for number in range(count) if not self.missing[number]]
@@ -91,23 +91,23 @@ class _Running:
 
     def advance(self) -> bool:
         """Go on to what ends next; whether there was anything."""
-        then = min((self.now + left / self.pace[one] for one, left in self.left.items()), default=float("inf"))
+        then = min((self.now + left / self.pace[op] for op, left in self.left.items()), default=float("inf"))
         then = min(then, self.fixed[0][0] if self.fixed else float("inf"))
         if then == float("inf"):
             return False
-        for one in self.left:
-            self.left[one] -= (then - self.now) * self.pace[one]
+        for op in self.left:
+            self.left[op] -= (then - self.now) * self.pace[op]
         self.now = then
-        ended = [one for one, left in self.left.items() if left <= MOST_APART * (1 + self.now * MOST_APART)]
-        for one in ended:
-            del self.left[one]
+        ended = [op for op, left in self.left.items() if left <= MOST_APART * (1 + self.now * MOST_APART)]
+        for op in ended:
+            del self.left[op]
         if ended:
             self._share()
         while self.fixed and self.fixed[0][0] <= self.now:
             ended.append(heapq.heappop(self.fixed)[1])
-        for one in ended:
-            self.end[one] = self.now
-            for waiting in self.following[one]:
+        for op in ended:
+            self.end[op] = self.now
+            for waiting in self.following[op]:
                 self.missing[waiting] -= 1
                 if not self.missing[waiting]:
                     self.ready.append(waiting)
@@ -115,9 +115,9 @@ class _Running:
 
     def _share(self) -> None:
         """Find how fast communications go, now that others began or ended."""
-        numbers = {one: self.graph.ops[one].communication or 0 for one in self.left}
+        numbers = {op: self.graph.ops[op].communication or 0 for op in self.left}
         order = sorted(self.left, key=numbers.__getitem__)
-        active = tuple(numbers[one] for one in order)
+        active = tuple(numbers[op] for op in order)
         if active not in self._known:
             self._known[active] = self.network.paces(active)
         self.pace = dict(zip(order, self._known[active], strict=True))
@@ -129,7 +129,7 @@ def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
     A kind of communication where one was under way that the next computing waited for; ``bubble`` where they waited for others to compute, or
     for the end of the step. Sums with ``compute`` to the time of the step.
     """
-    found: list[dict[str, int]] = [{} for _ in range(graph.classes)]
+    totals: list[dict[str, int]] = [{} for _ in range(graph.classes)]
     at = [0] * graph.classes
     previous: dict[tuple[int, str], int] = {}
     before: list[int | None] = []
@@ -140,9 +140,9 @@ def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
     def waited(number: int, since: int, until: int, into: dict[str, int]) -> None:
         """Add up the causes that kept an operation from beginning, from one moment to another, in ``into``."""
         while until > since:
-            op, own = graph.ops[number], before[number]
-            causes = [*op.after, *([] if own is None else [own])]
-            cause = max(causes, key=lambda one: times.end_ps[one], default=None)
+            op, preceding = graph.ops[number], before[number]
+            causes = [*op.after, *([] if preceding is None else [preceding])]
+            cause = max(causes, key=lambda candidate: times.end_ps[candidate], default=None)
             if cause is None or times.end_ps[cause] <= since:
                 _add(into, "bubble", until - since)
                 return
@@ -160,29 +160,29 @@ def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
     for number, op in enumerate(graph.ops):
         if op.stream != COMPUTE:
             continue
-        into, since = found[op.rank_class], at[op.rank_class]
+        into, since = totals[op.rank_class], at[op.rank_class]
         waited(number, since, times.begin_ps[number], into)
         for kind, time in op.inside:
             _add(into, kind, time)
         _add(into, COMPUTE, op.time_ps - sum(time for _, time in op.inside))
         at[op.rank_class] = times.end_ps[number]
-    for number, into in enumerate(found):
+    for number, into in enumerate(totals):
         tail = [
-            one
-            for one, op in enumerate(graph.ops)
-            if op.rank_class == number and op.stream != COMPUTE and times.end_ps[one] > at[number]
+            place
+            for place, op in enumerate(graph.ops)
+            if op.rank_class == number and op.stream != COMPUTE and times.end_ps[place] > at[number]
         ]
         until = times.step_ps
-        for one in sorted(tail, key=lambda one: -times.end_ps[one]):
-            if times.end_ps[one] < until:
-                _add(into, "bubble", until - times.end_ps[one])
-                until = times.end_ps[one]
-            begin = max(times.begin_ps[one], at[number])
+        for tail_op in sorted(tail, key=lambda candidate: -times.end_ps[candidate]):
+            if times.end_ps[tail_op] < until:
+                _add(into, "bubble", until - times.end_ps[tail_op])
+                until = times.end_ps[tail_op]
+            begin = max(times.begin_ps[tail_op], at[number])
             if begin < until:
-                _add(into, _kind(graph, graph.ops[one]) or "bubble", until - begin)
+                _add(into, _kind(graph, graph.ops[tail_op]) or "bubble", until - begin)
                 until = begin
         _add(into, "bubble", until - at[number])
-    return found
+    return totals
 
 
 def _kind(graph: Graph, op: Op) -> str | None:

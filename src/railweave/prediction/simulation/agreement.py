@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from railweave.model.network.model import Network
-    from railweave.prediction.simulation.conditions import Bed, Conditions
+    from railweave.prediction.simulation.conditions import Conditions, SimulatedNetwork
     from railweave.prediction.simulation.prediction import Prediction
 
 SMALL_PACKET_HOPS = 20_000_000
@@ -59,19 +59,19 @@ class Loss:
 class Case:
     """A smaller question: fewer servers, and a size."""
 
-    bed: Bed
+    bed: SimulatedNetwork
     size_bytes: int
 
 
 class Run(Protocol):
     """``predict`` with all that is asked but these."""
 
-    def __call__(self, bed: Bed, size_bytes: int, engine: str, nccl: Mapping[str, str]) -> Prediction:
+    def __call__(self, bed: SimulatedNetwork, size_bytes: int, engine: str, nccl: Mapping[str, str]) -> Prediction:
         """Predict this."""
         ...
 
 
-def small_case(bed: Bed, size_bytes: int, packet_hops: int, most_servers: int = MOST_SERVERS) -> Case:
+def small_case(bed: SimulatedNetwork, size_bytes: int, packet_hops: int, most_servers: int = MOST_SERVERS) -> Case:
     """The largest case of the same design, of at most so many servers, that packets can be run of in some seconds."""
     servers = len(bed.job.servers)
     # with as much for each peer, everyone sends to everyone, and a ring has as many steps as ranks
@@ -85,7 +85,7 @@ def small_case(bed: Bed, size_bytes: int, packet_hops: int, most_servers: int = 
         return Case(bed, size)
     # evenly over all of them, so that stripes keep their shares
     chosen = [place * servers // count for place in range(count)]
-    job = replace(bed.job, servers=tuple(bed.job.servers[one] for one in chosen))
+    job = replace(bed.job, servers=tuple(bed.job.servers[chosen_place] for chosen_place in chosen))
     hosts = bed.hosts.reshape(servers, bed.job.nics_per_server)[chosen].ravel()
     return Case(replace(bed, job=job, hosts=hosts), size)
 
@@ -108,52 +108,50 @@ def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss
     return Loss(more, max(more, round(more * flows_ps / flows.time_ps)), note)
 
 
-def agreed(network: Network, collective: str, size_bytes: int, *, bed: Bed, **asked: Any) -> Prediction:  # noqa: ANN401 - as ``predict`` has them
+def agreed(network: Network, collective: str, size_bytes: int, *, bed: SimulatedNetwork, **asked: Any) -> Prediction:  # noqa: ANN401 - as ``predict`` has them
     """``predict``, but where ``auto`` takes flows, with what congestion control costs, or by packets after all.
 
     Who sets ``most_hops`` has many questions, and gets flows above it even where they cannot tell.
 
     Raises ``InputError`` as ``predict``.
     """
-    found = predict(network, collective, size_bytes, bed=bed, **asked)
+    prediction = predict(network, collective, size_bytes, bed=bed, **asked)
     conditions: Conditions | None = asked.get("conditions")
     faults = conditions is not None and bool(conditions.timeline.changes or conditions.timeline.tables)
-    if asked.get("engine", "auto") != "auto" or found.choice.engine != "flow" or faults:
-        return found
+    if asked.get("engine", "auto") != "auto" or prediction.choice.engine != "flow" or faults:
+        return prediction
     quiet: dict[str, Any] = {
         name: value for name, value in asked.items() if name not in {"engine", "nccl", "progress", "watch", "exact"}
     }
     given: Mapping[str, str] = asked.get("nccl") or {}
 
-    def run(bed: Bed, size_bytes: int, engine: str, nccl: Mapping[str, str]) -> Prediction:
+    def run(bed: SimulatedNetwork, size_bytes: int, engine: str, nccl: Mapping[str, str]) -> Prediction:
         return predict(network, collective, size_bytes, bed=bed, engine=engine, nccl=nccl, **quiet)
 
-    same = {"NCCL_ALGO": found.program.algorithm, "NCCL_PROTO": found.program.protocol, **given}
-    case = small_case(bed, size_bytes, found.choice.packet_hops)
-    loss = learnt(case, found.time_ps, same, run)
+    same = {"NCCL_ALGO": prediction.program.algorithm, "NCCL_PROTO": prediction.program.protocol, **given}
+    case = small_case(bed, size_bytes, prediction.choice.packet_hops)
+    loss = learnt(case, prediction.time_ps, same, run)
     if not loss.least_ps:
-        return found
+        return prediction
     many = collective == "all-to-all" and bed.job.ranks >= MANY_RANKS  # more transfers than packets can be run of
-    few = asked.get("most_hops") is None and found.choice.packet_hops <= MOST_SLOW_HOPS
-    if loss.unsure(found.time_ps) + ALIKE > ALLOWED and few and not many:
+    few = asked.get("most_hops") is None and prediction.choice.packet_hops <= MOST_SLOW_HOPS
+    if loss.unsure(prediction.time_ps) + ALIKE > ALLOWED and few and not many:
         asked["engine"] = "packet"
         again = predict(network, collective, size_bytes, bed=bed, **asked)
-        why = (
-            f"about {found.choice.packet_hops / 1e6:,.1f} M packet hops, and flows cannot tell what marked senders lose"
-        )
+        why = f"about {prediction.choice.packet_hops / 1e6:,.1f} M packet hops, and flows cannot tell what marked senders lose"
         return replace(again, choice=replace(again.choice, why=why))
-    return _with(found, loss)
+    return _with(prediction, loss)
 
 
-def _with(found: Prediction, loss: Loss) -> Prediction:
+def _with(prediction: Prediction, loss: Loss) -> Prediction:
     """Flows' prediction with what congestion control costs."""
-    time_ps = found.time_ps + loss.likely_ps
+    time_ps = prediction.time_ps + loss.likely_ps
     note = f"{loss.note}: so {loss.likely_ps / 1e6:,.0f} us are added here, or between {loss.least_ps / 1e6:,.0f} and {loss.most_ps / 1e6:,.0f}"
-    band = found.band
+    band = prediction.band
     if band is not None:
         # least and most are those of one run of the small case: both engines differ a little besides, and chance does
-        low = round((found.time_ps + loss.least_ps) / (1 + ALIKE))
-        high = round((found.time_ps + loss.most_ps) * (1 + ALIKE))
+        low = round((prediction.time_ps + loss.least_ps) / (1 + ALIKE))
+        high = round((prediction.time_ps + loss.most_ps) * (1 + ALIKE))
         compared = "what congestion control costs was learnt from packets on a smaller case"
-        band = replace(band, low_ps=low, high_ps=high, error=loss.unsure(found.time_ps) + ALIKE, compared=compared)
-    return replace(found, time_ps=time_ps, band=band, notes=(*found.notes, note))
+        band = replace(band, low_ps=low, high_ps=high, error=loss.unsure(prediction.time_ps) + ALIKE, compared=compared)
+    return replace(prediction, time_ps=time_ps, band=band, notes=(*prediction.notes, note))

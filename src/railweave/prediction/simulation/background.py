@@ -47,7 +47,7 @@ def with_background(fabric: PacketFabric, traffic: Traffic, wanted: Background) 
     messages[:, 1] = ENDLESS_BYTES
     messages[:, 3] = WRITE
     lists = len(traffic.after_start) - 1
-    own = np.arange(lists, dtype=np.uint32) if traffic.after_of is None else traffic.after_of
+    after_of = np.arange(lists, dtype=np.uint32) if traffic.after_of is None else traffic.after_of
     nothing = np.full(len(pairs), lists, np.uint32)  # a list of its own, and nothing in it
     return Traffic(
         np.concatenate([traffic.pairs, pairs]),
@@ -56,7 +56,7 @@ def with_background(fabric: PacketFabric, traffic: Traffic, wanted: Background) 
         traffic.after,
         traffic.after_delay_ps,
         np.concatenate([traffic.data, np.ones(len(pairs), np.bool_)]),
-        np.concatenate([own, nothing]),
+        np.concatenate([after_of, nothing]),
         limits,
     )
 
@@ -95,43 +95,43 @@ def _matching(nics: tuple[str, ...], patterns: tuple[str, ...], part: str) -> li
         if not matching:
             near = nearest(pattern, nics)
             fix = f"did you mean {near}?" if near else f"NICs are {', '.join(nics[:4])}, …"
-            what = f"there is no NIC {pattern!r} to send {'by' if part == 'ports' else 'to'}"
-            raise InputError([Problem(Option("--background", part=(part, number)), what, fix)])
+            description = f"there is no NIC {pattern!r} to send {'by' if part == 'ports' else 'to'}"
+            raise InputError([Problem(Option("--background", part=(part, number)), description, fix)])
         chosen |= dict.fromkeys(matching)
     return sorted(chosen)
 
 
 def _given(nics: tuple[str, ...], sources: list[int], targets: list[int]) -> list[tuple[int, int]]:
     """Each sends to the next of those given, in turn, and not to itself: the only one that is given does not send."""
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     for place, src in enumerate(sources):
-        other = next((one for one in (*targets[place % len(targets) :], *targets) if one != src), None)
+        other = next((target for target in (*targets[place % len(targets) :], *targets) if target != src), None)
         if other is not None:
-            found.append((src, other))
-    if not found:
+            pairs.append((src, other))
+    if not pairs:
         raise _no_other(nics[sources[0]])
-    return found
+    return pairs
 
 
 def _by_stripe(wiring: Wiring, rails: Mapping[str, list[int]], *, within: bool) -> list[tuple[int, int]]:
     """Each sends to one of its rail on the same leaf, which is of its stripe, or to one in its place on the next leaf."""
     leaf_of = {int(a): int(b) for a, b in wiring.cables[:, :2].tolist() if a < len(wiring.nics)}
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     for rail in rails.values():
         leaves: dict[int, list[int]] = {}
         for place in rail:
             leaves.setdefault(leaf_of[place], []).append(place)
         order = list(leaves.values())
-        for number, own in enumerate(order):
-            there = own if within else order[(number + 1) % len(order)]
-            if (there is own and len(own) == 1) or (not within and len(order) == 1):
-                raise _no_other(wiring.nics[own[0]], "in its stripe" if within else "in another stripe")
-            found += [(src, there[(place + within) % len(there)]) for place, src in enumerate(own)]
-    return found
+        for number, leaf_nics in enumerate(order):
+            there = leaf_nics if within else order[(number + 1) % len(order)]
+            if (there is leaf_nics and len(leaf_nics) == 1) or (not within and len(order) == 1):
+                raise _no_other(wiring.nics[leaf_nics[0]], "in its stripe" if within else "in another stripe")
+            pairs += [(src, there[(place + within) % len(there)]) for place, src in enumerate(leaf_nics)]
+    return pairs
 
 
 def _no_other(name: str, where: str = "") -> InputError:
-    what = f"{name} has no other port {where + ' ' if where else ''}to send to"
+    description = f"{name} has no other port {where + ' ' if where else ''}to send to"
     return InputError(
-        [Problem(Option("--background", part=("ports",)), what, "name the ports of two servers at least")]
+        [Problem(Option("--background", part=("ports",)), description, "name the ports of two servers at least")]
     )

@@ -137,5 +137,5 @@ def bottleneck(load: Load, time_ps: int) -> Bottleneck:
         ],
         reverse=True,
     )
-    (busy, kind, what), (next_busy, next_kind, _) = parts[0], parts[1]
-    return Bottleneck(kind, what, busy, next_kind, next_busy)
+    (busy, kind, name), (next_busy, next_kind, _) = parts[0], parts[1]
+    return Bottleneck(kind, name, busy, next_kind, next_busy)

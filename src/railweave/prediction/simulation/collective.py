@@ -21,9 +21,9 @@ from railweave.prediction.collectives.whole import messages, whole
 from railweave.prediction.simulation.background import NOTE as BACKGROUND_NOTE
 from railweave.prediction.simulation.background import with_background
 from railweave.prediction.simulation.bottleneck import Ideal, Load, bottleneck
-from railweave.prediction.simulation.conditions import Bed, Conditions, bed_of
+from railweave.prediction.simulation.conditions import Conditions, SimulatedNetwork, bed_of
 from railweave.prediction.simulation.engines.choice import MOST_PACKET_HOPS, Choice, choose, forecast, whole_flows
-from railweave.prediction.simulation.engines.measured import Measured, interval_ps
+from railweave.prediction.simulation.engines.measured import PacketCounts, interval_ps
 from railweave.prediction.simulation.engines.packets import repeated_rounds, run_packets
 from railweave.prediction.simulation.engines.report import lossless_drops
 from railweave.prediction.simulation.engines.run import FLOW_NOTE, Run, run_flows
@@ -96,7 +96,7 @@ class _Request:
     that the caller set or NCCL implies.
     """
 
-    bed: Bed
+    bed: SimulatedNetwork
     conditions: Conditions
     timeline: Timeline
     collective: Collective
@@ -179,7 +179,7 @@ def predict(
     exact: bool = False,
     progress: Callable[[int, int], None] | None = None,
     announce: Callable[[str], None] | None = None,
-    bed: Bed | None = None,
+    bed: SimulatedNetwork | None = None,
     conditions: Conditions | None = None,
     at_ps: int = 0,
     watch: bool = False,
@@ -216,7 +216,9 @@ def predict(
     return _prediction(network, attempt, begin)
 
 
-def _nccl_parameters(network: Network, bed: Bed, nccl: Mapping[str, str] | None, qps: int | None) -> Parameters:
+def _nccl_parameters(
+    network: Network, bed: SimulatedNetwork, nccl: Mapping[str, str] | None, qps: int | None
+) -> Parameters:
     """Return NCCL's parameters as the design sets them, changed by ``nccl`` and ``qps``."""
     designed = designed_variables(network, bed.fabric.addresses.paths)
     variables = parameters({**designed, **(nccl or {})}, bed.job.library)
@@ -337,7 +339,7 @@ def _run(request: _Request, workload: _Workload, plan: _Plan, progress: Callable
         workload.all_traffic,
         progress,
         repeated_rounds(workload.program, workload.parts) if may_stop else None,
-        own=len(traffic.messages),
+        own_messages=len(traffic.messages),
         series_every_ps=interval_ps(fabric.wiring, traffic) if request.watch else None,
     )
     return _Attempt(request, workload, plan, run, errors=lossless_drops(run.counters, arguments))
@@ -389,7 +391,7 @@ def _prediction(network: Network, attempt: _Attempt, begin: float) -> Prediction
         order=order_text(names, stripes(network, names), job.gpus_per_server // job.gpus_per_process),
         errors=attempt.errors,
         timeout_ps=timeout_ps(request.parameters),
-        measured=Measured.of(
+        measured=PacketCounts.of(
             fabric.wiring, workload.all_traffic, len(traffic.pairs), run, time_ps, every_ps, slower, used
         ),
         ideal=Ideal.of(fabric.wiring, traffic, floor_ps),

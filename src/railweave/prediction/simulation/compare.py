@@ -13,7 +13,7 @@ from railweave.model.catalog import in_force
 from railweave.prediction.simulation.bottleneck import bottleneck
 from railweave.prediction.simulation.prediction import NO_END, Prediction
 from railweave.prediction.simulation.question import Question, answer
-from railweave.processes import Shared, finished, processes, shared
+from railweave.processes import SharedValue, finished, processes, shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,14 +49,14 @@ class Comparison:
     @property
     def ranked(self) -> list[Outcome]:
         """The fastest first; those that did not come to their end last."""
-        return sorted(self.outcomes, key=lambda one: (not one.answer.complete, one.answer.time_ps))
+        return sorted(self.outcomes, key=lambda outcome: (not outcome.answer.complete, outcome.answer.time_ps))
 
     @property
     def tied(self) -> list[Outcome]:
         """Those as fast as the fastest, to ``EQUAL``, that one included; none where it did not come to its end."""
         best = self.ranked[0].answer
         most = best.time_ps * (1 + EQUAL)
-        return [one for one in self.ranked if one.answer.complete and one.answer.time_ps <= most]
+        return [outcome for outcome in self.ranked if outcome.answer.complete and outcome.answer.time_ps <= most]
 
     @property
     def winner(self) -> Outcome | None:
@@ -71,10 +71,10 @@ class Comparison:
         if not best.answer.complete:
             return "None of them completes: some messages never arrive."
         second, worst = others[0], others[-1]
-        alike = [one for one in self.tied if one is not best]
-        crossed = all(crosses_spine(one.answer) for one in [best, *alike])
+        alike = [outcome for outcome in self.tied if outcome is not best]
+        crossed = all(crosses_spine(outcome.answer) for outcome in [best, *alike])
         if alike and not crossed:
-            names = "All" if len(alike) == len(others) else " and ".join(one.value for one in [best, *alike])
+            names = "All" if len(alike) == len(others) else " and ".join(outcome.value for outcome in [best, *alike])
             return (
                 f"{self.name}: {names} take the same time, to {EQUAL:.1%}, but no packet crossed a spine: "
                 f"how switches share links was not put to the test ({why(best)})."
@@ -82,7 +82,7 @@ class Comparison:
         if len(alike) == len(others):
             return f"All do alike, to {EQUAL:.1%}: {why(best)}."
         if alike:
-            names = " and ".join(one.value for one in [best, *alike])
+            names = " and ".join(outcome.value for outcome in [best, *alike])
             head = f"{self.name}: {names} do alike and best"
         else:
             head = f"{self.name}={best.value} wins: {second.value} {_longer(second, best)}"
@@ -95,19 +95,19 @@ class Comparison:
     def to_text(self) -> str:
         """A table for people, the fastest first, and the verdict."""
         rows: list[tuple[str, ...]] = [(self.name, "time us", "GB/s", "marked", "pauses", "sent again", "bound by")]
-        for one in self.ranked:
-            longest = longest_run(one.answer)
+        for outcome in self.ranked:
+            longest = longest_run(outcome.answer)
             counted = longest.counters or {}
             rows.append(
                 (
-                    one.value,
-                    f"{one.answer.time_ps / 1e6:.1f}" if one.answer.complete else "never",
+                    outcome.value,
+                    f"{outcome.answer.time_ps / 1e6:.1f}" if outcome.answer.complete else "never",
                     longest.bus_bandwidth_text,
                     *(
                         str(counted.get(f"{name}", "–"))
                         for name in ("ecn_marked_packets", "pfc_pauses", "retransmitted_packets")
                     ),
-                    why(one),
+                    why(outcome),
                 )
             )
         widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
@@ -125,7 +125,7 @@ class Comparison:
         return {
             "compare": self.name,
             "winner": None if self.winner is None else self.winner.value,
-            "tied": [one.value for one in self.tied],
+            "tied": [outcome.value for outcome in self.tied],
             "verdict": self.verdict(),
             "variants": [
                 {"value": outcome.value, "time_us": outcome.answer.time_ps / 1e6, "result": outcome.answer.to_json()}
@@ -134,14 +134,17 @@ class Comparison:
         }
 
 
-def longest_run(found: JobPrediction) -> Prediction:
+def longest_run(job_prediction: JobPrediction) -> Prediction:
     """The collective of a job that took longest: the one that never completes, where there is one."""
-    return max((step.prediction for step in found.steps), key=lambda one: (not one.complete, one.time_ps))
+    return max(
+        (step.prediction for step in job_prediction.steps),
+        key=lambda prediction: (not prediction.complete, prediction.time_ps),
+    )
 
 
-def crosses_spine(found: JobPrediction) -> bool:
+def crosses_spine(job_prediction: JobPrediction) -> bool:
     """Return whether a packet went from one switch to another; True if nothing was counted."""
-    for run in found.own_runs():
+    for run in job_prediction.own_runs():
         measured = run.prediction.measured
         if measured is None:
             return True
@@ -152,17 +155,17 @@ def crosses_spine(found: JobPrediction) -> bool:
     return False
 
 
-def _longer(one: Outcome, best: Outcome) -> str:
-    if not one.answer.complete:
+def _longer(outcome: Outcome, best: Outcome) -> str:
+    if not outcome.answer.complete:
         return "never completes"
-    return f"takes {one.answer.time_ps / best.answer.time_ps - 1:.1%} longer"
+    return f"takes {outcome.answer.time_ps / best.answer.time_ps - 1:.1%} longer"
 
 
-def why(one: Outcome) -> str:
+def why(outcome: Outcome) -> str:
     """Return briefly what binds a variant: the busiest part, and what else took time."""
-    longest = longest_run(one.answer)
+    longest = longest_run(outcome.answer)
     bound = bottleneck(longest.load, longest.time_ps)
-    said = [f"{bound.kind} {bound.what} busy {bound.busy:.1%}" if longest.complete else NO_END]
+    parts = [f"{bound.kind} {bound.what} busy {bound.busy:.1%}" if longest.complete else NO_END]
     counted = longest.counters or {}
     for name, word in (
         ("timeouts", "timeouts"),
@@ -170,8 +173,8 @@ def why(one: Outcome) -> str:
         ("retransmitted_packets", "packets sent again"),
     ):
         if counted.get(name):
-            said.append(f"{counted[name]:,} {word}")
-    return ", ".join(said)
+            parts.append(f"{counted[name]:,} {word}")
+    return ", ".join(parts)
 
 
 def comparison(
@@ -183,22 +186,22 @@ def comparison(
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:
     """Run variants in as many processes as there are cores. Raises ``InputError`` where one of them does."""
-    found: dict[str, JobPrediction] = {}
+    predictions: dict[str, JobPrediction] = {}
     workers = min(len(wanted), os.cpu_count() or 1)
     with shared(network) as given, processes(workers, partial(_begin, given)) as pool:
-        runs = {pool.submit(_run, one.question, watch): one.value for one in wanted}
+        runs = {pool.submit(_run, variant.question, watch): variant.value for variant in wanted}
         for done in finished(runs):
-            found[runs[done]] = done.result()
+            predictions[runs[done]] = done.result()
             if progress is not None:
-                progress(f"{len(found)} of {len(wanted)} variants")
-    return Comparison(name, tuple(Outcome(one.value, found[one.value]) for one in wanted))
+                progress(f"{len(predictions)} of {len(wanted)} variants")
+    return Comparison(name, tuple(Outcome(variant.value, predictions[variant.value]) for variant in wanted))
 
 
 _here: list[Network] = []
 """In a worker: the network, which it is given once."""
 
 
-def _begin(network: Shared[Network]) -> None:
+def _begin(network: SharedValue[Network]) -> None:
     _here.append(network.value())
 
 
@@ -206,9 +209,11 @@ def _run(asked: Question, watch: bool) -> JobPrediction:
     """A variant, without the messages of its collectives: they are many, and only the run needs them."""
     network = _here[0]
     with in_force(network.catalog):  # it runs in a process of its own, which has the package's catalog
-        found = answer(network, asked, watch=watch, name_costs=False)
-    light = {id(step.prediction): _light(step.prediction) for step in found.steps}
-    return replace(found, steps=tuple(replace(step, prediction=light[id(step.prediction)]) for step in found.steps))
+        prediction = answer(network, asked, watch=watch, name_costs=False)
+    light = {id(step.prediction): _light(step.prediction) for step in prediction.steps}
+    return replace(
+        prediction, steps=tuple(replace(step, prediction=light[id(step.prediction)]) for step in prediction.steps)
+    )
 
 
 def _light(prediction: Prediction) -> Prediction:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Bed:
+class SimulatedNetwork:
     """A network as the engines take it, and the job of all its servers. ``hosts``: the engine's host of each NIC of the job.
 
     ``plane`` is None where forwarding tables came from a file: nothing is known that would change them.
@@ -50,7 +50,7 @@ def bed_of(
     order: str | None = None,
     processes: int | None = None,
     gpus: int | None = None,
-) -> Bed:
+) -> SimulatedNetwork:
     """Prepare a network for predictions.
 
     - ``lb``: see ``model.fabric.override``.
@@ -73,7 +73,7 @@ def bed_of(
         if words := absent_sentence(network):
             fabric = replace(fabric, notes=(*fabric.notes, words))
         job, hosts = job_of(there, fabric.wiring, tenant, order, processes, gpus=gpus, lost=lost_nics(network))
-    return Bed(plane if fibs is None else None, fabric, job, hosts)
+    return SimulatedNetwork(plane if fibs is None else None, fabric, job, hosts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Conditions:
 
 
 def conditions_of(
-    bed: Bed, background: Background | None, faults: Sequence[FaultTarget], reroute_ps: int | None
+    bed: SimulatedNetwork, background: Background | None, faults: Sequence[FaultTarget], reroute_ps: int | None
 ) -> Conditions:
     """The conditions of runs on a bed. Raises ``InputError`` where outages overlap."""
     notes: list[str] = []

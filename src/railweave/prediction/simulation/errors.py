@@ -98,16 +98,18 @@ class Band:
             "error": self.error,
             "compared": self.compared,
             "outside": self.outside,
-            "seeds_us": [one / 1e6 for one in self.seeds_ps],
+            "seeds_us": [seed_ps / 1e6 for seed_ps in self.seeds_ps],
         }
 
 
 @cache
 def groups() -> tuple[Group, ...]:
     """The committed table."""
-    found: list[dict[str, Any]] = json.loads(TABLE.read_text())
+    records: list[dict[str, Any]] = json.loads(TABLE.read_text())
     pairs = ("servers", "bytes")
-    rows: list[dict[str, Any]] = [{key: tuple(one[key]) if key in pairs else one[key] for key in one} for one in found]
+    rows: list[dict[str, Any]] = [
+        {key: tuple(record[key]) if key in pairs else record[key] for key in record} for record in records
+    ]
     return tuple(Group(**row) for row in rows)
 
 
@@ -116,7 +118,7 @@ def band(
 ) -> Band:
     """The band of a prediction. ``others``: what else goes on there that no published row has, as ``a fault``."""
     alike = [group for group in groups() if (group.library, group.collective) == (library, collective)]
-    mine = [one for one in alike if one.engine == engine]
+    mine = [group for group in alike if group.engine == engine]
     if not mine:
         known = sorted({f"{group.library}'s {group.collective}" for group in groups() if group.engine == engine})
         compared = "no published row is of this kind"
@@ -129,16 +131,18 @@ def band(
                 f"; {', '.join(known)} were" if known else ""
             )
         return Band(time_ps, time_ps, None, compared, f"{outside}. How far off this is is not known.")
-    near = min(mine, key=lambda one: (_beyond(servers, one.servers), _beyond(size_bytes, one.bytes)))
-    said: list[str] = []
+    near = min(mine, key=lambda group: (_beyond(servers, group.servers), _beyond(size_bytes, group.bytes)))
+    differences: list[str] = []
     if _beyond(servers, near.servers):
-        said.append(f"of {_range(near.servers)} {'server' if near.servers[1] == 1 else 'servers'} (here {servers})")
+        differences.append(
+            f"of {_range(near.servers)} {'server' if near.servers[1] == 1 else 'servers'} (here {servers})"
+        )
     if _beyond(size_bytes, near.bytes):
-        said.append(f"of {_range(near.bytes)} bytes (here {size_bytes:,})")
+        differences.append(f"of {_range(near.bytes)} bytes (here {size_bytes:,})")
     if others:
-        said.append(f"without {others}")
+        differences.append(f"without {others}")
     kind = f"{library}'s {collective}"
-    outside = f"Published rows of {kind} are {' and '.join(said)}; the error is theirs." if said else ""
+    outside = f"Published rows of {kind} are {' and '.join(differences)}; the error is theirs." if differences else ""
     compared = f"one published row of {kind} was as near"
     if near.rows > 1:
         compared = how_near(near.rows, f"{near.rows} published rows of {kind}")

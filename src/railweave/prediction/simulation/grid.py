@@ -91,8 +91,8 @@ class Grid:
     def across(self) -> Dimension:
         """The horizontal axis: sizes, or else the numbers with the most values, or else the first."""
         numeric = [dimension for dimension in self.dimensions if dimension.numbers is not None]
-        by_size = [one for one in numeric if one.name == "size" and len(one.values) > 1]
-        return (by_size or sorted(numeric, key=lambda one: -len(one.values)) or list(self.dimensions))[0]
+        by_size = [dimension for dimension in numeric if dimension.name == "size" and len(dimension.values) > 1]
+        return (by_size or sorted(numeric, key=lambda dimension: -len(dimension.values)) or list(self.dimensions))[0]
 
     @property
     def by(self) -> Dimension | None:
@@ -104,26 +104,30 @@ class Grid:
         """The values of all others, for which there is a chart each."""
         rest = [dimension for dimension in self.dimensions if dimension is not self.across and dimension is not self.by]
         return [
-            dict(zip([one.name for one in rest], values, strict=True))
-            for values in product(*(one.values for one in rest))
+            dict(zip([dimension.name for dimension in rest], values, strict=True))
+            for values in product(*(dimension.values for dimension in rest))
         ]
 
     def line(self, fixed: Mapping[str, str]) -> list[Cell]:
         """The cells with these values, in the order of the axis."""
         order = self.across.values
-        found = [cell for cell in self.cells if all(cell.values[name] == value for name, value in fixed.items())]
-        return sorted(found, key=lambda one: order.index(one.values[self.across.name]))
+        line_cells = [cell for cell in self.cells if all(cell.values[name] == value for name, value in fixed.items())]
+        return sorted(line_cells, key=lambda cell: order.index(cell.values[self.across.name]))
 
     def points(self, fixed: Mapping[str, str]) -> list[Point]:
         """Measured points with these values; what a point does not say agrees."""
         return [
-            one for one in self.measured if all(one.values.get(name, value) == value for name, value in fixed.items())
+            point
+            for point in self.measured
+            if all(point.values.get(name, value) == value for name, value in fixed.items())
         ]
 
     def lines(self) -> list[dict[str, str]]:
         """The values that each line has, chart by chart."""
-        own: list[dict[str, str]] = [{}] if self.by is None else [{self.by.name: value} for value in self.by.values]
-        return [{**each, **one} for each in self.apart for one in own]
+        by_values: list[dict[str, str]] = (
+            [{}] if self.by is None else [{self.by.name: value} for value in self.by.values]
+        )
+        return [{**each, **by_value} for each in self.apart for by_value in by_values]
 
     def fit(self, fixed: Mapping[str, str]) -> Fit | None:
         """The slope of a line over sizes; None where there are fewer than two, or it does not rise."""
@@ -143,7 +147,9 @@ class Grid:
         head += ["slope GB/s"] if any(fits) else []
         rows = [head]
         for fixed, fit in zip(self.lines(), fits, strict=True):
-            times = [f"{one.time_us:.1f}" if one.answer.complete else "never" for one in self.line(fixed)]
+            times = [
+                f"{line_cell.time_us:.1f}" if line_cell.answer.complete else "never" for line_cell in self.line(fixed)
+            ]
             rows.append([words(fixed), *times, *([f"{fit.bus_gbytes:.2f}" if fit else "–"] if any(fits) else [])])
             for point in self.points(fixed):
                 near = [
@@ -170,11 +176,11 @@ class Grid:
                 for cell in self.cells
             ],
             "fits": [
-                {"values": one, "bus_bandwidth_GBps": fit.bus_gbytes, "start_us": fit.start_us}
-                for one, fit in fits
+                {"values": line, "bus_bandwidth_GBps": fit.bus_gbytes, "start_us": fit.start_us}
+                for line, fit in fits
                 if fit
             ],
-            "measured": [{"values": dict(one.values), "time_us": one.time_us} for one in self.measured],
+            "measured": [{"values": dict(point.values), "time_us": point.time_us} for point in self.measured],
         }
 
 
@@ -190,32 +196,32 @@ def shown(name: str, value: str) -> str:
 
 def dimensions(text: str) -> list[Dimension]:
     """``size=4G..16G qps=1,2,4``: what is varied. Raises ``InputError``."""
-    found: list[tuple[str, list[str]]] = []
+    named_values: list[tuple[str, list[str]]] = []
     for word in text.split():
         name, _, values = word.partition("=")
-        found.append((name, values_of(name, values)))
-        if not found[-1][1]:
+        named_values.append((name, values_of(name, values)))
+        if not named_values[-1][1]:
             raise _wrong(f"{word!r} is no NAME=a,b,c")
-    return dimensions_of(found)
+    return dimensions_of(named_values)
 
 
 def dimensions_of(wanted: Iterable[tuple[str, Iterable[str]]]) -> list[Dimension]:
     """Names and their values as dimensions. Raises ``InputError`` for a name that is there twice, and where there is too much or nothing."""
-    found = [
+    varied = [
         Dimension(
             name, tuple(str(size) for each in values for size in sizes(each)) if name == "size" else tuple(values)
         )
         for name, values in wanted
     ]
-    names = [one.name for one in found]
-    if not found or not all(one.values for one in found):
-        raise _wrong("there is nothing to vary" if not found else "a name has no values")
+    names = [dimension.name for dimension in varied]
+    if not varied or not all(dimension.values for dimension in varied):
+        raise _wrong("there is nothing to vary" if not varied else "a name has no values")
     if len(set(names)) < len(names):
         raise _wrong("a name is given twice")
-    cells = int(np.prod([len(one.values) for one in found]))
+    cells = int(np.prod([len(dimension.values) for dimension in varied]))
     if cells > MOST_CELLS:
         raise _wrong(f"it would be {cells:,} predictions; at most {MOST_CELLS} are made")
-    return found
+    return varied
 
 
 def grid(
@@ -228,8 +234,8 @@ def grid(
 ) -> Grid:
     """Predict every cell in parallel processes. Raises ``InputError``; of a file of measured points with its line."""
     bare = Grid(tuple(wanted), ())
-    names = [one.name for one in wanted]
-    rows = [dict(zip(names, values, strict=True)) for values in product(*(one.values for one in wanted))]
+    names = [dimension.name for dimension in wanted]
+    rows = [dict(zip(names, values, strict=True)) for values in product(*(dimension.values for dimension in wanted))]
     variants: list[Variant] = []
     for row in rows:
         varied: Mapping[str, Any] = given
@@ -238,8 +244,8 @@ def grid(
         variants.append(Variant(words(row), one_question(network, varied)))
     check_ranks(network, names, variants)
     points = () if measured is None else read_points(measured, bare)
-    found = comparison(network, variants, " ".join(names), progress=progress)
-    cells = tuple(Cell(row, one.answer) for row, one in zip(rows, found.outcomes, strict=True))
+    compared = comparison(network, variants, " ".join(names), progress=progress)
+    cells = tuple(Cell(row, outcome.answer) for row, outcome in zip(rows, compared.outcomes, strict=True))
     return replace(bare, cells=cells, measured=tuple(_timed(point, cells) for point in points))
 
 
@@ -249,7 +255,7 @@ def read_points(path: Path, bare: Grid) -> list[Point]:
     Times of bandwidths are 0 until predictions say how many bytes count. Raises ``InputError``.
     """
     names = {dimension.name for dimension in bare.dimensions}
-    found: list[Point] = []
+    points: list[Point] = []
     with path.open(newline="") as lines:
         rows = csv.DictReader(lines)
         for number, row in enumerate(rows, 2):
@@ -259,11 +265,11 @@ def read_points(path: Path, bare: Grid) -> list[Point]:
                 }
                 point = Point(values, float(row[TIME])) if row.get(TIME) else Point(values, 0.0, float(row[BUS]))
             except (KeyError, ValueError, TypeError, InputError):
-                what = f"it needs a number in {TIME} or {BUS}, and sizes such as 4G"
+                description = f"it needs a number in {TIME} or {BUS}, and sizes such as 4G"
                 fix = f"write columns {', '.join(sorted(names))} and {TIME}"
-                raise InputError([Problem(FileLine(str(path), number), what, fix)]) from None
-            found.append(point)
-    return found
+                raise InputError([Problem(FileLine(str(path), number), description, fix)]) from None
+            points.append(point)
+    return points
 
 
 def _timed(point: Point, cells: Sequence[Cell]) -> Point:
@@ -279,5 +285,5 @@ def _timed(point: Point, cells: Sequence[Cell]) -> Point:
     return replace(point, time_us=size * longest.program.bus_factor / point.bus_gbytes / 1e3)
 
 
-def _wrong(what: str) -> InputError:
-    return InputError([Problem(Option("--compare"), what, 'write --compare "size=4G..16G qps=1,2,4"')])
+def _wrong(description: str) -> InputError:
+    return InputError([Problem(Option("--compare"), description, 'write --compare "size=4G..16G qps=1,2,4"')])

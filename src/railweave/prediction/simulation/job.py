@@ -44,18 +44,18 @@ def ordered(stripes: Mapping[str, str], asked: str | None) -> list[str]:
     if asked.strip() == ALTERNATE:
         return alternating(stripes)
     fix = f"servers are {shown(list(stripes))}; write names, lists as H100-[01-04], or {ALTERNATE}"
-    found: list[str] = []
+    chosen: list[str] = []
     for word in lists(asked):
         try:
             names = expand(word)
         except ValueError as error:
             raise InputError([Problem(Option("--hosts"), str(error), fix)]) from None
         for name in names:
-            if name not in stripes or name in found:
-                what = f"{name} is named twice" if name in found else f"there is no server {name!r} in this job"
-                raise InputError([Problem(Option("--hosts"), what, fix)])
-            found.append(name)
-    return found
+            if name not in stripes or name in chosen:
+                description = f"{name} is named twice" if name in chosen else f"there is no server {name!r} in this job"
+                raise InputError([Problem(Option("--hosts"), description, fix)])
+            chosen.append(name)
+    return chosen
 
 
 def _first(names: list[str], count: int) -> list[str]:
@@ -84,14 +84,14 @@ def shown(names: Sequence[str]) -> str:
 
 def lists(text: str) -> list[str]:
     """Return the parts between commas that are not in brackets: names and lists of names."""
-    found, depth = [""], 0
+    words, depth = [""], 0
     for letter in text:
         depth += (letter == "[") - (letter == "]")
         if letter == "," and not depth:
-            found.append("")
+            words.append("")
         else:
-            found[-1] += letter
-    return [word.strip() for word in found]
+            words[-1] += letter
+    return [word.strip() for word in words]
 
 
 def job_network(network: Network, fabric: str | None = None) -> Network:
@@ -107,19 +107,23 @@ def job_network(network: Network, fabric: str | None = None) -> Network:
             [Problem(Option("--fabric"), f"there is no fabric {fabric!r}", f"fabrics are {', '.join(known)}")]
         )
     if fabric is None and len(beside_gpus) > 1:
-        what = f"{len(beside_gpus)} fabrics connect GPUs, which do not reach each other"
-        raise InputError([Problem(Option("--fabric"), what, f"say which the job runs on: {', '.join(beside_gpus)}")])
+        description = f"{len(beside_gpus)} fabrics connect GPUs, which do not reach each other"
+        raise InputError(
+            [Problem(Option("--fabric"), description, f"say which the job runs on: {', '.join(beside_gpus)}")]
+        )
     taken = fabric or next(iter(beside_gpus), known[0])
     if known == [taken]:
         return network
-    own = [replace(server, nics=tuple(nic for nic in server.nics if nic.fabric == taken)) for server in network.servers]
+    own_servers = [
+        replace(server, nics=tuple(nic for nic in server.nics if nic.fabric == taken)) for server in network.servers
+    ]
     return replace(
         network,
         fabrics=tuple(fabric for fabric in network.fabrics if fabric.name == taken),
         switches=tuple(switch for switch in network.switches if switch.fabric == taken),
         segments=tuple(segment for segment in network.segments if segment.fabric == taken),
         cables=tuple(cable for cable in network.cables if cable.fabric == taken),
-        servers=tuple(one for one in own if one.nics),
+        servers=tuple(server for server in own_servers if server.nics),
     )
 
 
@@ -152,24 +156,24 @@ def job_of(
     models = {server.name: server.model for server in network.servers}
     ports: list[list[int]] = ports_of_hosts(network, wiring).tolist()
     rates: list[int] = wiring.cables[wiring.port_cable[wiring.first_port[: len(wiring.nics)]], 2].tolist()
-    found: list[Server] = []
+    job_servers: list[Server] = []
     hosts: list[int] = []
     vendors: list[str] = []
-    known = {name: (own, count) for name, own, count in servers(network, wiring, whose)}
+    known = {name: (server_hosts, count) for name, server_hosts, count in servers(network, wiring, whose)}
     for name in ordered(stripes(network, known), order):
         every, there = known[name]
         used = _used(there, gpus)
-        own = every[: -(-used * len(every) // there)]
+        used_hosts = every[: -(-used * len(every) // there)]
         model = network.catalog.servers.get(models[name])
         vendors.append(model.gpu_vendor if model else "NVIDIA")
         gpu = model.gpu if model else "H100"
-        nics = tuple(_nic(wiring, host, ports[host], rails, rates) for host in own)
+        nics = tuple(_nic(wiring, host, ports[host], rails, rates) for host in used_hosts)
         nearest = tuple(number * len(every) // there for number in range(used))
-        found.append(Server(name, nics, nearest, gpu, link=gpu_link(gpu)))
-        hosts += own
+        job_servers.append(Server(name, nics, nearest, gpu, link=gpu_link(gpu)))
+        hosts += used_hosts
     library = "RCCL" if vendors[:1] == ["AMD"] else "NCCL"
     try:
-        return Job(tuple(found), library, processes), np.array(hosts, np.uint32)
+        return Job(tuple(job_servers), library, processes), np.array(hosts, np.uint32)
     except JobError as error:
         without = {name: nics for name, nics in (lost or {}).items() if name in known}
         if without and any(problem.place == Argument("job") for problem in error.problems):
@@ -196,10 +200,12 @@ def _nic(wiring: Wiring, host: int, ports: Sequence[int], rails: Mapping[str, in
 def _without(lost: Mapping[str, Sequence[str]]) -> Problem:
     """Servers that are unlike the others because of their status."""
     shown = ", ".join(f"{name}:{nic}" for name, nics in lost.items() for nic in nics)
-    what = (
+    description = (
         f"by `status:` of the fabric file these NICs are absent, and a job needs servers that are alike: {shown:.300}"
     )
-    return Problem(Option("--hosts"), what, f"run the job without {', '.join(lost):.200}, or make their links active")
+    return Problem(
+        Option("--hosts"), description, f"run the job without {', '.join(lost):.200}, or make their links active"
+    )
 
 
 def stripes(network: Network, names: Iterable[str]) -> dict[str, str]:
@@ -219,6 +225,6 @@ def _tenant(network: Network, asked: str | None) -> str:
         fix = f"tenants are {', '.join(known)}" if known else "leave it out: the network has no tenants"
         raise InputError([Problem(Option("--tenant"), f"there is no tenant {asked!r}", fix)])
     if asked is None and len(known) > 1:
-        what = f"the network has {len(known)} tenants, which do not reach each other"
-        raise InputError([Problem(Option("--tenant"), what, f"say whose job it is: {', '.join(known)}")])
+        description = f"the network has {len(known)} tenants, which do not reach each other"
+        raise InputError([Problem(Option("--tenant"), description, f"say whose job it is: {', '.join(known)}")])
     return asked or (known[0] if known else "")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from railweave.model.intent.scenario import Scenario, Step
     from railweave.model.network.model import Network
-    from railweave.prediction.simulation.conditions import Bed, Conditions
+    from railweave.prediction.simulation.conditions import Conditions, SimulatedNetwork
     from railweave.prediction.simulation.engines.measured import Columns
 
 MOST_SHOWN = 200
@@ -68,8 +68,8 @@ class JobPrediction:
         """Return the range of the time in ps: the range of each collective (``Band``), with computing unchanged."""
         bands = [step.prediction.band for step in self.steps]
         time = self.time_ps
-        low = time - sum(one.prediction.time_ps - b.low_ps for one, b in zip(self.steps, bands, strict=True) if b)
-        high = time + sum(b.high_ps - one.prediction.time_ps for one, b in zip(self.steps, bands, strict=True) if b)
+        low = time - sum(step.prediction.time_ps - b.low_ps for step, b in zip(self.steps, bands, strict=True) if b)
+        high = time + sum(b.high_ps - step.prediction.time_ps for step, b in zip(self.steps, bands, strict=True) if b)
         chance = self.seeds_ps or (time,)
         return round(low * min(chance) / time), round(high * max(chance) / time)
 
@@ -138,14 +138,14 @@ class JobPrediction:
         if len(self.steps) == 1 and not self.compute_ps:
             return self.steps[0].prediction.to_text()
         lines: list[str] = []
-        for one in self.steps[:MOST_SHOWN]:
-            found = one.prediction
+        for job_step in self.steps[:MOST_SHOWN]:
+            prediction = job_step.prediction
             lines.append(
-                f"{one.number:>4}  at {one.at_ps / 1e6:>10.1f} us  {one.step.collective:<14} {one.step.size:>12} bytes  "
+                f"{job_step.number:>4}  at {job_step.at_ps / 1e6:>10.1f} us  {job_step.step.collective:<14} {job_step.step.size:>12} bytes  "
                 f""
                 + (
-                    f"{found.time_ps / 1e6:>10.1f} us  {found.bus_bandwidth_gbytes:>8.2f} GB/s"
-                    if found.complete
+                    f"{prediction.time_ps / 1e6:>10.1f} us  {prediction.bus_bandwidth_gbytes:>8.2f} GB/s"
+                    if prediction.complete
                     else f"never completes: {NO_END}"
                 )
             )
@@ -176,8 +176,8 @@ class JobPrediction:
             "name": self.name,
             "complete": self.complete,
             "job_completion_time_us": self.time_ps / 1e6,
-            "between_us": [one / 1e6 for one in self.between_ps],
-            "seeds_us": [one / 1e6 for one in self.seeds_ps],
+            "between_us": [bound_ps / 1e6 for bound_ps in self.between_ps],
+            "seeds_us": [seed_ps / 1e6 for seed_ps in self.seeds_ps],
             "compute_us": self.compute_ps / 1e6,
             "steps": [{"at_us": step.at_ps / 1e6, **step.prediction.to_json()} for step in self.steps],
         }
@@ -191,7 +191,7 @@ def _joined(columns: list[Any]) -> Any:  # noqa: ANN401 - arrays or lists
 
 def run_job(
     network: Network,
-    bed: Bed,
+    bed: SimulatedNetwork,
     scenario: Scenario,
     conditions: Conditions,
     *,
@@ -215,7 +215,7 @@ def run_job(
     moments = conditions.timeline.moments
     settings = texts(scenario.overrides.settings)
     known: dict[tuple[int, int], Prediction] = {}
-    found: list[JobStep] = []
+    steps: list[JobStep] = []
     now = compute = 0
     for _ in range(scenario.iterations):
         for place, step in enumerate(scenario.traffic):
@@ -224,7 +224,7 @@ def run_job(
                 passed = sum(moment <= now for moment in moments)
                 prediction = known.get((place, passed))
                 if prediction is None or (passed < len(moments) and moments[passed] < now + prediction.time_ps):
-                    what = f"{step.collective} of {step.size} bytes ({len(found) + 1})"
+                    label = f"{step.collective} of {step.size} bytes ({len(steps) + 1})"
                     prediction = agreed(
                         network,
                         step.collective,
@@ -232,7 +232,7 @@ def run_job(
                         qps=step.qps,
                         nccl=texts(scenario.overrides.nccl | step.nccl),
                         settings=settings,
-                        progress=None if progress is None else partial(progress, what),
+                        progress=None if progress is None else partial(progress, label),
                         announce=announce,
                         bed=bed,
                         conditions=conditions,
@@ -244,8 +244,8 @@ def run_job(
                     )
                     if passed == len(moments) or moments[passed] >= now + prediction.time_ps:
                         known[place, passed] = prediction
-                found.append(JobStep(len(found) + 1, step, now, prediction))
+                steps.append(JobStep(len(steps) + 1, step, now, prediction))
                 now += prediction.time_ps
                 if not prediction.complete:
-                    return JobPrediction(scenario.name, tuple(found), compute)
-    return JobPrediction(scenario.name, tuple(found), compute)
+                    return JobPrediction(scenario.name, tuple(steps), compute)
+    return JobPrediction(scenario.name, tuple(steps), compute)

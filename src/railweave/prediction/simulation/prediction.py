@@ -12,7 +12,7 @@ from railweave.prediction.simulation.engines import report
 if TYPE_CHECKING:
     from railweave.prediction.collectives.program import Program
     from railweave.prediction.simulation.engines.choice import Choice
-    from railweave.prediction.simulation.engines.measured import Measured
+    from railweave.prediction.simulation.engines.measured import PacketCounts
     from railweave.prediction.simulation.engines.run import Steady
     from railweave.prediction.simulation.errors import Band
 
@@ -53,7 +53,7 @@ class Prediction:
     """Events that must not happen on a network as configured, but did: dropped packets of a lossless class."""
     timeout_ps: int = 0
     """After how long without news NICs send again."""
-    measured: Measured | None = None
+    measured: PacketCounts | None = None
     """The tables that ``JobPrediction`` joins."""
     ideal: Ideal | None = None
     """The time at the limits of hardware only."""

@@ -20,7 +20,7 @@ from railweave.prediction.collectives.program import sizes
 from railweave.prediction.collectives.queue_pairs import MOST_QUEUE_PAIRS, parts_of
 from railweave.prediction.simulation.agreement import SMALL_PACKET_HOPS, Case, small_case
 from railweave.prediction.simulation.collective import predict
-from railweave.prediction.simulation.conditions import Bed, Conditions, bed_of, conditions_of
+from railweave.prediction.simulation.conditions import Conditions, SimulatedNetwork, bed_of, conditions_of
 from railweave.prediction.simulation.job_run import JobPrediction, JobStep, run_job
 from railweave.prediction.simulation.settings import texts
 
@@ -38,37 +38,39 @@ POSTING = 0.5
 
 
 def with_split_costs(
-    network: Network, bed: Bed, scenario: Scenario, conditions: Conditions, found: JobPrediction
+    network: Network, bed: SimulatedNetwork, scenario: Scenario, conditions: Conditions, job_prediction: JobPrediction
 ) -> JobPrediction:
     """Add a remark to each collective that takes more than ``COSTLY`` longer because its messages are split.
 
     Such a collective is predicted again without, in a small case if it is large. Raises ``InputError`` as ``predict``.
     """
     told: dict[int, Prediction] = {}
-    for run in found.own_runs():
+    for run in job_prediction.own_runs():
         remark = _remark(network, bed, scenario, conditions, run)
         if remark:
-            own = run.prediction
-            told[id(own)] = replace(own, remarks=(*own.remarks, remark), notes=(*own.notes, remark))
+            prediction = run.prediction
+            told[id(prediction)] = replace(
+                prediction, remarks=(*prediction.remarks, remark), notes=(*prediction.notes, remark)
+            )
     if not told:
-        return found
-    steps = (replace(step, prediction=told.get(id(step.prediction), step.prediction)) for step in found.steps)
-    return replace(found, steps=tuple(steps))
+        return job_prediction
+    steps = (replace(step, prediction=told.get(id(step.prediction), step.prediction)) for step in job_prediction.steps)
+    return replace(job_prediction, steps=tuple(steps))
 
 
-def _remark(network: Network, bed: Bed, scenario: Scenario, conditions: Conditions, of: JobStep) -> str:
-    own, step = of.prediction, of.step
-    if not own.complete:
+def _remark(network: Network, bed: SimulatedNetwork, scenario: Scenario, conditions: Conditions, of: JobStep) -> str:
+    prediction, step = of.prediction, of.step
+    if not prediction.complete:
         return ""
     given = texts(scenario.overrides.nccl | step.nccl)
     colors = bed.fabric.addresses.paths
     nccl = parameters({**designed_variables(network, colors), **given}, bed.job.library)
     pairs = nccl[QUEUE_PAIRS] if step.qps is None else step.qps
-    posting = own.load.proxy_ps >= POSTING * own.time_ps
+    posting = prediction.load.proxy_ps >= POSTING * prediction.time_ps
     if not nccl[SPLIT] or pairs == 1 or not (posting or not splits(network, colors)):
         return ""
-    large = own.choice.packet_hops > SMALL_PACKET_HOPS
-    case = small_case(bed, step.size, own.choice.packet_hops) if large else Case(bed, step.size)
+    large = prediction.choice.packet_hops > SMALL_PACKET_HOPS
+    case = small_case(bed, step.size, prediction.choice.packet_hops) if large else Case(bed, step.size)
 
     def time_ps(split: str) -> int:
         return predict(
@@ -78,13 +80,13 @@ def _remark(network: Network, bed: Bed, scenario: Scenario, conditions: Conditio
             qps=step.qps,
             nccl={**given, SPLIT: split},
             settings=texts(scenario.overrides.settings),
-            engine=own.choice.engine,
+            engine=prediction.choice.engine,
             bed=case.bed,
             conditions=conditions,
             at_ps=of.at_ps,
         ).time_ps
 
-    split_ps = time_ps("1") if large else own.time_ps
+    split_ps = time_ps("1") if large else prediction.time_ps
     whole_ps = time_ps("0")
     if split_ps <= whole_ps * (1 + COSTLY):
         return ""
@@ -124,9 +126,9 @@ def background(text: str) -> Background:
     for item in text.split(","):
         name, equals, value = item.partition("=")
         if not equals or name in given:
-            what = f"{item!r} is no NAME=VALUE" if not equals else f"{name} is given twice"
+            description = f"{item!r} is no NAME=VALUE" if not equals else f"{name} is given twice"
             raise InputError(
-                [Problem(Option("--background"), what, "write share=30%,ports=*:gpu0_eth,qps=4,packet=9000")]
+                [Problem(Option("--background"), description, "write share=30%,ports=*:gpu0_eth,qps=4,packet=9000")]
             )
         several = name == "ports" or (name == "to" and ":" in value)
         given[name] = value.split("+") if several else plain(value)
@@ -135,9 +137,9 @@ def background(text: str) -> Background:
     except ValidationError as error:
         first = error.errors()[0]
         wrong = wrong_value(first)
-        what = f"{'.'.join(map(str, first['loc']))}: {wrong.what}"
+        description = f"{'.'.join(map(str, first['loc']))}: {wrong.what}"
         fix = wrong.fix or f"it has {', '.join(Background.model_fields)}"
-        raise InputError([Problem(Option("--background", part=first["loc"]), what, fix)]) from None
+        raise InputError([Problem(Option("--background", part=first["loc"]), description, fix)]) from None
 
 
 def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
@@ -160,7 +162,7 @@ def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
         update={"lb": base.overrides.lb if lb is None else lb, "settings": {**base.overrides.settings, **settings}}
     )
     faults = tuple(fault_targets(network, file)) if file is not None else ()
-    found: list[Question] = []
+    prepared_questions: list[Question] = []
     for traffic in [base.traffic] if base.traffic else _traffic(given):
         steps = tuple(step.model_copy(update={"nccl": {**step.nccl, **nccl}}) for step in traffic)
         asked = base.model_copy(
@@ -174,8 +176,8 @@ def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
         )
         engine, exact = given.get("engine") or "auto", bool(given.get("exact"))
         more = {name: given.get(name) for name in ("fib", "tenant", "configs", "gpus", "most_hops")}
-        found.append(Question(asked, faults, file, engine=engine, exact=exact, **more))
-    return found
+        prepared_questions.append(Question(asked, faults, file, engine=engine, exact=exact, **more))
+    return prepared_questions
 
 
 def _traffic(given: Mapping[str, Any]) -> list[tuple[Step]]:
@@ -220,7 +222,7 @@ def answer(
             gpus=asked.gpus,
         )
         conditions = conditions_of(bed, scenario.background, asked.faults, scenario.reroute)
-        found = run_job(
+        job_prediction = run_job(
             network,
             bed,
             scenario,
@@ -233,8 +235,8 @@ def answer(
             most_hops=asked.most_hops,
         )
         if name_costs:
-            found = with_split_costs(network, bed, scenario, conditions, found)
-        return replace(found, events=_events(asked.faults))
+            job_prediction = with_split_costs(network, bed, scenario, conditions, job_prediction)
+        return replace(job_prediction, events=_events(asked.faults))
     except InputError as error:
         if asked.file is None:
             raise
@@ -243,21 +245,21 @@ def answer(
 
 def _events(faults: tuple[FaultTarget, ...]) -> tuple[tuple[int, str], ...]:
     """When faults begin and end, and what they are."""
-    found: list[tuple[int, str]] = []
-    for one in faults:
-        fault = one.fault
-        what = f"{fault.kind} {fault.link or fault.nic or fault.plane or fault.device}"
-        found.append((fault.at, what))
+    events: list[tuple[int, str]] = []
+    for target in faults:
+        fault = target.fault
+        label = f"{fault.kind} {fault.link or fault.nic or fault.plane or fault.device}"
+        events.append((fault.at, label))
         if fault.end_ps is not None:
-            found.append((fault.end_ps, f"{what} ends"))
-    return tuple(sorted(found))
+            events.append((fault.end_ps, f"{label} ends"))
+    return tuple(sorted(events))
 
 
 def _placed(asked: Question, file: ScenarioFile, problem: Problem) -> Problem:
     """A problem of an option at the line of the scenario file, where that and not the command line gave what is wrong."""
     if not isinstance(problem.place, Option):
         return problem
-    given, written = (one.model_dump(by_alias=True) for one in (asked.scenario, file.scenario))
+    given, written = (scenario.model_dump(by_alias=True) for scenario in (asked.scenario, file.scenario))
     for location in _locations(problem.place, asked.scenario):
         value = _at(written, location)
         if value not in (None, {}, ()) and value == _at(given, location):
@@ -280,8 +282,8 @@ def _locations(option: Option, scenario: Scenario) -> Iterator[Location]:
             yield ("background", *option.part)
         case "--nccl":
             for number, step in enumerate(scenario.traffic):
-                own = option.part[:1] and option.part[0] in step.nccl
-                yield (*(("traffic", number) if own else ("overrides",)), "nccl", *option.part)
+                of_step = option.part[:1] and option.part[0] in step.nccl
+                yield (*(("traffic", number) if of_step else ("overrides",)), "nccl", *option.part)
         case _:
             pass
 

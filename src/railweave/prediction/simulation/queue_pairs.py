@@ -51,8 +51,8 @@ def _chosen(network: Network) -> QueuePairs:
     cases = [(name, replace(case, size_bytes=min(case.size_bytes, most))) for name, case, most in cases]
     for name, case in cases:
         for count in counts:
-            found = predict(network, name, case.size_bytes, qps=count, bed=case.bed)
-            times[count].append(found.time_ps / 1e6)
+            prediction = predict(network, name, case.size_bytes, qps=count, bed=case.bed)
+            times[count].append(prediction.time_ps / 1e6)
     best = min(counts, key=lambda count: prod(times[count]))
     servers = len(cases[0][1].bed.job.servers)
     asked = ", ".join(f"{name} of {written(case.size_bytes)}" for name, case in cases)

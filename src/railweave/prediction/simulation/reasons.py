@@ -11,7 +11,7 @@ from railweave.prediction.simulation.bottleneck import bottleneck
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from railweave.prediction.simulation.engines.measured import Columns, Measured
+    from railweave.prediction.simulation.engines.measured import Columns, PacketCounts
     from railweave.prediction.simulation.prediction import Prediction
 
 FULL = 0.9
@@ -31,43 +31,43 @@ def _binds(prediction: Prediction) -> str:
 
 def reasons(prediction: Prediction) -> list[str]:
     """Return what binds first, then the congestion, loss and waiting that were counted."""
-    found = [_binds(prediction) if prediction.complete else NEVER_ARRIVED]
+    statements = [_binds(prediction) if prediction.complete else NEVER_ARRIVED]
     measured, counted = prediction.measured, prediction.counters
     if measured is None or counted is None:
-        return found
+        return statements
     links, used = measured.links, measured.used
     if counted["timeouts"]:
-        found.append(
+        statements.append(
             f"{_many(counted['timeouts'], 'retransmission timeout')}: queue pairs lost packets and said nothing until then "
             f"({_timeout_text(prediction.timeout_ps)} each: 4.096 us x 2^NCCL_IB_TIMEOUT, unless `host.timeout` says otherwise); "
             f"{counted['retransmitted_packets']:,} packets were sent again."
         )
     if counted.get("failed_queue_pairs"):
-        found.append(
+        statements.append(
             f"{_many(counted['failed_queue_pairs'], 'queue pair')} gave up after NCCL_IB_RETRY_CNT retries: NCCL ends the job with an error."
         )
     lost = {name[8:]: count for name, count in counted.items() if name.startswith("dropped_") and count}
     if lost:
         where = _most(links, used, "dropped_packets")
-        found.append(f"{sum(lost.values()):,} packets were dropped ({', '.join(sorted(lost))}){where}.")
+        statements.append(f"{sum(lost.values()):,} packets were dropped ({', '.join(sorted(lost))}){where}.")
     if counted["pfc_pauses"]:
         where = _most(links, used, "paused_us", " us")
-        found.append(
+        statements.append(
             f"{_many(counted['pfc_pauses'], 'PFC pause')}, {counted['pfc_pause_ps'] / 1e6:,.1f} us in all{where}."
         )
     if counted["ecn_marked_packets"]:
         where = _most(links, used, "ecn_ce_packets")
-        found.append(
+        statements.append(
             f"{counted['ecn_marked_packets']:,} packets were marked (ECN){where}; {counted['cnps']:,} notifications slowed senders."
             f"{_slowest(measured)}"
         )
     queued = _of_job(links["most_queued_bytes"], used)
     if len(queued) and queued.max() > 0:
         port = int(queued.argmax())
-        found.append(
+        statements.append(
             f"The deepest queue held {queued[port] / 1e3:,.0f} KB: {links['from'][port]} towards {links['to'][port]}."
         )
-    return found
+    return statements
 
 
 def _of_job(values: NDArray[Any], used: NDArray[np.bool_] | None) -> NDArray[Any]:
@@ -85,7 +85,7 @@ def _most(links: Columns, used: NDArray[np.bool_] | None, column: str, unit: str
     return f", {most} at {links['from'][port]} towards {links['to'][port]} ({shown}{unit})"
 
 
-def _slowest(measured: Measured) -> str:
+def _slowest(measured: PacketCounts) -> str:
     rates: dict[str, Any] = measured.rates
     if not rates:
         return ""
@@ -100,8 +100,8 @@ def _timeout_text(timeout_ps: int) -> str:
     return f"{timeout_ps / 1e12:.3g} s" if timeout_ps >= 10**12 else f"{timeout_ps / 1e9:.3g} ms"
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _with_article(kind: str) -> str:

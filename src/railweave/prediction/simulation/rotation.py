@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.prediction.collectives.nccl import Parameters
-    from railweave.prediction.simulation.conditions import Bed
+    from railweave.prediction.simulation.conditions import SimulatedNetwork
     from railweave.prediction.simulation.model.addresses import Addresses
     from railweave.prediction.simulation.model.outages import Timeline
     from railweave.prediction.simulation.model.wiring import Wiring
@@ -44,7 +44,7 @@ MOST_ROWS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Ways:
+class PlacementRows:
     """Rows of what is sent from a server of placement ``source`` to one of placement ``target``.
 
     ``nic`` and ``to_nic`` are places of NICs in their servers, ``bytes`` what one server sends another, ``share`` the largest part
@@ -94,8 +94,8 @@ class Ways:
             pair = keys // many
             ends, first = np.unique(pair, return_index=True)
             largest = np.maximum.reduceat(parts, first)
-            port, one = np.divmod(ends, int(end.max()) + 1)
-            load = np.bincount(port, largest * servers[one // nics] * mbps, len(wiring.port_cable))
+            port, near_end = np.divmod(ends, int(end.max()) + 1)
+            load = np.bincount(port, largest * servers[near_end // nics] * mbps, len(wiring.port_cable))
             loads.append(load.astype(np.float64))
         lower = np.minimum(*loads)
         rate = wiring.cables[wiring.port_cable, 2].astype(np.float64)
@@ -117,7 +117,7 @@ def ways(
     hosts: NDArray[np.uint32],
     placed: NDArray[np.int64],
     carried: NDArray[np.float64],
-) -> Ways | str:
+) -> PlacementRows | str:
     """The ways between servers of all placements, or why they are not the same for all of a placement.
 
     ``hosts`` has a row of NICs for each server, ``placed`` its placement; ``carried`` has rows of NIC, NIC of the other server,
@@ -128,17 +128,17 @@ def ways(
         return "there are too many kinds of ways"
     order = np.argsort(placed, kind="stable")
     first = np.searchsorted(placed[order], np.arange(kinds))
-    one = order[first]
+    first_server = order[first]
     second = order[np.minimum(first + 1, len(order) - 1)]
     alone = np.bincount(placed) < 2
     source, target = (each.ravel() for each in np.meshgrid(np.arange(kinds), np.arange(kinds), indexing="ij"))
     there = (source != target) | ~alone[source]
     source, target = source[there], target[there]
-    receiver = np.where(source == target, second[target], one[target])
+    receiver = np.where(source == target, second[target], first_server[target])
     rows = len(carried)
     nic, to_nic, qp = (np.tile(carried[:, column].astype(np.int64), len(source)) for column in range(3))
     wide = np.repeat(np.arange(len(source)), rows)
-    src, dst = hosts[one[source[wide]], nic], hosts[receiver[wide], to_nic]
+    src, dst = hosts[first_server[source[wide]], nic], hosts[receiver[wide], to_nic]
     pairs = addresses.pairs(src, dst, qp.astype(np.uint32))
     walked = _walk(wiring, arguments, addresses, pairs)
     if isinstance(walked, str):
@@ -146,7 +146,7 @@ def ways(
     cable = wiring.port_cable[wiring.first_port[: len(wiring.nics)]]
     ends = wiring.cables[cable[src.astype(np.int64)], 3] + wiring.cables[cable[dst.astype(np.int64)], 3]
     size, share = (np.tile(carried[:, column], len(source)) for column in (3, 4))
-    return Ways(source[wide], target[wide], nic, to_nic, size, share, ends.astype(np.int64), *walked)
+    return PlacementRows(source[wide], target[wide], nic, to_nic, size, share, ends.astype(np.int64), *walked)
 
 
 def _walk(
@@ -157,7 +157,7 @@ def _walk(
     dst = pairs[:, 1].astype(np.int64)
     column = addresses.prefix[pairs[:, 2].astype(np.int64)]
     groups, members = arguments["groups"], arguments["members"]
-    found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
+    hops: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
     row = np.arange(len(pairs))
     node, part = ports[pairs[:, 0].astype(np.int64), 0], np.ones(len(pairs))
     for _ in range(MOST_LINKS):
@@ -167,11 +167,11 @@ def _walk(
             none = np.zeros(0, np.int64)
             return (
                 (none, none, np.zeros(0))
-                if not found
+                if not hops
                 else (
-                    np.concatenate([one[0] for one in found]),
-                    np.concatenate([one[1] for one in found]),
-                    np.concatenate([one[2] for one in found]),
+                    np.concatenate([hop[0] for hop in hops]),
+                    np.concatenate([hop[1] for hop in hops]),
+                    np.concatenate([hop[2] for hop in hops]),
                 )
             )
         entry = arguments["group"][node - hosts, column[row]]
@@ -193,7 +193,7 @@ def _walk(
         other = (wiring.end_ports[cable, 0] == port).astype(np.int64)
         row, part = row[at], part[at] / size[at]
         node = wiring.cables[cable, other].astype(np.int64)
-        found.append((row, port, part))
+        hops.append((row, port, part))
     return "ways go in circles"
 
 
@@ -213,7 +213,7 @@ class Rotation:
     parts: Split
     own: Traffic
     arguments: FlowArguments
-    ways: Ways
+    ways: PlacementRows
     delay_ps: int
     apart_ps: int
     nics: int
@@ -238,7 +238,7 @@ class Rotation:
 
 
 def rotation(
-    bed: Bed,
+    bed: SimulatedNetwork,
     size_bytes: int,
     known: Parameters,
     timeline: Timeline,
@@ -262,8 +262,8 @@ def rotation(
         return "nothing is sent"
     qps = known["NCCL_IB_QPS_PER_CONNECTION"]
     parts = split(program, qps, split_data=bool(known["NCCL_IB_SPLIT_DATA_ON_QPS"]))
-    own = traffic_of(bed.fabric.addresses, bed.hosts, program, parts, alone=True)
-    arguments = setting(bed.fabric.flow_arguments(own.pairs))
+    traffic = traffic_of(bed.fabric.addresses, bed.hosts, program, parts, alone=True)
+    arguments = setting(bed.fabric.flow_arguments(traffic.pairs))
     hosts = bed.hosts.reshape(servers, nics)
     at = wiring.port_cable[wiring.first_port[hosts]]
     if len(np.unique(wiring.cables[at, 2])) > 1:
@@ -272,42 +272,44 @@ def rotation(
     counts = np.bincount(placed)
     if len(np.unique(counts)) > 1:
         return "switches have different numbers of servers"
-    found = ways(wiring, arguments, bed.fabric.addresses, hosts, placed, _carried(program, parts, nics))
-    if isinstance(found, str):
-        return found
-    crowded = found.crowded(wiring, counts, ROUNDING)
+    pair_ways = ways(wiring, arguments, bed.fabric.addresses, hosts, placed, _carried(program, parts, nics))
+    if isinstance(pair_ways, str):
+        return pair_ways
+    crowded = pair_ways.crowded(wiring, counts, ROUNDING)
     if crowded is not None:
         return f"link {crowded} can fill"
-    delays = found.delays_ps(wiring, _packet_bytes(arguments))
+    delays = pair_ways.delays_ps(wiring, _packet_bytes(arguments))
     return Rotation(
         program,
         parts,
-        own,
+        traffic,
         arguments,
-        found,
+        pair_ways,
         int(delays.max()),
         int(delays.max() - delays.min()),
         nics,
         servers,
-        packet_hops(wiring, arguments, own) * servers,
+        packet_hops(wiring, arguments, traffic) * servers,
     )
 
 
-def run_rotation(bed: Bed, one: Rotation, progress: Callable[[int, int], None] | None = None) -> tuple[Run, int]:
+def run_rotation(
+    bed: SimulatedNetwork, sample: Rotation, progress: Callable[[int, int], None] | None = None
+) -> tuple[Run, int]:
     """Run it. The second value is how many messages a NIC posts at most. Raises ``InputError`` as ``run_flows``."""
-    wiring, nics = bed.fabric.wiring, one.nics
-    hosts = bed.hosts.reshape(one.servers, nics)
-    traffic, place = _between_two(one)
-    found = run_flows(_star(wiring, hosts[0], one), traffic, progress)
+    wiring, nics = bed.fabric.wiring, sample.nics
+    hosts = bed.hosts.reshape(sample.servers, nics)
+    traffic, place = _between_two(sample)
+    sample_run = run_flows(_star(wiring, hosts[0], sample), traffic, progress)
     sent = np.zeros(len(wiring.port_cable))
     up = wiring.first_port[hosts]
-    sent[up] = found.sent_bytes[:nics]
-    sent[_peers(wiring, up)] = found.sent_bytes[2 * nics : 3 * nics]
+    sent[up] = sample_run.sent_bytes[:nics]
+    sent[_peers(wiring, up)] = sample_run.sent_bytes[2 * nics : 3 * nics]
     payload = float(traffic.messages[:, 1].sum()) / 2
-    frames = float(found.sent_bytes[:nics].sum()) / max(payload, 1.0)
-    sent += one.ways.bytes_by_port(len(sent), np.bincount(_placed(wiring, hosts))) * frames
+    frames = float(sample_run.sent_bytes[:nics].sum()) / max(payload, 1.0)
+    sent += sample.ways.bytes_by_port(len(sent), np.bincount(_placed(wiring, hosts))) * frames
     sources = traffic.pairs[traffic.messages[:, 0].astype(np.int64), 0]
-    return Run(found.arrivals[place], sent, None), int(np.bincount(sources).max(initial=0))
+    return Run(sample_run.arrivals[place], sent, None), int(np.bincount(sources).max(initial=0))
 
 
 def _carried(program: Program, parts: Split, nics: int) -> NDArray[np.float64]:
@@ -323,7 +325,7 @@ def _carried(program: Program, parts: Split, nics: int) -> NDArray[np.float64]:
     # credit is a few bytes among many: it is no part of what fills a link
     data = ~program.credit[parts.connection.astype(np.int64)]
     np.maximum.at(share, place.reshape(-1)[data], (sizes / np.maximum(whole, 1))[data])
-    others = len({int(one) // nics for one in connections[:, 1].tolist()} - {0})
+    others = len({int(target) // nics for target in connections[:, 1].tolist()} - {0})
     carried = np.bincount(place.reshape(-1), sizes, len(keys)) / max(others, 1)
     pair, qp = np.divmod(keys, qps)
     return np.stack([*np.divmod(pair, nics), qp, carried, share], axis=1)
@@ -346,16 +348,16 @@ def _packet_bytes(arguments: FlowArguments) -> int:
     return payload_bytes(arguments["parameters"])
 
 
-def _star(wiring: Wiring, hosts: NDArray[np.uint32], one: Rotation) -> FlowArguments:
+def _star(wiring: Wiring, hosts: NDArray[np.uint32], sample: Rotation) -> FlowArguments:
     """Two servers with their NICs on one switch."""
-    count = 2 * one.nics
+    count = 2 * sample.nics
     cable = wiring.cables[wiring.port_cable[wiring.first_port[hosts]]]
     cables = np.zeros((count, 4), np.uint64)
     cables[:, 0], cables[:, 1] = np.arange(count), count
     cables[:, 2] = np.tile(cable[:, 2], 2)
-    cables[:, 3] = one.delay_ps // 2
+    cables[:, 3] = sample.delay_ps // 2
     kinds = np.array([HOST] * count + [SWITCH], np.uint8)
-    given = one.arguments
+    given = sample.arguments
     # without waits for others' switches only what hosts do counts: parameters of the first switch are as good as any
     return FlowArguments(
         kinds=kinds,
@@ -363,7 +365,7 @@ def _star(wiring: Wiring, hosts: NDArray[np.uint32], one: Rotation) -> FlowArgum
         group=(np.uint32(ONE_PORT) | np.arange(count, dtype=np.uint32)).reshape(1, count),
         groups=np.zeros((0, 3), np.uint32),
         members=np.zeros(0, np.uint16),
-        queue_pairs=_pairs(one),
+        queue_pairs=_pairs(sample),
         changes=np.zeros((0, 5), np.uint64),
         dcqcn=given["dcqcn"],
         parameters=given["parameters"],
@@ -375,11 +377,11 @@ def _star(wiring: Wiring, hosts: NDArray[np.uint32], one: Rotation) -> FlowArgum
     )
 
 
-def _pairs(one: Rotation) -> NDArray[np.uint32]:
+def _pairs(sample: Rotation) -> NDArray[np.uint32]:
     """Queue pairs of both servers: to the same NIC of the other, whichever server it was."""
-    nics = one.nics
-    whose = _sender_is_first(one)
-    src, dst = (_nic(one, column) for column in (0, 1))
+    nics = sample.nics
+    whose = _sender_is_first(sample)
+    src, dst = (_nic(sample, column) for column in (0, 1))
     first = np.where(whose, 0, nics)
     forth = np.stack([src + first, dst + (nics - first)], axis=1)
     back = np.stack([src + (nics - first), dst + first], axis=1)
@@ -387,26 +389,26 @@ def _pairs(one: Rotation) -> NDArray[np.uint32]:
     return np.concatenate([ends, ends[:, ::-1]], axis=1).astype(np.uint32)
 
 
-def _of_pair(one: Rotation) -> NDArray[np.int64]:
+def _of_pair(sample: Rotation) -> NDArray[np.int64]:
     """The connection of each queue pair of ``Rotation.own``: any of its messages tells."""
-    found = np.zeros(len(one.own.pairs), np.int64)
-    found[one.own.messages[:, 0].astype(np.int64)] = one.parts.connection.astype(np.int64)
-    return found
+    connection = np.zeros(len(sample.own.pairs), np.int64)
+    connection[sample.own.messages[:, 0].astype(np.int64)] = sample.parts.connection.astype(np.int64)
+    return connection
 
 
-def _nic(one: Rotation, column: int) -> NDArray[np.int64]:
-    return one.program.connections.astype(np.int64)[_of_pair(one), column] % one.nics
+def _nic(sample: Rotation, column: int) -> NDArray[np.int64]:
+    return sample.program.connections.astype(np.int64)[_of_pair(sample), column] % sample.nics
 
 
-def _sender_is_first(one: Rotation) -> NDArray[np.bool_]:
-    return ~one.program.credit[_of_pair(one)]
+def _sender_is_first(sample: Rotation) -> NDArray[np.bool_]:
+    return ~sample.program.credit[_of_pair(sample)]
 
 
-def _between_two(one: Rotation) -> tuple[Traffic, NDArray[np.int64]]:
+def _between_two(sample: Rotation) -> tuple[Traffic, NDArray[np.int64]]:
     """The messages of two servers, and where those of the first stand among them: data of both, then credit of both."""
-    program, parts, own = one.program, one.parts, one.own
-    count, pairs = len(parts.message), len(own.pairs)
-    data = own.data[own.messages[:, 0].astype(np.int64)]
+    program, parts, sample_traffic = sample.program, sample.parts, sample.own
+    count, pairs = len(parts.message), len(sample_traffic.pairs)
+    data = sample_traffic.data[sample_traffic.messages[:, 0].astype(np.int64)]
     number = np.empty((2, count), np.int64)
     many = int(data.sum())
     place = np.where(data, np.cumsum(data) - 1, np.cumsum(~data) - 1)
@@ -414,8 +416,8 @@ def _between_two(one: Rotation) -> tuple[Traffic, NDArray[np.int64]]:
         number[copy] = np.where(data, copy * many, 2 * many + copy * (count - many)) + place
     messages = np.empty((2 * count, 4), np.uint64)
     for copy in (0, 1):
-        messages[number[copy]] = own.messages
-        messages[number[copy], 0] = own.messages[:, 0] + np.uint64(copy * pairs)
+        messages[number[copy]] = sample_traffic.messages
+        messages[number[copy], 0] = sample_traffic.messages[:, 0] + np.uint64(copy * pairs)
     waiting, awaited, delay = _waits(program, parts)
     # data that waits for data waits for what its server received, which the other one sent
     crosses = (data[waiting] & data[awaited]).astype(np.int64)
@@ -425,7 +427,7 @@ def _between_two(one: Rotation) -> tuple[Traffic, NDArray[np.int64]]:
         np.concatenate([number[crosses, awaited], number[1 - crosses, awaited]]),
         np.concatenate([delay, delay]),
     )
-    traffic = Traffic(_pairs(one), messages, start, after, after_delay, np.tile(own.data, 2))
+    traffic = Traffic(_pairs(sample), messages, start, after, after_delay, np.tile(sample_traffic.data, 2))
     return traffic, number[0]
 
 

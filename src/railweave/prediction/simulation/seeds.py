@@ -41,9 +41,9 @@ def over_seeds(
     settings: Mapping[str, str] = given.get("settings") or {}
     first = int(settings.get("seed", "1"))
     name = f"seed={','.join(str(first + more) for more in range(seeds))}"
-    found = comparison(network, variants(network, name, given), "seed", watch=watch, progress=progress)
-    ranked = [one.answer for one in found.ranked]
-    times = tuple(outcome.answer.time_ps for outcome in found.outcomes)
+    compared = comparison(network, variants(network, name, given), "seed", watch=watch, progress=progress)
+    ranked = [outcome.answer for outcome in compared.ranked]
+    times = tuple(outcome.answer.time_ps for outcome in compared.outcomes)
     median = ranked[(len(ranked) - 1) // 2]
     if len(median.steps) != 1:
         return replace(median, seeds_ps=times)

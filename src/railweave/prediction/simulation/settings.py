@@ -27,14 +27,14 @@ def by_name(words: Iterable[str] | Mapping[str, str] | None, option: str) -> dic
     """
     if isinstance(words, Mapping):
         return dict(cast("Mapping[str, str]", words))
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for word in words or ():
         name, equals, value = word.partition("=")
         if not equals:
             fix = f"write KEY=VALUE, as in {option} {EXAMPLES[option]}"
             raise InputError([Problem(Option(option), f"{word!r} is no NAME=VALUE", fix)])
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def texts(settings: Mapping[str, Setting]) -> dict[str, str]:

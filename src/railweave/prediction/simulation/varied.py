@@ -59,25 +59,25 @@ def values_of(name: str, text: str) -> list[str]:
         return [str(size) for size in sizes(text)]
     if ";" in text:
         return [item.strip() for item in text.split(";") if item.strip()]
-    found: list[str] = []
+    values: list[str] = []
     for item in lists(text) if name == "hosts" else text.split(","):
         knob = name == "lb" and "=" in item and ":" not in item
-        if found and ((knob and ":" in found[-1]) or (name == "background" and not item.startswith("share="))):
-            found[-1] += f",{item}"
+        if values and ((knob and ":" in values[-1]) or (name == "background" and not item.startswith("share="))):
+            values[-1] += f",{item}"
         elif ".." in item and all(end.strip().isdecimal() for end in item.split("..", 1)):
-            found += doubled(item)
+            values += doubled(item)
         else:
-            found.append(item)
-    return [item.strip() for item in found if item.strip()]
+            values.append(item)
+    return [item.strip() for item in values if item.strip()]
 
 
 def doubled(text: str) -> list[str]:
     """``1..32`` as 1, 2, 4, … 32: whole numbers, each twice the one before."""
     first, last = (int(end) for end in text.split("..", 1))
-    found = [first]
-    while 0 < found[-1] * 2 <= last:
-        found.append(found[-1] * 2)
-    return [str(one) for one in found]
+    numbers = [first]
+    while 0 < numbers[-1] * 2 <= last:
+        numbers.append(numbers[-1] * 2)
+    return [str(number) for number in numbers]
 
 
 def variants(network: Network, text: str, given: Mapping[str, Any]) -> list[Variant]:
@@ -89,9 +89,9 @@ def variants(network: Network, text: str, given: Mapping[str, Any]) -> list[Vari
         if name == "hosts":
             fix = "write --compare hosts=2,4 or, where lists have commas, --compare 'hosts=A,B;A,C'"
         raise InputError([Problem(Option("--compare"), f"{text!r} are not several values", fix)])
-    found = [Variant(value, one_question(network, asked_with(name, value, given))) for value in wanted]
-    check_ranks(network, [name], found)
-    return found
+    value_variants = [Variant(value, one_question(network, asked_with(name, value, given))) for value in wanted]
+    check_ranks(network, [name], value_variants)
+    return value_variants
 
 
 def asked_with(name: str, value: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,8 +104,8 @@ def asked_with(name: str, value: str, given: Mapping[str, Any]) -> dict[str, Any
         varied["settings"] = {**(given.get("settings") or {}), name: value}
     elif name in OPTIONS:
         if name in WHOLE and not value.isdecimal():
-            what = f"{name}={value}: that is no whole number"
-            raise InputError([Problem(Option("--compare"), what, f"write --compare {name}={WHOLE[name]}")])
+            description = f"{name}={value}: that is no whole number"
+            raise InputError([Problem(Option("--compare"), description, f"write --compare {name}={WHOLE[name]}")])
         varied[name.replace("-", "_")] = int(value) if name in WHOLE else Path(value) if name in FILES else value
     else:
         fix = f"it can be {', '.join(OPTIONS)}, NCCL_… or a parameter of the engine such as host.mtu"
@@ -132,7 +132,10 @@ def check_ranks(network: Network, names: Sequence[str], wanted: Sequence[Variant
         return
     there = present(network)
     wiring, lost = wire(there), lost_nics(network)
-    asked = {(one.question.scenario.hosts, one.question.scenario.per_host, one.question.tenant) for one in wanted}
+    asked = {
+        (variant.question.scenario.hosts, variant.question.scenario.per_host, variant.question.tenant)
+        for variant in wanted
+    }
     for hosts, per_host, tenant in sorted(asked, key=str):
         values = {"hosts": hosts, "per-host": per_host}
         try:

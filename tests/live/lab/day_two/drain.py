@@ -17,7 +17,7 @@ from railweave.live.lab.faults.traffic import QueuePair, queue_pairs, spread
 from railweave.live.lab.overlay import Overlay
 from railweave.operations.deploy.drain import named
 from railweave.operations.deploy.plan import Plan
-from railweave.operations.deploy.traffic import Quiet
+from railweave.operations.deploy.traffic import IdleLimit
 from railweave.writing import write_file
 from tests.conftest import EXAMPLES, frr_root
 
@@ -25,7 +25,7 @@ TIMERS = Overlay(bfd_interval_ms=300)
 """BFD so that a busy machine ends no session that is well."""
 FLOWS = 256
 PATIENCE_S = 90.0
-QUIET = Quiet(below_mbps=0.05, every_s=4.0, within_s=60.0)
+QUIET = IdleLimit(below_mbps=0.05, every_s=4.0, within_s=60.0)
 """Packets of this trial are small: a port with flows carries ten times that."""
 HEAD = [
     "| drained | what is left | switches changed | time | packets lost, there | packets lost, back | flows that crossed it before | after |",

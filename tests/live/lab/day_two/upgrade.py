@@ -15,13 +15,13 @@ from railweave.live.lab.faults.measure import Prober
 from railweave.live.lab.faults.traffic import queue_pairs, spread
 from railweave.live.lab.frr import rootfs
 from railweave.operations.deploy.journal import folder_of
-from railweave.operations.deploy.upgrading import Patience, Stood
+from railweave.operations.deploy.upgrading import SwitchCondition, UpgradeTimeouts
 from railweave.tool_roots import project_root
 from tests.conftest import EXAMPLES, frr_root
 from tests.live.lab.day_two import drain
 
 SPINES = ("spine3", "spine4")
-PATIENCE = Patience(restart_s=120, settle_s=120, every_s=1)
+PATIENCE = UpgradeTimeouts(restart_s=120, settle_s=120, every_s=1)
 HEAD = [
     "| switch | release before | after | sessions as before | drained | installed and restarted | as before | back in use | packets lost |",
     "|---|---|---|---|---|---|---|---|---|",
@@ -76,7 +76,7 @@ def upgraded(fabric: Path, access: Path, root: Path, release: str) -> tuple[list
     for name in SPINES:
         took = seconds(fabric, number, name)
         kept = folder_of(fabric) / "revisions" / f"{number:04}" / name / "before" / "state.json"
-        before = Stood.of_json(json.loads(kept.read_text()))
+        before = SwitchCondition.of_json(json.loads(kept.read_text()))
         rows.append(
             f"| {name} | {before.version} | {release} | {len(before.sessions)} | {took['drain']:.0f} s "
             f"| {took['install'] + took['restart']:.0f} s | {took['return']:.0f} s | {took['undrain']:.0f} s | {lost} of {sent:,} |"

@@ -19,8 +19,8 @@ from railweave.cli.app import app
 from railweave.model.network.model import Network
 from railweave.operations.bench.plan import NcclTests, Plan
 from railweave.operations.bench.running import shells
-from railweave.operations.bench.running.carrying import Keeper, made, rounds_of, waiting
-from railweave.operations.bench.running.pair import Came, Launch, launched, nccl_tests_words, perftest_words
+from railweave.operations.bench.running.carrying import ResultWriter, made, rounds_of, waiting
+from railweave.operations.bench.running.pair import Launch, RunResult, launched, nccl_tests_words, perftest_words
 from railweave.operations.bench.running.shells import Shells
 from railweave.operations.store.records import Environment
 from railweave.operations.store.store import opened
@@ -61,7 +61,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def came_of(plan: Plan, name: str, launch: Launch, limit_s: float = 20) -> Came:
+def came_of(plan: Plan, name: str, launch: Launch, limit_s: float = 20) -> RunResult:
     test = next(one.test for one in plan.runs if one.name == name)
     assert isinstance(test, NcclTests)
     return asyncio.run(launched(test, launch, Shells({}), limit_s))
@@ -182,9 +182,9 @@ def test_one_size_has_no_factor(plan: Plan) -> None:
 def test_what_is_printed_stays_in_its_folder(plan: Plan, tmp_path: Path) -> None:
     run = replace(plan.runs[0], name="../../out/./there")
     with opened(tmp_path / "runs.db", make=True) as store:
-        keeper = Keeper(store, plan.digest, tmp_path / "outputs")
-        kept = keeper.keep(run, Came("hello\n"), dt.datetime.now(dt.UTC), 1.0, Environment())
-        again = keeper.keep(run, Came("hello\n"), dt.datetime.now(dt.UTC), 1.0, Environment())
+        keeper = ResultWriter(store, plan.digest, tmp_path / "outputs")
+        kept = keeper.keep(run, RunResult("hello\n"), dt.datetime.now(dt.UTC), 1.0, Environment())
+        again = keeper.keep(run, RunResult("hello\n"), dt.datetime.now(dt.UTC), 1.0, Environment())
         assert keeper.had() == {run.name: True}
     assert Path(kept.file) == tmp_path / "outputs/out/there.txt"
     assert Path(again.file) == tmp_path / "outputs/out/there.2.txt"

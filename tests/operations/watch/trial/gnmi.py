@@ -15,7 +15,7 @@ from typing import Any
 
 from railweave.live.reach.gnmi import Gnmi
 from railweave.live.reach.gnmi_messages import elements
-from railweave.live.reach.target import Password, Target, Way
+from railweave.live.reach.target import MachineLogin, Password, Target
 from railweave.model.state import telemetry as openconfig
 from railweave.model.state.telemetry import METRICS, Series, Subscription
 from railweave.operations.watch.layout import Layout
@@ -78,7 +78,7 @@ async def compared(python: Path, folder: Path) -> int:
     assert process.stdin is not None
     assert process.stdout is not None
     [port] = json.loads(await process.stdout.readline()).values()
-    way = Way("127.0.0.1", USER, password=Password("env", "WATCHER"), certificates=folder / "ca.pem")
+    way = MachineLogin("127.0.0.1", USER, password=Password("env", "WATCHER"), certificates=folder / "ca.pem")
     stream = Stream("target-0", Layout(openconfig.series))
     telemetry: Any = SimpleNamespace(SUBSCRIPTIONS=[Subscription(one) for one in PATHS], ENCODING="proto")
     opened = partial(Gnmi.opened, Target("target-0", (), way, LIMIT_S, LIMIT_S), port)

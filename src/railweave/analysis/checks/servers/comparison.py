@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from railweave.analysis.checks.located import Located, read_json, read_yaml
+from railweave.analysis.checks.located import LocatedValue, read_json, read_yaml
 from railweave.analysis.checks.servers import entries, script
 from railweave.analysis.checks.servers.script import code_lines
 from railweave.errors import RenderError
@@ -40,13 +40,13 @@ def read_netplan(text: str) -> list[entries.Entry]:
     return [beside, *_entries(network)]
 
 
-def _entries(network: Located) -> Iterator[entries.Entry]:
-    own = network.fields(["ethernets"])
-    yield entries.Entry(NETWORK, own, network.line, "settings", lines=network.lines())
+def _entries(network: LocatedValue) -> Iterator[entries.Entry]:
+    fields = network.fields(["ethernets"])
+    yield entries.Entry(NETWORK, fields, network.line, "settings", lines=network.lines())
     ethernets = network.named().get("ethernets")
-    for name, one in ethernets.named().items() if ethernets else ():
-        yield entries.Entry(INTERFACE, one.fields(_KEPT), one.line, name, lines=one.lines())
-        inner = one.named()
+    for name, interface in ethernets.named().items() if ethernets else ():
+        yield entries.Entry(INTERFACE, interface.fields(_KEPT), interface.line, name, lines=interface.lines())
+        inner = interface.named()
         for address in inner["addresses"].items() if "addresses" in inner else ():
             yield _address(name, address)
         for kind, key in ((ROUTE_OF, "routes"), (RULE_OF, "routing-policy")):
@@ -56,9 +56,9 @@ def _entries(network: Located) -> Iterator[entries.Entry]:
                 )
 
 
-def _address(interface: str, one: Located) -> entries.Entry:
-    address, _, length = one.text.partition("/")
-    return entries.Entry(ADDRESS_OF, {"address": address, "length": length}, one.line, whose=interface)
+def _address(interface: str, located: LocatedValue) -> entries.Entry:
+    address, _, length = located.text.partition("/")
+    return entries.Entry(ADDRESS_OF, {"address": address, "length": length}, located.line, whose=interface)
 
 
 NAME = entries.Kind("name", entries.NIC)
@@ -113,7 +113,7 @@ _SECTION = re.compile(r"\[(.+)\]")
 
 def unit(text: str) -> list[entries.Entry]:
     """Return the settings of the file. A name that is given several times is a list, which an empty value clears (systemd.syntax(7))."""
-    found: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    values_of: dict[tuple[str, str], list[tuple[int, str]]] = {}
     section = ""
     for number, line in _unit_lines(text):
         match = _SECTION.fullmatch(line)
@@ -121,7 +121,7 @@ def unit(text: str) -> list[entries.Entry]:
             section = match[1]
             continue
         name, equals, value = (part.strip() for part in line.partition("="))
-        values = found.setdefault((section, name), [])
+        values = values_of.setdefault((section, name), [])
         if equals and not value:
             values.clear()
         values.append((number, value if equals else "(no value)"))
@@ -133,7 +133,7 @@ def unit(text: str) -> list[entries.Entry]:
             name,
             f"[{section}]",
         )
-        for (section, name), values in found.items()
+        for (section, name), values in values_of.items()
         if name not in _SAID_ONLY
     ]
 
@@ -165,55 +165,55 @@ DRIVER_SETTING = entries.Kind("setting", entries.QOS)
 
 def sysctl(text: str) -> list[entries.Entry]:
     """``sysctl.conf``: ``name = value``; a dash before the name lets it fail, and says nothing else (sysctl.conf(5))."""
-    found: dict[str, entries.Entry] = {}
+    parameters: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#;"):
         name, equals, value = line.partition("=")
         key = name.strip().removeprefix("-").strip()
-        found.pop(key, None)
-        found[key] = entries.Entry(
+        parameters.pop(key, None)
+        parameters[key] = entries.Entry(
             PARAMETER, {"value": " ".join(value.split()) if equals else "(no value)"}, number, key
         )
-    return list(found.values())
+    return list(parameters.values())
 
 
 def limits(text: str) -> list[entries.Entry]:
     """``limits.conf``: whom it is for, soft or hard, what, how much (limits.conf(5))."""
-    found: dict[str, entries.Entry] = {}
+    limit_entries: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#"):
         *words, value = line.split()
         key = " ".join(words) or value
-        found[key] = entries.Entry(LIMIT, {"value": value}, number, key)
-    return list(found.values())
+        limit_entries[key] = entries.Entry(LIMIT, {"value": value}, number, key)
+    return list(limit_entries.values())
 
 
 def rt_tables(text: str) -> list[entries.Entry]:
     """``rt_tables.conf``: a number and a name a line."""
-    found: list[entries.Entry] = []
+    tables: list[entries.Entry] = []
     for number, line in _lines(text, "#"):
         table, _, name = line.partition("#")[0].strip().replace("\t", " ").partition(" ")
-        found.append(entries.Entry(TABLE, {"value": name.strip()}, number, table))
-    return found
+        tables.append(entries.Entry(TABLE, {"value": name.strip()}, number, table))
+    return tables
 
 
 def hostfile(text: str) -> list[entries.Entry]:
     """``hostfile``: a server a line, with its slots; ranks follow from the order."""
-    found: list[entries.Entry] = []
+    members: list[entries.Entry] = []
     for number, line in _lines(text, "#"):
         name, *words = line.split()
         fields = {key: value for key, _, value in (word.partition("=") for word in words)}
-        found.append(entries.Entry(MEMBER, fields, number, name))
-    return found
+        members.append(entries.Entry(MEMBER, fields, number, name))
+    return members
 
 
 def settings(text: str) -> list[entries.Entry]:
     """``NAME=value`` a line, the last of a name holds: what a NIC's driver reads beside ``nic-qos.sh``."""
-    found: dict[str, entries.Entry] = {}
+    setting_entries: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#"):
         name, equals, value = line.partition("=")
-        found[name.strip()] = entries.Entry(
+        setting_entries[name.strip()] = entries.Entry(
             DRIVER_SETTING, {"value": value.strip() if equals else "(no value)"}, number, name.strip()
         )
-    return list(found.values())
+    return list(setting_entries.values())
 
 
 def _lines(text: str, comment: str) -> Iterator[tuple[int, str]]:
@@ -248,24 +248,28 @@ def read_host_document(text: str) -> list[entries.Entry]:
     return list(_tuner(document) if "rows" in document.named() else _host(document))
 
 
-def _tuner(document: Located) -> Iterator[entries.Entry]:
+def _tuner(document: LocatedValue) -> Iterator[entries.Entry]:
     yield entries.Entry(TUNER_TABLE, document.fields(["rows"]), document.line, "settings", lines=document.lines())
     for row in document.named()["rows"].items():
         key = " ".join(row.named()[name].text for name in _ROW_KEYS if name in row.named())
         yield entries.Entry(ROW, row.fields(), row.line, key or row.text, lines=row.lines())
 
 
-def _host(document: Located) -> Iterator[entries.Entry]:
-    named = {name: Located("", document.line) for name in _OWN} | document.named()
-    own = {name: one for name, one in document.named().items() if name not in _OWN}
-    flat = dict(_flat(Located(own, document.line)))
+def _host(document: LocatedValue) -> Iterator[entries.Entry]:
+    named = {name: LocatedValue("", document.line) for name in _OWN} | document.named()
+    fields = {name: child for name, child in document.named().items() if name not in _OWN}
+    flat = dict(_flat(LocatedValue(fields, document.line)))
     yield entries.Entry(
-        SERVER, {name: one.text for name, one in flat.items()}, 1, "", lines={n: one.line for n, one in flat.items()}
+        SERVER,
+        {name: child.text for name, child in flat.items()},
+        1,
+        "",
+        lines={n: child.line for n, child in flat.items()},
     )
     for name, fabric in named["fabrics"].named().items():
         inner = dict(_flat(fabric))
-        lines = {key: one.line for key, one in inner.items()}
-        yield entries.Entry(FABRIC, {key: one.text for key, one in inner.items()}, fabric.line, name, lines=lines)
+        lines = {key: child.line for key, child in inner.items()}
+        yield entries.Entry(FABRIC, {key: child.text for key, child in inner.items()}, fabric.line, name, lines=lines)
     for nic in named["nics"].items():
         yield from _nic(nic)
     for kind, key in ((HOST_ROUTE, "routes"), (RULE_OF, "rules")):
@@ -279,7 +283,7 @@ def _host(document: Located) -> Iterator[entries.Entry]:
     yield from _job(named["job"], "")
 
 
-def _nic(nic: Located) -> Iterator[entries.Entry]:
+def _nic(nic: LocatedValue) -> Iterator[entries.Entry]:
     fields = nic.fields(["firmware", "addresses"])
     name = fields.get("netdev", nic.text)
     yield entries.Entry(HOST_NIC, fields, nic.line, name, lines=nic.lines())
@@ -287,11 +291,13 @@ def _nic(nic: Located) -> Iterator[entries.Entry]:
     if "firmware" in inner:
         yield from _values(HOST_FIRMWARE, inner["firmware"], name)
     for item in inner["addresses"].items() if "addresses" in inner else ():
-        own = item.fields()
-        yield entries.Entry(HOST_ADDRESS, own, item.line, f"of path {own.get('path', '')}", name, item.lines())
+        address_fields = item.fields()
+        yield entries.Entry(
+            HOST_ADDRESS, address_fields, item.line, f"of path {address_fields.get('path', '')}", name, item.lines()
+        )
 
 
-def _job(job: Located, tenant: str) -> Iterator[entries.Entry]:
+def _job(job: LocatedValue, tenant: str) -> Iterator[entries.Entry]:
     inner = job.named()
     whose = f"tenant {tenant}" if tenant else ""
     fields = job.fields(["environment", "tenants"])
@@ -299,18 +305,18 @@ def _job(job: Located, tenant: str) -> Iterator[entries.Entry]:
         yield entries.Entry(JOB, fields, job.line, "settings", whose, job.lines())
     if "environment" in inner:
         yield from _values(VARIABLE, inner["environment"], whose)
-    for name, one in inner["tenants"].named().items() if "tenants" in inner else ():
-        yield from _job(one, name)
+    for name, tenant_job in inner["tenants"].named().items() if "tenants" in inner else ():
+        yield from _job(tenant_job, name)
 
 
-def _values(kind: entries.Kind, one: Located, whose: str = "") -> Iterator[entries.Entry]:
-    for name, value in one.named().items():
+def _values(kind: entries.Kind, located: LocatedValue, whose: str = "") -> Iterator[entries.Entry]:
+    for name, value in located.named().items():
         yield entries.Entry(kind, {"value": value.text}, value.line, name, whose)
 
 
-def _flat(one: Located, above: str = "") -> Iterator[tuple[str, Located]]:
+def _flat(located: LocatedValue, above: str = "") -> Iterator[tuple[str, LocatedValue]]:
     """Named values inside named values, by their names with dots between."""
-    for name, value in one.named().items():
+    for name, value in located.named().items():
         if isinstance(value.data, dict):
             yield from _flat(value, f"{above}{name}.")
         else:
@@ -335,15 +341,15 @@ def grub(text: str) -> list[entries.Entry]:
 
 def _variables(text: str, kind: entries.Kind) -> list[entries.Entry]:
     """Each variable with the value it has at the end; a line that is no assignment is a command."""
-    found: dict[str, entries.Entry] = {}
+    variables: dict[str, entries.Entry] = {}
     for number, line in code_lines(text):
         match = _ASSIGNED.fullmatch(line)
         value = _value(match[2]) if match else None
         if match and value is not None:
-            found[match[1]] = entries.Entry(kind, {"value": value}, number, match[1])
+            variables[match[1]] = entries.Entry(kind, {"value": value}, number, match[1])
         else:
-            found[f"line {number}"] = entries.Entry(COMMAND[kind.rule], {"command": line}, number)
-    return list(found.values())
+            variables[f"line {number}"] = entries.Entry(COMMAND[kind.rule], {"command": line}, number)
+    return list(variables.values())
 
 
 def _value(text: str) -> str | None:
@@ -373,7 +379,7 @@ FORMS: tuple[tuple[str, Callable[[str], list[entries.Entry]]], ...] = (
 """Readers by the names of files; of several that fit, the first."""
 
 
-def compared(name: str, designed: str, found: str) -> list[entries.Difference] | None:
+def compared(name: str, designed: str, actual: str) -> list[entries.Difference] | None:
     """Return the differences of a file from the designed one, by line; None if files of this name are not read.
 
     Raises ``RenderError`` with the line if the file cannot be read.
@@ -381,8 +387,8 @@ def compared(name: str, designed: str, found: str) -> list[entries.Difference] |
     file = name.rpartition("/")[2]
     if file.endswith(".sh"):
         form = script.form_of(file)
-        old, new = script.read(designed, form), script.read(found, form)
+        old, new = script.read(designed, form), script.read(actual, form)
         commands = entries.in_sequence(old.commands, new.commands, lambda text: script.about(form, text))
-        return entries.placed([*entries.differences(old.entries, new.entries), *commands], designed, found)
+        return entries.placed([*entries.differences(old.entries, new.entries), *commands], designed, actual)
     read = next((reader for pattern, reader in FORMS if re.fullmatch(pattern, file)), None)
-    return None if read is None else entries.placed(entries.differences(read(designed), read(found)), designed, found)
+    return None if read is None else entries.placed(entries.differences(read(designed), read(actual)), designed, actual)

@@ -160,73 +160,76 @@ class Difference(NamedTuple):
     gone: int = 0
 
 
-def differences(designed: Sequence[Entry], found: Sequence[Entry]) -> list[Difference]:
+def differences(designed: Sequence[Entry], actual: Sequence[Entry]) -> list[Difference]:
     """Return the differences of the entries found from the designed ones."""
     there: dict[tuple[Kind, str], list[Entry]] = {}
-    for one in found:
-        there.setdefault((one.kind, one.whose), []).append(one)
+    for entry in actual:
+        there.setdefault((entry.kind, entry.whose), []).append(entry)
     groups: dict[tuple[Kind, str], list[Entry]] = {}
-    for one in designed:
-        groups.setdefault((one.kind, one.whose), []).append(one)
+    for entry in designed:
+        groups.setdefault((entry.kind, entry.whose), []).append(entry)
     made: list[Difference] = []
     last = 1
     for group in dict.fromkeys([*groups, *there]):
         wanted, has = groups.get(group, []), there.get(group, [])
         pairs = _paired(wanted, has)
         last = has[0].line if has else last  # where what is missing should stand, or as near to it as can be said
-        for one in wanted:
-            other = pairs.get(id(one))
+        for entry in wanted:
+            other = pairs.get(id(entry))
             if other is None:
-                made.append(Difference(_first_rule(one), f"{one.title}{_with(one)} is missing", last, one.line))
+                made.append(Difference(_first_rule(entry), f"{entry.title}{_with(entry)} is missing", last, entry.line))
             else:
                 last = other.line
-                made += _of_fields(one, other)
+                made += _of_fields(entry, other)
         taken = {id(other) for other in pairs.values()}
         for other in has:
             if id(other) not in taken:
-                what = f"{other.title}{_with(other)} is not designed"
-                made.append(Difference(_first_rule(other), what, other.line))
+                message = f"{other.title}{_with(other)} is not designed"
+                made.append(Difference(_first_rule(other), message, other.line))
         if group[0].ordered:
             made += _in_order(wanted, has, pairs)
     return made
 
 
-def placed(made: Sequence[Difference], designed: str, found: str) -> list[Difference]:
+def placed(made: Sequence[Difference], designed: str, actual: str) -> list[Difference]:
     """The same by line, what is missing on the line where it stood: that of what follows it now."""
-    if not any(one.gone for one in made):
-        return sorted(made, key=lambda one: one.line)
-    old, new = designed.splitlines(), found.splitlines()
+    if not any(difference.gone for difference in made):
+        return sorted(made, key=lambda difference: difference.line)
+    old, new = designed.splitlines(), actual.splitlines()
     if max(len(old), len(new)) > MOST_ALIGNED:
-        return sorted(made, key=lambda one: one.line)
+        return sorted(made, key=lambda difference: difference.line)
     match = SequenceMatcher(None, old, new, autojunk=False)
     where: dict[int, int] = {}
     for _, begin, end, at, to in match.get_opcodes():
         where |= {begin + 1 + step: 1 + min(at + step, max(at, to - 1)) for step in range(end - begin)}
-    there = [one._replace(line=min(where.get(one.gone, 1), len(new))) if one.gone else one for one in made]
-    return sorted(there, key=lambda one: one.line)
+    there = [
+        difference._replace(line=min(where.get(difference.gone, 1), len(new))) if difference.gone else difference
+        for difference in made
+    ]
+    return sorted(there, key=lambda difference: difference.line)
 
 
 def in_sequence(
-    designed: Sequence[tuple[int, str]], found: Sequence[tuple[int, str]], rule: Callable[[str], Rule]
+    designed: Sequence[tuple[int, str]], actual: Sequence[tuple[int, str]], rule: Callable[[str], Rule]
 ) -> Iterator[Difference]:
     """Commands (line, text) whose order counts: each stretch that differs, by the ``rule`` of what stands there."""
-    if max(len(designed), len(found)) > MOST_ALIGNED:
-        what = f"{len(found)} commands stand in place of {len(designed)}"
-        yield Difference(rule(""), what, found[0][0] if found else 1)
+    if max(len(designed), len(actual)) > MOST_ALIGNED:
+        message = f"{len(actual)} commands stand in place of {len(designed)}"
+        yield Difference(rule(""), message, actual[0][0] if actual else 1)
         return
-    match = SequenceMatcher(None, [text for _, text in designed], [text for _, text in found], autojunk=False)
+    match = SequenceMatcher(None, [text for _, text in designed], [text for _, text in actual], autojunk=False)
     for tag, begin, end, at, to in match.get_opcodes():
         if tag == "equal":
             continue
-        old, new = [text for _, text in designed[begin:end]], [text for _, text in found[at:to]]
-        line = found[at][0] if at < to else found[max(0, at - 1)][0] if found else 1
+        old, new = [text for _, text in designed[begin:end]], [text for _, text in actual[at:to]]
+        line = actual[at][0] if at < to else actual[max(0, at - 1)][0] if actual else 1
         if not new:
-            what = f"`{_short(old)}` is missing"
+            message = f"`{_short(old)}` is missing"
         elif not old:
-            what = f"`{_short(new)}` is not designed"
+            message = f"`{_short(new)}` is not designed"
         else:
-            what = f"`{_short(new)}` stands in place of `{_short(old)}`"
-        yield Difference(rule(" ".join([*new, *old])), what, line, 0 if new else designed[begin][0])
+            message = f"`{_short(new)}` stands in place of `{_short(old)}`"
+        yield Difference(rule(" ".join([*new, *old])), message, line, 0 if new else designed[begin][0])
 
 
 def _short(texts: Sequence[str]) -> str:
@@ -239,25 +242,25 @@ def shown(text: str, most: int = 120) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _paired(designed: Sequence[Entry], found: Sequence[Entry]) -> dict[int, Entry]:
+def _paired(designed: Sequence[Entry], actual: Sequence[Entry]) -> dict[int, Entry]:
     """Of entries of one kind, the one found for each designed one, by its identity."""
     pairs: dict[int, Entry] = {}
     for same in (_whole, _by_key):
         taken = {id(pair) for pair in pairs.values()}
         waiting: dict[object, list[Entry]] = {}
-        for one in reversed(found):
-            if id(one) not in taken and (word := same(one)) is not None:
-                waiting.setdefault(word, []).append(one)
-        for one in designed:
-            if id(one) not in pairs and (word := same(one)) is not None and waiting.get(word):
-                pairs[id(one)] = waiting[word].pop()
+        for entry in reversed(actual):
+            if id(entry) not in taken and (word := same(entry)) is not None:
+                waiting.setdefault(word, []).append(entry)
+        for entry in designed:
+            if id(entry) not in pairs and (word := same(entry)) is not None and waiting.get(word):
+                pairs[id(entry)] = waiting[word].pop()
     taken = {id(pair) for pair in pairs.values()}
-    left = [one for one in designed if id(one) not in pairs and len(one.fields) > 1]
-    right = [one for one in found if id(one) not in taken and len(one.fields) > 1]
+    left = [entry for entry in designed if id(entry) not in pairs and len(entry.fields) > 1]
+    right = [entry for entry in actual if id(entry) not in taken and len(entry.fields) > 1]
     if len(left) <= MOST_PAIRED and len(right) <= MOST_PAIRED:
         ranked = sorted(
-            ((alike, -abs(place - at), place, at) for place, one in enumerate(left) for at, other in enumerate(right)
-             if 2 * (alike := len(one.fields.items() & other.fields.items())) >= len(one.fields)),
+            ((alike, -abs(place - at), place, at) for place, entry in enumerate(left) for at, other in enumerate(right)
+             if 2 * (alike := len(entry.fields.items() & other.fields.items())) >= len(entry.fields)),
             reverse=True,
         )  # fmt: skip
         used: set[tuple[str, int]] = set()
@@ -268,49 +271,49 @@ def _paired(designed: Sequence[Entry], found: Sequence[Entry]) -> dict[int, Entr
     return pairs
 
 
-def _whole(one: Entry) -> object:
-    return one.key, tuple(sorted(one.fields.items()))
+def _whole(entry: Entry) -> object:
+    return entry.key, tuple(sorted(entry.fields.items()))
 
 
-def _by_key(one: Entry) -> object:
-    return one.key
+def _by_key(entry: Entry) -> object:
+    return entry.key
 
 
-def _of_fields(one: Entry, other: Entry) -> Iterator[Difference]:
-    title = one.title
-    if one.key != other.key and one.fields == other.fields:
-        yield Difference(_first_rule(one), f"{title} is called {other.key}", other.line)
+def _of_fields(entry: Entry, other: Entry) -> Iterator[Difference]:
+    title = entry.title
+    if entry.key != other.key and entry.fields == other.fields:
+        yield Difference(_first_rule(entry), f"{title} is called {other.key}", other.line)
     last = other.line
-    for name in dict.fromkeys([*one.fields, *other.fields]):
-        old, new = one.fields.get(name), other.fields.get(name)
+    for name in dict.fromkeys([*entry.fields, *other.fields]):
+        old, new = entry.fields.get(name), other.fields.get(name)
         last = other.line_of(name) if new is not None else last
         if old == new:
             continue
-        called = one.kind.names.get(name, name)
+        called = entry.kind.names.get(name, name)
         if new is None:
-            what = f"{title}: {called} {shown(old or '')} is missing"
+            message = f"{title}: {called} {shown(old or '')} is missing"
         elif old is None:
-            what = f"{title}: {called} {shown(new)} is not designed"
+            message = f"{title}: {called} {shown(new)} is not designed"
         elif name == "value":
-            what = f"{title} is {shown(new) or 'empty'}, not {shown(old) or 'empty'}"
+            message = f"{title} is {shown(new) or 'empty'}, not {shown(old) or 'empty'}"
         else:
-            what = f"{title}: {called} is {shown(new) or 'empty'}, not {shown(old) or 'empty'}"
-        yield Difference(one.kind.of(name), what, last, one.line_of(name) if new is None else 0)
+            message = f"{title}: {called} is {shown(new) or 'empty'}, not {shown(old) or 'empty'}"
+        yield Difference(entry.kind.of(name), message, last, entry.line_of(name) if new is None else 0)
 
 
-def _with(one: Entry) -> str:
+def _with(entry: Entry) -> str:
     """The value of an entry that has a key and nothing else."""
-    return f" ({shown(one.fields['value'])})" if one.key is not None and set(one.fields) == {"value"} else ""
+    return f" ({shown(entry.fields['value'])})" if entry.key is not None and set(entry.fields) == {"value"} else ""
 
 
-def _first_rule(one: Entry) -> Rule:
-    return one.kind.of("value") if "value" in one.fields else one.kind.rule
+def _first_rule(entry: Entry) -> Rule:
+    return entry.kind.of("value") if "value" in entry.fields else entry.kind.rule
 
 
-def _in_order(designed: Iterable[Entry], found: Sequence[Entry], pairs: Mapping[int, Entry]) -> Iterator[Difference]:
-    wanted = [pairs[id(one)] for one in designed if id(one) in pairs]
-    places = {id(one): place for place, one in enumerate(wanted)}
-    has = [one for one in found if id(one) in places]
-    moved = next((other for one, other in zip(wanted, has, strict=True) if one is not other), None)
+def _in_order(designed: Iterable[Entry], actual: Sequence[Entry], pairs: Mapping[int, Entry]) -> Iterator[Difference]:
+    wanted = [pairs[id(entry)] for entry in designed if id(entry) in pairs]
+    places = {id(entry): place for place, entry in enumerate(wanted)}
+    has = [entry for entry in actual if id(entry) in places]
+    moved = next((other for entry, other in zip(wanted, has, strict=True) if entry is not other), None)
     if moved is not None:
         yield Difference(_first_rule(moved), f"{moved.title} stands in another place than designed", moved.line)

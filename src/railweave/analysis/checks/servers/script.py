@@ -64,14 +64,14 @@ def _scan(line: str, open_: list[str]) -> int:
     """Where the code of a line ends; ``open_`` is what is open before it, and is brought up to its end."""
     at = 0
     while at < len(line):
-        one = line[at]
+        letter = line[at]
         inside = open_[-1] if open_ else ""
         if inside == "'":
-            if one == "'":
+            if letter == "'":
                 open_.pop()
-        elif one == "\\":
+        elif letter == "\\":
             at += 1
-        elif one == '"':
+        elif letter == '"':
             if inside == '"':
                 open_.pop()
             else:
@@ -79,11 +79,11 @@ def _scan(line: str, open_: list[str]) -> int:
         elif line.startswith("$(", at):
             open_.append(")")
             at += 1
-        elif one == inside == ")":
+        elif letter == inside == ")":
             open_.pop()
-        elif inside != '"' and one == "'":
+        elif inside != '"' and letter == "'":
             open_.append("'")
-        elif inside != '"' and one == "#" and (at == 0 or line[at - 1] in _BEFORE_WORD):
+        elif inside != '"' and letter == "#" and (at == 0 or line[at - 1] in _BEFORE_WORD):
             return at
         at += 1
     return at
@@ -278,7 +278,7 @@ def _variable(script: Script, form: Form, fabric: str, number: int, name: str, v
     parts = value.split()
     if name == "MAP" and fabric and len(parts) == 64:
         script.entries.extend(
-            Entry(_PRIORITY, {"value": one}, number, f"DSCP {dscp}", whose) for dscp, one in enumerate(parts)
+            Entry(_PRIORITY, {"value": priority}, number, f"DSCP {dscp}", whose) for dscp, priority in enumerate(parts)
         )
         return
     called = f"{name} ({QOS_VARIABLES[name]})" if fabric and name in QOS_VARIABLES else name

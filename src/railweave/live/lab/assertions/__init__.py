@@ -49,7 +49,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observation:
     """The things that an assertion looked at: how many, a description, and what was wrong."""
 
     checked: int
@@ -60,7 +60,7 @@ class Seen:
 class Assertion(Protocol):
     """Looks at a lab, which should be as ``routes`` (links or devices may be down in it)."""
 
-    def __call__(self, lab: Running, routes: Routes) -> Seen:
+    def __call__(self, lab: Running, routes: Routes) -> Observation:
         """Look once."""
         ...
 
@@ -98,7 +98,7 @@ def every() -> list[Registered]:
 
 def check_known(ids: Sequence[str]) -> None:
     """Raise ``InputError`` for an id that no assertion has."""
-    known = [one.id for one in every()]
+    known = [assertion.id for assertion in every()]
     for name in ids:
         if name not in known:
             raise InputError(
@@ -111,23 +111,23 @@ def run(
 ) -> list[Outcome]:
     """Check assertions, all or those named; one that fails is looked at again for so long: a busy machine is late."""
     routes = lab.control_plane.routes()
-    found: list[Outcome] = []
-    for one in every():
-        if not only or one.id in only:
-            progress(one.id)
-            found.append(_check(lab, routes, one, patience_s))
-    return found
+    outcomes: list[Outcome] = []
+    for assertion in every():
+        if not only or assertion.id in only:
+            progress(assertion.id)
+            outcomes.append(_check(lab, routes, assertion, patience_s))
+    return outcomes
 
 
-def _check(lab: Running, routes: Routes, one: Registered, patience_s: float) -> Outcome:
+def _check(lab: Running, routes: Routes, assertion: Registered, patience_s: float) -> Outcome:
     start = time.monotonic()
     looks = 0
     while True:
-        seen = one.look(lab, routes)
+        seen = assertion.look(lab, routes)
         looks += 1
         if not seen.failures or (time.monotonic() - start > patience_s and (looks >= LOOKS or not patience_s)):
             outcome = Outcome(
-                one.id, one.title, not seen.failures, seen.checked, seen.evidence, applies=seen.checked > 0
+                assertion.id, assertion.title, not seen.failures, seen.checked, seen.evidence, applies=seen.checked > 0
             )
             failures = tuple(seen.failures[:SHOWN])
             return replace(

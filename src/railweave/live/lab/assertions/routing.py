@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from railweave.analysis.routing.attributes import DEFAULT_LOCAL_PREFERENCE
 from railweave.counting import counted
 from railweave.live.lab import fib as tables
-from railweave.live.lab.assertions import Seen
+from railweave.live.lab.assertions import Observation
 from railweave.live.lab.frr.routers import not_started
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _neighbor(session: Session) -> str:
     return session.peer_address or session.interface
 
 
-def isis_adjacencies(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001
+def isis_adjacencies(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001
     """Every link that IS-IS runs on has an adjacency. Whom with is in the tables: isisd calls all routers of a lab alike."""
     failures: list[str] = []
     checked = 0
@@ -46,25 +46,29 @@ def isis_adjacencies(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001
             continue
         with lab.vty(config.name, "isisd") as vty:
             areas: list[dict[str, Any]] = vty.json("show isis neighbor").get("areas", [])
-        seen = {str(one.get("interface")): one.get("state") for area in areas for one in area.get("circuits", [])}
+        seen = {
+            str(circuit.get("interface")): circuit.get("state")
+            for area in areas
+            for circuit in area.get("circuits", [])
+        }
         for port in config.isis.ports:
             checked += 1
             state = seen.get(port.interface, "absent")
             if state != "Up":
                 failures.append(f"{config.name} {port.interface} to {port.peer}: {state}")
-    return Seen(checked, f"{counted(checked, 'end')} of adjacencies up", failures)
+    return Observation(checked, f"{counted(checked, 'end')} of adjacencies up", failures)
 
 
-def fib(lab: Running, routes: Routes) -> Seen:
+def fib(lab: Running, routes: Routes) -> Observation:
     """Next-hop groups by the kernels, backups by BGP's tables."""
-    found = tables.read(lab, routes)
-    failures = [str(difference) for difference in tables.differences(routes, found)]
+    kernel_tables = tables.read(lab, routes)
+    failures = [str(difference) for difference in tables.differences(routes, kernel_tables)]
     backups, wrong = _backups(lab, routes)
     entries = len(routes.fibs) * len(routes.prefixes)
-    return Seen(
+    return Observation(
         entries,
         f"{counted(entries, 'entry', 'entries')} of {counted(len(routes.fibs), 'router')}, "
-        f"{counted(len(found.routes.groups), 'next-hop group')}, {counted(backups, 'backup')} equal",
+        f"{counted(len(kernel_tables.routes.groups), 'next-hop group')}, {counted(backups, 'backup')} equal",
         [*failures, *wrong],
     )
 
@@ -111,22 +115,24 @@ def _second_best(paths: object, links: dict[str, str]) -> set[str]:
     return by_key[ranked[1]] if len(ranked) > 1 else set()
 
 
-def path_colors(lab: Running, routes: Routes) -> Seen:
+def path_colors(lab: Running, routes: Routes) -> Observation:
     """A prefix of a color leaves by the links of that color, wherever a device has some towards it that are not drained.
 
     This goes by the design alone: a mistake that is in the configurations, and so in ``routes``, is seen here.
     """
     network = lab.plan.network
-    owner = {s.prefix: (one.leaf, one.fabric, s.color) for one in _with_servers(network) for s in one.subnets}
+    owner = {
+        s.prefix: (segment.leaf, segment.fabric, s.color) for segment in _with_servers(network) for s in segment.subnets
+    }
     above = _above(network)
     leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
-    found = tables.read(lab, routes).routes
+    kernel_routes = tables.read(lab, routes).routes
     colors = {fabric.name: fabric for fabric in network.fabrics}
     checked, failures = 0, list[str]()
-    for device, fib in found.fibs.items():
+    for device, fib in kernel_routes.fibs.items():
         cables = [cable for cable in network.cables_of(device) if cable.kind == "fabric"]
         role = lab.plan.configs[device].role
-        for prefix, group in zip(found.prefixes, cast("list[int]", fib.group.tolist()), strict=True):
+        for prefix, group in zip(kernel_routes.prefixes, cast("list[int]", fib.group.tolist()), strict=True):
             leaf, fabric, color = owner.get(prefix, ("", "", None))
             towards = [cable for cable in cables if role == "leaf" or leaf in {cable.a.device, cable.b.device}]
             off = routes.down | network.drained_cables
@@ -134,8 +140,8 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
             if color is not None and role == "leaf" and leaf in leaves and _alike(network, device, leaf):
                 # Where a link of the color at the other leaf is not in the lab, its spine leads nowhere.
                 there = above.get((leaf, color), set())
-                mine = [one for one in mine if one.b.device in there]
-            want = {one.name for one in mine}
+                mine = [uplink for uplink in mine if uplink.b.device in there]
+            want = {uplink.name for uplink in mine}
             if (
                 color is None
                 or leaf == device
@@ -145,14 +151,16 @@ def path_colors(lab: Running, routes: Routes) -> Seen:
             ):
                 continue
             checked += 1
-            have: set[str] = set(found.groups[group]) if group >= 0 else set()
+            have: set[str] = set(kernel_routes.groups[group]) if group >= 0 else set()
             if have != want:
                 name = colors[fabric].color_name(color)
                 failures.append(
                     f"{device} sends {prefix}, which is {name}, to {' + '.join(sorted(have)) or 'nowhere'}: its {name} "
                     f"links are {' + '.join(sorted(want))}"
                 )
-    return Seen(checked, f"{counted(checked, 'prefix', 'prefixes')} on devices leave by links of their color", failures)
+    return Observation(
+        checked, f"{counted(checked, 'prefix', 'prefixes')} on devices leave by links of their color", failures
+    )
 
 
 def _with_servers(network: Network) -> list[Segment]:
@@ -163,16 +171,16 @@ def _with_servers(network: Network) -> list[Segment]:
 
 def _above(network: Network) -> dict[tuple[str, int], set[str]]:
     """The spines to which each leaf has links of each color."""
-    found: dict[tuple[str, int], set[str]] = {}
+    spines: dict[tuple[str, int], set[str]] = {}
     for cable in network.cables:
         if cable.kind == "fabric" and cable.color is not None and cable.name not in network.drained_cables:
-            found.setdefault((cable.a.device, cable.color), set()).add(cable.b.device)
-    return found
+            spines.setdefault((cable.a.device, cable.color), set()).add(cable.b.device)
+    return spines
 
 
-def _alike(network: Network, one: str, other: str) -> bool:
+def _alike(network: Network, leaf: str, other: str) -> bool:
     """Return whether two leaves are below the same spines: not in different pods, sites or planes."""
-    near, far = network.switch(one), network.switch(other)
+    near, far = network.switch(leaf), network.switch(other)
     return (near.fabric, near.site, near.pod, near.plane) == (far.fabric, far.site, far.pod, far.plane)
 
 
@@ -182,15 +190,15 @@ def _apart(network: Network, leaf: str, device: str) -> bool:
     return bool(plane) and plane != network.switch(device).plane
 
 
-def leaf_transit(lab: Running, routes: Routes) -> Seen:
+def leaf_transit(lab: Running, routes: Routes) -> Observation:
     """Check that each leaf advertises on each session what the leaf itself has, and nothing else."""
-    own = {
+    own_prefixes = {
         name: set[str](config.overlay.prefixes()) if config.overlay else set[str]()
         for name, config in lab.plan.configs.items()
     }
     for segment in _with_servers(lab.plan.network):
         if not segment.tenant:
-            own[segment.leaf].update(subnet.prefix for subnet in segment.subnets)
+            own_prefixes[segment.leaf].update(subnet.prefix for subnet in segment.subnets)
     checked, sent, failures = 0, 0, list[str]()
     for config, bgp, sessions in _sessions(lab):
         if config.role != "leaf":
@@ -206,10 +214,12 @@ def leaf_transit(lab: Running, routes: Routes) -> Seen:
                     given |= set(vty.json(words).get("advertisedRoutes", {}))
                 sent += len(given)
                 where = f"{config.name} {session.interface} to {session.peer}"
-                if more := sorted(given - own[config.name]):
+                if more := sorted(given - own_prefixes[config.name]):
                     failures.append(
                         f"{where}: advertises {counted(len(more), 'foreign prefix', 'foreign prefixes')}: {more[0]}"
                     )
-                if less := sorted(own[config.name] - given):
+                if less := sorted(own_prefixes[config.name] - given):
                     failures.append(f"{where}: does not advertise {', '.join(less[:4])}")
-    return Seen(checked, f"{counted(checked, 'session')} carry {counted(sent, 'own prefix', 'own prefixes')}", failures)
+    return Observation(
+        checked, f"{counted(checked, 'session')} carry {counted(sent, 'own prefix', 'own prefixes')}", failures
+    )

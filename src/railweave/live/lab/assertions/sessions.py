@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from railweave.analysis.expect import Expected, expected
 from railweave.counting import counted
-from railweave.live.check import Living
+from railweave.live.check import NetworkStates
 from railweave.live.check import sessions as rules
 from railweave.live.lab import hosts
-from railweave.live.lab.assertions import Seen
+from railweave.live.lab.assertions import Observation
 from railweave.live.lab.frr import held_sessions
 from railweave.live.lab.frr.routers import not_started
 from railweave.systems.reading import read_state
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from railweave.model.findings.registry import Rule
 
 
-def addresses(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every assertion
+def addresses(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001 - as every assertion
     """Exactly the designed ones: none missing, none besides."""
     checked, formed, failures = 0, 0, list[str]()
     for name, host in lab.plan.hosts.items():
@@ -31,10 +31,10 @@ def addresses(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every 
         formed += sum(address.origin == "slaac" for nic in host.nics for address in nic.addresses)
         failures += [f"{name} {dev}: lacks {address}/{length}" for dev, address, length in sorted(want - have)]
         failures += [f"{name} {dev}: has {address}/{length} too" for dev, address, length in sorted(have - want)]
-    return Seen(checked, f"{counted(checked, 'address', 'addresses')}, {formed} formed by SLAAC", failures)
+    return Observation(checked, f"{counted(checked, 'address', 'addresses')}, {formed} formed by SLAAC", failures)
 
 
-def tables(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001
+def tables(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001
     """Every planned route and rule, and nothing else in the planned tables."""
     checked, failures = 0, list[str]()
     for name, host in lab.plan.hosts.items():
@@ -42,7 +42,9 @@ def tables(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001
         checked += len(host.routes) + len(host.rules)
         failures += [f"{name}: missing: {line}" for line in missing] + [f"{name}: not planned: {line}" for line in more]
     rules = sum(len(host.rules) for host in lab.plan.hosts.values())
-    return Seen(checked, f"{counted(checked - rules, 'route')} and {counted(rules, 'rule')} as planned", failures)
+    return Observation(
+        checked, f"{counted(checked - rules, 'route')} and {counted(rules, 'rule')} as planned", failures
+    )
 
 
 _BGP = {"bgp": "show bgp vrf all summary json", "bgp-neighbors": "show bgp vrf all neighbors json"}
@@ -50,27 +52,29 @@ _BFD = {"bfd": "show bfd peers json"}
 """Questions that the reader of FRRouting knows, and the commands whose answers they are."""
 
 
-def bgp_sessions(lab: Running, routes: Routes) -> Seen:
+def bgp_sessions(lab: Running, routes: Routes) -> Observation:
     """Every session of every router is established, with the neighbor of the design."""
     wanted = _wanted(lab, routes)
     failures = _failures(lab, wanted, "bgpd", _BGP, (rules.MISSING, rules.DOWN, rules.AS))
-    overlay = sum(len(one.overlay_sessions) for one in wanted.values())
-    checked = overlay + sum(len(one.sessions) for one in wanted.values())
+    overlay = sum(len(router.overlay_sessions) for router in wanted.values())
+    checked = overlay + sum(len(router.sessions) for router in wanted.values())
     evidence = f"{counted(checked, 'end')} of sessions established" + (f", {overlay} of EVPN" if overlay else "")
     if failures:
         held_sessions.release(lab)
     if lab.released:
         evidence += f", {len(lab.released)} after FRR's stuck BFD was configured anew: {', '.join(lab.released[:4])}"
-    return Seen(checked, evidence, failures)
+    return Observation(checked, evidence, failures)
 
 
-def bfd_sessions(lab: Running, routes: Routes) -> Seen:
+def bfd_sessions(lab: Running, routes: Routes) -> Observation:
     """Every session has a BFD session that is up, and with the timers that were configured."""
     wanted = _wanted(lab, routes)
-    timed = [one.bfd for each in wanted.values() for one in (*each.sessions, *each.overlay_sessions) if one.bfd]
+    timed = [
+        session.bfd for each in wanted.values() for session in (*each.sessions, *each.overlay_sessions) if session.bfd
+    ]
     failures = _failures(lab, wanted, "bfdd", _BFD, (rules.BFD_DOWN, rules.BFD_TIMERS)) if timed else []
-    timers = dict.fromkeys(f"{one.minimum_interval} ms x {one.multiplier}" for one in timed)
-    return Seen(len(timed), ", ".join([f"{counted(len(timed), 'end')} of sessions up", *timers]), failures)
+    timers = dict.fromkeys(f"{bfd.minimum_interval} ms x {bfd.multiplier}" for bfd in timed)
+    return Observation(len(timed), ", ".join([f"{counted(len(timed), 'end')} of sessions up", *timers]), failures)
 
 
 def _wanted(lab: Running, routes: Routes) -> dict[str, Expected]:
@@ -88,8 +92,8 @@ def _failures(
 ) -> list[str]:
     """Return what some rules find in the answers of a daemon of each router."""
     absent = {name: why for name in wanted if (why := not_started(lab.frr, lab.plan.configs[name], daemon))}
-    started = {name: one for name, one in wanted.items() if name not in absent}
-    living = Living(lab.plan.network, started, {})
+    started = {name: router for name, router in wanted.items() if name not in absent}
+    living = NetworkStates(lab.plan.network, started, {})
     for name in started:
         with lab.vty(name, daemon) as vty:
             texts = {question: vty.run(command) for question, command in asked.items()}
@@ -98,6 +102,6 @@ def _failures(
     return [*absent.values(), *seen]
 
 
-def _to(what: str) -> str:
+def _to(description: str) -> str:
     """``session with spine1: idle`` as it follows the name of the device."""
-    return what.replace("session with", "to", 1)
+    return description.replace("session with", "to", 1)

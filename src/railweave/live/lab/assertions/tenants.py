@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from railweave.counting import counted
-from railweave.live.lab.assertions import Seen
+from railweave.live.lab.assertions import Observation
 from railweave.live.lab.faults.traffic import QueuePair, Traffic, forbidden_pairs, queue_pairs, reached
 from railweave.live.lab.fib import vrf_routes
 from railweave.live.lab.kernel import tunnels
@@ -33,11 +33,11 @@ class _Owner(NamedTuple):
     leaves: tuple[str, ...]
 
 
-def connected(lab: Running, routes: Routes) -> Seen:
+def connected(lab: Running, routes: Routes) -> Observation:
     """Each leaf has its tenants' prefixes of all other leaves by their tunnels, and packets go through these."""
     owners = _owners(lab)
     if not owners:
-        return Seen(0, "no tenants")
+        return Observation(0, "no tenants")
     checked, failures = 0, _wrong_targets(lab, owners)
     for config, vrf in _vrfs(lab):
         have = {route.prefix: route for route in vrf_routes(lab, config.name, vrf) if route.protocol == BGP}
@@ -57,7 +57,7 @@ def connected(lab: Running, routes: Routes) -> Seen:
                 )
     pairs = [pair for pair in queue_pairs(lab, routes)[0] if pair.tunnel_bytes and len(pair.hops) > 2]
     failures += _through_tunnels(lab, pairs)
-    return Seen(
+    return Observation(
         checked + len(pairs),
         f"{counted(checked, 'type-5 route')} in {counted(sum(1 for _ in _vrfs(lab)), 'VRF')}, "
         f"{counted(len(pairs), 'queue pair')} through tunnels",
@@ -65,14 +65,14 @@ def connected(lab: Running, routes: Routes) -> Seen:
     )
 
 
-def isolated(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every assertion
+def isolated(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001 - as every assertion
     """No VRF has a prefix of another tenant, in its kernel or in BGP, and of every forbidden pair nothing arrives.
 
     BGP is asked too: FRR takes routes with another VNI into a VRF and then keeps them from the kernel, as "inactive".
     """
     owners = _owners(lab)
     if not owners:
-        return Seen(0, "no tenants")
+        return Observation(0, "no tenants")
     owners |= {prefix: _Owner(nic.tenant, (nic.leaf,)) for prefix, nic in lab.plan.bridged_hosts.items()}
     checked, failures = 0, list[str]()
     for config, vrf in _vrfs(lab):
@@ -94,7 +94,7 @@ def isolated(lab: Running, routes: Routes) -> Seen:  # noqa: ARG001 - as every a
         if pair not in silent
     ]
     words = f"{len(silent):,} of {len(pairs):,} forbidden pairs silent, {counted(checked, 'route')} in VRFs"
-    return Seen(checked + len(pairs), words, failures)
+    return Observation(checked + len(pairs), words, failures)
 
 
 def _in_bgp(lab: Running, config: DeviceConfig, vrf: Vrf) -> set[str]:
@@ -105,13 +105,13 @@ def _in_bgp(lab: Running, config: DeviceConfig, vrf: Vrf) -> set[str]:
 
 
 def _owners(lab: Running) -> dict[str, _Owner]:
-    found = [
+    owned = [
         (subnet.prefix, _Owner(segment.tenant, (segment.leaf,)))
         for segment in lab.plan.network.segments
         if segment.tenant
         for subnet in segment.subnets
     ]
-    found += [
+    owned += [
         (Address(loopback).prefix, _Owner(tenant.name, (part.leaf,)))
         for fabric in lab.plan.network.fabrics
         for tenant in fabric.tenants
@@ -119,8 +119,8 @@ def _owners(lab: Running) -> dict[str, _Owner]:
         for loopback in part.loopbacks
     ]
     owners: dict[str, _Owner] = {}
-    for prefix, one in found:
-        owners[prefix] = one._replace(leaves=(*owners[prefix].leaves, *one.leaves)) if prefix in owners else one
+    for prefix, owner in owned:
+        owners[prefix] = owner._replace(leaves=(*owners[prefix].leaves, *owner.leaves)) if prefix in owners else owner
     return owners
 
 
@@ -155,8 +155,10 @@ def _wrong_targets(lab: Running, owners: dict[str, _Owner]) -> list[str]:
 
 def _own_targets(listed: dict[str, Any]) -> Iterator[tuple[str, set[str]]]:
     """The type-5 routes that a leaf originates (without an AS path), and their route targets."""
-    by_router = [cast("dict[str, Any]", one) for one in listed.values() if isinstance(one, dict)]
-    routes = [cast("dict[str, Any]", one) for each in by_router for one in each.values() if isinstance(one, dict)]
+    by_router = [
+        cast("dict[str, Any]", router_routes) for router_routes in listed.values() if isinstance(router_routes, dict)
+    ]
+    routes = [cast("dict[str, Any]", route) for each in by_router for route in each.values() if isinstance(route, dict)]
     for path in (path for route in routes for group in _lists(route["paths"]) for path in group):
         if not path.get("path"):
             words: list[str] = path.get("extendedCommunity", {}).get("string", "").split()
@@ -191,12 +193,12 @@ def _through_tunnels(lab: Running, pairs: Sequence[QueuePair]) -> list[str]:
 
 def _tunneled(lab: Running) -> dict[tuple[str, str], int]:
     """Packets that each VRF's VXLAN devices have sent, those of its layer-2 networks among them."""
-    found: dict[tuple[str, str], int] = {}
+    sent: dict[tuple[str, str], int] = {}
     for config in lab.plan.configs.values():
         names = {(tunnel.vrf, tunnel.device) for tunnel in tunnels.tunnels(config)}
         for vrf in config.vrfs:
             for name, counters in lab.kernel(vrf_space(config.name, vrf.name)).interfaces().values():
                 if (vrf.name, name) in names:
                     key = config.name, vrf.name
-                    found[key] = found.get(key, 0) + counters.tx_packets
-    return found
+                    sent[key] = sent.get(key, 0) + counters.tx_packets
+    return sent

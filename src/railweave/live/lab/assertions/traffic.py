@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.live.lab import fib as tables
-from railweave.live.lab.assertions import Seen
+from railweave.live.lab.assertions import Observation
 from railweave.live.lab.faults.traffic import QueuePair, Traffic, pairs_apart, queue_pairs, reached, spread
 from railweave.live.lab.kernel.namespace import Direction, snapshot
 from railweave.live.lab.plan import ETHERNET_HEADER
@@ -51,29 +51,31 @@ def _of(number: int, every: int) -> str:
     return f"{number:,} of {every:,} queue pairs"
 
 
-def reachability(lab: Running, routes: Routes) -> Seen:
+def reachability(lab: Running, routes: Routes) -> Observation:
     """A packet from every address of every server to every other server arrives, in the address's plane where there are planes."""
     pairs, every = queue_pairs(lab, routes)
     with Traffic(lab) as traffic:
         left = reached(traffic, pairs)
     addresses = len({pair.src_gid for pair in pairs})
     failures = [f"nothing arrives from {pair}" for pair in left]
-    return Seen(len(pairs), f"{_of(len(pairs), every)}, from {counted(addresses, 'address', 'addresses')}", failures)
+    return Observation(
+        len(pairs), f"{_of(len(pairs), every)}, from {counted(addresses, 'address', 'addresses')}", failures
+    )
 
 
-def planes_apart(lab: Running, routes: Routes) -> Seen:
+def planes_apart(lab: Running, routes: Routes) -> Observation:
     """Nothing passes between planes: no switch has a prefix of another plane in its kernel, and no packet arrives there."""
     network = lab.plan.network
     pairs = pairs_apart(lab)
     if not pairs:
-        return Seen(0, "no planes")
+        return Observation(0, "no planes")
     chosen = spread(pairs, MOST_APART)
     owner = {subnet.prefix: network.switch(segment.leaf) for segment in network.segments for subnet in segment.subnets}
-    found = tables.read(lab, routes).routes
+    kernel_routes = tables.read(lab, routes).routes
     checked, failures = 0, list[str]()
-    for name, fib in found.fibs.items():
+    for name, fib in kernel_routes.fibs.items():
         plane = network.switch(name).plane
-        for prefix, group in zip(found.prefixes, fib.group.tolist(), strict=True):
+        for prefix, group in zip(kernel_routes.prefixes, fib.group.tolist(), strict=True):
             there = owner.get(prefix)
             if there is None or there.fabric != network.switch(name).fabric or there.plane == plane:
                 continue
@@ -87,10 +89,10 @@ def planes_apart(lab: Running, routes: Routes) -> Seen:
         f"{len(silent):,} of {len(chosen):,} pairs between planes silent (there are {len(pairs):,}), "
         f"{counted(checked, 'prefix', 'prefixes')} of other planes without a route"
     )
-    return Seen(len(chosen) + checked, evidence, failures)
+    return Observation(len(chosen) + checked, evidence, failures)
 
 
-def mtu(lab: Running, routes: Routes) -> Seen:
+def mtu(lab: Running, routes: Routes) -> Observation:
     """A packet of the NIC's full size arrives unfragmented, and a byte more is not sent."""
     pairs, every = queue_pairs(lab, routes)
     failures: list[str] = []
@@ -102,10 +104,10 @@ def mtu(lab: Running, routes: Routes) -> Seen:
             if traffic.send(0, 0, pair, traffic.packet_bytes(pair) + 1):
                 failures.append(f"{pair.src} sends {traffic.packet_bytes(pair) + 1} bytes")
         sizes = sorted({traffic.packet_bytes(pair) for pair in pairs})
-    return Seen(len(pairs), f"{', '.join(map(str, sizes))} bytes on {_of(len(pairs), every)}", failures)
+    return Observation(len(pairs), f"{', '.join(map(str, sizes))} bytes on {_of(len(pairs), every)}", failures)
 
 
-def links(lab: Running, routes: Routes) -> Seen:
+def links(lab: Running, routes: Routes) -> Observation:
     """Packets of queue pairs cross the links of ``paths`` and no other, by the links' own counters."""
     pairs, every = queue_pairs(lab, routes)
     pinned = [pair for pair in pairs if pair.pinned]
@@ -138,22 +140,22 @@ def links(lab: Running, routes: Routes) -> Seen:
             packets += 4
     tried = len(pinned) + len(shared)
     evidence = f"{_of(tried, every)}, {packets:,} packets counted on {counted(len(lab.plan.wires), 'link')}"
-    return Seen(tried, evidence, failures + culprits)
+    return Observation(tried, evidence, failures + culprits)
 
 
 def _directions(lab: Running, pair: QueuePair) -> list[set[Direction]]:
     """The links of each hop of a queue pair, and where a packet goes on them."""
     at = {pair.src.partition(":")[0]}
-    found: list[set[Direction]] = []
+    directions: list[set[Direction]] = []
     for hop in pair.hops:
         towards: set[Direction] = set()
         for link in hop:
             cable = lab.plan.network.cable(link)
             ends = {cable.a.device, cable.b.device}
             towards |= {(link, end) for end in ends - at} if ends & at else set()
-        found.append(towards)
+        directions.append(towards)
         at = {device for _, device in towards}
-    return found
+    return directions
 
 
 def _frame_bytes(traffic: Traffic, pair: QueuePair) -> int:
@@ -184,24 +186,26 @@ def _wrong(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], counts: S
 def _culprits(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], wrong: set[Direction]) -> list[str]:
     """The queue pairs that explain wrong counters: those on such links first, each sent by itself."""
     likely = sorted(batch, key=lambda pair: not any(hop & wrong for hop in _directions(lab, pair)))
-    found: list[str] = []
+    culprits: list[str] = []
     for pair in likely:
-        found += _strays(lab, traffic, pair)
-        if len(found) >= MOST_CULPRITS:
+        culprits += _strays(lab, traffic, pair)
+        if len(culprits) >= MOST_CULPRITS:
             break
-        if len(found) >= MOST_CULPRITS:
+        if len(culprits) >= MOST_CULPRITS:
             break
-    return found or [f"{link} towards {device} carries what `paths` does not explain" for link, device in sorted(wrong)]
+    return culprits or [
+        f"{link} towards {device} carries what `paths` does not explain" for link, device in sorted(wrong)
+    ]
 
 
 def _strays(lab: Running, traffic: Traffic, pair: QueuePair) -> list[str]:
     """Return what a queue pair that is sent by itself does against ``paths`` in each of ``TRIES``; else nothing."""
-    said: list[str] = []
+    strays: list[str] = []
     for _ in range(TRIES):
-        said = _stray(lab, traffic, pair)
-        if not said:
+        strays = _stray(lab, traffic, pair)
+        if not strays:
             break
-    return said
+    return strays
 
 
 def _stray(lab: Running, traffic: Traffic, pair: QueuePair, count: int = 4) -> list[str]:
@@ -211,7 +215,7 @@ def _stray(lab: Running, traffic: Traffic, pair: QueuePair, count: int = 4) -> l
     hops = _directions(lab, pair)
     allowed = {direction for hop in hops for direction in hop}
     stray = sorted({link for link, _ in crossed.keys() - allowed})
-    by_hop = [sum(crossed.get(one, 0) for one in hop) for hop in hops]
+    by_hop = [sum(crossed.get(direction, 0) for direction in hop) for hop in hops]
     short = [
         hop
         for hop, number, certain in zip(hops, by_hop, pair.certain, strict=True)

@@ -39,7 +39,7 @@ _START_S = 30
 
 
 @dataclass(frozen=True)
-class Probed:
+class ProbeCounts:
     """The packets that were sent and those that arrived.
 
     ``sent`` has the moment of each round (``time.monotonic``). ``arrived`` has a row for each queue pair and a column for each
@@ -49,10 +49,10 @@ class Probed:
     sent: NDArray[np.float64]
     arrived: NDArray[np.bool_]
 
-    def between(self, begin: float, end: float) -> Probed:
+    def between(self, begin: float, end: float) -> ProbeCounts:
         """The rounds of a span of time."""
         inside = (self.sent >= begin) & (self.sent < end)
-        return Probed(self.sent[inside], self.arrived[:, inside])
+        return ProbeCounts(self.sent[inside], self.arrived[:, inside])
 
 
 class Prober:
@@ -77,7 +77,7 @@ class Prober:
         self._child.join()
         self._here.close()
 
-    def stop(self) -> Probed:
+    def stop(self) -> ProbeCounts:
         """Stop sending; what became of all that was sent."""
         self._here.send("stop")
         if not self._here.poll(_START_S):
@@ -88,7 +88,7 @@ class Prober:
         for place, row in enumerate(rows):
             marks = np.frombuffer(row, np.uint8)
             arrived[place, : len(marks)] = marks.astype(np.bool_)
-        return Probed(np.array(sent, np.float64), arrived)
+        return ProbeCounts(np.array(sent, np.float64), arrived)
 
 
 def _probe(pipe: Connection, lab: Running, pairs: list[QueuePair], interval_s: float) -> None:
@@ -141,7 +141,7 @@ BEFORE_S = 0.3
 
 
 @dataclass(frozen=True)
-class Measured:
+class FaultMeasurement:
     """The measured effects of a fault.
 
     ``lost`` counts packets of ``watched`` queue pairs, of ``sent`` while the fault lasted, and ``lost_on_return`` afterwards.
@@ -177,7 +177,7 @@ class Measured:
         return asdict(self) | {"passed": self.passed}
 
 
-def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> Measured:
+def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> FaultMeasurement:
     """Make a fault, measure, and undo it. It lasts until routers have settled and ``HOLD_S`` more, or as long as told."""
     whole = lab.control_plane.routes()
     expected = whole if not effect.down else lab.control_plane.routes(effect.down)
@@ -202,7 +202,7 @@ def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> Measur
         probed = prober.stop()
     during, after = probed.between(begun, ended), probed.between(ended, float("inf"))
     steady = [place for place, pair in enumerate(watched) if pair in keep]
-    return Measured(
+    return FaultMeasurement(
         effect.target.fault.kind,
         effect.name,
         len(watched),
@@ -261,7 +261,7 @@ def _released(sessions: Sequence[str]) -> str:
     return f"FRR did not take back {counted(len(sessions), 'session')} by itself" if sessions else ""
 
 
-def _until_last_loss(during: Probed, flows: Sequence[int], begun: float, interval_s: float) -> float | None:
+def _until_last_loss(during: ProbeCounts, flows: Sequence[int], begun: float, interval_s: float) -> float | None:
     """From the beginning to the last packet that one of these flows lost; None where one is still losing at the end."""
     lost = ~during.arrived[list(flows)]
     rounds = np.flatnonzero(lost.any(axis=0))

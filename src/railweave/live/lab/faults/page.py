@@ -11,7 +11,7 @@ from railweave.pages.shell import element, html_page, text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from railweave.live.lab.faults.measure import Measured
+    from railweave.live.lab.faults.measure import FaultMeasurement
     from railweave.live.lab.state import Record
 
 SUMMARY = ("kind", "as designed", "time to switch, median", "time to return, median")
@@ -21,19 +21,26 @@ _WHOLE = "\n.scroll{max-height:none}\n.scroll td.text{min-width:90px}\n"
 HEADER = ("fault", "at", "packets lost", "time to switch", "time to return", "kept a path", "")
 
 
-def rows(measured: Sequence[Measured]) -> list[tuple[str, ...]]:
+def rows(measured: Sequence[FaultMeasurement]) -> list[tuple[str, ...]]:
     """Return the measurements as text, a row for each, under ``HEADER``."""
     return [
         (
-            one.kind,
-            one.target,
-            f"{one.lost:,} of {one.sent:,}" + (f", then {one.lost_on_return:,}" if one.lost_on_return else ""),
-            seconds(one.switch_s),
-            seconds(one.return_s),
-            f"{one.kept:,} of {one.asked:,}" + ("" if one.kept == one.asked else f" ({one.should_keep:,} should)"),
-            "; ".join(filter(None, ["" if one.passed else "not as designed", one.note, *one.unexpected[:2]])),
+            measurement.kind,
+            measurement.target,
+            f"{measurement.lost:,} of {measurement.sent:,}"
+            + (f", then {measurement.lost_on_return:,}" if measurement.lost_on_return else ""),
+            seconds(measurement.switch_s),
+            seconds(measurement.return_s),
+            f"{measurement.kept:,} of {measurement.asked:,}"
+            + ("" if measurement.kept == measurement.asked else f" ({measurement.should_keep:,} should)"),
+            "; ".join(
+                filter(
+                    None,
+                    ["" if measurement.passed else "not as designed", measurement.note, *measurement.unexpected[:2]],
+                )
+            ),
         )
-        for one in measured
+        for measurement in measured
     ]
 
 
@@ -42,15 +49,15 @@ def seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f} s"
 
 
-def summary(measured: Sequence[Measured]) -> list[tuple[str, ...]]:
+def summary(measured: Sequence[FaultMeasurement]) -> list[tuple[str, ...]]:
     """Faults by kind under ``SUMMARY``; times are the median and the longest of those that came to an end."""
-    found: list[tuple[str, ...]] = []
-    for kind in dict.fromkeys(one.kind for one in measured):
-        of_kind = [one for one in measured if one.kind == kind]
-        times = ([one.switch_s for one in of_kind], [one.return_s for one in of_kind])
-        good = f"{sum(one.passed for one in of_kind):,} of {len(of_kind):,}"
-        found.append((kind, good, *(_span([time for time in each if time is not None]) for each in times)))
-    return found
+    table_rows: list[tuple[str, ...]] = []
+    for kind in dict.fromkeys(measurement.kind for measurement in measured):
+        of_kind = [measurement for measurement in measured if measurement.kind == kind]
+        times = ([measurement.switch_s for measurement in of_kind], [measurement.return_s for measurement in of_kind])
+        good = f"{sum(measurement.passed for measurement in of_kind):,} of {len(of_kind):,}"
+        table_rows.append((kind, good, *(_span([time for time in each if time is not None]) for each in times)))
+    return table_rows
 
 
 def _span(times: Sequence[float]) -> str:
@@ -59,16 +66,16 @@ def _span(times: Sequence[float]) -> str:
 
 def _table(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     lines = (element("tr", *(element("td", text(cell) or "&#8203;", class_="text") for cell in row)) for row in body)
-    head = element("thead", element("tr", *(element("th", text(one)) for one in header)))
+    head = element("thead", element("tr", *(element("th", text(heading)) for heading in header)))
     return element("div", element("table", head, element("tbody", *lines)), class_="scroll")
 
 
-def faults_html(record: Record, measured: Sequence[Measured]) -> str:
+def faults_html(record: Record, measured: Sequence[FaultMeasurement]) -> str:
     """The page. What is not as designed stands first."""
     timers = record.timers()
-    ordered = sorted(measured, key=lambda one: one.passed)
-    good = sum(one.passed for one in measured)
-    interval = max((one.interval_s for one in measured), default=0.0)
+    ordered = sorted(measured, key=lambda measurement: measurement.passed)
+    good = sum(measurement.passed for measurement in measured)
+    interval = max((measurement.interval_s for measurement in measured), default=0.0)
     verdict = (
         f"{counted(len(measured), 'fault')}, of which {good:,} went as designed: every queue pair that has a path by "
         "`routes` kept one, and everything came back."
@@ -85,7 +92,7 @@ def faults_html(record: Record, measured: Sequence[Measured]) -> str:
         [_WHOLE],
         header=[element("h1", text(title))],
         main=[
-            *(element("p", text(one)) for one in (verdict, setting, reading)),
+            *(element("p", text(paragraph)) for paragraph in (verdict, setting, reading)),
             element("h2", text("By kind")),
             _table(SUMMARY, summary(measured)),
             element("h2", text("Every fault")),

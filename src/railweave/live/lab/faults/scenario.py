@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.design.fault_targets import FaultTarget, fault_targets
 from railweave.errors import FileLine, InputError, Problem
 from railweave.live.lab.faults.kinds import PS_PER_S, Effect, effect
-from railweave.live.lab.faults.measure import Measured, single
+from railweave.live.lab.faults.measure import FaultMeasurement, single
 from railweave.model.intent.scenario import read_scenario
 
 if TYPE_CHECKING:
@@ -39,20 +39,20 @@ def of_file(lab: Running, file: Path, *, announce: Callable[[str], None]) -> lis
     return fault_targets(lab.plan.network, read)
 
 
-def play(lab: Running, targets: Sequence[FaultTarget], progress: Callable[[str], None]) -> list[Measured]:
+def play(lab: Running, targets: Sequence[FaultTarget], progress: Callable[[str], None]) -> list[FaultMeasurement]:
     """Make faults happen, each at its time, and measure them."""
     spans = sorted((_span(lab, target) for target in targets), key=lambda span: span.begin_s)
     start = time.monotonic()
-    found: list[Measured] = []
+    measurements: list[FaultMeasurement] = []
     for group in _overlapping(spans):
         progress(" + ".join(span.effect.name for span in group))
         time.sleep(max(start + group[0].begin_s - time.monotonic(), 0.0))
         if len(group) == 1:
             span = group[0]
-            found.append(single(lab, span.effect, None if span.end_s is None else span.end_s - span.begin_s))
+            measurements.append(single(lab, span.effect, None if span.end_s is None else span.end_s - span.begin_s))
         else:
-            found.append(_several(lab, group))
-    return found
+            measurements.append(_several(lab, group))
+    return measurements
 
 
 def _span(lab: Running, target: FaultTarget) -> _Span:
@@ -66,14 +66,14 @@ def _overlapping(spans: Sequence[_Span]) -> list[list[_Span]]:
     groups: list[list[_Span]] = []
     for span in spans:
         last = groups[-1] if groups else []
-        if any(one.end_s is not None and one.end_s > span.begin_s for one in last):
+        if any(earlier.end_s is not None and earlier.end_s > span.begin_s for earlier in last):
             last.append(span)
         else:
             groups.append([span])
     return groups
 
 
-def _several(lab: Running, group: Sequence[_Span]) -> Measured:
+def _several(lab: Running, group: Sequence[_Span]) -> FaultMeasurement:
     """Faults at once: all begin at their times, what ends before the last begins does so, and the rest is measured."""
     first, last = group[0].begin_s, group[-1].begin_s
     begun: list[Effect] = []
@@ -83,18 +83,18 @@ def _several(lab: Running, group: Sequence[_Span]) -> Measured:
         start = time.monotonic() - first
         moments = [(span.begin_s, True, span.effect) for span in group]
         moments += [(span.end_s, False, span.effect) for span in group if span.end_s is not None and span.end_s <= last]
-        for at, begins, one in sorted(moments, key=lambda moment: moment[0]):
+        for at, begins, fault_effect in sorted(moments, key=lambda moment: moment[0]):
             time.sleep(max(start + at - time.monotonic(), 0.0))
             if begins:
-                begun.append(one)
-                one.begin()
+                begun.append(fault_effect)
+                fault_effect.begin()
             else:
-                one.end()
-                begun.remove(one)
+                fault_effect.end()
+                begun.remove(fault_effect)
 
     def end() -> None:
-        for one in begun:
-            one.end()
+        for fault_effect in begun:
+            fault_effect.end()
 
     downs = [span.effect.down for span in remain]
     down = None if None in downs else tuple(name for names in downs for name in names or ())

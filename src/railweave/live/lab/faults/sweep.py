@@ -71,7 +71,9 @@ def _all(lab: Running) -> Iterator[Words]:
         yield {"kind": "device-down", "device": name}
     for plane in dict.fromkeys(f"{switch.fabric}/{switch.plane}" for switch in network.switches if switch.plane):
         yield {"kind": "plane-down", "plane": plane}
-    one_each = [next((name for name, one in configs.items() if one.role == role), "") for role in ("leaf", "spine")]
+    one_each = [
+        next((name for name, config in configs.items() if config.role == role), "") for role in ("leaf", "spine")
+    ]
     for name in filter(None, one_each):
         for kind in ("blackhole", "device-reboot", "bgp-down"):
             yield {"kind": kind, "device": name}
@@ -96,7 +98,7 @@ LIMIT_S = 20
 
 
 @dataclass(frozen=True)
-class Swept:
+class LinkOutage:
     """One link down: seconds until kernels were as ``routes`` has it, and until they were again after its return.
 
     None where they were not within the limit; ``failures`` then say what was otherwise.
@@ -120,9 +122,9 @@ class Swept:
 
 def sweep(
     lab: Running, progress: Callable[[str], None] = lambda _: None, links: Sequence[str] | None = None
-) -> list[Swept]:
+) -> list[LinkOutage]:
     """Take down each link, alone, and compare every kernel's table with ``routes`` for that state; all where none are given."""
-    found: list[Swept] = []
+    outages: list[LinkOutage] = []
     whole = lab.control_plane.routes()
     links = links or [cable.name for cable in lab.plan.network.cables]
     for number, link in enumerate(links, 1):
@@ -135,6 +137,6 @@ def sweep(
         finally:
             set_links(lab, [link], "up")
         returned, left = held_sessions.wait_and_release(lab, whole, LIMIT_S, poll_s=0.2)
-        failures = [f"down: {one}" for one in wrong] + [f"back: {one}" for one in left]
-        found.append(Swept(link, entries, settled, returned, tuple(failures[:8])))
-    return found
+        failures = [f"down: {difference}" for difference in wrong] + [f"back: {difference}" for difference in left]
+        outages.append(LinkOutage(link, entries, settled, returned, tuple(failures[:8])))
+    return outages

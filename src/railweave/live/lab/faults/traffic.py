@@ -127,25 +127,25 @@ def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> t
     ]
     pairs.sort(key=lambda pair: pair[0][1].rail != pair[1][1].rail)
     every = sum(len(a[1].addresses) for a, _ in pairs)
-    found: list[QueuePair] = []
+    chosen: list[QueuePair] = []
     for (server, nic), (other, far) in pairs:
-        if len(found) + len(nic.addresses) > most:
+        if len(chosen) + len(nic.addresses) > most:
             break
         src, dst = f"{server}:{nic.name}", f"{other}:{far.name}"
         added = tunnels.overhead(lab.plan.configs[nic.leaf]) if nic.tenant else 0
         for family, count in _families(nic, far):
             for path in queue_pair_paths(network, routes, src, dst, count, family):
-                hops = tuple(tuple(one.link for one in hop) for hop in path.hops)
-                certain = tuple(sum(one.share for one in hop) > _NEARLY_ALL for hop in path.hops)
-                found.append(QueuePair(src, dst, path.src_gid, path.dst_gid, path.color, hops, added, certain))
-    return found, every
+                hops = tuple(tuple(link_share.link for link_share in hop) for hop in path.hops)
+                certain = tuple(sum(link_share.share for link_share in hop) > _NEARLY_ALL for hop in path.hops)
+                chosen.append(QueuePair(src, dst, path.src_gid, path.dst_gid, path.color, hops, added, certain))
+    return chosen, every
 
 
 def _families(nic: Nic, far: Nic) -> list[tuple[Family | None, int]]:
     """The address families that both NICs have, with how many addresses the first has; none where they have none in common."""
     here: set[Family] = {address.family for address in nic.addresses}
     shared = here.intersection(address.family for address in far.addresses)
-    return [(one, len(nic.addresses_of(one))) for one in sorted(shared)]
+    return [(family, len(nic.addresses_of(family))) for family in sorted(shared)]
 
 
 def forbidden_pairs(lab: Running) -> list[QueuePair]:
@@ -224,8 +224,8 @@ class Traffic:
     def close(self) -> None:
         """Close the sockets."""
         self._poll.close()
-        for one in self._sockets.values():
-            one.close()
+        for nic_socket in self._sockets.values():
+            nic_socket.close()
 
     def packet_bytes(self, pair: QueuePair) -> int:
         """The largest IP packet that a queue pair's NIC sends."""
@@ -233,12 +233,12 @@ class Traffic:
 
     def send(self, flow: int, sequence: int, pair: QueuePair, ip_bytes: int = 0) -> bool:
         """Send a packet of a flow; of so many bytes with its headers where told. False where the server has no way for it."""
-        one = self._sockets[pair.src_gid]
+        nic_socket = self._sockets[pair.src_gid]
         payload = _HEADER.pack(flow, sequence)
         if ip_bytes:
-            payload = payload.ljust(ip_bytes - _HEADERS[one.family], b"\0")
+            payload = payload.ljust(ip_bytes - _HEADERS[nic_socket.family], b"\0")
         try:
-            one.sendto(payload, (pair.dst_gid, self._port))
+            nic_socket.sendto(payload, (pair.dst_gid, self._port))
         except OSError as error:
             if error.errno in _NO_WAY:
                 return False
@@ -248,11 +248,11 @@ class Traffic:
     def arrived(self, wait_s: float = 0.0) -> Iterator[tuple[int, int, str]]:
         """Flow, sequence number and destination GID of what came, after waiting for the first so long."""
         for number, _ in self._poll.poll(wait_s, len(self._sockets) or 1):
-            one = self._by_number[number]
-            gid = one.getsockname()[0]
+            nic_socket = self._by_number[number]
+            gid = nic_socket.getsockname()[0]
             while True:
                 try:
-                    data = one.recv(_HEADER.size)
+                    data = nic_socket.recv(_HEADER.size)
                 except BlockingIOError:
                     break
                 except OSError:  # an ICMP error that an earlier packet brought about
@@ -267,14 +267,14 @@ class Traffic:
 
         ``ip_bytes`` None: as large as the NIC sends. Returns once all have come, or none has for ``patience_s``.
         """
-        got = [0] * len(flows)
+        received = [0] * len(flows)
         missing = unanswered = 0
 
         def take(wait_s: float) -> int:
             number = 0
             for flow, _, gid in self.arrived(wait_s):
                 if flow < len(flows) and gid == flows[flow][0].dst_gid:
-                    got[flow] += 1
+                    received[flow] += 1
                     number += 1
             return number
 
@@ -294,7 +294,7 @@ class Traffic:
             missing -= came
             if came:
                 quiet = time.monotonic() + patience_s
-        return got
+        return received
 
     def flush(self) -> None:
         """Drop what has arrived without being asked for."""
@@ -308,8 +308,8 @@ def reached(traffic: Traffic, pairs: Sequence[QueuePair], tries: int = 3, ip_byt
     traffic.flush()
     for _ in range(tries):
         if left:
-            got = traffic.deliver([(pair, 1) for pair in left], ip_bytes)
-            left = [pair for pair, count in zip(left, got, strict=True) if not count]
+            received = traffic.deliver([(pair, 1) for pair in left], ip_bytes)
+            left = [pair for pair, count in zip(left, received, strict=True) if not count]
     return left
 
 

@@ -103,9 +103,9 @@ def release(lab: Running) -> list[str]:
     Returns these sessions as ``leaf interface``, and also keeps them in ``lab``. Does nothing within ``PATIENCE_S`` of the last
     time: configuring BFD resets sessions, so sessions that are coming up would never be up.
     """
-    found: list[str] = []
+    released: list[str] = []
     if time.monotonic() < lab.released_at + PATIENCE_S:
-        return found
+        return released
     for config in lab.plan.configs.values():
         if config.role != "leaf" or config.bgp is None or config.bgp.bfd is None:
             continue
@@ -121,9 +121,9 @@ def release(lab: Running) -> list[str]:
                     again = f"neighbor {group} bfd"
                     vty.configure([f"router bgp {config.bgp.asn}", f"no {again}", f"{again} profile {profile}"])
                     lab.released_at = time.monotonic()
-                found += [f"{config.name} {name}" for name in held]
-    lab.released += found
-    return found
+                released += [f"{config.name} {name}" for name in held]
+    lab.released += released
+    return released
 
 
 def _neighbors(sessions: Iterable[Session]) -> list[str]:

@@ -27,7 +27,7 @@ CACHE = Path("/var/cache/railweave")
 
 
 @dataclass(frozen=True)
-class Need:
+class FrrRequirement:
     """The demand of a network on FRR: the oldest release that fits, and why, for people.
 
     ``suite`` is the suite of Debian that has this release, and ``folder`` is the name of its root folder.
@@ -42,16 +42,16 @@ class Need:
 OLDEST = (10, 3)
 """The oldest FRR that a lab takes. What `lab test` asks, older ones do not all know: 8.4 has no ``show bgp … detail json``."""
 
-PLAIN = Need(OLDEST)
+PLAIN = FrrRequirement(OLDEST)
 """The demand of every network."""
 
-AIGP = Need(OLDEST, "the fabric file has `emulation: aigp`")
+AIGP = FrrRequirement(OLDEST, "the fabric file has `emulation: aigp`")
 """``bgp bestpath aigp`` is known from 10.0 on."""
 
-TENANTS = Need(OLDEST, "tenants' VRFs are network namespaces")
+TENANTS = FrrRequirement(OLDEST, "tenants' VRFs are network namespaces")
 """The release in which they were seen to work."""
 
-IPV6_TUNNELS = Need((10, 6), "tunnels end on IPv6 addresses", "forky", "frr-forky")
+IPV6_TUNNELS = FrrRequirement((10, 6), "tunnels end on IPv6 addresses", "forky", "frr-forky")
 """The first with IPv6 VTEPs (FRR's pull request 19498); an older zebra does not read the tunnel's IPv6 address."""
 
 BUILD = Path(__file__).with_name("frr-root.sh")
@@ -82,7 +82,7 @@ class Frr:
     def daemons(self) -> tuple[str, ...]:
         """The daemons that a router needs."""
         idle = {daemon for protocol, daemon in ROUTING.items() if protocol not in self.protocols}
-        return tuple(one for one in DAEMONS if one not in idle and (self.root / _DAEMONS / one).exists())
+        return tuple(daemon for daemon in DAEMONS if daemon not in idle and (self.root / _DAEMONS / daemon).exists())
 
     @property
     def origin(self) -> str:
@@ -90,21 +90,21 @@ class Frr:
         return f"FRR {self.version}" + ("" if self.root == Path("/") else f" in {self.root}")
 
 
-def need(configs: Iterable[DeviceConfig]) -> Need:
+def need(configs: Iterable[DeviceConfig]) -> FrrRequirement:
     """Return what these switches demand of FRR."""
-    found = PLAIN
+    requirement = PLAIN
     for config in configs:
         end = tunnels.endpoint(config)
         if config.vrfs and end and end.family == "ipv6":
             return IPV6_TUNNELS
         if config.vrfs:
-            found = TENANTS
+            requirement = TENANTS
         elif config.bgp is not None and config.bgp.compare_aigp:
-            found = AIGP
-    return found
+            requirement = AIGP
+    return requirement
 
 
-def find(given: Path | None, wanted: Need, announce: Callable[[str], None]) -> Frr:
+def find(given: Path | None, wanted: FrrRequirement, announce: Callable[[str], None]) -> Frr:
     """The FRR to use: the folder given, the checkout's own (``make validators``), the cached one (made now if it can be), the system's.
 
     ``announce`` is told before anything is fetched. Raises ``LabError`` with the one command that helps.
@@ -142,7 +142,7 @@ def given(root: Path) -> Frr:
     """The FRR of a root folder, of whatever release a lab takes. Raises ``LabError``."""
     if not (root / _DAEMONS / "zebra").exists():
         raise LabError(f"there is no FRR in {root}: run `sudo make validators`, then give .validators/frr-forky")
-    anything = Need(OLDEST, suite="any")
+    anything = FrrRequirement(OLDEST, suite="any")
     return _checked(root.resolve(), anything, "give another folder")
 
 
@@ -151,7 +151,9 @@ def known(root: Path, version: str) -> Frr:
     return Frr(root, version, *_ids(root))
 
 
-def _checked(root: Path, wanted: Need, instead: str = "remove the folder: the lab then makes it again") -> Frr:
+def _checked(
+    root: Path, wanted: FrrRequirement, instead: str = "remove the folder: the lab then makes it again"
+) -> Frr:
     """The FRR of a root folder, or of the system. Raises ``LabError`` for a release that a lab does not take, with what to do ``instead``."""
     if root != Path("/") and (why := untrusted(root, root / _DAEMONS / "zebra")):
         raise LabError(f"nothing is run from this root folder with FRR: {why}")
@@ -174,8 +176,8 @@ def _says(root: Path) -> str:
         return ""
     command = [str(root / _DAEMONS / "zebra"), "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    found = re.search(r"version (\S+)", done.stdout)
-    return found[1] if found else ""
+    match = re.search(r"version (\S+)", done.stdout)
+    return match[1] if match else ""
 
 
 def _ids(root: Path) -> tuple[int, int]:

@@ -135,12 +135,12 @@ def start(place: Place, frr: Frr, configs: Sequence[DeviceConfig], progress: Cal
     with ThreadPoolExecutor(max_workers=workers) as pool:
         started = [pool.submit(_start, place, frr, config) for config in configs]
         try:
-            for number, one in enumerate(started, 1):
-                one.result()
+            for number, future in enumerate(started, 1):
+                future.result()
                 progress(f"router {number} of {len(configs)}")
         finally:
-            for one in started:
-                one.cancel()
+            for future in started:
+                future.cancel()
 
 
 def _start(place: Place, frr: Frr, config: DeviceConfig) -> None:
@@ -201,7 +201,9 @@ def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
     name = config.name
     frr = frr_of(place, frr, name)
     others = [
-        pid for one in daemons_of(frr, config) if one != daemon and (pid := daemon_pid(place, name, one)) is not None
+        pid
+        for other in daemons_of(frr, config)
+        if other != daemon and (pid := daemon_pid(place, name, other)) is not None
     ]
     if not others:
         _start(place, frr, config)

@@ -51,12 +51,12 @@ def probe(lab: str) -> None:
     except LabError as error:
         raise LabError(f"this system gives no network namespaces: {error}") from None
     try:
-        for what, lines in NEEDED.items():
+        for feature, lines in NEEDED.items():
             try:
                 for line in lines:
                     ip(line.split(), inside=name)
             except LabError as error:
-                raise LabError(f"this kernel has no {what}: {error}") from None
+                raise LabError(f"this kernel has no {feature}: {error}") from None
     finally:
         ip(["netns", "del", name])
 
@@ -150,12 +150,12 @@ def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
         elif gateway.vlan is not None:
             # Snooping would drop neighbor discovery that no querier asked for; nothing loops here.
             yield f"link add name {gateway.name}{_shared(gateway)} mtu {gateway.mtu} type bridge mcast_snooping 0 stp_state 0"
-    for one in config.vrfs:
+    for vrf_config in config.vrfs:
         if (
-            one.name == vrf and one.unit is not None
+            vrf_config.name == vrf and vrf_config.unit is not None
         ):  # not every kernel has dummy devices; a bridge without ports is up as well
-            yield f"link add name lo{one.unit} type bridge mcast_snooping 0 stp_state 0"
-            yield f"link set lo{one.unit} up"
+            yield f"link add name lo{vrf_config.unit} type bridge mcast_snooping 0 stp_state 0"
+            yield f"link set lo{vrf_config.unit} up"
     for port in ports:
         if port.kind == "server" and port.outside:  # an edge port, of which the lab has the end on the leaf
             yield f"link add name {port.name} type veth peer name {port.name}{OTHER_END}"
@@ -182,13 +182,13 @@ def _addresses(config: DeviceConfig) -> Iterator[str]:
     """Addresses that the system gives its interfaces itself, so that they are not in its ``frr.conf``."""
     for address in config.loopbacks():
         yield f"address add {address} dev lo"
-    for one in (*config.fabric_interfaces(), *config.gateways):
-        for address in one.addresses:
-            yield f"address add {address} dev {one.name}"
+    for interface in (*config.fabric_interfaces(), *config.gateways):
+        for address in interface.addresses:
+            yield f"address add {address} dev {interface.name}"
 
 
 def remove(lab: str) -> list[str]:
     """Take away every namespace of a lab, with all that is in it; returns their names."""
-    found = existing(f"{lab}-")
-    ip_batch(f"netns del {name}" for name in found)
-    return found
+    namespaces = existing(f"{lab}-")
+    ip_batch(f"netns del {name}" for name in namespaces)
+    return namespaces

@@ -63,12 +63,12 @@ def gateway_interface(gateway: Gateway) -> str:
 
 def vrf_by_interface(config: DeviceConfig) -> dict[str, str]:
     """The VRF of each interface of a switch that is in one: gateways, and the ports of their VLANs."""
-    found = {gateway_interface(gateway): gateway.vrf for gateway in config.gateways if gateway.vrf}
+    vrfs = {gateway_interface(gateway): gateway.vrf for gateway in config.gateways if gateway.vrf}
     by_vlan = {
         gateway.vlan_name: gateway.vrf for gateway in config.gateways if gateway.vlan is not None and gateway.vrf
     }
-    found.update({port.name: by_vlan[port.vlan] for port in config.interfaces if port.vlan in by_vlan})
-    return found
+    vrfs.update({port.name: by_vlan[port.vlan] for port in config.interfaces if port.vlan in by_vlan})
+    return vrfs
 
 
 RUN = Path("/run/netns")

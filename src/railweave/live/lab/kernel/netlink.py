@@ -90,7 +90,7 @@ class Netlink:
 
     def routes(self, family: int) -> list[KernelRoute]:
         """The unicast routes of the main table, with the members of their next-hop groups that are up."""
-        found: list[KernelRoute] = []
+        routes: list[KernelRoute] = []
         for body in self._dump(_GET_ROUTE, _NEW_ROUTE, struct.pack("=BBBBBBBBI", family, *[0] * 8)):
             length, _, _, table, protocol, _, kind = struct.unpack_from("=xBBBBBBB", body)
             flags = struct.unpack_from("=I", body, 8)[0]
@@ -108,30 +108,30 @@ class Netlink:
             else:
                 hops = []
             interfaces, gateways = tuple(hop[0] for hop in hops), tuple(hop[1] for hop in hops)
-            found.append(KernelRoute(prefix, protocol, interfaces, gateways))
-        return found
+            routes.append(KernelRoute(prefix, protocol, interfaces, gateways))
+        return routes
 
     def interfaces(self) -> dict[int, tuple[str, Counters]]:
         """Name and counters of every interface, by index."""
-        found: dict[int, tuple[str, Counters]] = {}
+        interfaces: dict[int, tuple[str, Counters]] = {}
         for body in self._dump(_GET_LINK, _NEW_LINK, bytes(16)):
             index = struct.unpack_from("=i", body, 4)[0]
             values = _attributes(body, 16)
             name = values[_IFLA_IFNAME].rstrip(b"\0").decode()
-            found[index] = name, Counters(*struct.unpack_from("=4Q", values[_IFLA_STATS64]))
-        return found
+            interfaces[index] = name, Counters(*struct.unpack_from("=4Q", values[_IFLA_STATS64]))
+        return interfaces
 
     def addresses(self) -> list[KernelAddress]:
         """Every address."""
-        found: list[KernelAddress] = []
+        addresses: list[KernelAddress] = []
         for body in self._dump(_GET_ADDRESS, _NEW_ADDRESS, bytes(8)):
             _, length, flags, scope, index = struct.unpack_from("=BBBBI", body)
             values = _attributes(body, 8)
             raw = values.get(_IFA_LOCAL) or values[_IFA_ADDRESS]
             if _IFA_FLAGS in values:
                 flags = struct.unpack("=I", values[_IFA_FLAGS])[0]
-            found.append(KernelAddress(index, str(ipaddress.ip_address(raw)), length, scope, flags))
-        return found
+            addresses.append(KernelAddress(index, str(ipaddress.ip_address(raw)), length, scope, flags))
+        return addresses
 
     def _dump(self, ask: int, expect: int, request: bytes) -> Iterator[bytes]:
         """The bodies of a dump; asked again where something changed meanwhile."""
@@ -166,12 +166,12 @@ class Netlink:
 
 
 def _attributes(body: bytes, at: int) -> dict[int, bytes]:
-    found: dict[int, bytes] = {}
+    attributes: dict[int, bytes] = {}
     while at + 4 <= len(body):
         length, kind = struct.unpack_from("=HH", body, at)
-        found[kind & _TYPE_MASK] = body[at + 4 : at + length]
+        attributes[kind & _TYPE_MASK] = body[at + 4 : at + length]
         at += max((length + 3) & ~3, 4)
-    return found
+    return attributes
 
 
 def _gateway(values: dict[int, bytes]) -> str:

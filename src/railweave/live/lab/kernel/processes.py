@@ -21,7 +21,7 @@ PROC = Path("/proc")
 def of_lab(lab: str) -> list[int]:
     """The processes that a lab started, and their children: all that carry its mark."""
     mark = f"{MARK}={lab}".encode()
-    found: list[int] = []
+    pids: list[int] = []
     for path in PROC.iterdir():
         if not path.name.isdecimal() or int(path.name) == os.getpid():
             continue
@@ -30,8 +30,8 @@ def of_lab(lab: str) -> list[int]:
         except OSError:  # it ended meanwhile, or is of the kernel
             continue
         if marked:
-            found.append(int(path.name))
-    return found
+            pids.append(int(path.name))
+    return pids
 
 
 def end(pids: Iterable[int], *, limit_s: float = 10) -> None:
@@ -65,13 +65,13 @@ def alive(pid: int) -> bool:
 def inside(lab: str) -> list[str]:
     """Processes in a lab's namespaces that are not the lab's: ``PID (name)``."""
     spaces = {(path.stat().st_dev, path.stat().st_ino) for name in existing(f"{lab}-") if (path := RUN / name).exists()}
-    found: list[str] = []
+    processes: list[str] = []
     for path in PROC.iterdir() if spaces else ():
         if path.name.isdecimal() and int(path.name) != os.getpid():
             try:
                 at = (path / "ns/net").stat()
                 if (at.st_dev, at.st_ino) in spaces:
-                    found.append(f"{path.name} ({(path / 'comm').read_text().strip()})")
+                    processes.append(f"{path.name} ({(path / 'comm').read_text().strip()})")
             except OSError:  # it ended meanwhile
                 continue
-    return found
+    return processes

@@ -50,12 +50,14 @@ class Tunnel(NamedTuple):
 
 def tunnels(config: DeviceConfig) -> list[Tunnel]:
     """The tunnels of a switch: one for each VRF, then one for each layer-2 network that has a port here."""
-    found = [Tunnel(vrf.vni, vrf.name, f"br{vrf.vni}", _mtu(config, vrf), layer_2=False) for vrf in config.vrfs]
+    switch_tunnels = [
+        Tunnel(vrf.vni, vrf.name, f"br{vrf.vni}", _mtu(config, vrf), layer_2=False) for vrf in config.vrfs
+    ]
     vlans = {gateway.vlan_name: gateway for gateway in config.gateways}
     for vlan in config.mac_vrf.vlans if config.mac_vrf else ():
         gateway = vlans[vlan.name]
-        found.append(Tunnel(vlan.vni, gateway.vrf, gateway.name, gateway.mtu, layer_2=True))
-    return found
+        switch_tunnels.append(Tunnel(vlan.vni, gateway.vrf, gateway.name, gateway.mtu, layer_2=True))
+    return switch_tunnels
 
 
 def endpoint(config: DeviceConfig) -> Address | None:
@@ -91,12 +93,12 @@ def _space(lab: Running, config: DeviceConfig, tunnel: Tunnel) -> str:
 
 
 def _add(lab: Running, config: DeviceConfig, tunnel: Tunnel) -> None:
-    own = namespace(lab.place.lab, config.name)
+    router_namespace = namespace(lab.place.lab, config.name)
     # With a traffic class the kernel looks up each packet's way; without, all that go to one leaf take that of the first.
     words = f"type vxlan id {tunnel.vni} local {endpoint(config)} dstport {PORT} nolearning tos inherit"
     ip_batch(
         [
-            f"link add link-netns {own} name {tunnel.device} mtu {tunnel.mtu} {words}",
+            f"link add link-netns {router_namespace} name {tunnel.device} mtu {tunnel.mtu} {words}",
             f"link set {tunnel.device} master {tunnel.bridge}",
             f"link set {tunnel.device} type bridge_slave learning off",
             f"link set {tunnel.device} up",
@@ -115,12 +117,12 @@ def wait(lab: Running, config: DeviceConfig) -> None:
     again = time.monotonic() + PATIENCE_S
     while missing := _missing(lab, config):
         if time.monotonic() > until:
-            names = ", ".join(dict.fromkeys(one.vrf for one in missing))
+            names = ", ".join(dict.fromkeys(tunnel.vrf for tunnel in missing))
             raise LabError(f"{config.name}: FRR does not find the tunnel of {names}")
         if time.monotonic() > again:
-            for one in missing:
-                ip_batch([f"link del {one.device}"], inside=_space(lab, config, one))
-                _add(lab, config, one)
+            for tunnel in missing:
+                ip_batch([f"link del {tunnel.device}"], inside=_space(lab, config, tunnel))
+                _add(lab, config, tunnel)
             again = time.monotonic() + PATIENCE_S
         time.sleep(0.1)
 
@@ -129,7 +131,7 @@ def _missing(lab: Running, config: DeviceConfig) -> list[Tunnel]:
     with lab.vty(config.name, "zebra") as vty:
         known = vty.json("show vrf vni").get("vrfs", [])
         bridged = vty.json("show evpn vni")
-    up = {one["vrf"] for one in known if one.get("state") == "Up"}
+    up = {vrf["vrf"] for vrf in known if vrf.get("state") == "Up"}
     return [
         tunnel
         for tunnel in tunnels(config)

@@ -67,11 +67,11 @@ def mistakes(model: type[BaseModel], value: Any, errors: Iterable[ErrorDetails])
     Where a value could be of several kinds and is of none, pydantic gives an error for each: they become one, and are
     left out where one of the kinds fits and the mistake is further inside.
     """
-    found = [(_present(value, detail["loc"]), detail) for detail in errors]
-    inside = {path[:depth] for path, _ in found for depth in range(len(path))}
+    located = [(_present(value, detail["loc"]), detail) for detail in errors]
+    inside = {path[:depth] for path, _ in located for depth in range(len(path))}
     kinds: dict[Location, list[str]] = {}
     result: list[Mistake] = []
-    for path, detail in found:
+    for path, detail in located:
         if detail["type"] == "too_short" and path in inside:
             continue  # pydantic counts good entries alone: what is wrong with the others is said of each
         kind = _KINDS.get(detail["type"])
@@ -131,8 +131,8 @@ def _plain_words(detail: ErrorDetails) -> str:
     if kind in _KINDS:
         return f"{given} is not {_KINDS[kind]}"
     if kind in _BOUNDS:
-        key, said = _BOUNDS[kind]
-        return f"{given} is not allowed: it must be {said} {float(detail.get('ctx', {}).get(key, 0)):g}"
+        key, bound = _BOUNDS[kind]
+        return f"{given} is not allowed: it must be {bound} {float(detail.get('ctx', {}).get(key, 0)):g}"
     return ""
 
 
@@ -148,7 +148,7 @@ def wrong_value(detail: ErrorDetails) -> WrongValueError:
 
 def _unknown_key(model: type[BaseModel], value: Any, path: Location) -> Mistake:  # noqa: ANN401
     given = cast("dict[Key, Any]", _at(value, path[:-1]))
-    fields = [item for one in _models_at(model, path[:-1]) for item in one.model_fields.items()]
+    fields = [item for candidate in _models_at(model, path[:-1]) for item in candidate.model_fields.items()]
     known = sorted({info.alias or name for name, info in fields})
     close = nearest(str(path[-1]), [name for name in known if name not in given])
     fix = f"did you mean {close!r}?" if close else f"known keys here: {', '.join(known)}"
@@ -182,7 +182,10 @@ def _remedy(model: type[BaseModel], path: Location, value: Any, wanted: str) -> 
     if isinstance(value, list):
         return "write its entries as `key: value`, without dashes"
     required = {
-        name for one in _models_at(model, path) for name, info in one.model_fields.items() if info.is_required()
+        name
+        for candidate in _models_at(model, path)
+        for name, info in candidate.model_fields.items()
+        if info.is_required()
     }
     return f"write it as {{{required.pop()}: {value}}}" if len(required) == 1 else "write it as `key: value`"
 
@@ -281,9 +284,9 @@ class Document:
             path = path[:-1]
         return self.lines.get(path, 1)
 
-    def problem(self, location: Iterable[Key], what: str, fix: str = "") -> Problem:
+    def problem(self, location: Iterable[Key], message: str, fix: str = "") -> Problem:
         """A problem at a part of this file."""
-        return Problem(FileLine(self.file, self.line(location)), what, fix)
+        return Problem(FileLine(self.file, self.line(location)), message, fix)
 
 
 def read_document(path: Path, *, as_text: bool = False) -> Document:
@@ -312,8 +315,8 @@ def _construct(node: Any, path: Location, document: Document, around: tuple[int,
     document.lines.setdefault(path, node.start_mark.line + 1)
     document.values += 1 if not isinstance(node, yaml.ScalarNode) else _names_in(node.value)
     if document.values > MOST_VALUES:
-        what = f"more than {MOST_VALUES:,} values, with those that aliases and host lists stand for"
-        raise SpecError([document.problem(path, what, "name what there is, and no more")])
+        message = f"more than {MOST_VALUES:,} values, with those that aliases and host lists stand for"
+        raise SpecError([document.problem(path, message, "name what there is, and no more")])
     if id(node) in around:
         raise SpecError(
             [document.problem(path, "an alias stands inside the value that it names", "write the value out")]
@@ -341,8 +344,8 @@ def _construct(node: Any, path: Location, document: Document, around: tuple[int,
         return [_construct(item, (*path, index), document, around) for index, item in enumerate(node.value)]
     value = node.value if document.as_text else _scalar(node)
     if isinstance(value, str) and (control := CONTROL.search(value)):
-        what = f"the value holds a control character (0x{ord(control.group()):02x})"
-        raise SpecError([document.problem(path, what, "remove it")])
+        message = f"the value holds a control character (0x{ord(control.group()):02x})"
+        raise SpecError([document.problem(path, message, "remove it")])
     if isinstance(value, int | float) and not -LARGEST < value < LARGEST:
         raise SpecError(
             [document.problem(path, f"{node.value:.40} is too large a number", "write it in the unit meant")]
@@ -391,8 +394,8 @@ def validate(model: type[M], document: Document) -> M:
     try:
         return model.model_validate(document.value)
     except ValidationError as error:
-        found = mistakes(model, document.value, error.errors()[:MOST_TOLD])
-        raise SpecError(list(dict.fromkeys(_problem(document, one) for one in found))) from None
+        faults = mistakes(model, document.value, error.errors()[:MOST_TOLD])
+        raise SpecError(list(dict.fromkeys(_problem(document, mistake) for mistake in faults))) from None
 
 
 def _problem(document: Document, mistake: Mistake) -> Problem:

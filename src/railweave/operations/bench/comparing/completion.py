@@ -89,12 +89,12 @@ def completion_tables(runs: Iterable[Run]) -> list[CompletionTable]:
             # steps of a run are one time; rows of a table are runs of their own
             rows = by_model.setdefault(table, {})
             rows.setdefault(row, []).extend(values if run.tool == "table" else [median(values)])
-    found: list[CompletionTable] = []
+    tables: list[CompletionTable] = []
     for model in dict.fromkeys(model for model, _ in by_model):
-        quantity = next(one for one in QUANTITIES if (model, one) in by_model)
+        quantity = next(measure for measure in QUANTITIES if (model, measure) in by_model)
         rows = by_model[model, quantity]
         usual = median(value for values in rows.values() for value in values)
-        unit, unit_s, _ = next(one for one in UNITS if usual >= one[2])
+        unit, unit_s, _ = next(scale for scale in UNITS if usual >= scale[2])
         columns = [set(others) for *_, others in rows]
         alike = columns[0].intersection(*columns[1:])  # what does not tell these rows apart
         told = tuple(
@@ -110,8 +110,8 @@ def completion_tables(runs: Iterable[Run]) -> list[CompletionTable]:
             )
             for (profile, tuned, others), values in rows.items()
         )
-        found.append(CompletionTable(model, QUANTITIES[quantity], unit, unit_s, told))
-    return found
+        tables.append(CompletionTable(model, QUANTITIES[quantity], unit, unit_s, told))
+    return tables
 
 
 def _model(run: Run, sample: Sample) -> str:

@@ -12,7 +12,7 @@ from railweave.operations.bench.comparing.rows import FASTER, TOLERANCE, Key, Nu
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from railweave.operations.bench.comparing.predicting import Foretold
+    from railweave.operations.bench.comparing.predicting import RunPrediction
     from railweave.operations.store.records import Prediction, Run
 
 
@@ -20,7 +20,7 @@ def against_prediction(
     runs: Sequence[Run],
     tolerance: float | None = None,
     more: Mapping[str, Mapping[str, str]] | None = None,
-    accounts: Mapping[str, Foretold] | None = None,
+    accounts: Mapping[str, RunPrediction] | None = None,
 ) -> list[Row]:
     """Return a row for each thing that was both predicted and measured, and one for each run that failed; sorted by key.
 
@@ -35,29 +35,32 @@ def against_prediction(
     by_id = {run.id: run for run in runs}
     rows: list[Row] = []
     for key, several in measured.items():
-        found = _of(key, [by_id[one.run] for one in several], accounts or {})
-        if found is not None:
+        prediction = _of(key, [by_id[number.run] for number in several], accounts or {})
+        if prediction is not None:
             allowed = allowed_of(by_id[several[-1].run]) if tolerance is None else tolerance
-            rows.append(_row(key, several, found, allowed))
+            rows.append(_row(key, several, prediction, allowed))
     return sorted([*rows, *failed(runs)], key=lambda row: row.key)
 
 
 def allowed_of(run: Run) -> float:
     """Return the part by which a number of a run may be below its band: the plan's tolerance, else ``TOLERANCE``."""
     try:
-        found = float(dict(run.settings).get("tolerance", TOLERANCE))
+        tolerance = float(dict(run.settings).get("tolerance", TOLERANCE))
     except ValueError:
         return TOLERANCE
-    return found if 0 <= found < 1 else TOLERANCE
+    return tolerance if 0 <= tolerance < 1 else TOLERANCE
 
 
-def _of(key: Key, runs: Sequence[Run], accounts: Mapping[str, Foretold]) -> Prediction | None:
+def _of(key: Key, runs: Sequence[Run], accounts: Mapping[str, RunPrediction]) -> Prediction | None:
     """The prediction of a thing in the latest of its runs that has one; one without a place is of both."""
     for run in reversed(runs):
-        for one in sound(run.predictions):
-            wanted = key_of(one, key.where)
-            if replace(key, labels=()) in (wanted, replace(wanted, place=key.place) if not one.place else wanted):
-                return one
+        for prediction in sound(run.predictions):
+            wanted = key_of(prediction, key.where)
+            if replace(key, labels=()) in (
+                wanted,
+                replace(wanted, place=key.place) if not prediction.place else wanted,
+            ):
+                return prediction
         account = accounts.get(run.id) if accounts and not run.predictions else None
         if account is not None and key in account.rows:
             return account.rows[key][0]
@@ -75,7 +78,7 @@ def sound(predictions: Iterable[Prediction]) -> list[Prediction]:
 
 
 def _row(key: Key, several: Sequence[Number], predicted: Prediction, tolerance: float) -> Row:
-    now = median(one.value for one in several)
+    now = median(number.value for number in several)
     # of times the upper end of the band is the slow one
     slow, quick = (predicted.low, predicted.high) if key.quantity in FASTER else (predicted.high, predicted.low)
     beside_slow, beside_quick = ratio(key, slow, now), ratio(key, quick, now)
@@ -88,7 +91,7 @@ def _row(key: Key, several: Sequence[Number], predicted: Prediction, tolerance: 
         (0, len(several)),
         predicted.low,
         predicted.high,
-        runs=tuple(dict.fromkeys(one.run for one in several)),
+        runs=tuple(dict.fromkeys(number.run for number in several)),
         tolerance=tolerance,
     )
     if beside_slow is not None and beside_slow < 1 - tolerance:
@@ -98,16 +101,22 @@ def _row(key: Key, several: Sequence[Number], predicted: Prediction, tolerance: 
 
 def failed(runs: Iterable[Run]) -> list[Row]:
     """A row for each run that failed and has no number at all, with what was predicted first of it where anything was."""
-    found: list[Row] = []
+    rows: list[Row] = []
     for run in runs:
         if run.failures and not run.samples:
             place, why = where(run), run.failures[:3]
             key = Key(place, run.title, -1, "", "")
             row = Row(key, None, None, None, "failed", (0, 1), likely=why, runs=(run.id,))
-            for one in sound(run.predictions)[:1]:
-                row = replace(row, key=key_of(one, place), before=one.value, low=one.low, high=one.high)
-            found.append(row)
-    return found
+            for prediction in sound(run.predictions)[:1]:
+                row = replace(
+                    row,
+                    key=key_of(prediction, place),
+                    before=prediction.value,
+                    low=prediction.low,
+                    high=prediction.high,
+                )
+            rows.append(row)
+    return rows
 
 
 QUANTITIES = {"busbw_gbytes_per_s": "GB/s of bus bandwidth", "bandwidth_gbps": "Gb/s"}
@@ -144,21 +153,21 @@ def curves(
     runs: Sequence[Run],
     before: Sequence[Run] = (),
     more: Mapping[str, Mapping[str, str]] | None = None,
-    accounts: Mapping[str, Foretold] | None = None,
+    accounts: Mapping[str, RunPrediction] | None = None,
 ) -> list[Curve]:
     """A curve for each operation, place and set of GPUs of which some run has several sizes. ``before``: runs that are earlier than all others.
 
     ``more``, ``accounts``: see ``against_prediction``.
     """
-    found: dict[Group, dict[str, dict[int, float]]] = {}
+    by_group: dict[Group, dict[str, dict[int, float]]] = {}
     ordered = {run.id: run for run in (*before, *runs)}
     for run in ordered.values():
         for key, several in numbers([run], more).items():
             if key.quantity in QUANTITIES and key.size_bytes > 0:
                 group = _group(key)
-                found.setdefault(group, {}).setdefault(run.id, {})[key.size_bytes] = several[0].value
+                by_group.setdefault(group, {}).setdefault(run.id, {})[key.size_bytes] = several[0].value
     result: list[Curve] = []
-    for group, by_run in sorted(found.items()):
+    for group, by_run in sorted(by_group.items()):
         sizes = sorted({size for values in by_run.values() for size in values})
         if max(map(len, by_run.values())) > 1:
             result.append(_curve(group, by_run, sizes, ordered, more or {}, accounts or {}))
@@ -171,7 +180,7 @@ def _curve(
     sizes: Sequence[int],
     runs: Mapping[str, Run],
     more: Mapping[str, Mapping[str, str]],
-    accounts: Mapping[str, Foretold],
+    accounts: Mapping[str, RunPrediction],
 ) -> Curve:
     *earlier, last = by_run
     return Curve(
@@ -181,9 +190,10 @@ def _curve(
         run=last,
         now=tuple(by_run[last].get(size) for size in sizes),
         earlier=tuple(
-            (_title(runs[one]), tuple(by_run[one].get(size) for size in sizes)) for one in earlier[-MOST_EARLIER:]
+            (_title(runs[run_id]), tuple(by_run[run_id].get(size) for size in sizes))
+            for run_id in earlier[-MOST_EARLIER:]
         ),
-        predicted=_predicted(group, sizes, [runs[one] for one in by_run], more, accounts),
+        predicted=_predicted(group, sizes, [runs[run_id] for run_id in by_run], more, accounts),
         labels=group[4],
     )
 
@@ -198,21 +208,21 @@ def _predicted(
     sizes: Sequence[int],
     runs: Sequence[Run],
     more: Mapping[str, Mapping[str, str]],
-    accounts: Mapping[str, Foretold],
+    accounts: Mapping[str, RunPrediction],
 ) -> tuple[tuple[float, float, float] | None, ...]:
     """Of the latest run that has any."""
     for run in reversed(runs):
-        found: dict[int, tuple[float, float, float]] = {}
-        for one in sound(run.predictions):
-            key = key_of(one, where(run, more.get(run.id)))
+        by_size: dict[int, tuple[float, float, float]] = {}
+        for prediction in sound(run.predictions):
+            key = key_of(prediction, where(run, more.get(run.id)))
             if _group(replace(key, place=key.place or group[2], labels=group[4])) == group:
-                found[key.size_bytes] = one.value, one.low, one.high
+                by_size[key.size_bytes] = prediction.value, prediction.low, prediction.high
         if not run.predictions and run.id in accounts:
-            for key, (one, _) in accounts[run.id].rows.items():
+            for key, (prediction, _) in accounts[run.id].rows.items():
                 if _group(key) == group:
-                    found[key.size_bytes] = one.value, one.low, one.high
-        if found:
-            return tuple(found.get(size) for size in sizes)
+                    by_size[key.size_bytes] = prediction.value, prediction.low, prediction.high
+        if by_size:
+            return tuple(by_size.get(size) for size in sizes)
     return tuple(None for _ in sizes)
 
 

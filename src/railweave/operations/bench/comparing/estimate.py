@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from railweave.operations.bench.comparing.predicting import Foretold
+    from railweave.operations.bench.comparing.predicting import RunPrediction
     from railweave.operations.bench.comparing.rows import Pair, Row
 
 
@@ -70,12 +70,12 @@ class Parts:
 def leaves_of(pair: Pair) -> set[str]:
     """The leaves of a pair, as far as they are known."""
     servers = {end.partition(":")[0] for end in (pair.src, pair.dst)}
-    found = set(pair.leaves)
+    leaves = set(pair.leaves)
     for link in pair.links:
         devices = {end.partition(":")[0] for end in link.split("--")}
         if devices & servers:
-            found |= devices - servers
-    return found
+            leaves |= devices - servers
+    return leaves
 
 
 def crossed(pair: Pair) -> Iterator[tuple[str, str]]:
@@ -107,18 +107,18 @@ def crossings(pairs: Sequence[Pair]) -> Parts:
     meetings: dict[tuple[str, str], int] = {}
     meeting = np.full((len(pairs), 2), -1, np.int64)
     for place, pair in enumerate(pairs):
-        for one in dict.fromkeys(crossed(pair)):
-            by_part.setdefault(one, []).append(place)
+        for part in dict.fromkeys(crossed(pair)):
+            by_part.setdefault(part, []).append(place)
         if pair.round:
             for side, leaf in enumerate(sorted(leaves_of(pair))[:2]):
                 meeting[place, side] = meetings.setdefault((pair.round, leaf), len(meetings))
     alike: dict[tuple[int, ...], list[tuple[str, str]]] = {}
-    for one, places in by_part.items():
+    for part, places in by_part.items():
         if len(places) < len(pairs):
-            alike.setdefault(tuple(places), []).append(one)
+            alike.setdefault(tuple(places), []).append(part)
     parts: list[Part] = []
     for names in alike.values():
-        (kind, name), *others = sorted(names, key=lambda one: (KINDS.index(one[0]), one[1]))
+        (kind, name), *others = sorted(names, key=lambda alias: (KINDS.index(alias[0]), alias[1]))
         parts.append(Part(kind, name, tuple(f"{kind} {name}" for kind, name in others)))
     return Parts(
         tuple(parts),
@@ -162,15 +162,15 @@ def slowest(pairs: Sequence[Pair], most: int = MOST_PARTS) -> list[Slowest]:
         if pair.relative is not None:
             for kind, name in dict.fromkeys(crossed(pair)):
                 levels.setdefault(kind, {}).setdefault(name, []).append(pair.relative)
-    found: list[Slowest] = []
+    slowest_parts: list[Slowest] = []
     for kind in KINDS:
         of = {name: values for name, values in levels.get(kind, {}).items() if len(values) >= FEWEST}
         if len(of) > 1:
             medians = {name: median(values) for name, values in of.items()}
             usual = median(medians.values())
-            names = sorted(of, key=lambda one: (medians[one], one))[:most]
-            found += [Slowest(kind, name, medians[name], usual, len(of[name])) for name in names]
-    return found
+            names = sorted(of, key=lambda part_name: (medians[part_name], part_name))[:most]
+            slowest_parts += [Slowest(kind, name, medians[name], usual, len(of[name])) for name in names]
+    return slowest_parts
 
 
 if TYPE_CHECKING:
@@ -242,11 +242,11 @@ class Estimate:
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object."""
-        found = [
-            one.to_json() | {"runner_up": other.to_json() if other else None}
-            for one, other in zip(self.suspects, self.runners_up, strict=True)
+        suspects = [
+            suspect.to_json() | {"runner_up": other.to_json() if other else None}
+            for suspect, other in zip(self.suspects, self.runners_up, strict=True)
         ]
-        return {"pairs": self.pairs, "usual": round(self.usual, 4), "noise": round(self.noise, 4), "suspects": found}
+        return {"pairs": self.pairs, "usual": round(self.usual, 4), "noise": round(self.noise, 4), "suspects": suspects}
 
 
 def estimate(pairs: Sequence[Pair], most: int = 5) -> Estimate:
@@ -258,25 +258,25 @@ def estimate(pairs: Sequence[Pair], most: int = 5) -> Estimate:
     usual = max(float(np.median(relative)), 1e-9)
     rates = np.log(np.clip(relative / usual, SLOWEST, 1 / SLOWEST))
     noise = max(1.4826 * float(np.median(np.abs(rates))), NARROWEST)  # the median of the rates is 0
-    parts = crossings([one for one, _ in given])
+    parts = crossings([pair for pair, _ in given])
     suspects: list[Suspect] = []
     seconds: list[Suspect | None] = []
     weight = np.ones(len(given))
     while len(suspects) < most and parts.parts:
         fit = _Fit.of(parts, rates, noise, weight)
-        found: list[tuple[Suspect, Numbers]] = []
+        candidates: list[tuple[Suspect, Numbers]] = []
         for place in np.argsort(-fit.score, kind="stable")[:NEAR]:
             crossing, slow = parts.of(int(place)), fit.slow[parts.part == place]
             met, their_slow, more = _met(parts.meeting, crossing[slow > 0.5], crossing, rates, noise, weight)
             explained = np.zeros(len(given))
             explained[crossing], explained[met] = slow, their_slow
-            found.append((fit.suspect(parts, int(place), MET * more), explained))
-        found.sort(key=lambda one: -one[0].score)
-        (first, explained), *others = found
+            candidates.append((fit.suspect(parts, int(place), MET * more), explained))
+        candidates.sort(key=lambda candidate: -candidate[0].score)
+        (first, explained), *others = candidates
         if first.score < ENOUGH + log(len(parts.parts)):
             break
         suspects.append(first)
-        seconds.append(next((one for one, _ in others[:1] if one.score > 0), None))
+        seconds.append(next((suspect for suspect, _ in others[:1] if suspect.score > 0), None))
         weight *= 1 - explained
     return Estimate(len(given), usual, noise, tuple(suspects), tuple(seconds))
 
@@ -295,8 +295,8 @@ def _met(
     none = np.zeros(0, np.int64), np.zeros(0), 0.0
     if not len(met):
         return none
-    one = Parts((Part("pairs", ""),), np.zeros(len(met), np.int64), met, meeting)
-    fit = _Fit.of(one, rates, noise, weight)
+    parts = Parts((Part("pairs", ""),), np.zeros(len(met), np.int64), met, meeting)
+    fit = _Fit.of(parts, rates, noise, weight)
     return (met, fit.slow, float(fit.score[0])) if fit.score[0] > 0 else none
 
 
@@ -313,11 +313,11 @@ class _Fit:
     def of(cls, parts: Parts, rates: Numbers, noise: float, weight: Numbers) -> _Fit:
         """By expectation and maximization, from two beginnings: that all pairs are slow, and that only the slowest are."""
         usual = (1 - STRAY) * _normal(rates, 0.0, noise) + STRAY / -log(SLOWEST)
-        both = [cls._from(parts, rates, noise, weight, usual, all_slow=one) for one in (True, False)]
+        both = [cls._from(parts, rates, noise, weight, usual, all_slow=all_slow) for all_slow in (True, False)]
         better = both[0].score >= both[1].score
 
-        def taken(one: Numbers, other: Numbers) -> Numbers:
-            return np.where(better, one, other)
+        def taken(first: Numbers, other: Numbers) -> Numbers:
+            return np.where(better, first, other)
 
         return cls(
             taken(both[0].level, both[1].level),
@@ -361,8 +361,8 @@ class _Fit:
 
 def _normal(x: Numbers, mean: Numbers | float, deviation: Numbers | float) -> Numbers:
     # a floor, so that what is far from everything does not divide 0 by 0
-    found = np.exp(-0.5 * ((x - mean) / deviation) ** 2) / (deviation * sqrt(2 * pi))
-    return np.maximum(found, 1e-300)
+    density = np.exp(-0.5 * ((x - mean) / deviation) ** 2) / (deviation * sqrt(2 * pi))
+    return np.maximum(density, 1e-300)
 
 
 WORDS = {2: "half", 3: "a third", 4: "a quarter"}
@@ -373,29 +373,29 @@ MOST_SENTENCES = 4
 
 
 def with_causes(
-    rows: Iterable[Row], pairs: Sequence[Pair], estimate: Estimate, accounts: Mapping[str, Foretold]
+    rows: Iterable[Row], pairs: Sequence[Pair], estimate: Estimate, accounts: Mapping[str, RunPrediction]
 ) -> list[Row]:
     """Rows with what is likely to hold them back. ``accounts``: what was predicted now, by the id of a run."""
     by_run = {pair.run: pair for pair in pairs}
-    found: list[Row] = []
+    explained: list[Row] = []
     for row in rows:
-        said = list(row.likely)
+        sentences = list(row.likely)
         if row.bad or row.verdict == "too few repeats":
             of = [by_run[run] for run in row.runs if run in by_run]
-            said += _suspects(of, estimate) + _fraction(row, of)
-        said += [
+            sentences += _suspects(of, estimate) + _fraction(row, of)
+        sentences += [
             sentence
             for run in row.runs[-1:]
             if run in accounts and row.key in accounts[run].rows
             for sentence in accounts[run].rows[row.key][1]
         ]
-        found.append(replace(row, likely=tuple(dict.fromkeys(said))[:MOST_SENTENCES]))
-    return found
+        explained.append(replace(row, likely=tuple(dict.fromkeys(sentences))[:MOST_SENTENCES]))
+    return explained
 
 
 def _suspects(pairs: Sequence[Pair], estimate: Estimate) -> list[str]:
     """The parts that stand out among all pairs, and that this one crosses."""
-    here = {one for pair in pairs for one in crossed(pair)}
+    here = {part for pair in pairs for part in crossed(pair)}
     return [
         f"It crosses {suspect.part.to_text()}: {suspect.to_text()}."
         for suspect in estimate.suspects

@@ -35,8 +35,8 @@ def runs_of(word: str, beside: str = "") -> list[Run]:
         store, run = word, ""
     if not run and beside and not Path(word).exists() and re.fullmatch("[0-9a-f]{1,16}", word):
         store, run = store_of(beside), word
-    with opened(store) as found:
-        runs = found.runs(ids=[run] if run else [])
+    with opened(store) as run_store:
+        runs = run_store.runs(ids=[run] if run else [])
     if run and not runs:
         fix = f"`railweave bench show {store}` lists them"
         raise InputError([Problem(Argument(word), f"no run of {store} has an id that begins with {run!r}", fix)])
@@ -58,7 +58,7 @@ def located(runs: Iterable[Run], network: Network) -> dict[str, dict[str, str]]:
     nics = {f"{server.name}:{nic.name}": nic for server in network.servers for nic in server.nics}
     routes = ControlPlane((device_config(network, switch.name) for switch in network.switches), network.absent).routes()
     known: dict[tuple[str, str, str], dict[str, str]] = {}
-    found: dict[str, dict[str, str]] = {}
+    settings: dict[str, dict[str, str]] = {}
     for run in wanted:
         told = dict(run.settings)
         ends = [told.get(end) or owners.get(address(told.get(gid, "")), ("", ""))[0] for end, gid in ENDS]
@@ -68,8 +68,8 @@ def located(runs: Iterable[Run], network: Network) -> dict[str, dict[str, str]]:
         key = ends[0], ends[1], color
         if key not in known:
             known[key] = _way(network, routes, nics, *key)
-        found[run.id] = {"client": ends[0], "server": ends[1], "color": color, **known[key]}
-    return found
+        settings[run.id] = {"client": ends[0], "server": ends[1], "color": color, **known[key]}
+    return settings
 
 
 ENDS = (("client", "local GID"), ("server", "remote GID"))
@@ -79,10 +79,13 @@ ENDS = (("client", "local GID"), ("server", "remote GID"))
 def _owners(network: Network) -> dict[str, tuple[str, str]]:
     """NIC and color by address."""
     return {
-        address(one.address): (f"{server.name}:{nic.name}", network.fabric(nic.fabric).color_name(one.color))
+        address(nic_address.address): (
+            f"{server.name}:{nic.name}",
+            network.fabric(nic.fabric).color_name(nic_address.color),
+        )
         for server in network.servers
         for nic in server.nics
-        for one in nic.addresses
+        for nic_address in nic.addresses
     }
 
 

@@ -31,7 +31,7 @@ Asked = tuple[str, int, tuple[tuple[str, Any], ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Foretold:
+class RunPrediction:
     """The prediction of each number of a run, and the reasons why it is not higher."""
 
     rows: dict[Key, tuple[Prediction, tuple[str, ...]]]
@@ -39,13 +39,13 @@ class Foretold:
 
 def foretold(
     runs: Iterable[Run], network: Network, progress: Callable[[str], None] | None = None
-) -> tuple[dict[str, Foretold], list[str]]:
+) -> tuple[dict[str, RunPrediction], list[str]]:
     """By the id of each run of collectives (nccl-tests, rccl-tests, tables) that ran on servers of this network; and why others were left out.
 
     A run of a table says on its rows how many queue pairs (``qps_per_connection`` or ``qps``) and servers (``nodes``) it was with.
     """
     known: dict[Asked, tuple[Predicted, tuple[str, ...]] | str] = {}
-    found: dict[str, Foretold] = {}
+    by_run: dict[str, RunPrediction] = {}
     notes: dict[str, None] = {}
     for run in runs:
         rows: dict[Key, tuple[Prediction, tuple[str, ...]]] = {}
@@ -63,8 +63,8 @@ def foretold(
                 continue
             rows[key_of(sample, where(run), run.tool)] = _prediction(sample, told[0]), told[1]
         if rows:
-            found[run.id] = Foretold(rows)
-    return found, list(notes)
+            by_run[run.id] = RunPrediction(rows)
+    return by_run, list(notes)
 
 
 def question_of(run: Run, sample: Sample, network: Network) -> Asked | None:
@@ -97,8 +97,8 @@ def _of_ranks(run: Run, ranks: int, hosts: int) -> dict[str, Any]:
         return {"uneven": f"{ranks} ranks on {hosts} servers"}
     told = dict(run.settings)
     threads, each = (int(told[name]) if told.get(name, "").isdigit() else 1 for name in ("nThread", "nGpus"))
-    own = threads * each
-    return {"gpus": gpus, "per_host": gpus // own if own and not gpus % own else gpus}
+    per_process = threads * each
+    return {"gpus": gpus, "per_host": gpus // per_process if per_process and not gpus % per_process else gpus}
 
 
 def _of_table(told: Mapping[str, str], network: Network) -> dict[str, Any]:
@@ -110,8 +110,8 @@ def _of_table(told: Mapping[str, str], network: Network) -> dict[str, Any]:
     if uplinks.isdigit() and int(uplinks) not in _uplinks(network):
         return {}
     split = told.get("split_data_on_qps", "")
-    found: dict[str, Any] = {"qps": int(qps), "hosts": "stripes-alternate"}
-    return found | ({"nccl": (("NCCL_IB_SPLIT_DATA_ON_QPS", split),)} if split.isdigit() else {})
+    options: dict[str, Any] = {"qps": int(qps), "hosts": "stripes-alternate"}
+    return options | ({"nccl": (("NCCL_IB_SPLIT_DATA_ON_QPS", split),)} if split.isdigit() else {})
 
 
 def _uplinks(network: Network) -> set[int]:
@@ -138,18 +138,20 @@ def _answer(network: Network, asked: Asked) -> tuple[Predicted, tuple[str, ...]]
         job = answer(network, question, watch=False, name_costs=False)
     except RailweaveError as error:
         return str(error)
-    found = job.steps[-1].prediction
-    if not found.complete:
+    predicted = job.steps[-1].prediction
+    if not predicted.complete:
         return f"the prediction of {collective} of {size:,} bytes did not come to its end"
-    return found, tuple(f"{one[:1].upper()}{one[1:]}" for one in (*sharing(found), *reasons(found)))
+    return predicted, tuple(
+        f"{sentence[:1].upper()}{sentence[1:]}" for sentence in (*sharing(predicted), *reasons(predicted))
+    )
 
 
-def sharing(found: Predicted) -> list[str]:
+def sharing(predicted: Predicted) -> list[str]:
     """Where queue pairs of several NICs share the busiest uplink while others of its switch carry less: by how much that slows them."""
-    if found.measured is None:
+    if predicted.measured is None:
         return []
-    links = found.measured.links
-    switches = set(found.measured.wiring.switches)
+    links = predicted.measured.links
+    switches = set(predicted.measured.wiring.switches)
     uplinks: dict[str, list[tuple[float, str]]] = {}
     by_nic: dict[str, float] = {}
     for sender, receiver, link, sent in zip(
@@ -172,21 +174,25 @@ def sharing(found: Predicted) -> list[str]:
         return []
     idle = sum(sent < least / 100 for sent, _ in every)
     rest = f", while {idle} of {len(every)} links carry nothing" if idle else ""
-    said = f"Queue pairs share an uplink: {link} carries {times:.1f} times what one NIC of {sender} sends{rest}"
-    return [f"{said}; expect {_part(times)} of what queue pairs on links of their own get."]
+    sentence = f"Queue pairs share an uplink: {link} carries {times:.1f} times what one NIC of {sender} sends{rest}"
+    return [f"{sentence}; expect {_part(times)} of what queue pairs on links of their own get."]
 
 
 def _part(times: float) -> str:
     return "half" if 1.8 <= times <= 2.2 else f"{1 / times:.0%}"
 
 
-def _prediction(sample: Sample, found: Predicted) -> Prediction:
-    low, high = (found.time_ps, found.time_ps) if found.band is None else (found.band.low_ps, found.band.high_ps)
-    times = found.time_ps, low, high
-    if sample.quantity != "time_us":
-        times = found.time_ps, high, low  # a long time is a low rate
-    value, least, most = (
-        time / 1e6 if sample.quantity == "time_us" else found.program.bus_bandwidth_gbytes(time) for time in times
+def _prediction(sample: Sample, predicted: Predicted) -> Prediction:
+    low, high = (
+        (predicted.time_ps, predicted.time_ps)
+        if predicted.band is None
+        else (predicted.band.low_ps, predicted.band.high_ps)
     )
-    method = f"{found.choice.engine} engine, predicted when it was compared"
+    times = predicted.time_ps, low, high
+    if sample.quantity != "time_us":
+        times = predicted.time_ps, high, low  # a long time is a low rate
+    value, least, most = (
+        time / 1e6 if sample.quantity == "time_us" else predicted.program.bus_bandwidth_gbytes(time) for time in times
+    )
+    method = f"{predicted.choice.engine} engine, predicted when it was compared"
     return Prediction(sample.operation, sample.size_bytes, sample.place, sample.quantity, value, least, most, method)

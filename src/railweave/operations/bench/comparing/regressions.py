@@ -23,8 +23,8 @@ LEAST = 0.002
 
 def usual_deviation(rows: Sequence[Sequence[float]]) -> float | None:
     """The median of the rows' standard deviations, of logarithms; None where no row has two numbers above 0."""
-    found = [sqrt(variance(map(log, row))) for row in rows if len(row) > 1 and min(row) > 0]
-    return median(found) if found else None
+    deviations = [sqrt(variance(map(log, row))) for row in rows if len(row) > 1 and min(row) > 0]
+    return median(deviations) if deviations else None
 
 
 def chance_of_slower(before: Sequence[float], after: Sequence[float], usual: float | None, least: float = 0.0) -> float:
@@ -34,15 +34,15 @@ def chance_of_slower(before: Sequence[float], after: Sequence[float], usual: flo
     degrees of freedom (a moderated t-test: G. Smyth, Linear models and empirical Bayes methods, 2004). Numbers are above 0,
     and more is better. The result is 1 if neither side has two numbers and the scatter is unknown.
     """
-    one, other = [log(value) for value in before], [log(value) for value in after]
-    freedom = sum(len(row) - 1 for row in (one, other))
-    squares = sum((len(row) - 1) * variance(row) for row in (one, other) if len(row) > 1)
+    earlier, other = [log(value) for value in before], [log(value) for value in after]
+    freedom = sum(len(row) - 1 for row in (earlier, other))
+    squares = sum((len(row) - 1) * variance(row) for row in (earlier, other) if len(row) > 1)
     prior = PRIOR if usual is not None else 0.0
     if freedom + prior <= 0:
         return 1.0
     deviation = max(sqrt((squares + prior * (usual or 0.0) ** 2) / (freedom + prior)), LEAST)
-    lower = fmean(one) - fmean(other) + log(1 - least)
-    return student_tail(lower / (deviation * sqrt(1 / len(one) + 1 / len(other))), freedom + prior)
+    lower = fmean(earlier) - fmean(other) + log(1 - least)
+    return student_tail(lower / (deviation * sqrt(1 / len(earlier) + 1 / len(other))), freedom + prior)
 
 
 def student_tail(t: float, freedom: float) -> float:
@@ -64,12 +64,12 @@ MIDDLES = (np.arange(1000) + 0.5) / 1000
 
 def adjusted(chances: Sequence[float]) -> list[float]:
     """The same for all of several questions: with 100 rows, one in 100 has a chance of 1 % (S. Holm, 1979)."""
-    found = [1.0] * len(chances)
+    corrected = [1.0] * len(chances)
     most = 0.0
     for rank, place in enumerate(sorted(range(len(chances)), key=chances.__getitem__)):
         most = max(most, min(1.0, chances[place] * (len(chances) - rank)))
-        found[place] = most
-    return found
+        corrected[place] = most
+    return corrected
 
 
 SURE = 0.05
@@ -93,7 +93,7 @@ def regressions(
     scatter = {
         quantity: usual_deviation(
             [
-                [one.value for one in several]
+                [number.value for number in several]
                 for side in (before, now)
                 for key, several in side.items()
                 if key.quantity == quantity
@@ -106,7 +106,7 @@ def regressions(
         for place, row in enumerate(rows)
         if row.verdict in {"worse", "same", "better"}
         and min(row.repeats) >= FEWEST
-        and all(one.value > 0 for side in (before, now) for one in side[row.key])
+        and all(number.value > 0 for side in (before, now) for number in side[row.key])
     ]
     chances = adjusted([_chance(rows[place].key, before, now, scatter) for place in asked])
     for place, chance in zip(asked, chances, strict=True):
@@ -117,20 +117,22 @@ def regressions(
 
 
 def _row(key: Key, before: Sequence[Number], now: Sequence[Number], tolerance: float, fewest: int) -> Row:
-    one = median(each.value for each in before) if before else None
+    before_median = median(each.value for each in before) if before else None
     other = median(each.value for each in now) if now else None
     repeats = len(before), len(now)
     runs = tuple(dict.fromkeys(each.run for each in now))
-    if one is None or other is None:
-        return Row(key, one, other, None, "only now" if one is None else "only before", repeats, runs=runs)
-    found = ratio(key, one, other)
-    if found is None:
+    if before_median is None or other is None:
+        return Row(
+            key, before_median, other, None, "only now" if before_median is None else "only before", repeats, runs=runs
+        )
+    relative = ratio(key, before_median, other)
+    if relative is None:
         # nothing before, or a time of nothing now
-        return Row(key, one, other, None, "same" if one == other else "better", repeats, runs=runs)
-    row = Row(key, one, other, found, "same", repeats, runs=runs)
-    if found < 1 - tolerance:
+        return Row(key, before_median, other, None, "same" if before_median == other else "better", repeats, runs=runs)
+    row = Row(key, before_median, other, relative, "same", repeats, runs=runs)
+    if relative < 1 - tolerance:
         return replace(row, verdict="worse" if min(repeats) >= fewest else "too few repeats")
-    return replace(row, verdict="better") if found > 1 / (1 - tolerance) else row
+    return replace(row, verdict="better") if relative > 1 / (1 - tolerance) else row
 
 
 def _chance(
@@ -140,6 +142,6 @@ def _chance(
     scatter: Mapping[str, float | None],
 ) -> float:
     def values(side: Mapping[Key, Sequence[Number]]) -> list[float]:
-        return [one.value if key.quantity in FASTER else 1 / one.value for one in side[key]]
+        return [number.value if key.quantity in FASTER else 1 / number.value for number in side[key]]
 
     return chance_of_slower(values(before), values(now), scatter[key.quantity])

@@ -15,12 +15,12 @@ from railweave.operations.bench.comparing.rows import TOLERANCE, Pair, Row, numb
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from railweave.operations.bench.comparing.predicting import Foretold
+    from railweave.operations.bench.comparing.predicting import RunPrediction
     from railweave.operations.store.records import Run
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class BenchComparison:
     """The result. ``of``: ``runs`` or ``prediction``, what they were laid beside; ``notes``: what could not be compared, and why."""
 
     of: str
@@ -59,8 +59,8 @@ def compare_runs(
     now: Sequence[Run],
     tolerance: float | None = None,
     more: Mapping[str, Mapping[str, str]] | None = None,
-    accounts: Mapping[str, Foretold] | None = None,
-) -> Compared:
+    accounts: Mapping[str, RunPrediction] | None = None,
+) -> BenchComparison:
     """Runs beside earlier ones. ``more``: settings that follow from the network (``located``); ``accounts``: what was predicted now."""
     allowed = TOLERANCE if tolerance is None else tolerance
     rows = [*regressions(numbers(before, more), numbers(now, more), allowed, fewest=1), *failed(now)]
@@ -72,17 +72,17 @@ def compare_predicted(
     runs: Sequence[Run],
     tolerance: float | None = None,
     more: Mapping[str, Mapping[str, str]] | None = None,
-    accounts: Mapping[str, Foretold] | None = None,
+    accounts: Mapping[str, RunPrediction] | None = None,
     notes: Sequence[str] = (),
-) -> Compared:
+) -> BenchComparison:
     """Runs beside what was predicted of them: when they were kept, else now (``accounts``)."""
     given = accounts or {}
     rows = against_prediction(runs, tolerance, more, given)
     without = sum(not run.predictions and run.id not in given for run in runs)
-    said = list(notes)
+    remarks = list(notes)
     if without:
-        said.append(f"of {without} of {len(runs)} runs nothing was predicted")
-    return _compared("prediction", rows, runs, tolerance, more, accounts, said)
+        remarks.append(f"of {without} of {len(runs)} runs nothing was predicted")
+    return _compared("prediction", rows, runs, tolerance, more, accounts, remarks)
 
 
 NOTHING_IN_COMMON = (
@@ -96,17 +96,19 @@ def _compared(
     runs: Sequence[Run],
     tolerance: float | None,
     more: Mapping[str, Mapping[str, str]] | None,
-    accounts: Mapping[str, Foretold] | None,
+    accounts: Mapping[str, RunPrediction] | None,
     notes: Sequence[str],
-) -> Compared:
+) -> BenchComparison:
     pairs = pairs_of(runs, more)
-    found = estimate(pairs)
+    estimated = estimate(pairs)
     allowed = TOLERANCE if tolerance is None else tolerance
-    return Compared(of, allowed, tuple(with_causes(rows, pairs, found, accounts or {})), found, tuple(notes))
+    return BenchComparison(
+        of, allowed, tuple(with_causes(rows, pairs, estimated, accounts or {})), estimated, tuple(notes)
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class StoreReport:
     """The report of a store. ``regressions`` is None where no baseline was given; ``predicted`` has rows where something was predicted."""
 
     store: str
@@ -114,7 +116,7 @@ class Reported:
     curves: tuple[Curve, ...]
     pairs: tuple[Pair, ...]
     slowest: tuple[Slowest, ...]
-    predicted: Compared
+    predicted: BenchComparison
     regressions: tuple[Row, ...] | None
     completion: tuple[CompletionTable, ...]
     notes: tuple[str, ...] = ()
@@ -132,9 +134,9 @@ class Reported:
             "runs": len(self.runs),
             "good": self.good,
             "predicted": self.predicted.to_json(),
-            "slowest": [one.to_json() for one in self.slowest],
+            "slowest": [part.to_json() for part in self.slowest],
             "regressions": None if self.regressions is None else [row.to_json() for row in self.regressions],
-            "completion": [one.to_json() for one in self.completion],
+            "completion": [table.to_json() for table in self.completion],
             "notes": list(self.notes),
         }
 
@@ -146,9 +148,9 @@ def reported(
     *,
     tolerance: float | None = None,
     more: Mapping[str, Mapping[str, str]] | None = None,
-    accounts: Mapping[str, Foretold] | None = None,
+    accounts: Mapping[str, RunPrediction] | None = None,
     notes: Sequence[str] = (),
-) -> Reported:
+) -> StoreReport:
     """The report of runs. ``before``: the baseline; the others as ``compare_predicted`` has them.
 
     Runs of the store that are the baseline themselves are not laid beside it.
@@ -162,7 +164,7 @@ def reported(
         if before is None
         else regressions(numbers(before, more), numbers(now, more), TOLERANCE if tolerance is None else tolerance)
     )
-    return Reported(
+    return StoreReport(
         store,
         tuple(now),
         tuple(curves(now, before or [], more, accounts)),

@@ -54,8 +54,8 @@ def pairs_of(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None =
 
     ``more``: settings by the id of a run, as ``located`` gives them.
     """
-    found = (_pair(run, {**(more or {}).get(run.id, {}), **dict(run.settings)}) for run in runs)
-    return compared([one for one in found if one is not None])
+    candidates = (_pair(run, {**(more or {}).get(run.id, {}), **dict(run.settings)}) for run in runs)
+    return compared([pair for pair in candidates if pair is not None])
 
 
 def _pair(run: Run, told: Mapping[str, str]) -> Pair | None:
@@ -93,27 +93,28 @@ def _pair(run: Run, told: Mapping[str, str]) -> Pair | None:
 
 def largest(samples: Iterable[Sample]) -> Sample | None:
     """The average bandwidth of the largest message: small ones say how quick a NIC posts, not what a way carries."""
-    found = [
+    bandwidths = [
         sample for sample in samples if sample.quantity == QUANTITY and isfinite(sample.value) and sample.value >= 0
     ]
-    return max(found, key=lambda one: one.size_bytes or 0, default=None)
+    return max(bandwidths, key=lambda sample: sample.size_bytes or 0, default=None)
 
 
 def compared(pairs: Sequence[Pair]) -> list[Pair]:
     """Pairs beside what they should have: what was predicted where that is known of all alike; else the median of those alike, of as many links."""
     groups: dict[tuple[str, int], list[Pair]] = {}
     predicted: dict[str, bool] = {}
-    for one in pairs:
-        known = one.expected_gbps is not None and one.expected_gbps > 0
-        predicted[one.like] = predicted.get(one.like, True) and known
-        groups.setdefault((one.like, len(one.links)), []).append(one)
+    for pair in pairs:
+        known = pair.expected_gbps is not None and pair.expected_gbps > 0
+        predicted[pair.like] = predicted.get(pair.like, True) and known
+        groups.setdefault((pair.like, len(pair.links)), []).append(pair)
     usual = {
-        key: median(one.gbps for one in several) if len(several) >= FEWEST else 0.0 for key, several in groups.items()
+        key: median(member.gbps for member in several) if len(several) >= FEWEST else 0.0
+        for key, several in groups.items()
     }
 
-    def beside(one: Pair) -> Pair:
-        least = one.expected_gbps if predicted[one.like] else usual[one.like, len(one.links)]
-        return replace(one, relative=one.gbps / least if least else None)
+    def beside(member: Pair) -> Pair:
+        least = member.expected_gbps if predicted[member.like] else usual[member.like, len(member.links)]
+        return replace(member, relative=member.gbps / least if least else None)
 
     return [beside(pair) for pair in pairs]
 
@@ -186,8 +187,8 @@ class Number:
 def ratio(key: Key, before: float, after: float) -> float | None:
     """Return how ``after`` compares with ``before``: above 1 is better, whatever the quantity; None if there is no ratio."""
     up, down = (after, before) if key.quantity in FASTER else (before, after)
-    found = up / down if down > 0 else None
-    return found if found is not None and isfinite(found) else None
+    quotient = up / down if down > 0 else None
+    return quotient if quotient is not None and isfinite(quotient) else None
 
 
 def where(run: Run, more: Mapping[str, str] | None = None) -> str:
@@ -209,7 +210,7 @@ def numbers(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = 
 
     ``more``: settings that follow from the network, by the id of a run.
     """
-    found: dict[Key, list[Number]] = {}
+    by_key: dict[Key, list[Number]] = {}
     for run in runs:
         here: dict[Key, list[float]] = {}
         place = where(run, (more or {}).get(run.id))
@@ -217,8 +218,8 @@ def numbers(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = 
             if sample.quantity in FASTER + SLOWER and isfinite(sample.value) and sample.value >= 0:
                 here.setdefault(key_of(sample, place, run.tool), []).append(sample.value)
         for key, values in here.items():
-            found.setdefault(key, []).append(Number(run.id, median(values)))
-    return {key: found[key] for key in sorted(_main(found))}
+            by_key.setdefault(key, []).append(Number(run.id, median(values)))
+    return {key: by_key[key] for key in sorted(_main(by_key))}
 
 
 def key_of(sample: Sample | Prediction, place: str, tool: str = "") -> Key:
@@ -233,15 +234,15 @@ def key_of(sample: Sample | Prediction, place: str, tool: str = "") -> Key:
     return Key(place, sample.operation, size, sample.place, sample.quantity, labels)
 
 
-def _main(found: dict[Key, list[Number]]) -> list[Key]:
+def _main(by_key: dict[Key, list[Number]]) -> list[Key]:
     """One quantity of each thing: bus bandwidth before time where its digits are enough, the average before the typical latency."""
     by_thing: dict[tuple[object, ...], dict[str, Key]] = {}
-    for key in found:
+    for key in by_key:
         by_thing.setdefault((key.where, key.operation, key.size_bytes, key.place, key.labels), {})[key.quantity] = key
     kept: list[Key] = []
     for several in by_thing.values():
         bus = several.get("busbw_gbytes_per_s")
-        coarse = bus is not None and min(one.value for one in found[bus]) < COARSE and "time_us" in several
+        coarse = bus is not None and min(number.value for number in by_key[bus]) < COARSE and "time_us" in several
         left_out = {"busbw_gbytes_per_s" if coarse else "time_us"} if bus is not None else set[str]()
         if "latency_avg_us" in several:
             left_out.add("latency_typical_us")

@@ -81,8 +81,8 @@ class Job:
         if len(self.hosts) < 2:
             return []
         hosts = tuple(alternating({host: self.stripe_of[host] for host in self.hosts}))
-        what = "all servers" if hosts == self.hosts else "all servers, one of each stripe in turn"
-        return [Scope("cluster", "", what, hosts, (self.label, "alternating"))]
+        description = "all servers" if hosts == self.hosts else "all servers, one of each stripe in turn"
+        return [Scope("cluster", "", description, hosts, (self.label, "alternating"))]
 
 
 def jobs(network: Network, hosts: Sequence[str]) -> list[Job]:
@@ -93,21 +93,21 @@ def jobs(network: Network, hosts: Sequence[str]) -> list[Job]:
     ports: list[list[int]] = ports_of_hosts(network, wiring).tolist()
     stripe_of = stripes(network, [server.name for server in network.servers])
     tenants = [tenant.name for fabric in network.fabrics for tenant in fabric.tenants] or [""]
-    found: dict[tuple[str, str, int, int], list[str]] = {}
+    by_key: dict[tuple[str, str, int, int], list[str]] = {}
     rates: dict[tuple[str, str, int, int], int] = {}
     for tenant in tenants:
-        own = {name: (nics, gpus) for name, nics, gpus in servers(network, wiring, tenant)}
+        tenant_servers = {name: (nics, gpus) for name, nics, gpus in servers(network, wiring, tenant)}
         for name in hosts:
             model = catalog().servers.get(models[name])
-            if name not in own or model is None or not model.gpus or not _beside_gpus(network, name):
+            if name not in tenant_servers or model is None or not model.gpus or not _beside_gpus(network, name):
                 continue
-            nics, gpus = own[name]
+            nics, gpus = tenant_servers[name]
             key = (tenant, models[name], gpus, len(nics))
-            found.setdefault(key, []).append(name)
+            by_key.setdefault(key, []).append(name)
             rates[key] = sum(speed[wiring.nics[port]] for nic in nics for port in ports[nic] if port != NONE)
     return [
-        Job(_label(key, list(found)), key[0], key[1], tuple(names), key[2], rates[key], stripe_of)
-        for key, names in found.items()
+        Job(_label(key, list(by_key)), key[0], key[1], tuple(names), key[2], rates[key], stripe_of)
+        for key, names in by_key.items()
     ]
 
 
@@ -125,4 +125,4 @@ def _label(key: tuple[str, str, int, int], keys: Sequence[tuple[str, str, int, i
     if sum(key[0] == tenant for key in keys) == 1:
         return tenant
     label = f"{tenant}-{model}" if tenant else model
-    return label if sum(one[:2] == key[:2] for one in keys) == 1 else f"{label}-{gpus}-gpus-{nics}-nics"
+    return label if sum(other_key[:2] == key[:2] for other_key in keys) == 1 else f"{label}-{gpus}-gpus-{nics}-nics"

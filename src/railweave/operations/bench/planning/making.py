@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from railweave.model.network.model import Network
-    from railweave.operations.bench.planning.wanted import Wanted
+    from railweave.operations.bench.planning.wanted import RunRequest
     from railweave.prediction.simulation.prediction import Prediction as Predicted
 
 
@@ -61,7 +61,9 @@ def write_bandwidth_gbps(
     ends = [(src, dst), (dst, src)] if both_ways else [(src, dst)]
     # Queue pair i of a connection goes from its source's address i mod P.
     numbers = [range(qps)] * 2 if places is None else [[place] * qps for place in places]
-    pairs = fabric.queue_pairs([(*end, qp) for end, own in zip(ends, numbers, strict=False) for qp in own])
+    pairs = fabric.queue_pairs(
+        [(*end, qp) for end, qp_numbers in zip(ends, numbers, strict=False) for qp in qp_numbers]
+    )
     each = min(max(BYTES // size_bytes, FEWEST), MOST)
     number = each * len(pairs)
     messages = np.zeros((number, 4), np.uint64)
@@ -86,7 +88,7 @@ MOST_PACKET_HOPS = 60_000_000
 class Question:
     """A number that is asked for: of a run (any of those that are alike), at a size."""
 
-    run: Wanted
+    run: RunRequest
     size_bytes: int
 
     @property
@@ -94,10 +96,10 @@ class Question:
         """Equal questions have equal keys."""
         test = self.run.test
         if isinstance(test, Perftest):
-            own: Hashable = (test.program, test.qps, test.both_ways)
+            test_key: Hashable = (test.program, test.qps, test.both_ways)
         else:
-            own = (test.collective, test.per_host, test.gpus, test.variables, test.tenant)
-        return (own, self.size_bytes, self.run.alike, self.run.lb)
+            test_key = (test.collective, test.per_host, test.gpus, test.variables, test.tenant)
+        return (test_key, self.size_bytes, self.run.alike, self.run.lb)
 
 
 def sizes_of(test: Perftest | NcclTests) -> Iterator[int]:
@@ -158,13 +160,17 @@ BUS, AVERAGE, SLOPE = "busbw_gbytes_per_s", "average_busbw_gbytes_per_s", "slope
 
 
 def predictions(
-    routed: Routed, places: Sequence[Place], runs: Sequence[Wanted], progress: Callable[[str], None] | None = None
+    routed: Routed, places: Sequence[Place], runs: Sequence[RunRequest], progress: Callable[[str], None] | None = None
 ) -> list[tuple[Prediction, ...]]:
     """The predictions of each run. ``progress`` is told how far it is. Raises ``InputError`` where a question cannot be asked."""
-    asked = {one.key: one for run in runs for size in sizes_of(run.test) for one in [Question(run, size)]}
+    asked = {
+        question.key: question for run in runs for size in sizes_of(run.test) for question in [Question(run, size)]
+    }
     known = _of_perftest(routed, places, asked, progress)
-    found = _of_collectives(routed.network, asked, progress)
-    return [_of_pair(run, known) if isinstance(run.test, Perftest) else _of_job(run, run.test, found) for run in runs]
+    collectives = _of_collectives(routed.network, asked, progress)
+    return [
+        _of_pair(run, known) if isinstance(run.test, Perftest) else _of_job(run, run.test, collectives) for run in runs
+    ]
 
 
 def _of_perftest(
@@ -176,36 +182,36 @@ def _of_perftest(
     """10^9 bit/s by the key of the question. A NIC with itself is not asked about: the simulator has no way for it."""
     rates = {place.name: place.messages_per_us for place in places}
     wanted: dict[Hashable, tuple[Question, Perftest, int]] = {}
-    for key, one in asked.items():
-        test = one.run.test
+    for key, question in asked.items():
+        test = question.run.test
         if isinstance(test, Perftest) and test.server != test.client:
             rate = rates[f"{test.client.host}:{test.client.nic}"]
-            if rate is not None or one.size_bytes >= RATE_FREE_BYTES:
-                wanted[key] = one, test, 0 if rate is None else round(1e6 / rate)
+            if rate is not None or question.size_bytes >= RATE_FREE_BYTES:
+                wanted[key] = question, test, 0 if rate is None else round(1e6 / rate)
     if not wanted:
         return {}
     fabric = packet_fabric(routed.network, routed.plane.configs, routed.routes)
-    found: dict[Hashable, float] = {}
-    for key, (one, test, post_cost_ps) in wanted.items():
-        found[key] = write_bandwidth_gbps(
+    bandwidths: dict[Hashable, float] = {}
+    for key, (question, test, post_cost_ps) in wanted.items():
+        bandwidths[key] = write_bandwidth_gbps(
             fabric,
             f"{test.client.host}:{test.client.nic}",
             f"{test.server.host}:{test.server.nic}",
-            one.size_bytes,
+            question.size_bytes,
             qps=test.qps,
             post_cost_ps=post_cost_ps,
             both_ways=test.both_ways,
-            places=one.run.places,
+            places=question.run.places,
         )
         if progress is not None:
-            progress(f"predicting: {len(found)} of {len(wanted)} kinds of pairs and sizes")
-    return found
+            progress(f"predicting: {len(bandwidths)} of {len(wanted)} kinds of pairs and sizes")
+    return bandwidths
 
 
 def _of_collectives(
     network: Network, asked: Mapping[Hashable, Question], progress: Callable[[str], None] | None
 ) -> dict[Hashable, Predicted]:
-    wanted = [(key, one) for key, one in asked.items() if isinstance(one.run.test, NcclTests)]
+    wanted = [(key, question) for key, question in asked.items() if isinstance(question.run.test, NcclTests)]
     if not wanted:
         return {}
 
@@ -213,51 +219,56 @@ def _of_collectives(
         if progress is not None:
             progress(f"predicting: {text.replace('variants', 'collectives')}")
 
-    variants = [Variant(str(place), one_question(network, options(one))) for place, (_, one) in enumerate(wanted)]
+    variants = [
+        Variant(str(place), one_question(network, options(question))) for place, (_, question) in enumerate(wanted)
+    ]
     outcomes = comparison(network, variants, "", progress=say).outcomes
-    return {key: longest_run(one.answer) for (key, _), one in zip(wanted, outcomes, strict=True)}
+    return {key: longest_run(outcome.answer) for (key, _), outcome in zip(wanted, outcomes, strict=True)}
 
 
-def _of_pair(run: Wanted, known: Mapping[Hashable, float]) -> tuple[Prediction, ...]:
+def _of_pair(run: RunRequest, known: Mapping[Hashable, float]) -> tuple[Prediction, ...]:
     test = run.test
     operation = f"write {'bidirectional ' if isinstance(test, Perftest) and test.both_ways else ''}bandwidth"
-    found: list[Prediction] = []
+    expected: list[Prediction] = []
     for size in sizes_of(test):
         rate = known.get(Question(run, size).key)
         if rate is not None:
             large = bool(run.links) and size >= RATE_FREE_BYTES
             off = 1 + (LARGE_ERROR if large else OTHER_ERROR)
             method = LARGE if large else OTHER
-            found.append(Prediction(operation, size, "", BANDWIDTH, rate, rate / off, rate * off, method))
-    return tuple(found)
+            expected.append(Prediction(operation, size, "", BANDWIDTH, rate, rate / off, rate * off, method))
+    return tuple(expected)
 
 
-def _of_job(run: Wanted, test: NcclTests, known: Mapping[Hashable, Predicted]) -> tuple[Prediction, ...]:
+def _of_job(run: RunRequest, test: NcclTests, known: Mapping[Hashable, Predicted]) -> tuple[Prediction, ...]:
     """Bus bandwidth of every size in both places, their mean as nccl-tests prints it, and the rate of the slope."""
     all_of = [known[Question(run, size).key] for size in sizes_of(test)]
-    if not all(one.complete for one in all_of):
+    if not all(predicted.complete for predicted in all_of):
         return ()
-    values = [_bus(one) for one in all_of]
-    found = [
-        Prediction(test.collective, one.size_bytes, place, BUS, *value, _method(one))
-        for one, value in zip(all_of, values, strict=True)
+    values = [_bus(predicted) for predicted in all_of]
+    expected = [
+        Prediction(test.collective, predicted.size_bytes, place, BUS, *value, _method(predicted))
+        for predicted, value in zip(all_of, values, strict=True)
         for place in PLACES
     ]
-    if not found:
+    if not expected:
         return ()
     mean = tuple(fmean(value[part] for value in values) for part in range(3))
-    found.append(
+    expected.append(
         Prediction(test.collective, None, "", AVERAGE, mean[0], mean[1], mean[2], "the mean over sizes and places")
     )
     if run.slope and len(all_of) > 1:
         factor = all_of[0].program.bus_factor
-        times = [(one.time_ps, *_between(one)) for one in all_of]
+        times = [(predicted.time_ps, *_between(predicted)) for predicted in all_of]
         value, high, low = (
-            slope_gbytes([(one.size_bytes, time[part] / 1e6) for one, time in zip(all_of, times, strict=True)], factor)
+            slope_gbytes(
+                [(predicted.size_bytes, time[part] / 1e6) for predicted, time in zip(all_of, times, strict=True)],
+                factor,
+            )
             for part in range(3)
         )
-        found.append(Prediction(test.collective, None, "", SLOPE, value, low, high, "the slope of times over sizes"))
-    return tuple(found)
+        expected.append(Prediction(test.collective, None, "", SLOPE, value, low, high, "the slope of times over sizes"))
+    return tuple(expected)
 
 
 def slope_gbytes(points: Sequence[tuple[float, float]], factor: float) -> float:
@@ -269,20 +280,24 @@ def slope_gbytes(points: Sequence[tuple[float, float]], factor: float) -> float:
     return factor / slope / 1e3
 
 
-def _between(one: Predicted) -> tuple[int, int]:
-    return (one.time_ps, one.time_ps) if one.band is None else (one.band.low_ps, one.band.high_ps)
+def _between(predicted: Predicted) -> tuple[int, int]:
+    return (
+        (predicted.time_ps, predicted.time_ps)
+        if predicted.band is None
+        else (predicted.band.low_ps, predicted.band.high_ps)
+    )
 
 
-def _bus(one: Predicted) -> tuple[float, float, float]:
+def _bus(predicted: Predicted) -> tuple[float, float, float]:
     """Bus bandwidth with its band: a long time is a low rate."""
-    low, high = _between(one)
-    rate = one.program.bus_bandwidth_gbytes
-    return rate(one.time_ps), rate(high), rate(low)
+    low, high = _between(predicted)
+    rate = predicted.program.bus_bandwidth_gbytes
+    return rate(predicted.time_ps), rate(high), rate(low)
 
 
-def _method(one: Predicted) -> str:
-    engine = f"{one.choice.engine} engine, seed 1"
-    return engine if one.band is None else f"{engine}; {one.band.compared}"
+def _method(predicted: Predicted) -> str:
+    engine = f"{predicted.choice.engine} engine, seed 1"
+    return engine if predicted.band is None else f"{engine}; {predicted.band.compared}"
 
 
 HEAD: tuple[str, ...] = ("part", "runs", "rounds", "time", "test", "expected of the largest size")
@@ -291,13 +306,13 @@ HEAD: tuple[str, ...] = ("part", "runs", "rounds", "time", "test", "expected of 
 def plan_text(plan: Plan) -> str:
     """The table, what has to be set before, and notes."""
     groups: dict[tuple[str, str], list[PlannedRun]] = {}
-    for one in plan.runs:
-        groups.setdefault((one.part, _test(one)), []).append(one)
+    for run in plan.runs:
+        groups.setdefault((run.part, _test(run)), []).append(run)
     rows = [HEAD]
     for (part, test), runs in groups.items():
         rounds: dict[int, float] = {}
-        for one in runs:
-            rounds[one.round] = max(rounds.get(one.round, 0), one.estimate_s)
+        for run in runs:
+            rounds[run.round] = max(rounds.get(run.round, 0), run.estimate_s)
         rows.append((part, f"{len(runs):,}", f"{len(rounds):,}", duration(sum(rounds.values())), test, _expected(runs)))
     widths = [max(len(row[place]) for row in rows) for place in range(len(HEAD))]
     lines = [
@@ -309,7 +324,7 @@ def plan_text(plan: Plan) -> str:
     ]
     lines.append(f"{counted(len(plan.runs), 'run')} in about {duration(plan.estimate_s)}")
     needs = Counter(run.needs for run in plan.runs if run.needs)
-    lines += [f"before {counted(number, 'run')}: {what}" for what, number in needs.items()]
+    lines += [f"before {counted(number, 'run')}: {need}" for need, number in needs.items()]
     lines += [f"note: {note}" for note in plan.notes]
     return "\n".join(lines)
 
@@ -334,15 +349,15 @@ def _expected(runs: Sequence[PlannedRun]) -> str:
     if slopes:
         return f"{_range(slopes)} GB/s by the slope"
     known: list[Prediction] = []
-    for one in runs:
-        sized = [prediction for prediction in one.predictions if prediction.size_bytes is not None]
+    for run in runs:
+        sized = [prediction for prediction in run.predictions if prediction.size_bytes is not None]
         if sized:
-            known.append(max(sized, key=lambda own: own.size_bytes or 0))
+            known.append(max(sized, key=lambda prediction: prediction.size_bytes or 0))
     if not known:
         return "-"
-    sizes = sorted({one.size_bytes or 0 for one in known})
+    sizes = sorted({prediction.size_bytes or 0 for prediction in known})
     unit = "Gb/s" if known[0].quantity == BANDWIDTH else "GB/s"
-    return f"{_range([one.value for one in known])} {unit} at {written(sizes[-1])}"
+    return f"{_range([prediction.value for prediction in known])} {unit} at {written(sizes[-1])}"
 
 
 def _range(values: Sequence[float]) -> str:
@@ -366,7 +381,7 @@ LEAST_TIMEOUT_S, PATIENCE = 60, 5
 """A run is ended after so many times what it should take."""
 
 
-def estimate_s(run: Wanted, predictions: Sequence[Prediction]) -> float:
+def estimate_s(run: RunRequest, predictions: Sequence[Prediction]) -> float:
     """Seconds that a run should take: by what is predicted, else by the speed of its NICs."""
     test = run.test
     if isinstance(test, Perftest):
@@ -420,14 +435,14 @@ def plan(
     wanted = suite_of(suite)
     there = present(network)
     names = ordered(stripes(there, [server.name for server in there.servers]), hosts)
-    found = places(there, names)
-    check_memory(memory, found)
+    nic_places = places(there, names)
+    check_memory(memory, nic_places)
     routed = Routed.of(network)
-    pairs = Pairs(routed, found, memory, progress)
+    pairs = Pairs(routed, nic_places, memory, progress)
     of = jobs(there, names)
     runs = wanted.runs(pairs, of)
     notes = [*([words] if (words := absent_sentence(network)) else []), *pairs.notes]
-    if guessed := sum(one.nic.mac_is_placeholder and _by_mac(one) for one in found):
+    if guessed := sum(place.nic.mac_is_placeholder and _by_mac(place) for place in nic_places):
         notes.append(
             f"addresses of {counted(guessed, 'NIC')} follow from placeholders of MAC addresses: plan again once the inventory has them"
         )
@@ -437,52 +452,56 @@ def plan(
     expected: Sequence[tuple[Prediction, ...]] = [()] * len(runs)
     if predict:
         notes += domain_remarks(there.catalog, (server.model for server in there.servers))
-        expected = predictions(routed, found, runs, progress)
+        expected = predictions(routed, nic_places, runs, progress)
         notes += _unpredicted(runs, expected)
-    made = tuple(_planned(run, own) for run, own in zip(runs, expected, strict=True))
+    made = tuple(_planned(run, run_predictions) for run, run_predictions in zip(runs, expected, strict=True))
     return Plan(suite, fabric, design_digest, made, tuple(notes))
 
 
-def _by_mac(one: Place) -> bool:
-    return any(address.origin == "slaac" for address in one.nic.addresses)
+def _by_mac(place: Place) -> bool:
+    return any(address.origin == "slaac" for address in place.nic.addresses)
 
 
-def _chosen(runs: Sequence[Wanted], parts: Sequence[str], suite: str) -> list[Wanted]:
+def _chosen(runs: Sequence[RunRequest], parts: Sequence[str], suite: str) -> list[RunRequest]:
     known = list(dict.fromkeys(run.part for run in runs))
     for part in parts:
         if part not in known:
-            what = f"suite {suite} has no part {part!r} on this network"
-            raise InputError([Problem(Option("--part"), what, f"it has {', '.join(known) or 'none'}")])
+            description = f"suite {suite} has no part {part!r} on this network"
+            raise InputError([Problem(Option("--part"), description, f"it has {', '.join(known) or 'none'}")])
     if not runs:
-        what = f"suite {suite} has nothing to run on this network"
-        raise InputError([Problem(Option("--suite"), what, "it takes two servers, or servers with GPUs")])
+        description = f"suite {suite} has nothing to run on this network"
+        raise InputError([Problem(Option("--suite"), description, "it takes two servers, or servers with GPUs")])
     return [run for run in runs if not parts or run.part in parts]
 
 
-def _unpredicted(runs: Sequence[Wanted], expected: Sequence[tuple[Prediction, ...]]) -> list[str]:
+def _unpredicted(runs: Sequence[RunRequest], expected: Sequence[tuple[Prediction, ...]]) -> list[str]:
     """Return the reasons why runs have no predictions, or few."""
-    found: list[str] = []
+    reasons: list[str] = []
     if any(run.part == "loops" for run in runs):
-        found.append(
+        reasons.append(
             "loops: without predictions: how fast a NIC writes to itself the simulator does not know; compare them with each other"
         )
     both = list(zip(runs, expected, strict=True))
-    swept = [own for one, own in both if isinstance(one.test, Perftest) and one.test.size_bytes is None and own]
-    if any((own[0].size_bytes or 0) >= RATE_FREE_BYTES for own in swept):
-        found.append(
+    swept = [
+        run_predictions
+        for run, run_predictions in both
+        if isinstance(run.test, Perftest) and run.test.size_bytes is None and run_predictions
+    ]
+    if any((sweep[0].size_bytes or 0) >= RATE_FREE_BYTES for sweep in swept):
+        reasons.append(
             "pairs: predictions begin at 64 KiB: the catalog does not say how many messages a second the NIC takes"
         )
-    none = sum(isinstance(one.test, NcclTests) and not own for one, own in both)
+    none = sum(isinstance(run.test, NcclTests) and not run_predictions for run, run_predictions in both)
     if none:
-        found.append(
+        reasons.append(
             f"collectives: {counted(none, 'run')} without a prediction: in the simulator it does not come to its end"
         )
-    return found
+    return reasons
 
 
-def _planned(run: Wanted, expected: tuple[Prediction, ...]) -> PlannedRun:
+def _planned(run: RunRequest, expected: tuple[Prediction, ...]) -> PlannedRun:
     estimate = estimate_s(run, expected)
-    sure = all(one.low < one.value for one in expected)
+    sure = all(prediction.low < prediction.value for prediction in expected)
     return PlannedRun(
         name=run.name,
         part=run.part,

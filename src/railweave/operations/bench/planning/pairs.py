@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.operations.bench.plan import Memory, Perftest
-from railweave.operations.bench.planning.places import Place, Routed, Way, memory_of, parts, way
-from railweave.operations.bench.planning.wanted import Wanted
+from railweave.operations.bench.planning.places import PairPath, Place, Routed, memory_of, parts, way
+from railweave.operations.bench.planning.wanted import RunRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
@@ -28,18 +28,18 @@ class Rounds:
     def first(self, taken: Collection[Hashable]) -> int:
         """The first round, from 1, in which no run before takes any of what this run takes; now it has it."""
         full = 0
-        for what in taken:
-            full |= self._busy.get(what, 0)
+        for resource in taken:
+            full |= self._busy.get(resource, 0)
         bit = ~full & (full + 1)  # the lowest bit that is not set
-        for what in taken:
-            self._busy[what] = self._busy.get(what, 0) | bit
+        for resource in taken:
+            self._busy[resource] = self._busy.get(resource, 0) | bit
         return bit.bit_length()
 
 
 def rounds(taken: Iterable[Collection[Hashable]]) -> list[int]:
     """The rounds of runs, by what each takes for itself."""
     given = Rounds()
-    return [given.first(one) for one in taken]
+    return [given.first(resources) for resources in taken]
 
 
 def in_turns(count: int) -> Iterator[list[tuple[int, int]]]:
@@ -50,9 +50,9 @@ def in_turns(count: int) -> Iterator[list[tuple[int, int]]]:
     circle: list[int | None] = [*range(count), *([None] if count % 2 else [])]
     for _ in range(len(circle) - 1):
         turn: list[tuple[int, int]] = []
-        for one, other in zip(circle[: len(circle) // 2], reversed(circle), strict=False):
-            if one is not None and other is not None:
-                turn.append((min(one, other), max(one, other)))
+        for player, other in zip(circle[: len(circle) // 2], reversed(circle), strict=False):
+            if player is not None and other is not None:
+                turn.append((min(player, other), max(player, other)))
         yield turn
         circle = [circle[0], circle[-1], *circle[1:-1]]
 
@@ -90,40 +90,40 @@ class Pairs:
     progress: Callable[[str], None] | None = None
     notes: list[str] = field(default_factory=list[str])
 
-    def loops(self, method: Method) -> list[Wanted]:
+    def loops(self, method: Method) -> list[RunRequest]:
         """Every NIC with itself: nothing but the server takes part. One NIC of a server at a time."""
         number = rounds((place.server.name,) for place in self.places)
         memory: list[Memory] = [memory_of(place, place, self.memory) for place in self.places]
         return [
-            Wanted(
-                f"loops/{one.name.replace(':', '/')}",
+            RunRequest(
+                f"loops/{place.name.replace(':', '/')}",
                 "loops",
-                f"what {one.name} reaches without the network: its slot, its GPU, its settings",
-                _test(one, one, (0, 0), PINNED_QPS, where, method, ""),
+                f"what {place.name} reaches without the network: its slot, its GPU, its settings",
+                _test(place, place, (0, 0), PINNED_QPS, where, method, ""),
                 at,
-                ("loop", one.model),
-                one.nic.speed_gbps,
+                ("loop", place.model),
+                place.nic.speed_gbps,
             )
-            for one, at, where in zip(self.places, number, memory, strict=True)
+            for place, at, where in zip(self.places, number, memory, strict=True)
         ]
 
-    def neighbours(self, method: Method) -> list[Wanted]:
+    def neighbours(self, method: Method) -> list[RunRequest]:
         """Every NIC with a neighbour on its leaf, of its own rail where there is one; one that is alone there with one of another leaf."""
-        found = [(one, other, (0, 0)) for leaf in self._leaves() for one, other in _neighbours(leaf)]
-        near = {end.name for one, other, _ in found for end in (one, other)}
+        pairs = [(place, other, (0, 0)) for leaf in self._leaves() for place, other in _neighbours(leaf)]
+        near = {end.name for place, other, _ in pairs for end in (place, other)}
         alone = [place for place in self.places if place.name not in near]
-        found += [(one, other, (0, 0)) for one, other in _far_neighbours(alone, self.places)]
-        met = {end.name for one, other, _ in found for end in (one, other)}
+        pairs += [(place, other, (0, 0)) for place, other in _far_neighbours(alone, self.places)]
+        met = {end.name for place, other, _ in pairs for end in (place, other)}
         if left := sum(place.name not in met for place in self.places):
             self.notes.append(f"pairs: {counted(left, 'NIC')} left out, to which no NIC of another server may talk")
-        return self._runs("pairs", found, method)
+        return self._runs("pairs", pairs, method)
 
-    def mesh(self, method: Method, *, every_color: bool) -> list[Wanted]:
+    def mesh(self, method: Method, *, every_color: bool) -> list[RunRequest]:
         """Every pair of leaves, by every path color; or each pair by one of them, so that together all colors are used."""
-        found: list[tuple[Place, Place, tuple[int, int]]] = []
+        pairs: list[tuple[Place, Place, tuple[int, int]]] = []
         for rail, leaves in enumerate(parts(self.places)):
-            found += _mesh(leaves, rail, every_color=every_color)
-        return self._runs("mesh", found, method)
+            pairs += _mesh(leaves, rail, every_color=every_color)
+        return self._runs("mesh", pairs, method)
 
     def _leaves(self) -> Iterator[list[Place]]:
         by_leaf: dict[tuple[str, str, str], list[Place]] = {}
@@ -131,47 +131,49 @@ class Pairs:
             by_leaf.setdefault((place.nic.leaf, place.nic.tenant, place.nic.network), []).append(place)
         yield from by_leaf.values()
 
-    def _runs(self, part: str, found: Sequence[tuple[Place, Place, tuple[int, int]]], method: Method) -> list[Wanted]:
-        given, made = Rounds(), list[Wanted]()
-        for number, (one, other, at) in enumerate(found):
+    def _runs(
+        self, part: str, pairs: Sequence[tuple[Place, Place, tuple[int, int]]], method: Method
+    ) -> list[RunRequest]:
+        given, made = Rounds(), list[RunRequest]()
+        for number, (place, other, at) in enumerate(pairs):
             if self.progress is not None and number and number % TOLD_EVERY == 0:
-                self.progress(f"planning: ways of {number:,} of {len(found):,} pairs of {part}")
-            led = way(self.routed, one, other, at)
+                self.progress(f"planning: ways of {number:,} of {len(pairs):,} pairs of {part}")
+            led = way(self.routed, place, other, at)
             if led is not None:
-                turn = given.first({one.name, other.name, *led.possible})
-                made.append(self._run(part, one, other, at, led, turn, method))
-        if left := len(found) - len(made):
+                turn = given.first({place.name, other.name, *led.possible})
+                made.append(self._run(part, place, other, at, led, turn, method))
+        if left := len(pairs) - len(made):
             self.notes.append(f"{part}: {counted(left, 'pair')} left out, which no route joins by that path color")
         return made
 
     def _run(
-        self, part: str, one: Place, other: Place, at: tuple[int, int], led: Way, number: int, method: Method
-    ) -> Wanted:
-        color = one.nic.addresses[at[0]].color
-        name = self.routed.network.fabric(one.nic.fabric).color_name(color) if color is not None else ""
+        self, part: str, place: Place, other: Place, at: tuple[int, int], led: PairPath, number: int, method: Method
+    ) -> RunRequest:
+        color = place.nic.addresses[at[0]].color
+        name = self.routed.network.fabric(place.nic.fabric).color_name(color) if color is not None else ""
         qps = FAR_QPS if led.far else HASHED_QPS if led.widest > 1 else PINNED_QPS
-        memory = memory_of(one, other, self.memory)
-        test = _test(one, other, at, qps, memory, method, name)
+        memory = memory_of(place, other, self.memory)
+        test = _test(place, other, at, qps, memory, method, name)
         by = f", by {name}" if name else ""
         why = (
-            f"{one.nic.leaf} with {other.nic.leaf}{by}"
+            f"{place.nic.leaf} with {other.nic.leaf}{by}"
             if part == "mesh"
-            else f"the cables of {one.name} to {one.nic.leaf} and of {other.name} to {other.nic.leaf}"
+            else f"the cables of {place.name} to {place.nic.leaf} and of {other.name} to {other.nic.leaf}"
         )
-        ends = f"{one.server.name}-{one.nic.name}--{other.server.name}-{other.nic.name}"
+        ends = f"{place.server.name}-{place.nic.name}--{other.server.name}-{other.nic.name}"
         if part == "mesh":
-            ends = f"{one.nic.leaf}--{other.nic.leaf}/{f'{name}/' if name else ''}{ends}"
-        speed = min(one.nic.speed_gbps, other.nic.speed_gbps)
-        return Wanted(f"{part}/{ends}", part, why, test, number, led.alike, speed, led.links, at)
+            ends = f"{place.nic.leaf}--{other.nic.leaf}/{f'{name}/' if name else ''}{ends}"
+        speed = min(place.nic.speed_gbps, other.nic.speed_gbps)
+        return RunRequest(f"{part}/{ends}", part, why, test, number, led.alike, speed, led.links, at)
 
 
 def _test(
-    one: Place, other: Place, at: tuple[int, int], qps: int, memory: Memory, method: Method, color: str
+    place: Place, other: Place, at: tuple[int, int], qps: int, memory: Memory, method: Method, color: str
 ) -> Perftest:
     return Perftest(
         PROGRAM,
         server=other.end(at[1], memory),
-        client=one.end(at[0], memory),
+        client=place.end(at[0], memory),
         size_bytes=method.size_bytes,
         qps=qps,
         memory=memory,
@@ -184,47 +186,47 @@ def _test(
 def _neighbours(leaf: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     """Pairs in which every NIC of a leaf is, where another server is on it: within rails, then what is left over."""
     rails: dict[int, list[Place]] = {}
-    for one in leaf:
-        rails.setdefault(one.nic.rail, []).append(one)
+    for place in leaf:
+        rails.setdefault(place.nic.rail, []).append(place)
     left: list[Place] = []
     for there in rails.values():
         waiting = list(there)
         while waiting:
-            one = waiting.pop(0)
-            other = next((it for it in waiting if it.server is not one.server), None)
+            place = waiting.pop(0)
+            other = next((it for it in waiting if it.server is not place.server), None)
             if other is None:
-                left.append(one)
+                left.append(place)
             else:
                 waiting.remove(other)
-                yield one, other
+                yield place, other
     while left:
-        one = left.pop(0)
+        place = left.pop(0)
         ranked = sorted(
-            (it for it in leaf if it.server is not one.server),
-            key=lambda it: (it not in left, it.nic.rail != one.nic.rail),
+            (it for it in leaf if it.server is not place.server),
+            key=lambda it: (it not in left, it.nic.rail != place.nic.rail),
         )
         if ranked:
             if ranked[0] in left:
                 left.remove(ranked[0])
-            yield one, ranked[0]
+            yield place, ranked[0]
 
 
 def _far_neighbours(alone: Sequence[Place], places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
     """NICs that are alone on their leaves with each other, or with any that may talk to them; of the same rail where there is one."""
     waiting = list(alone)
     while waiting:
-        one = waiting.pop(0)
-        whose = one.nic.fabric, one.plane, one.nic.tenant, one.nic.network
+        place = waiting.pop(0)
+        whose = place.nic.fabric, place.plane, place.nic.tenant, place.nic.network
         others = [
             it
             for it in places
-            if it.server is not one.server and (it.nic.fabric, it.plane, it.nic.tenant, it.nic.network) == whose
+            if it.server is not place.server and (it.nic.fabric, it.plane, it.nic.tenant, it.nic.network) == whose
         ]
         if others:
-            other = min(others, key=lambda it: (it.nic.rail != one.nic.rail, it not in waiting))
+            other = min(others, key=lambda it: (it.nic.rail != place.nic.rail, it not in waiting))
             if other in waiting:
                 waiting.remove(other)
-            yield one, other
+            yield place, other
 
 
 def _mesh(
@@ -256,11 +258,11 @@ def _choose(
     here: Sequence[Place], there: Sequence[Place], first: int, second: int, color: int | None
 ) -> tuple[Place, Place, tuple[int, int]] | None:
     """The NIC whose turn it is, with the next of the other leaf that is of another server and has the color."""
-    one = here[first % len(here)]
-    at = one.place_of(color)
+    place = here[first % len(here)]
+    at = place.place_of(color)
     for step in range(len(there)):
         other = there[(second + step) % len(there)]
         to = other.place_of(color)
-        if at is not None and to is not None and other.server is not one.server:
-            return one, other, (at, to)
+        if at is not None and to is not None and other.server is not place.server:
+            return place, other, (at, to)
     return None

@@ -56,14 +56,14 @@ class Place:
 
     def place_of(self, color: int | None) -> int | None:
         """The place of its address of a path color; None where it has none."""
-        return next((place for place, one in enumerate(self.nic.addresses) if one.color == color), None)
+        return next((place for place, address in enumerate(self.nic.addresses) if address.color == color), None)
 
 
-def memory_of(one: Place, other: Place, asked: Memory | None) -> Memory:
+def memory_of(place: Place, other: Place, asked: Memory | None) -> Memory:
     """Where the buffers of a pair lie: in GPUs where both NICs have one of the same maker, unless something else is asked for."""
     if asked is not None:
         return asked
-    return MEMORY.get(one.vendor, "host") if one.vendor == other.vendor else "host"
+    return MEMORY.get(place.vendor, "host") if place.vendor == other.vendor else "host"
 
 
 def places(network: Network, hosts: Sequence[str]) -> list[Place]:
@@ -78,24 +78,24 @@ def places(network: Network, hosts: Sequence[str]) -> list[Place]:
     ]
 
 
-def check_memory(asked: Memory | None, found: Sequence[Place]) -> None:
+def check_memory(asked: Memory | None, nic_places: Sequence[Place]) -> None:
     """Raise ``InputError`` where buffers are asked for in GPUs that some server does not have."""
-    for one in found if asked not in {None, "host"} else ():
-        if MEMORY.get(one.vendor) != asked:
-            has = f"GPUs of {one.vendor}" if one.vendor else "no GPU of its own"
-            what = f"{asked}: {one.name} has {has}"
-            raise InputError([Problem(Option("--memory"), what, "leave --memory out, or give host")])
+    for place in nic_places if asked not in {None, "host"} else ():
+        if MEMORY.get(place.vendor) != asked:
+            has = f"GPUs of {place.vendor}" if place.vendor else "no GPU of its own"
+            description = f"{asked}: {place.name} has {has}"
+            raise InputError([Problem(Option("--memory"), description, "leave --memory out, or give host")])
 
 
-def parts(found: Sequence[Place]) -> list[list[list[Place]]]:
+def parts(nic_places: Sequence[Place]) -> list[list[list[Place]]]:
     """NICs that prove each other's paths, by leaf: those of one fabric, plane, tenant, layer-2 network and rail.
 
     Where each rail of a tenant has a leaf to itself, all rails are one: else nothing would cross the spines.
     """
     whole: dict[tuple[str, str, str, str], dict[int, dict[str, list[Place]]]] = {}
-    for one in found:
-        rails = whole.setdefault((one.nic.fabric, one.plane, one.nic.tenant, one.nic.network), {})
-        rails.setdefault(one.nic.rail, {}).setdefault(one.nic.leaf, []).append(one)
+    for place in nic_places:
+        rails = whole.setdefault((place.nic.fabric, place.plane, place.nic.tenant, place.nic.network), {})
+        rails.setdefault(place.nic.rail, {}).setdefault(place.nic.leaf, []).append(place)
     result: list[list[list[Place]]] = []
     for rails in whole.values():
         by_leaf: dict[str, list[Place]] = {}
@@ -114,14 +114,14 @@ def _place(network: Network, server: Server, nic: Nic, model: ServerModel | None
     group = model.nics.get(network.fabric(nic.fabric).nics) if model is not None else None
     if model is None or group is None:
         return Place(server, nic, None, "", "", None, network.plane_of(nic))
-    own = group.per_gpu and model.gpus > 0
-    gpu = group.gpu_of(nic.rail, model.gpus) if own else None
+    per_gpu = group.per_gpu and model.gpus > 0
+    gpu = group.gpu_of(nic.rail, model.gpus) if per_gpu else None
     known = catalog().nics[group.nic]
     return Place(
         server,
         nic,
         gpu,
-        (model.gpu_vendor or "") if own else "",
+        (model.gpu_vendor or "") if per_gpu else "",
         group.nic,
         known.messages_per_us,
         network.plane_of(nic),
@@ -153,16 +153,16 @@ class Routed:
 
     def kind(self, link: str) -> tuple[int, int, bool]:
         """Return the properties that make a link faster or slower than another: speed, delay, and whether it is between sites."""
-        found = self.kinds.get(link)
-        if found is None:
+        properties = self.kinds.get(link)
+        if properties is None:
             cable = self.network.cable(link)
-            found = cable.speed_gbps, delay_ps(cable) // ALIKE_PS, self.network.between_sites(cable)
-            self.kinds[link] = found
-        return found
+            properties = cable.speed_gbps, delay_ps(cable) // ALIKE_PS, self.network.between_sites(cable)
+            self.kinds[link] = properties
+        return properties
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class PairPath:
     """The way of a pair of NICs, both directions together.
 
     - ``links``: what its packets cross, in order; empty where a hash or a load decides on any of it.
@@ -179,21 +179,21 @@ class Way:
     far: bool
 
 
-def way(routed: Routed, one: Place, other: Place, places: tuple[int, int]) -> Way | None:
+def way(routed: Routed, place: Place, other: Place, places: tuple[int, int]) -> PairPath | None:
     """The way between the addresses in these places of two NICs; None where packets do not arrive, there or back."""
     network, routes = routed.network, routed.routes
-    here, there = (one.server.name, one.nic), (other.server.name, other.nic)
-    to, back = other.nic.addresses[places[1]].address, one.nic.addresses[places[0]].address
+    here, there = (place.server.name, place.nic), (other.server.name, other.nic)
+    to, back = other.nic.addresses[places[1]].address, place.nic.addresses[places[0]].address
     both = ways(network, routes, here, there, to), ways(network, routes, there, here, back)
     if not all(both):
         return None
     hops = [hop for hops in both for hop in hops]
     kinds = [tuple((len(hop), frozenset(routed.kind(share.link) for share in hop)) for hop in hops) for hops in both]
     pinned = all(len(hop) == 1 for hop in hops)
-    return Way(
+    return PairPath(
         tuple(dict.fromkeys(hop[0].link for hop in hops)) if pinned else (),
         frozenset(share.link for hop in hops for share in hop),
         max(map(len, hops)),
-        (one.model, other.model, *kinds),
-        any(far for hops in kinds for _, own in hops for _, _, far in own),
+        (place.model, other.model, *kinds),
+        any(far for hops in kinds for _, link_kinds in hops for _, _, far in link_kinds),
     )

@@ -13,7 +13,7 @@ from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog.rdma import QUEUE_PAIRS, SPLIT
 from railweave.operations.bench.plan import NcclTests, Perftest
 from railweave.operations.bench.planning.pairs import Method, Pairs, rounds
-from railweave.operations.bench.planning.wanted import Wanted
+from railweave.operations.bench.planning.wanted import RunRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,8 +37,8 @@ class Sizes:
 
 
 @dataclass(frozen=True, slots=True)
-class Knobs:
-    """Settings of a run: ``label`` for its name, ``variables`` of NCCL, ``lb`` and ``needs`` as of ``Wanted``."""
+class RunSettings:
+    """Settings of a run: ``label`` for its name, ``variables`` of NCCL, ``lb`` and ``needs`` as of ``RunRequest``."""
 
     label: str = ""
     variables: tuple[tuple[str, str], ...] = ()
@@ -46,12 +46,12 @@ class Knobs:
     needs: str = ""
 
 
-AS_DESIGNED = Knobs()
+AS_DESIGNED = RunSettings()
 
 
-def queue_pairs(*numbers: int) -> list[Knobs]:
+def queue_pairs(*numbers: int) -> list[RunSettings]:
     """Queue pairs of a connection, with the data of a message on all of them."""
-    return [Knobs(f"qps-{number:02d}", ((QUEUE_PAIRS, str(number)), (SPLIT, "1"))) for number in numbers]
+    return [RunSettings(f"qps-{number:02d}", ((QUEUE_PAIRS, str(number)), (SPLIT, "1"))) for number in numbers]
 
 
 def of_scope(
@@ -59,11 +59,11 @@ def of_scope(
     scope: Scope,
     collective: str,
     sizes: Sizes,
-    knobs: Knobs = AS_DESIGNED,
+    knobs: RunSettings = AS_DESIGNED,
     *,
     part: str = "",
     slope: bool = False,
-) -> Wanted:
+) -> RunRequest:
     """A run; its round is set by ``numbered``. ``part``: where it is not the scope's."""
     test = NcclTests(
         collective,
@@ -76,12 +76,12 @@ def of_scope(
         variables=knobs.variables,
         tenant=job.tenant,
     )
-    own = part or scope.part
-    name = "/".join(word for word in (own, job.label, scope.label, collective, knobs.label) if word)
+    run_part = part or scope.part
+    name = "/".join(word for word in (run_part, job.label, scope.label, collective, knobs.label) if word)
     settings = "".join(f", {variable}={value}" for variable, value in knobs.variables)
-    return Wanted(
+    return RunRequest(
         name,
-        own,
+        run_part,
         f"{collective} of {scope.what}{settings}",
         test,
         0,
@@ -93,20 +93,20 @@ def of_scope(
     )
 
 
-def numbered(found: Iterable[Wanted]) -> list[Wanted]:
+def numbered(wanted: Iterable[RunRequest]) -> list[RunRequest]:
     """The runs with their rounds, part by part: servers alone go at once, and what uses the network has it for itself."""
-    parts: dict[str, list[Wanted]] = {}
-    for one in found:
-        parts.setdefault(one.part, []).append(one)
+    parts: dict[str, list[RunRequest]] = {}
+    for run in wanted:
+        parts.setdefault(run.part, []).append(run)
     return [
-        replace(one, round=number)
+        replace(run, round=number)
         for runs in parts.values()
-        for one, number in zip(runs, rounds(map(_taken, runs)), strict=True)
+        for run, number in zip(runs, rounds(map(_taken, runs)), strict=True)
     ]
 
 
-def _taken(one: Wanted) -> Sequence[str]:
-    hosts = one.test.hosts if isinstance(one.test, NcclTests) else ()
+def _taken(run: RunRequest) -> Sequence[str]:
+    hosts = run.test.hosts if isinstance(run.test, NcclTests) else ()
     return [*hosts, *(["the network"] if len(hosts) > 1 else [])]
 
 
@@ -127,40 +127,40 @@ class Suite:
     """A suite: what it is for, and what makes its runs."""
 
     what: str
-    runs: Callable[[Pairs, Sequence[Job]], list[Wanted]]
+    runs: Callable[[Pairs, Sequence[Job]], list[RunRequest]]
 
 
-def _quick(pairs: Pairs, jobs: Sequence[Job]) -> list[Wanted]:
-    found = [*pairs.loops(SHORT), *pairs.neighbours(LONG), *pairs.mesh(LONG, every_color=False)]
-    return found + numbered(
+def _quick(pairs: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
+    runs = [*pairs.loops(SHORT), *pairs.neighbours(LONG), *pairs.mesh(LONG, every_color=False)]
+    return runs + numbered(
         run
         for job in jobs
         for run in (
-            *(of_scope(job, one, "all-reduce", FEW) for one in job.each()),
-            *(of_scope(job, one, kind, FEW) for one in job.cluster() for kind in ("all-reduce", "all-to-all")),
+            *(of_scope(job, scope, "all-reduce", FEW) for scope in job.each()),
+            *(of_scope(job, scope, kind, FEW) for scope in job.cluster() for kind in ("all-reduce", "all-to-all")),
         )
     )
 
 
-def _acceptance(pairs: Pairs, jobs: Sequence[Job]) -> list[Wanted]:
-    found = [*pairs.loops(SWEEP), *pairs.neighbours(SWEEP), *pairs.mesh(LONG, every_color=True)]
-    return found + numbered(run for job in jobs for run in (*_scopes(job), *_queue_pairs(job, (1, 2, 4, 8))))
+def _acceptance(pairs: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
+    runs = [*pairs.loops(SWEEP), *pairs.neighbours(SWEEP), *pairs.mesh(LONG, every_color=True)]
+    return runs + numbered(run for job in jobs for run in (*_scopes(job), *_queue_pairs(job, (1, 2, 4, 8))))
 
 
-def _scopes(job: Job) -> Iterator[Wanted]:
+def _scopes(job: Job) -> Iterator[RunRequest]:
     for scope in (*job.each(), *job.stripes(), *job.across(), *job.cluster()):
         for kind in KINDS:
             yield of_scope(job, scope, kind, MANY)
 
 
-def _queue_pairs(job: Job, numbers: Sequence[int], part: str = "queue-pairs") -> Iterator[Wanted]:
+def _queue_pairs(job: Job, numbers: Sequence[int], part: str = "queue-pairs") -> Iterator[RunRequest]:
     for kind, sizes in (("all-reduce", ALL_REDUCE), ("all-to-all", ALL_TO_ALL)):
         for scope in job.alternating():
             for knobs in queue_pairs(*numbers):
                 yield of_scope(job, scope, kind, sizes, knobs, part=part)
 
 
-def _table12(_: Pairs, jobs: Sequence[Job]) -> list[Wanted]:
+def _table12(_: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
     return numbered(run for job in jobs for run in _queue_pairs(job, (1, 2, 4, 8, 16, 32), "table12"))
 
 
@@ -176,7 +176,7 @@ WITH_TRAFFIC = (
 )
 
 
-def _table13(pairs: Pairs, jobs: Sequence[Job]) -> list[Wanted]:
+def _table13(pairs: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
     pairs.notes.append(WITH_TRAFFIC)
     rows = [
         ("evpn-flowlet-128us", "all-reduce", GIB),
@@ -185,45 +185,47 @@ def _table13(pairs: Pairs, jobs: Sequence[Job]) -> list[Wanted]:
         ("evpn-flowlet-128us-reassign", "all-reduce", 16 * GIB),
         ("evpn-flowlet-128us-10-90", "all-to-all", ALL_TO_ALL.first),
     ]
-    found: list[Wanted] = []
+    runs: list[RunRequest] = []
     for job in jobs:
         for scope in job.cluster():
             for profile, kind, size in rows:
-                knobs = Knobs(
+                knobs = RunSettings(
                     f"{profile}/{size // MIB}M",
                     ((QUEUE_PAIRS, "4"), (SPLIT, "1")),
                     PROFILES[profile],
                     _profile(profile),
                 )
-                found.append(of_scope(job, scope, kind, Sizes(size, size), knobs, part="table1.3"))
-    return numbered(found)
+                runs.append(of_scope(job, scope, kind, Sizes(size, size), knobs, part="table1.3"))
+    return numbered(runs)
 
 
 def _profile(name: str) -> str:
     return f"`load_balancing: {{profile: {name}}}` on the switches"
 
 
-def _fifty_km(pairs: Pairs, jobs: Sequence[Job]) -> list[Wanted]:
+def _fifty_km(pairs: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
     """Rates of a queue pair; then all-reduce over sizes, whose slope is the rate, for buffers, channels and queue pairs."""
     network = pairs.routed.network
     if not any(network.long_links(fabric.name) for fabric in network.fabrics):
-        what = "fifty-km: the network has no links between sites"
-        raise InputError([Problem(Option("--suite"), what, "give a network of several sites, or --suite knobs")])
-    far = [one for one in pairs.mesh(Method(SECONDS, both_ways=False), every_color=True) if _crosses(pairs, one)]
-    found = [run for run in far[:1] for run in _by_queue_pairs(run, (1, 2, 4, 8, 13, 16, 32))]
+        description = "fifty-km: the network has no links between sites"
+        raise InputError([Problem(Option("--suite"), description, "give a network of several sites, or --suite knobs")])
+    far = [run for run in pairs.mesh(Method(SECONDS, both_ways=False), every_color=True) if _crosses(pairs, run)]
+    runs = [run for run in far[:1] for run in _by_queue_pairs(run, (1, 2, 4, 8, 13, 16, 32))]
     sizes = Sizes(4 * GIB, 16 * GIB)
-    apart = Knobs("", (), "ecmp", "`load_balancing: {mode: ecmp}` on the routers, adaptive routing of the NICs off")
-    collectives: list[Wanted] = []
+    apart = RunSettings(
+        "", (), "ecmp", "`load_balancing: {mode: ecmp}` on the routers, adaptive routing of the NICs off"
+    )
+    collectives: list[RunRequest] = []
     for job in jobs:
         for scope in job.cluster():
             for knobs in _fifty_km_knobs():
                 collectives.append(of_scope(job, scope, "all-reduce", sizes, knobs, part="designed", slope=True))
                 plain = replace(apart, label=knobs.label, variables=knobs.variables)
                 collectives.append(of_scope(job, scope, "all-reduce", sizes, plain, part="ecmp", slope=True))
-    return found + numbered(collectives)
+    return runs + numbered(collectives)
 
 
-def _fifty_km_knobs() -> Iterator[Knobs]:
+def _fifty_km_knobs() -> Iterator[RunSettings]:
     for channels in (8, 16):
         for buffer in (4, 16, 64, 128):
             label = f"channels-{channels:02d}/buffer-{buffer:03d}M/qps-16"
@@ -233,22 +235,22 @@ def _fifty_km_knobs() -> Iterator[Knobs]:
                 (QUEUE_PAIRS, "16"),
                 (SPLIT, "1"),
             )
-            yield Knobs(label, variables)
+            yield RunSettings(label, variables)
     for number in (1, 4, 32):
         label = f"channels-08/buffer-128M/qps-{number:02d}"
-        yield Knobs(
+        yield RunSettings(
             label, (("NCCL_MIN_CTAS", "8"), ("NCCL_BUFFSIZE", str(128 * MIB)), (QUEUE_PAIRS, str(number)), (SPLIT, "1"))
         )
 
 
-def _crosses(pairs: Pairs, run: Wanted) -> bool:
+def _crosses(pairs: Pairs, run: RunRequest) -> bool:
     test, network = run.test, pairs.routed.network
     if not isinstance(test, Perftest):
         return False
     return network.server(test.server.host).site != network.server(test.client.host).site
 
 
-def _by_queue_pairs(run: Wanted, numbers: Sequence[int]) -> Iterator[Wanted]:
+def _by_queue_pairs(run: RunRequest, numbers: Sequence[int]) -> Iterator[RunRequest]:
     """The same pair with so many queue pairs, one after another."""
     for place, number in enumerate(numbers, 1):
         if isinstance(run.test, Perftest):
@@ -262,12 +264,18 @@ def _by_queue_pairs(run: Wanted, numbers: Sequence[int]) -> Iterator[Wanted]:
             )
 
 
-def _knobs(_: Pairs, jobs: Sequence[Job]) -> list[Wanted]:
+def _knobs(_: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
     """One knob at a time, on all servers."""
-    buffers = [Knobs(f"buffer-{one:02d}M", (("NCCL_BUFFSIZE", str(one * MIB)),)) for one in (1, 2, 4, 8, 16, 32)]
-    channels = [Knobs(f"channels-{one:02d}", (("NCCL_MIN_NCHANNELS", str(one)),)) for one in (4, 8, 16, 32)]
+    buffers = [
+        RunSettings(f"buffer-{size_mib:02d}M", (("NCCL_BUFFSIZE", str(size_mib * MIB)),))
+        for size_mib in (1, 2, 4, 8, 16, 32)
+    ]
+    channels = [
+        RunSettings(f"channels-{channel_count:02d}", (("NCCL_MIN_NCHANNELS", str(channel_count)),))
+        for channel_count in (4, 8, 16, 32)
+    ]
     modes = ("ecmp", "dlb-flowlet", "dlb-per-packet", "spray")
-    sharing = [Knobs(mode, (), mode, f"`load_balancing: {{mode: {mode}}}` on the switches") for mode in modes]
+    sharing = [RunSettings(mode, (), mode, f"`load_balancing: {{mode: {mode}}}` on the switches") for mode in modes]
     grids = {
         "queue-pairs": queue_pairs(1, 2, 4, 8, 16, 32),
         "buffers": buffers,

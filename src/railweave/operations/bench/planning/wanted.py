@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RunRequest:
     """One run.
 
     - ``name``, ``part``, ``why``, ``test``, ``round``, ``links``, ``needs``: as of ``PlannedRun``.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from railweave.live.reach.failure import ReachError, told
 from railweave.operations.bench.plan import NcclTests, Perftest, PlannedRun
 from railweave.operations.bench.read import read
-from railweave.operations.bench.running.pair import LEFT, Came, Launch, launched, measured
+from railweave.operations.bench.running.pair import LEFT, Launch, RunResult, launched, measured
 from railweave.operations.bench.running.scripts import survey
 from railweave.operations.bench.runs import runs_of
 from railweave.operations.store.records import Environment, Run, pairs
@@ -32,7 +32,7 @@ PLANNED, PLAN = "planned run", "plan"
 
 
 @dataclass
-class Keeper:
+class ResultWriter:
     """Writes results. ``plan``: the digest of the plan; ``outputs``: the folder for what was printed, made with the first file."""
 
     store: Store
@@ -41,15 +41,15 @@ class Keeper:
 
     def had(self) -> dict[str, bool]:
         """The runs of this plan that the store has, by name, and whether the latest of each failed."""
-        found: dict[str, bool] = {}
+        failed_by_name: dict[str, bool] = {}
         for settings, failed in self.store.settings():
             given = dict(settings)
             if given.get(PLAN) == self.plan and PLANNED in given:
-                found[given[PLANNED]] = failed
-        return found
+                failed_by_name[given[PLANNED]] = failed
+        return failed_by_name
 
     def keep(
-        self, planned: PlannedRun, came: Came, began: dt.datetime, seconds: float, environment: Environment
+        self, planned: PlannedRun, came: RunResult, began: dt.datetime, seconds: float, environment: Environment
     ) -> Run:
         """Keep what came of a run, and give it as it is kept. Raises ``OutputError`` where it cannot be written."""
         # A plan is a file that anybody may have written: no name in it leads out of the folder.
@@ -68,23 +68,23 @@ class Keeper:
 
 def _free(path: Path) -> tuple[Path, int]:
     """A path that is not there yet, and which attempt it is."""
-    attempt, found = 1, path
-    while found.exists():
+    attempt, candidate = 1, path
+    while candidate.exists():
         attempt += 1
-        found = path.with_name(f"{path.stem}.{attempt}.txt")
-    return found, attempt
+        candidate = path.with_name(f"{path.stem}.{attempt}.txt")
+    return candidate, attempt
 
 
 def made(
-    planned: PlannedRun, came: Came, file: str, began: dt.datetime, seconds: float, environment: Environment
+    planned: PlannedRun, came: RunResult, file: str, began: dt.datetime, seconds: float, environment: Environment
 ) -> Run:
     """The run of the store: what its output says, with what was planned and what went wrong."""
     digest = hashlib.sha256(came.text.encode(errors="replace")).hexdigest()
     kept = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     start = began.isoformat(timespec="seconds")
     tool = "perftest" if isinstance(planned.test, Perftest) else "nccl-tests"
-    found = read(came.text, file)
-    runs = [run for run in runs_of(found, digest, kept, environment) if run.samples or run.tool != "nccl-log"]
+    reading = read(came.text, file)
+    runs = [run for run in runs_of(reading, digest, kept, environment) if run.samples or run.tool != "nccl-log"]
     run = (
         runs[0]
         if runs
@@ -124,15 +124,15 @@ def _hosts(planned: PlannedRun) -> tuple[str, ...]:
 def _settings(planned: PlannedRun) -> dict[str, str]:
     """Return the settings that reports and ``compare`` read: the planned run, the pair of NICs, the path between them."""
     test = planned.test
-    found = {PLANNED: planned.name, "part": planned.part, "round": str(planned.round), "needs": planned.needs}
-    found |= {"tolerance": f"{planned.tolerance:g}", "links": " ".join(planned.links)}
+    settings = {PLANNED: planned.name, "part": planned.part, "round": str(planned.round), "needs": planned.needs}
+    settings |= {"tolerance": f"{planned.tolerance:g}", "links": " ".join(planned.links)}
     if isinstance(test, NcclTests):
-        return found | {"tenant": test.tenant}
+        return settings | {"tenant": test.tenant}
     ends = {name: f"{end.host}:{end.nic}" for name, end in (("client", test.client), ("server", test.server))}
-    return found | ends | {"color": test.color, "memory": test.memory}
+    return settings | ends | {"color": test.color, "memory": test.memory}
 
 
-def _last(came: Came) -> Iterable[str]:
+def _last(came: RunResult) -> Iterable[str]:
     """The end of what was printed, of a run that has no result."""
     for end, text in (("", came.text), *came.more.items()):
         lines = [line for line in text.splitlines() if line.strip()]
@@ -156,12 +156,12 @@ def with_servers(
                 versions[name] = text
             else:
                 versions[f"{name} on {host}"] = text
-    said = {host: checked[host] for host in names if host in checked}
+    host_checks = {host: checked[host] for host in names if host in checked}
     return replace(
         environment,
         versions=pairs(versions),
         firmware=pairs(firmware),
-        host_check=json.dumps(said) if said else environment.host_check,
+        host_check=json.dumps(host_checks) if host_checks else environment.host_check,
     )
 
 
@@ -172,7 +172,7 @@ SURVEY_S = 30
 
 
 @dataclass(frozen=True)
-class Ways:
+class RunOptions:
     """Options for carrying out runs.
 
     - ``launch``: the launch of collectives.
@@ -196,10 +196,10 @@ def hosts_of(run: PlannedRun) -> tuple[str, ...]:
 def rounds_of(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
     """Runs that go at once, in the order in which they are carried out: part by part, each by its rounds."""
     parts = list(dict.fromkeys(run.part for run in runs))
-    found: dict[tuple[int, int], list[PlannedRun]] = {}
-    for one in runs:
-        found.setdefault((parts.index(one.part), one.round), []).append(one)
-    return [found[key] for key in sorted(found)]
+    by_round: dict[tuple[int, int], list[PlannedRun]] = {}
+    for run in runs:
+        by_round.setdefault((parts.index(run.part), run.round), []).append(run)
+    return [by_round[key] for key in sorted(by_round)]
 
 
 def waiting(runs: Sequence[PlannedRun], at_once: int) -> list[str]:
@@ -216,9 +216,9 @@ def waiting(runs: Sequence[PlannedRun], at_once: int) -> list[str]:
 
 async def carried_out(
     runs: Sequence[PlannedRun],
-    keeper: Keeper,
+    keeper: ResultWriter,
     shells: Shells,
-    ways: Ways,
+    ways: RunOptions,
     environment: Environment,
     *,
     checked: Mapping[str, object],
@@ -235,7 +235,7 @@ async def carried_out(
         surveyed = await _surveyed(runs, shells, ways)
         free = asyncio.Semaphore(ways.at_once)
 
-        async def one(run: PlannedRun, number: int) -> None:
+        async def carry(run: PlannedRun, number: int) -> None:
             async with free:
                 began, start = dt.datetime.now(dt.UTC), monotonic()
                 limit_s = ways.timeout_s or float(run.timeout_s)
@@ -243,15 +243,15 @@ async def carried_out(
                     came = await measured(run.test, shells, number=number, limit_s=limit_s, folder=ways.perftest)
                 else:
                     came = await launched(run.test, ways.launch, shells, limit_s)
-                own = with_servers(environment, hosts_of(run), surveyed, dict(checked))
-                kept.append(keeper.keep(run, came, began, monotonic() - start, own))
+                run_environment = with_servers(environment, hosts_of(run), surveyed, dict(checked))
+                kept.append(keeper.keep(run, came, began, monotonic() - start, run_environment))
                 done(run, kept[-1])
 
         for together in rounds_of(runs):
             try:
                 async with asyncio.TaskGroup() as group:
                     for number, run in enumerate(together):
-                        group.create_task(one(run, number))
+                        group.create_task(carry(run, number))
             except ExceptionGroup as several:
                 raise several.exceptions[0] from None
     finally:
@@ -259,7 +259,7 @@ async def carried_out(
     return kept
 
 
-async def _surveyed(runs: Sequence[PlannedRun], shells: Shells, ways: Ways) -> dict[str, dict[str, str]]:
+async def _surveyed(runs: Sequence[PlannedRun], shells: Shells, ways: RunOptions) -> dict[str, dict[str, str]]:
     """Return what each server of these runs has; a server that does not answer has an empty dictionary."""
     programs = {run.test.program for run in runs if isinstance(run.test, Perftest)}
     program = min(programs, default="ib_write_bw")
@@ -271,13 +271,13 @@ async def _surveyed(runs: Sequence[PlannedRun], shells: Shells, ways: Ways) -> d
 
     free = asyncio.Semaphore(ways.at_once)
 
-    async def one(host: str) -> dict[str, str]:
+    async def survey_host(host: str) -> dict[str, str]:
         try:
             async with free:
-                said = await shells.ran(host, script, SURVEY_S)
+                outcome = await shells.ran(host, script, SURVEY_S)
         except ReachError:
             return {}
-        given = (line.partition("=") for line in said.text.splitlines())
+        given = (line.partition("=") for line in outcome.text.splitlines())
         return {name: text.strip()[:200] for name, _, text in given if name and text.strip()}
 
-    return dict(zip(names, await asyncio.gather(*map(one, names)), strict=True))
+    return dict(zip(names, await asyncio.gather(*map(survey_host, names)), strict=True))

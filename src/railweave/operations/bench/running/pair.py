@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.live.reach.failure import ReachError, told
 from railweave.operations.bench.running.scripts import LISTENING, NO_GID, NO_PORT, SAYS, asking, guarded, serving
-from railweave.operations.bench.running.shells import HERE, Said, Shells
+from railweave.operations.bench.running.shells import HERE, ScriptOutput, Shells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +81,7 @@ LEFT = 30
 
 
 @dataclass(slots=True)
-class Came:
+class RunResult:
     """The result of a run.
 
     - ``text``: the output that has the result; ``more``: all other output, by the end of its file's name.
@@ -95,13 +95,13 @@ class Came:
     facts: dict[str, str] = field(default_factory=dict[str, str])
 
 
-async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: float, folder: str = "") -> Came:
+async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: float, folder: str = "") -> RunResult:
     """Measure between two NICs. Never raises but when it is cancelled, and then nothing is left running.
 
     ``number``: of the run in its round, by which the ports of its servers differ; ``limit_s``: when it is ended; ``folder``: where perftest
     is on servers. The asking end reaches the other by the name of its server, over whatever network that name leads to.
     """
-    came, port = Came(), asyncio.get_running_loop().create_future()
+    came, port = RunResult(), asyncio.get_running_loop().create_future()
     first = FIRST_PORT + number % 512 * 64
     serve = serving(
         test.server.address, test.server.device, perftest_words(test, test.server.gpu, folder), first=first,
@@ -123,13 +123,13 @@ async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: floa
             port=port.result(), peer=peer_of(test), limit_s=limit_s,
         )  # fmt: skip
         try:
-            said = await shells.ran(test.client.host, ask, limit_s + START_S)
+            outcome = await shells.ran(test.client.host, ask, limit_s + START_S)
         except ReachError as error:
             came.failures.append(f"{test.client.host}: {error.what}")
         else:
-            came.text, found = _apart(said.text)
-            _found(came, "client", found)
-            if why := wrong(said, limit_s):
+            came.text, script_lines = _apart(outcome.text)
+            _found(came, "client", script_lines)
+            if why := wrong(outcome, limit_s):
                 came.failures.append(f"{test.client.host}: {why}")
         await _ended(test, listening, came)
         return came
@@ -143,71 +143,71 @@ def peer_of(test: Perftest) -> str:
     return "127.0.0.1" if test.server.host == test.client.host else test.server.host
 
 
-async def _did_not_listen(test: Perftest, listening: asyncio.Task[Said], came: Came) -> None:
+async def _did_not_listen(test: Perftest, listening: asyncio.Task[ScriptOutput], came: RunResult) -> None:
     if not listening.done():
         came.failures.append(f"{test.server.host}: {test.program} does not listen within {START_S} s")
         return
     try:
-        said = listening.result()
+        outcome = listening.result()
     except ReachError as error:
         came.failures.append(f"{test.server.host}: {error.what}")
         return
-    text, found = _apart(said.text)
-    _found(came, "server", found)
+    text, script_lines = _apart(outcome.text)
+    _found(came, "server", script_lines)
     came.more["server"] = text
-    came.failures.append(f"{test.server.host}: {wrong(said, START_S) or 'it ended before anybody asked'}")
+    came.failures.append(f"{test.server.host}: {wrong(outcome, START_S) or 'it ended before anybody asked'}")
 
 
-async def _ended(test: Perftest, listening: asyncio.Task[Said], came: Came) -> None:
+async def _ended(test: Perftest, listening: asyncio.Task[ScriptOutput], came: RunResult) -> None:
     """Add what the other end printed to the result, if that end ends in time; if not, the caller ends it."""
     done, _ = await asyncio.wait({listening}, timeout=0.5 if came.failures else END_S)
     if not done:
         return
     try:
-        said = listening.result()
+        outcome = listening.result()
     except ReachError as error:
         came.failures.append(f"{test.server.host}: {error.what}")
         return
-    text, found = _apart(said.text)
-    _found(came, "server", found)
+    text, script_lines = _apart(outcome.text)
+    _found(came, "server", script_lines)
     came.more["server"] = text
     # A server whose client has its result may complain of how that left.
-    if came.failures and (why := wrong(said, 0)):
+    if came.failures and (why := wrong(outcome, 0)):
         came.failures.append(f"{test.server.host}: {why}")
 
 
 def _apart(text: str) -> tuple[str, list[str]]:
     """Return the output of programs, and the lines of the script itself."""
     lines = text.splitlines(keepends=True)
-    own = [line.removeprefix(SAYS).strip() for line in lines if line.startswith(SAYS)]
-    return "".join(line for line in lines if not line.startswith(SAYS)), own
+    script_lines = [line.removeprefix(SAYS).strip() for line in lines if line.startswith(SAYS)]
+    return "".join(line for line in lines if not line.startswith(SAYS)), script_lines
 
 
-def _found(came: Came, end: str, said: list[str]) -> None:
-    for line in said:
+def _found(came: RunResult, end: str, script_lines: list[str]) -> None:
+    for line in script_lines:
         _, at, gid = line.partition(" is GID ")
         if at:
             came.facts[f"{end} GID"] = gid
 
 
-def wrong(said: Said, limit_s: float) -> str:
+def wrong(outcome: ScriptOutput, limit_s: float) -> str:
     """Return the reason why a script failed; empty if it did not fail."""
-    if said.lost:
-        return said.lost
-    if not said.status:
+    if outcome.lost:
+        return outcome.lost
+    if not outcome.status:
         return ""
-    lines = [line for line in said.text.splitlines() if line.strip(" -\t")]
+    lines = [line for line in outcome.text.splitlines() if line.strip(" -\t")]
     # Launchers go on talking after what went wrong.
     telling = [line for line in lines if _WRONG.search(line)]
     last = told((telling or lines)[-1]) if lines else ""
-    if said.status in {NO_GID, NO_PORT}:
+    if outcome.status in {NO_GID, NO_PORT}:
         return last.removeprefix(SAYS)
     # ``timeout`` gives 124, or 137 where it had to kill; a program that somebody else killed gives 137 too.
-    if said.status == 124 or (said.status == 137 and said.seconds >= limit_s):
+    if outcome.status == 124 or (outcome.status == 137 and outcome.seconds >= limit_s):
         return f"it was ended after {limit_s:g} s"
-    if said.status == 127:
+    if outcome.status == 127:
         return last or "there is no such program"
-    return f"exit status {said.status}{f': {last}' if last else ''}"
+    return f"exit status {outcome.status}{f': {last}' if last else ''}"
 
 
 Launcher = Literal["mpirun", "srun"]
@@ -264,22 +264,22 @@ def _line(test: NcclTests, launch: Launch) -> str:
     return f'env SLURM_HOSTFILE="$f/hosts" {shlex.join(words)}'
 
 
-async def launched(test: NcclTests, launch: Launch, shells: Shells, limit_s: float) -> Came:
+async def launched(test: NcclTests, launch: Launch, shells: Shells, limit_s: float) -> RunResult:
     """Run a collective. Never raises but when it is cancelled, and then the launcher is ended, which ends its ranks."""
-    came, place = Came(), launch.place(test)
+    came, place = RunResult(), launch.place(test)
     try:
-        said = await shells.ran(place, started(test, launch, limit_s), limit_s + RANKS_START_S)
+        outcome = await shells.ran(place, started(test, launch, limit_s), limit_s + RANKS_START_S)
     except ReachError as error:
         came.failures.append(f"{place}: {error.what}")
         return came
-    came.text = said.text
+    came.text = outcome.text
     came.facts["started on"] = place or "this machine"
-    if why := wrong(said, limit_s):
+    if why := wrong(outcome, limit_s):
         came.failures.append(f"{launch.launcher}{f' on {place}' if place != HERE else ''}: {why}")
     return came
 
 
 def shown(test: NcclTests, launch: Launch) -> str:
     """The command for people, as ``--dry-run`` prints it."""
-    found = _line(test, launch).replace('"$f/hosts"', "HOSTS")
-    return found.replace('"$f/mpirun.sh"', "mpirun.sh").replace('"$f/hostfile"', "HOSTFILE")
+    command = _line(test, launch).replace('"$f/hosts"', "HOSTS")
+    return command.replace('"$f/mpirun.sh"', "mpirun.sh").replace('"$f/hostfile"', "HOSTFILE")

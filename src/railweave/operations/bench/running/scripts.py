@@ -30,10 +30,10 @@ DEVICES = "/sys/class/infiniband"
 
 def written_gid(address: str) -> str:
     """An address as the kernel writes it into the table of GIDs: an IPv4 address is mapped (RFC 4291, section 2.5.5.2)."""
-    found = ipaddress.ip_address(address)
-    if isinstance(found, ipaddress.IPv4Address):
-        found = ipaddress.IPv6Address(f"::ffff:{found}")
-    return found.exploded
+    ip = ipaddress.ip_address(address)
+    if isinstance(ip, ipaddress.IPv4Address):
+        ip = ipaddress.IPv6Address(f"::ffff:{ip}")
+    return ip.exploded
 
 
 # The descriptor 3 is what keeps the script alive; programs read nothing.

@@ -44,7 +44,7 @@ class Source(Protocol):
 
 
 @dataclass(slots=True)
-class Said:
+class ScriptOutput:
     """The output of a script, its exit status, and its duration in seconds. ``lost``: why the script's end is unknown."""
 
     text: str = ""
@@ -84,26 +84,28 @@ class Shells:
     _silent: dict[str, ReachError] = field(default_factory=dict[str, ReachError])
     _logins: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LOGINS))
 
-    async def ran(self, where: str, script: str, limit_s: float, seen: Callable[[str], None] | None = None) -> Said:
+    async def ran(
+        self, where: str, script: str, limit_s: float, seen: Callable[[str], None] | None = None
+    ) -> ScriptOutput:
         """Run a script to its end, or until ``limit_s`` seconds are over. ``seen`` gets each line as the script prints it.
 
         Output from before a connection was lost is kept. Raises ``ReachError`` if the server is not reached.
         Cancelling the call ends the script.
         """
-        said, parts, began = Said(), list[bytes](), monotonic()
+        outcome, parts, began = ScriptOutput(), list[bytes](), monotonic()
         try:
             async with self._started(where, script) as running, asyncio.timeout(limit_s):
                 await _read(running.source, parts, seen)
-                said.status = await running.ended()
+                outcome.status = await running.ended()
         except TimeoutError:
-            said.lost = f"no end within {limit_s:g} s"
+            outcome.lost = f"no end within {limit_s:g} s"
         except (OSError, asyncssh.Error) as error:
-            said.lost = f"the connection ended: {told(str(error)) or type(error).__name__}"
-        said.seconds = monotonic() - began
-        said.text = b"".join(parts).decode("utf-8", "replace")
-        if said.status is None and not said.lost:
-            said.lost = "the connection ended before the program did"
-        return said
+            outcome.lost = f"the connection ended: {told(str(error)) or type(error).__name__}"
+        outcome.seconds = monotonic() - began
+        outcome.text = b"".join(parts).decode("utf-8", "replace")
+        if outcome.status is None and not outcome.lost:
+            outcome.lost = "the connection ended before the program did"
+        return outcome
 
     @contextlib.asynccontextmanager
     async def _started(self, where: str, script: str) -> AsyncGenerator[_Running]:
@@ -143,7 +145,7 @@ class Shells:
         for name, lines in list(self._lines.items()):
             idle = [line for line in lines if not line.used]
             self._lines[name] = [line for line in lines if line.used]
-            await asyncio.gather(*(closed(one.connections) for one in idle))
+            await asyncio.gather(*(closed(line.connections) for line in idle))
 
     async def _login(self, where: str) -> list[asyncssh.SSHClientConnection]:
         if where in self._silent:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class RunSelection:
     """``runs``: those to carry out; ``had``: that the store has already; ``needing``: that need something to be set first, and were not named."""
 
     runs: tuple[PlannedRun, ...]
@@ -29,7 +29,7 @@ class Chosen:
 
 def chosen(
     plan: Plan, had: Mapping[str, bool], *, only: Sequence[str] = (), again: bool = False, failed: bool = False
-) -> Chosen:
+) -> RunSelection:
     """The runs of a plan, in its order.
 
     - ``had``: names of those that the store has, and whether the latest of each failed.
@@ -44,11 +44,11 @@ def chosen(
             fix = f"give the name of a run, or a part: {parts}"
             raise InputError([Problem(Option("--only", name), "the plan has no such run", fix)])
     wanted = [run for run in plan.runs if not only or any(_named(run, name) for name in only)]
-    needing = [] if only else [one for one in wanted if one.needs]
-    ready = [one for one in wanted if only or not one.needs]
-    there = [one for one in ready if one.name in had and not (again or (failed and had[one.name]))]
-    names = {one.name for one in there}
-    return Chosen(tuple(one for one in ready if one.name not in names), tuple(there), tuple(needing))
+    needing = [] if only else [run for run in wanted if run.needs]
+    ready = [run for run in wanted if only or not run.needs]
+    there = [run for run in ready if run.name in had and not (again or (failed and had[run.name]))]
+    names = {run.name for run in there}
+    return RunSelection(tuple(run for run in ready if run.name not in names), tuple(there), tuple(needing))
 
 
 def _named(run: PlannedRun, name: str) -> bool:
@@ -56,7 +56,7 @@ def _named(run: PlannedRun, name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Carried:
+class RunSummary:
     """The runs that were carried out.
 
     - ``chosen``: the runs that there were to do.
@@ -66,7 +66,7 @@ class Carried:
 
     plan: str
     store: str
-    chosen: Chosen
+    chosen: RunSelection
     runs: tuple[Run, ...] = ()
     commands: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
@@ -82,8 +82,8 @@ class Carried:
             "plan": self.plan,
             "store": self.store,
             "planned": [run.name for run in self.chosen.runs],
-            "had": [one.name for one in self.chosen.had],
-            "needing": {one.name: one.needs for one in self.chosen.needing},
+            "had": [run.name for run in self.chosen.had],
+            "needing": {run.name: run.needs for run in self.chosen.needing},
             "commands": dict(self.commands),
             "notes": list(self.notes),
             "runs": [
@@ -101,13 +101,13 @@ class Carried:
     def to_text(self) -> str:
         """Return the runs that failed or were left out, as text for people."""
         lines: list[str] = []
-        for one in self.runs:
-            if one.failures:
-                lines.append(f"failed: {name_of(one)} ({one.id})")
-                lines += [f"    {why}" for why in one.failures]
+        for run in self.runs:
+            if run.failures:
+                lines.append(f"failed: {name_of(run)} ({run.id})")
+                lines += [f"    {why}" for why in run.failures]
         lines += [f"note: {note}" for note in self.notes]
         if self.chosen.needing:
-            needs = dict.fromkeys(one.needs for one in self.chosen.needing)
+            needs = dict.fromkeys(run.needs for run in self.chosen.needing)
             left = counted(len(self.chosen.needing), "run")
             lines.append(f"left out: {left} that need something to be set first; name them by --only once it is:")
             lines += [f"    {need}" for need in needs]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from railweave.model.findings import SEVERITIES, Finding
-from railweave.model.findings.registry import Found, check
+from railweave.model.findings.registry import FindingPlace, check
 from railweave.operations.bench.lines import lines_of
-from railweave.operations.bench.read import Read, read
+from railweave.operations.bench.read import ParsedText, read
 from railweave.operations.bench.triage import wire
 from railweave.operations.bench.triage.wire import Case, Network, of_memory, once, times
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 MEMORY = r"ibv_(?:reg_mr|create_cq|create_qp)\w* failed with error Cannot allocate memory|Couldn't allocate MR|memlock\b.*limit"
 
 
-def _said(case: Case, pattern: str) -> Iterator[Found]:
+def _said(case: Case, pattern: str) -> Iterator[FindingPlace]:
     compiled = re.compile(pattern)
-    for what, line, often in once(
-        (found[0][:200], line.number) for line in case.lines if (found := compiled.search(line.text))
+    for excerpt, line, often in once(
+        (match[0][:200], line.number) for line in case.lines if (match := compiled.search(line.text))
     ):
-        yield case.found(line, what + times(often))
+        yield case.found(line, excerpt + times(often))
 
 
 @check(
@@ -37,7 +37,7 @@ def _said(case: Case, pattern: str) -> Iterator[Found]:
     why="the user library of the NIC is older than its kernel driver: the inbox libbnxt_re, libmlx5 is picked, and the device is not there",
     fix="`strace -e openat ibv_devinfo 2>&1 | grep -v ENOENT` shows which library is loaded: remove it, or install the one of the driver's bundle",
 )
-def abi(case: Case) -> Iterator[Found]:
+def abi(case: Case) -> Iterator[FindingPlace]:
     """The user library of the NIC knows the kernel driver's interface."""
     yield from _said(case, r"Driver \S+ does not support the kernel ABI of \d+ \(supports \d+ to \d+\)")
 
@@ -49,7 +49,7 @@ def abi(case: Case) -> Iterator[Found]:
     why="the driver was built against other RDMA core modules than run: a vendor's OFED took the place of the kernel's",
     fix="uninstall the OFED (/usr/sbin/ofed_uninstall.sh), rebuild the driver, reboot",
 )
-def symbols(case: Case) -> Iterator[Found]:
+def symbols(case: Case) -> Iterator[FindingPlace]:
     """Driver modules fit the RDMA core that runs."""
     yield from _said(case, r"\b\w{1,64}: (?:disagrees about version of symbol|Unknown symbol) ib_\w+")
 
@@ -61,7 +61,7 @@ def symbols(case: Case) -> Iterator[Found]:
     why="the NIC's firmware keeps priorities to itself (DCBX or LLDP agent): the driver cannot make the class lossless, and packets are dropped under load",
     fix="NVM options dcbx_mode, lldp_nearest_bridge and lldp_nearest_non_tpmr_bridge to 0, then reboot",
 )
-def qos(case: Case) -> Iterator[Found]:
+def qos(case: Case) -> Iterator[FindingPlace]:
     """The driver sets priorities of the NIC."""
     yield from _said(case, r"(?:bnxt_re\d+: )?(?:Fail to setets rc:-\d+|Fail to initialize Flow control)")
 
@@ -73,13 +73,13 @@ def qos(case: Case) -> Iterator[Found]:
     why="RDMA memory is locked: with the usual limit of 64 KB to 8 MB registration fails, or NCCL falls back to sockets",
     fix="`ulimit -l unlimited` for the job: limits.conf for logins, LimitMEMLOCK=infinity for slurmd and containers",
 )
-def memlock(case: Case) -> Iterator[Found]:
+def memlock(case: Case) -> Iterator[FindingPlace]:
     """A job may lock as much memory as it wants."""
     yield from _said(case, MEMORY)
     refused = [
         call for call in (case.log.calls if case.log else ()) if of_memory(call) and not re.search(MEMORY, call.text)
     ]
-    for key, line, often in once((f"{one.host}\n{one.text}", one.line) for one in refused):
+    for key, line, often in once((f"{call.host}\n{call.text}", call.line) for call in refused):
         host, _, text = key.partition("\n")
         yield case.found(line, text[:200] + times(often), host)
 
@@ -95,20 +95,25 @@ FEW = 2
     why="a launcher or Slurm bound the rank to processors far from its GPU, or to too few: NCCL's proxy threads then run across sockets or share a core",
     fix="mpirun --bind-to numa (or --bind-to none), srun --cpu-bind=none or --gpus-per-task with --cpus-per-task of 4 or more; NCCL_IGNORE_CPU_AFFINITY=1 lets NCCL choose",
 )
-def affinity(case: Case) -> Iterator[Found]:
+def affinity(case: Case) -> Iterator[FindingPlace]:
     """Each rank may use several processors that are near its GPU."""
     if case.log is None:
         return
     seen: list[tuple[str, int]] = []
-    for one in case.log.affinities:
-        if not one.processors and one.near_gpu and one.allowed:
-            what = f"a rank may use processors {one.allowed}, none of which is near its GPU ({one.near_gpu})"
-            seen.append((f"{one.host}\n{what}", one.line))
-        elif one.processors and 0 < (found := processors(one.processors, mask=one.is_mask)) < FEW:
-            seen.append((f"{one.host}\na rank has {found} processor near its GPU", one.line))
+    for rank_affinity in case.log.affinities:
+        if not rank_affinity.processors and rank_affinity.near_gpu and rank_affinity.allowed:
+            sentence = f"a rank may use processors {rank_affinity.allowed}, none of which is near its GPU ({rank_affinity.near_gpu})"
+            seen.append((f"{rank_affinity.host}\n{sentence}", rank_affinity.line))
+        elif (
+            rank_affinity.processors
+            and 0 < (processor_count := processors(rank_affinity.processors, mask=rank_affinity.is_mask)) < FEW
+        ):
+            seen.append(
+                (f"{rank_affinity.host}\na rank has {processor_count} processor near its GPU", rank_affinity.line)
+            )
     for key, line, often in once(seen):
-        host, _, what = key.partition("\n")
-        yield case.found(line, what + times(often), host)
+        host, _, sentence = key.partition("\n")
+        yield case.found(line, sentence + times(often), host)
 
 
 def processors(text: str, *, mask: bool) -> int:
@@ -127,16 +132,16 @@ def processors(text: str, *, mask: bool) -> int:
     why="libraries of different versions do not agree on what they send each other: the job fails or hangs at its start",
     fix="have LD_LIBRARY_PATH lead to one build of NCCL or RCCL on every server: the container's, or the host's",
 )
-def versions(case: Case) -> Iterator[Found]:
+def versions(case: Case) -> Iterator[FindingPlace]:
     """Every rank has the same version of the library."""
     if case.log is not None and len(case.log.versions) > 1:
         names = ", ".join(text for _, text in case.log.versions)
         yield case.found(case.log.versions[1][0], f"ranks have different versions: {names}")
     pattern = re.compile(r"Mismatched NCCL version detected.*")
-    for what, line, often in once(
-        (found[0], line.number) for line in case.lines if (found := pattern.search(line.text))
+    for excerpt, line, often in once(
+        (match[0], line.number) for line in case.lines if (match := pattern.search(line.text))
     ):
-        yield case.found(line, what + times(often))
+        yield case.found(line, excerpt + times(often))
 
 
 @check(
@@ -146,14 +151,16 @@ def versions(case: Case) -> Iterator[Found]:
     why="on one server GPUs reach each other without a NIC: such a run says nothing of the network",
     fix="with RCCL set RCCL_ENABLE_INTRANET=1, with NCCL NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1, to send over the NICs of one server",
 )
-def intranet(case: Case) -> Iterator[Found]:
+def intranet(case: Case) -> Iterator[FindingPlace]:
     """A run on one server that is to prove NICs sends over them."""
     if case.log is None or case.log.nodes != 1 or not case.log.channels:
         return
     told = case.log.variable("RCCL_ENABLE_INTRANET")
     if told in {"", "0"} and not any(channel.transport == "NET" for channel in case.log.channels):
-        said = f"RCCL_ENABLE_INTRANET is {told or 'not set'}" if case.log.library == "RCCL" else "P2P is on"
-        yield case.found(case.log.channels[0].line, f"no connection of this run on one server goes over a NIC: {said}")
+        reason = f"RCCL_ENABLE_INTRANET is {told or 'not set'}" if case.log.library == "RCCL" else "P2P is on"
+        yield case.found(
+            case.log.channels[0].line, f"no connection of this run on one server goes over a NIC: {reason}"
+        )
 
 
 @check(
@@ -163,15 +170,15 @@ def intranet(case: Case) -> Iterator[Found]:
     why="NCCL pairs the NICs of servers by their order: where one has fewer, or another order, traffic changes rails and crosses spines",
     fix="`railweave host check --only nics` on that server; NCCL_IB_HCA with the same names, in the order of rails, on all",
 )
-def rails(case: Case) -> Iterator[Found]:
+def rails(case: Case) -> Iterator[FindingPlace]:
     """Servers have as many NICs as each other, paired rail by rail."""
     pattern = re.compile(
         r"Detected mixed local Net device counts.*|mismatched physical devices.*|has a different number of devices=.*"
     )
-    for what, line, often in once(
-        (found[0][:200], line.number) for line in case.lines if (found := pattern.search(line.text))
+    for excerpt, line, often in once(
+        (match[0][:200], line.number) for line in case.lines if (match := pattern.search(line.text))
     ):
-        yield case.found(line, what + times(often))
+        yield case.found(line, excerpt + times(often))
 
 
 _VIRTUAL = re.compile(
@@ -186,18 +193,18 @@ _VIRTUAL = re.compile(
     why="without its plugin NCCL takes its own transport, in silence: queue pairs go where the hash of the switches sends them",
     fix="put the folder of the plugin into LD_LIBRARY_PATH on every server, and NCCL_NET_PLUGIN to its name: the part behind libnccl-net-",
 )
-def plugin(case: Case) -> Iterator[Found]:
+def plugin(case: Case) -> Iterator[FindingPlace]:
     """The network plugin that was asked for is loaded."""
     if case.log is None:
         return
     asked = case.log.variable("NCCL_NET_PLUGIN")
-    net = [one for one in case.log.plugins if one.kind == "NET"]
-    missing = [(one.name, one.line) for one in net if not one.loaded]
+    net = [net_plugin for net_plugin in case.log.plugins if net_plugin.kind == "NET"]
+    missing = [(net_plugin.name, net_plugin.line) for net_plugin in net if not net_plugin.loaded]
     if not asked or asked.lower() in {"none", "0"}:
         return
-    loaded = {one.host for one in net if one.loaded}
+    loaded = {net_plugin.host for net_plugin in net if net_plugin.loaded}
     for name, line, often in once(missing):
-        hosts = {one.host for one in net if not one.loaded} - loaded
+        hosts = {net_plugin.host for net_plugin in net if not net_plugin.loaded} - loaded
         if hosts or not loaded:
             yield case.found(
                 line, f"NCCL_NET_PLUGIN asks for {asked}, and {name} is not found{times(often)}", min(hosts, default="")
@@ -211,12 +218,12 @@ def plugin(case: Case) -> Iterator[Found]:
     why="a plugin that is loaded and does not start leaves the built-in transport or none",
     fix="the warning before it says why: no usable address on a NIC, a host.json of another server; `railweave host check` looks at both",
 )
-def plugin_failed(case: Case) -> Iterator[Found]:
+def plugin_failed(case: Case) -> Iterator[FindingPlace]:
     """The network plugin starts."""
     pattern = re.compile(r"Failed to initialize (?:any )?NET plugin ?(\S*)")
-    seen = [(found[0], line.number) for line in case.lines if (found := pattern.search(line.text))]
-    for what, line, often in once(seen):
-        yield case.found(line, f"{what}{times(often)}")
+    seen = [(match[0], line.number) for line in case.lines if (match := pattern.search(line.text))]
+    for excerpt, line, often in once(seen):
+        yield case.found(line, f"{excerpt}{times(often)}")
 
 
 @check(
@@ -226,7 +233,7 @@ def plugin_failed(case: Case) -> Iterator[Found]:
     why="sockets carry a tenth of what RDMA does, over the interface of the bootstrap; NCCL takes them in silence where it finds no RDMA device",
     fix="see that `ibv_devinfo` lists the NICs inside the job (container: /dev/infiniband, memlock), and that NCCL_IB_DISABLE and NCCL_NET are not set",
 )
-def sockets(case: Case) -> Iterator[Found]:
+def sockets(case: Case) -> Iterator[FindingPlace]:
     """NCCL uses RDMA."""
     seen = [(network.text, network.line, network.host) for network in case.log.networks] if case.log else []
     for text, line, often in once((text, line) for text, line, _ in seen if text == "Socket"):
@@ -240,7 +247,7 @@ def sockets(case: Case) -> Iterator[Found]:
     why="NCCL_IB_HCA names devices by their beginning: where it fits none, or none has a port that is up, there is no RDMA",
     fix="compare NCCL_IB_HCA with `rdma link` on the server: names follow udev's rule (bnxt_re0, or rocep… after the PCI slot)",
 )
-def device(case: Case) -> Iterator[Found]:
+def device(case: Case) -> Iterator[FindingPlace]:
     """NCCL finds the RDMA devices that it is told to use."""
     if case.log is None:
         return
@@ -253,13 +260,13 @@ def device(case: Case) -> Iterator[Found]:
     yield from _left_out(case, case.log)
 
 
-def _left_out(case: Case, log: NcclLog) -> Iterator[Found]:
+def _left_out(case: Case, log: NcclLog) -> Iterator[FindingPlace]:
     wanted = log.variable("NCCL_IB_HCA").lstrip("=")
     if not wanted or wanted.startswith("^") or not log.devices:
         return
-    there = {one.name for one in log.devices}
+    there = {rdma_device.name for rdma_device in log.devices}
     for name in filter(None, (word.partition(":")[0] for word in wanted.split(","))):
-        if not any(one.startswith(name) for one in there):
+        if not any(device_name.startswith(name) for device_name in there):
             yield case.found(
                 log.devices[0].line,
                 f"NCCL_IB_HCA names {name}, which is not among the devices in use: {', '.join(sorted(there))}",
@@ -273,24 +280,28 @@ def _left_out(case: Case, log: NcclLog) -> Iterator[Found]:
     why="data goes through the host's memory: about half the rate, and processor time; NCCL does not fail for it",
     fix="load the peer memory module or use dma-buf (kernel 5.12, NCCL_DMABUF_ENABLE=1), switch PCIe ACS off, and let NCCL_NET_GDR_LEVEL reach as far as GPU and NIC are apart",
 )
-def gpudirect(case: Case) -> Iterator[Found]:
+def gpudirect(case: Case) -> Iterator[FindingPlace]:
     """Data goes between GPU and NIC by GPUDirect RDMA."""
     if case.log is None:
         return
     net = [channel for channel in case.log.channels if channel.transport == "NET" and channel.through != "Socket"]
-    without = [one for one in net if not one.gdr]
+    without = [channel for channel in net if not channel.gdr]
     level = case.log.variable("NCCL_NET_GDR_LEVEL")
     told = f" (NCCL_NET_GDR_LEVEL is {level})" if level else ""
     by_host: dict[str, list[int]] = {}
-    for one in without:
-        by_host.setdefault(one.host, []).append(one.line)
+    for channel in without:
+        by_host.setdefault(channel.host, []).append(channel.line)
     for host, lines in by_host.items():
-        all_of = sum(one.host == host for one in net)
+        all_of = sum(channel.host == host for channel in net)
         yield case.found(
             lines[0], f"{len(lines)} of {all_of} connections go over the network without GPUDirect RDMA{told}", host
         )
     if not net:
-        disabled = ((f"{one.host} {one.device}", one.line) for one in case.log.gpu_direct if not one.enabled)
+        disabled = (
+            (f"{gpu_direct.host} {gpu_direct.device}", gpu_direct.line)
+            for gpu_direct in case.log.gpu_direct
+            if not gpu_direct.enabled
+        )
         for name, line, _ in once(disabled):
             yield case.found(line, f"GPUDirect RDMA is off for {name.split()[-1]}", name.split()[0])
 
@@ -302,7 +313,7 @@ def gpudirect(case: Case) -> Iterator[Found]:
     why="ranks find each other by TCP: over a bridge of containers, or over interfaces of different networks, they wait for each other until a timeout",
     fix="set NCCL_SOCKET_IFNAME to the management interface, by the same name on every server",
 )
-def bootstrap(case: Case) -> Iterator[Found]:
+def bootstrap(case: Case) -> Iterator[FindingPlace]:
     """The interface of the bootstrap is one that other servers reach, and of one name."""
     if case.log is None:
         return
@@ -363,18 +374,18 @@ class Diagnosis:
 
 
 @dataclass(frozen=True, slots=True)
-class Triaged:
+class TriageResult:
     """The values that were read from a text, and its faults: the worst first, and causes before what they explain."""
 
-    read: Read
+    read: ParsedText
     diagnoses: tuple[Diagnosis, ...]
 
 
-def triage(text: str, file: str, networks: frozenset[Network] = frozenset()) -> Triaged:
+def triage(text: str, file: str, networks: frozenset[Network] = frozenset()) -> TriageResult:
     """Look for what is wrong with a run, in its output. ``networks``: those of the design's GPU NICs, where there is one. Never raises."""
-    found = read(text, file)
-    case = Case(found, tuple(lines_of(text)), networks)
+    reading = read(text, file)
+    case = Case(reading, tuple(lines_of(text)), networks)
     findings = [finding for rule in RULES for finding in rule.run(case, file=file)]
-    findings.sort(key=lambda one: SEVERITIES.index(one.severity))
+    findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     texts = {line.number: line.text.strip()[:300] for line in case.lines}
-    return Triaged(found, tuple(Diagnosis(finding, texts.get(finding.line, "")) for finding in findings))
+    return TriageResult(reading, tuple(Diagnosis(finding, texts.get(finding.line, "")) for finding in findings))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
 from typing import TYPE_CHECKING
 
-from railweave.model.findings.registry import Found, check
+from railweave.model.findings.registry import FindingPlace, check
 from railweave.operations.bench.errno_words import NUMBERS
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from railweave.operations.bench.lines import Line
     from railweave.operations.bench.nccl_log import FailedCall, NcclLog
-    from railweave.operations.bench.read import Read
+    from railweave.operations.bench.read import ParsedText
 
 
 Network = IPv4Network | IPv6Network
@@ -26,7 +26,7 @@ Network = IPv4Network | IPv6Network
 class Case:
     """One text. ``networks`` are those of the design's GPU NICs, empty where there is no design."""
 
-    read: Read
+    read: ParsedText
     lines: tuple[Line, ...]
     networks: frozenset[Network] = frozenset()
 
@@ -40,18 +40,18 @@ class Case:
         """The log of NCCL in it."""
         return self.read.log
 
-    def found(self, line: int, what: str, where: str = "", *, fix: str | None = None) -> Found:
+    def found(self, line: int, description: str, where: str = "", *, fix: str | None = None) -> FindingPlace:
         """Return the finding of a rule, with the line that shows it; ``where`` is a host, else the file."""
-        return Found(where or self.file.rpartition("/")[2] or self.file, what, self.file, line, fix=fix)
+        return FindingPlace(where or self.file.rpartition("/")[2] or self.file, description, self.file, line, fix=fix)
 
 
 def once(seen: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
     """Each thing that was seen with the first line of it and how often it was seen."""
-    found: dict[str, tuple[int, int]] = {}
+    occurrences: dict[str, tuple[int, int]] = {}
     for name, line in seen:
-        first, often = found.get(name, (line, 0))
-        found[name] = first, often + 1
-    for name, (line, often) in found.items():
+        first, often = occurrences.get(name, (line, 0))
+        occurrences[name] = first, often + 1
+    for name, (line, often) in occurrences.items():
         yield name, line, often
 
 
@@ -63,10 +63,10 @@ def times(often: int) -> str:
 NO_MEMORY = NUMBERS["Cannot allocate memory"]
 LOCKED = r"\bibv_(?:reg_(?:dmabuf_)?mr|create_cq|create_qp)\w*"
 """Calls that lock memory."""
-NO_PATH = {NUMBERS[one] for one in ("Network is unreachable", "No route to host", "Connection timed out")}
-NO_ADDRESS = {NUMBERS[one] for one in ("Invalid argument", "No such device", "Cannot assign requested address")}
+NO_PATH = {NUMBERS[message] for message in ("Network is unreachable", "No route to host", "Connection timed out")}
+NO_ADDRESS = {NUMBERS[message] for message in ("Invalid argument", "No such device", "Cannot assign requested address")}
 REFUSED = NUMBERS["Connection refused"]
-ENDED = {NUMBERS[one] for one in ("Connection reset by peer", "Broken pipe")}
+ENDED = {NUMBERS[message] for message in ("Connection reset by peer", "Broken pipe")}
 
 
 @check(
@@ -77,7 +77,7 @@ ENDED = {NUMBERS[one] for one in ("Connection reset by peer", "Broken pipe")}
     fix="compare the MTU of both NICs and of every switch port and VLAN on the way (`railweave fleet mesh`), then the GIDs and source routes "
     "(`railweave host check --only rdma`); if both are right and it fails under load, raise NCCL_IB_TIMEOUT",
 )
-def retries(case: Case) -> Iterator[Found]:
+def retries(case: Case) -> Iterator[FindingPlace]:
     """Every packet is acknowledged."""
     for test in case.read.perftests:
         for failure in test.failures:
@@ -86,9 +86,12 @@ def retries(case: Case) -> Iterator[Found]:
                 gids = f" from {test.local_gid} to {test.remote_gid}" if test.local_gid and test.remote_gid else ""
                 yield case.found(failure.line, f"no answer to all retries{gids}{mtu}", test.device)
     for key, line, often in once(
-        (f"{one.host}\n{one.device}\n{one.local_gid}\n{one.remote_gid or one.peer}", one.line)
-        for one in (case.log.failed if case.log else ())
-        if one.status == 12
+        (
+            f"{completion.host}\n{completion.device}\n{completion.local_gid}\n{completion.remote_gid or completion.peer}",
+            completion.line,
+        )
+        for completion in (case.log.failed if case.log else ())
+        if completion.status == 12
     ):
         host, name, local, remote = key.split("\n")
         way = f" from {local}" * bool(local) + f" to {remote}" * bool(remote)
@@ -102,17 +105,19 @@ def retries(case: Case) -> Iterator[Found]:
     why="the RDMA device gave up an operation: the numbers are those of enum ibv_wc_status (5: flushed after another error, 9: refused by the peer, 10: its memory may not be reached, 13: it was not ready)",
     fix="the first failure of a run is the cause, status 5 only follows; look at both ends' kernel logs (`railweave host check --only log`)",
 )
-def completions(case: Case) -> Iterator[Found]:
+def completions(case: Case) -> Iterator[FindingPlace]:
     """No completion has an error."""
     for test in case.read.perftests:
         for failure in test.failures:
             if failure.status not in {None, 12}:
                 yield case.found(failure.line, f"completion with status {failure.status}", test.device)
     failed = case.log.failed if case.log else ()
-    seen = ((f"{one.host}\n{one.says}", one.line) for one in failed if one.status != 12)
+    seen = (
+        (f"{completion.host}\n{completion.says}", completion.line) for completion in failed if completion.status != 12
+    )
     for key, line, often in once(seen):
-        host, _, what = key.partition("\n")
-        yield case.found(line, what + times(often), host)
+        host, _, text = key.partition("\n")
+        yield case.found(line, text + times(often), host)
 
 
 @check(
@@ -122,11 +127,11 @@ def completions(case: Case) -> Iterator[Found]:
     why="the kernel, the RDMA driver or the other end refused what NCCL asked for, and the error number says why",
     fix="look up the call and its error number; `railweave host check` looks at what calls of NCCL need",
 )
-def calls(case: Case) -> Iterator[Found]:
+def calls(case: Case) -> Iterator[FindingPlace]:
     """No call of the kernel, of verbs or of libfabric fails."""
     seen = [(call, f"{call.host}\n{call.text}") for call in (case.log.calls if case.log else ())]
-    errors = {key: one for one, key in seen}
-    for key, line, often in once((key, one.line) for one, key in seen if not of_memory(one)):
+    errors = {key: call for call, key in seen}
+    for key, line, often in once((key, call.line) for call, key in seen if not of_memory(call)):
         host, _, text = key.partition("\n")
         error = errors[key].error
         number = "" if error is None or re.search(rf"\b{error}\b", text) else f" (errno {error})"
@@ -170,27 +175,30 @@ def _remedy(call: FailedCall) -> str | None:
     why="a GID index means another address on every server: link-local or RoCE v1 GIDs are not routed, and ends of different families never meet",
     fix="choose GIDs by value: `railweave host gids` names the index of the designed address on each server; NCCL_IB_ADDR_RANGE picks it by prefix",
 )
-def gids(case: Case) -> Iterator[Found]:
+def gids(case: Case) -> Iterator[FindingPlace]:
     """Both ends use a routed address of one family, and one of the design's where there is a design."""
     pairs = [(test.local_gid, test.remote_gid, test.line, test.device) for test in case.read.perftests]
     if case.log is not None:
         pairs += [(queue_pair.gid, "", queue_pair.line, queue_pair.host) for queue_pair in case.log.queue_pairs]
-        pairs += [(one.local_gid, one.remote_gid, one.line, one.host) for one in case.log.failed]
-    seen = ((f"{where}\n{what}", line) for *pair, line, where in pairs for what in _wrong(case, *map(str, pair)))
+        pairs += [
+            (completion.local_gid, completion.remote_gid, completion.line, completion.host)
+            for completion in case.log.failed
+        ]
+    seen = ((f"{where}\n{problem}", line) for *pair, line, where in pairs for problem in _wrong(case, *map(str, pair)))
     for key, line, often in once(seen):
-        where, _, what = key.partition("\n")
-        yield case.found(line, what + times(often), where)
+        where, _, problem = key.partition("\n")
+        yield case.found(line, problem + times(often), where)
 
 
 def _wrong(case: Case, *ends: str) -> Iterator[str]:
     addresses = [ipaddress.ip_address(end) for end in ends if end]
-    for one in addresses:
-        if one.is_link_local:
-            yield f"the GID {one} is link-local"
-        elif one.is_unspecified:
-            yield f"the GID {one} is empty: that index is not in use"
-        elif case.networks and not any(one in network for network in case.networks):
-            yield f"the GID {one} is in no network of the design's GPU NICs"
+    for address in addresses:
+        if address.is_link_local:
+            yield f"the GID {address} is link-local"
+        elif address.is_unspecified:
+            yield f"the GID {address} is empty: that index is not in use"
+        elif case.networks and not any(address in network for network in case.networks):
+            yield f"the GID {address} is in no network of the design's GPU NICs"
     if len({address.version for address in addresses}) > 1:
         yield f"the ends are of different families: {addresses[0]} and {addresses[1]}"
 
@@ -202,14 +210,16 @@ def _wrong(case: Case, *ends: str) -> Iterator[str]:
     why="a port went down, came back at another rate, or lost its addresses while the job ran",
     fix="look at optics and counters of that port (`railweave host check --only link`), and at `railweave check` for its switch",
 )
-def events(case: Case) -> Iterator[Found]:
+def events(case: Case) -> Iterator[FindingPlace]:
     """Nothing happens to a port while a job runs."""
-    said = case.log.events if case.log else ()
+    messages = case.log.events if case.log else ()
     for key, line, often in once(
-        (f"{one.host}\n{one.text}", one.line) for one in said if "No device found" not in one.text
+        (f"{message.host}\n{message.text}", message.line)
+        for message in messages
+        if "No device found" not in message.text
     ):
-        host, _, what = key.partition("\n")
-        yield case.found(line, what + times(often), host)
+        host, _, text = key.partition("\n")
+        yield case.found(line, text + times(often), host)
 
 
 @check(
@@ -219,15 +229,17 @@ def events(case: Case) -> Iterator[Found]:
     why="values were wrong after the collective: GPU, NIC or host memory corrupts data, or PCIe reorders what it may not",
     fix="run on fewer servers until it is gone, and take the server out whose presence brings it back; look at ECC and AER counters there",
 )
-def data(case: Case) -> Iterator[Found]:
+def data(case: Case) -> Iterator[FindingPlace]:
     """Every value is right."""
     for test in case.read.nccl_tests:
         for row in test.rows:
-            wrong = sum(one.wrong or 0 for one in (row.out_of_place, row.in_place) if one is not None)
+            wrong = sum(
+                measurement.wrong or 0 for measurement in (row.out_of_place, row.in_place) if measurement is not None
+            )
             if wrong:
                 yield case.found(row.line, f"{wrong:g} values of {row.size_bytes} bytes are wrong")
         if test.out_of_bounds and not any(
-            (one and one.wrong) for row in test.rows for one in (row.out_of_place, row.in_place)
+            (measurement and measurement.wrong) for row in test.rows for measurement in (row.out_of_place, row.in_place)
         ):
             yield case.found(test.line, f"{test.out_of_bounds} values are out of bounds")
 
@@ -239,11 +251,11 @@ def data(case: Case) -> Iterator[Found]:
     why="a run without its end measured nothing that can be compared",
     fix="the first failure above, or the launcher's own message, says why",
 )
-def ended(case: Case) -> Iterator[Found]:
+def ended(case: Case) -> Iterator[FindingPlace]:
     """A run comes to its end, above the bandwidth that was asked for."""
     for test in case.read.nccl_tests:
-        for line, what in test.failures:
-            yield case.found(line, what)
+        for line, reason in test.failures:
+            yield case.found(line, reason)
         if not test.concluded and not test.failures:
             yield case.found(test.line, "the test did not come to its end")
         if test.average_is_enough is False:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.errors import RailweaveError
 from railweave.live.reach.failure import ReachError
-from railweave.live.site.protocol import Packets, Seen
+from railweave.live.site.protocol import PacketLoss, Packets
 from railweave.operations.deploy import applying
 from railweave.operations.deploy.campaign.measuring import counted_drops
 from railweave.operations.deploy.gate import Check
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from railweave.design.fault_targets import FaultTarget
     from railweave.live.site.site import Site
-    from railweave.operations.deploy.campaign.plan import Planned
+    from railweave.operations.deploy.campaign.plan import PlannedTurn
     from railweave.operations.deploy.device import Device
     from railweave.operations.deploy.journal import Journal, Revision
     from railweave.systems.outage import Outage
@@ -55,8 +55,8 @@ class Result:
     ``back_s`` is the time in seconds until the checks were as before, None if they were not; ``drops`` is the count of switches.
     """
 
-    planned: Planned
-    seen: Seen = field(default_factory=Seen)
+    planned: PlannedTurn
+    seen: PacketLoss = field(default_factory=PacketLoss)
     drops: int | None = None
     back_s: float | None = None
     wrong: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class Result:
 
 def carried_out(
     rows: Journal,
-    planned: Planned,
+    planned: PlannedTurn,
     site: Site,
     running: Mapping[str, Mapping[str, str]],
     sent: Packets,
@@ -100,7 +100,7 @@ def carried_out(
     texts = {name: running[name] for name in names if name in running}
     asyncio.run(check.before(names, texts, texts))
     counted = counted_drops(site)
-    found = Result(planned)
+    result = Result(planned)
     undo: list[Callable[[], None]] = []
     began = False
     sent.start(BEFORE_S + turn.seconds + limits.settle / 2)
@@ -128,23 +128,23 @@ def carried_out(
     say(f"restoring: {turn.name}")
     _restored(rows, revision, devices, site, planned, undo, began=True, why=f"campaign: {turn.name}")
     ended = time.monotonic()
-    found.note = site.emulation.released(limits.settle) if site.emulation is not None else ""
-    found.wrong = tuple(_looked(check, names, texts))
-    found.back_s = None if found.wrong else time.monotonic() - ended
-    found.seen = sent.stop()
+    result.note = site.emulation.released(limits.settle) if site.emulation is not None else ""
+    result.wrong = tuple(_looked(check, names, texts))
+    result.back_s = None if result.wrong else time.monotonic() - ended
+    result.seen = sent.stop()
     after = counted_drops(site)
-    found.drops = None if counted is None or after is None else max(after - counted, 0)
-    return found
+    result.drops = None if counted is None or after is None else max(after - counted, 0)
+    return result
 
 
-def _near(site: Site, planned: Planned) -> list[str]:
+def _near(site: Site, planned: PlannedTurn) -> list[str]:
     """Return the switches of a turn, and their neighbors by cable."""
-    found = dict.fromkeys(planned.touched)
+    nearby = dict.fromkeys(planned.touched)
     for name in planned.touched:
-        found |= dict.fromkeys(
+        nearby |= dict.fromkeys(
             end for cable in site.network.cables_of(name) for end in (cable.a.device, cable.b.device)
         )
-    return [one for one in found if one in site.asked and one not in site.network.absent]
+    return [switch for switch in nearby if switch in site.asked and switch not in site.network.absent]
 
 
 def _looked(check: Check, names: list[str], texts: Mapping[str, Mapping[str, str]]) -> list[str]:
@@ -165,27 +165,27 @@ async def _break(rows: Journal, number: int, devices: Mapping[str, Device], with
         with rows.step(number, 1, name, "commit"):
             await device.commit(within)
 
-    ready = await asyncio.gather(*(tried(name, one) for name, one in devices.items()))
-    await asyncio.gather(*(committed(name, one) for name, one in zip(devices, ready, strict=True)))
+    ready = await asyncio.gather(*(tried(name, device) for name, device in devices.items()))
+    await asyncio.gather(*(committed(name, device) for name, device in zip(devices, ready, strict=True)))
 
 
 async def _shut(site: Site, ports: Mapping[str, tuple[str, ...]], label: str, within: int) -> None:
     """Shut ports by the system's command, with a timer on each device."""
 
-    async def one(name: str, own: tuple[str, ...]) -> None:
+    async def shut_ports(name: str, device_ports: tuple[str, ...]) -> None:
         outage, session = await _outage(site, name)
         try:
-            await outage.shut(session, label, own, within)
+            await outage.shut(session, label, device_ports, within)
         finally:
             await session.close()
 
-    await asyncio.gather(*(one(name, own) for name, own in ports.items()))
+    await asyncio.gather(*(shut_ports(name, device_ports) for name, device_ports in ports.items()))
 
 
 async def _opened(site: Site, ports: Mapping[str, tuple[str, ...]], label: str) -> list[str]:
     """Open ports again; return those that could not be opened, with the reason."""
 
-    async def one(name: str) -> str:
+    async def open_ports(name: str) -> str:
         try:
             outage, session = await _outage(site, name)
             try:
@@ -196,7 +196,7 @@ async def _opened(site: Site, ports: Mapping[str, tuple[str, ...]], label: str) 
             return f"{name}: {error}"
         return ""
 
-    return [one for one in await asyncio.gather(*map(one, ports)) if one]
+    return [failure for failure in await asyncio.gather(*map(open_ports, ports)) if failure]
 
 
 async def _outage(site: Site, device: str) -> tuple[Outage, Session]:
@@ -228,15 +228,15 @@ def _restored(
     revision: Revision,
     devices: Mapping[str, Device],
     site: Site,
-    planned: Planned,
+    planned: PlannedTurn,
     undo: list[Callable[[], None]],
     *,
     began: bool,
     why: str,
 ) -> None:
     """Bring everything back, and write that to the journal. Raises ``StoppedError`` if a switch has to restore itself."""
-    for one in undo:
-        one()
+    for restore in undo:
+        restore()
     number = revision.number
     failed = asyncio.run(_back(rows, number, devices)) if began else []
     failed += asyncio.run(_opened(site, planned.ports, revision.label)) if began else []
@@ -250,7 +250,7 @@ def _restored(
 async def _back(rows: Journal, number: int, devices: Mapping[str, Device]) -> list[str]:
     """Restore each switch, whatever the state of its change; return those that could not be restored, with the reason."""
 
-    async def one(name: str, device: Device) -> str:
+    async def bring_back(name: str, device: Device) -> str:
         before = rows.kept(number, name, "before")
         if not before:
             return ""  # it was not begun
@@ -261,7 +261,11 @@ async def _back(rows: Journal, number: int, devices: Mapping[str, Device]) -> li
             return f"{name}: {error}"
         return ""
 
-    return [one for one in await asyncio.gather(*(one(name, device) for name, device in devices.items())) if one]
+    return [
+        failure
+        for failure in await asyncio.gather(*(bring_back(name, device) for name, device in devices.items()))
+        if failure
+    ]
 
 
 HEAD = ("broken", "predicted", "lab", "measured", "whole again")
@@ -271,20 +275,23 @@ def rows(results: Sequence[Result], lab: Sequence[Mapping[str, Any]]) -> list[tu
     """Return a row for each turn, under ``HEAD``. ``lab`` are the objects that ``lab fault`` prints, in the same order."""
     return [
         (
-            one.planned.turn.name,
-            one.planned.predicted.line(),
+            result.planned.turn.name,
+            result.planned.predicted.line(),
             _lab(lab[place]) if place < len(lab) else "-",
-            one.seen.line() + ("" if one.drops is None else f"; switches dropped {one.drops:,}"),
+            result.seen.line() + ("" if result.drops is None else f"; switches dropped {result.drops:,}"),
             "; ".join(
-                filter(None, ["; ".join(one.wrong[:2]) if one.back_s is None else f"{one.back_s:.0f} s", one.note])
+                filter(
+                    None,
+                    ["; ".join(result.wrong[:2]) if result.back_s is None else f"{result.back_s:.0f} s", result.note],
+                )
             ),
         )
-        for place, one in enumerate(results)
+        for place, result in enumerate(results)
     ]
 
 
-def _lab(one: Mapping[str, Any]) -> str:
+def _lab(measurement: Mapping[str, Any]) -> str:
     """Return the measurement of ``lab fault``, as a cell."""
-    switch = one.get("switch_s")
+    switch = measurement.get("switch_s")
     time = "it did not switch" if switch is None else f"{switch:.2f} s to switch"
-    return f"{one['lost']:,} of {one['sent']:,} lost, {time}; {one['kept']:,} of {one['asked']:,} kept a path"
+    return f"{measurement['lost']:,} of {measurement['sent']:,} lost, {time}; {measurement['kept']:,} of {measurement['asked']:,} kept a path"

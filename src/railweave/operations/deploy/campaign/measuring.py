@@ -16,14 +16,14 @@ from railweave.live.fleet import rdma
 from railweave.live.fleet.meshed import rdma_programs
 from railweave.live.fleet.probes import plan, probe_file
 from railweave.live.fleet.running import Task, probe
-from railweave.live.site.protocol import Packets, Seen
+from railweave.live.site.protocol import PacketLoss, Packets
 from railweave.model.state.capture import read_capture
 from railweave.systems.reading import read_states
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from railweave.live.fleet.rdma import Pair, Said
+    from railweave.live.fleet.rdma import Pair, PairOutput
     from railweave.live.site.site import Site
 
 INTERVAL_MS = 10
@@ -40,9 +40,9 @@ class NoPackets:
         """Do nothing."""
         del seconds
 
-    def stop(self) -> Seen:
+    def stop(self) -> PacketLoss:
         """Return the reason."""
-        return Seen(why=self._why)
+        return PacketLoss(why=self._why)
 
     def drop(self) -> None:
         """Do nothing."""
@@ -53,7 +53,7 @@ class RdmaPings:
 
     def __init__(self, site: Site, able: Mapping[str, str], pairs: list[Pair]) -> None:
         self._site, self._able, self._pairs = site, able, pairs
-        self._said: list[Said] = []
+        self._said: list[PairOutput] = []
         self._thread: threading.Thread | None = None
 
     def start(self, seconds: float) -> None:
@@ -75,7 +75,7 @@ class RdmaPings:
         self._thread = threading.Thread(target=work, daemon=True)
         self._thread.start()
 
-    def stop(self) -> Seen:
+    def stop(self) -> PacketLoss:
         """Wait for the last write, and return the sum."""
         if self._thread is not None:
             self._thread.join()
@@ -85,23 +85,23 @@ class RdmaPings:
         """Do nothing: the thread ends with the program, and its logins with it."""
 
 
-def summed(said: Collection[Said]) -> Seen:
+def summed(replies: Collection[PairOutput]) -> PacketLoss:
     """Return the sum of what the program printed on each server."""
     sent = lost = worst = 0
     wrong: list[str] = []
-    for one in said:
+    for reply in replies:
         try:
-            rows = json.loads(one.text)
+            rows = json.loads(reply.text)
             for row in rows:
                 sent, lost = sent + int(row["sent"]), lost + int(row["lost"])
                 worst = max(worst, int(row["lost"]))
-                wrong += [f"a path of {one.pair.server} is dead: {row['reason']}"] if row["dead"] else []
+                wrong += [f"a path of {reply.pair.server} is dead: {row['reason']}"] if row["dead"] else []
         except (ValueError, KeyError, TypeError):
-            wrong.append(f"{one.pair.server} to {one.pair.peer}: {one.error or 'it did not print what it does'}")
+            wrong.append(f"{reply.pair.server} to {reply.pair.peer}: {reply.error or 'it did not print what it does'}")
     if not sent:
-        return Seen(why=wrong[0] if wrong else "no server sent anything")
-    found = Seen(sent, lost, worst * INTERVAL_MS / 1000)
-    return replace(found, why=f"{found.line()}; {wrong[0]}") if wrong else found
+        return PacketLoss(why=wrong[0] if wrong else "no server sent anything")
+    total = PacketLoss(sent, lost, worst * INTERVAL_MS / 1000)
+    return replace(total, why=f"{total.line()}; {wrong[0]}") if wrong else total
 
 
 def packets(site: Site) -> Packets:
@@ -111,7 +111,9 @@ def packets(site: Site) -> Packets:
     if not site.servers:
         return NoPackets("no server is reached")
     probes = plan(site.network, list(site.servers))
-    by_server = {name: [one for one in probes if one.server == name] for name in site.servers}
+    by_server = {
+        name: [planned_probe for planned_probe in probes if planned_probe.server == name] for name in site.servers
+    }
     tasks = [Task(site.servers[name], probe_file(given)) for name, given in by_server.items() if given]
     replies = probe(tasks, sudo=False, at_once=site.at_once, done=lambda _: None)
     able = rdma_programs(replies)
@@ -124,7 +126,7 @@ def packets(site: Site) -> Packets:
 
 async def drops(site: Site) -> int | None:
     """Return how many packets switches have counted as dropped or wrong so far, over all ports; None if no switch reports a count."""
-    asked = [one.of_state() for name, one in site.asked.items() if name not in site.network.absent]
+    asked = [device.of_state() for name, device in site.asked.items() if name not in site.network.absent]
     with TemporaryDirectory() as place:
         folder = Path(place) / "capture"
         outcomes = await captured(asked, folder, {}, at_once=site.at_once, attempts=1, open_by=site.ask_by)

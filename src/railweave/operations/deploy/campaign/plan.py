@@ -26,7 +26,7 @@ MOST_PAIRS = 512
 
 
 @dataclass(frozen=True)
-class Predicted:
+class TurnPrediction:
     """The prediction for a turn: of ``queue_pairs`` examined, ``crossing`` use what breaks, and ``keep`` have a path meanwhile.
 
     None: unknown.
@@ -46,23 +46,23 @@ class Predicted:
         return f"{keep}; {self.crossing:,} move"
 
 
-def predicted(network: Network, configs: Mapping[str, DeviceConfig], turn: Turn) -> Predicted:
+def predicted(network: Network, configs: Mapping[str, DeviceConfig], turn: Turn) -> TurnPrediction:
     """Return the effect of a turn on routing, after it has settled."""
     gone = [down(configs, network, target) for target in turn.targets]
     plane = ControlPlane(configs.values(), network.absent)
     before = _ways(network, plane.routes(network.absent))
-    names = {name for one in gone for name in one or ()}
+    names = {name for down_names in gone for name in down_names or ()}
     cables = {cable.name for cable in network.cables if {cable.name, cable.a.device, cable.b.device} & names}
     crossing = sum(bool(cables & links) for links in before.values())
     if None in gone:
-        return Predicted(len(before), crossing, None)
+        return TurnPrediction(len(before), crossing, None)
     after = _ways(network, plane.routes(frozenset(network.absent) | names))
-    return Predicted(len(before), crossing, len(after))
+    return TurnPrediction(len(before), crossing, len(after))
 
 
 def _ways(network: Network, routes: Routes) -> dict[tuple[str, str, str], set[str]]:
     """Return the links of each queue pair that has a path, by source, destination and source address."""
-    found: dict[tuple[str, str, str], set[str]] = {}
+    links: dict[tuple[str, str, str], set[str]] = {}
     nics = [
         (f"{server.name}:{nic.name}", nic)
         for server in network.servers
@@ -82,12 +82,12 @@ def _ways(network: Network, routes: Routes) -> dict[tuple[str, str, str], set[st
     for src, dst, near in pairs[::step]:
         for path in queue_pair_paths(network, routes, src, dst, len(near.addresses_of(near.addresses[0].family))):
             if path.hops:
-                found[src, dst, path.src_gid] = {one.link for hop in path.hops for one in hop}
-    return found
+                links[src, dst, path.src_gid] = {share.link for hop in path.hops for share in hop}
+    return links
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedTurn:
     """One turn: the switches that it touches, the losses, the model's prediction, and the plan of its changes.
 
     ``commands`` are the faults that are not configuration, as text; ``refused`` says why the turn is not carried out.
@@ -96,7 +96,7 @@ class Planned:
     turn: Turn
     touched: tuple[str, ...]
     lost: tuple[str, ...]
-    predicted: Predicted
+    predicted: TurnPrediction
     plan: Plan
     commands: tuple[str, ...]
     refused: tuple[str, ...]
@@ -109,7 +109,7 @@ class Planned:
             "name": self.turn.name,
             "seconds": self.turn.seconds,
             "touched": list(self.touched),
-            "changes": {name: one.to_json() for name, one in self.plan.changed.items()},
+            "changes": {name: change.to_json() for name, change in self.plan.changed.items()},
             "commands": list(self.commands),
             "lost": list(self.lost),
             "refused": list(self.refused),
@@ -132,7 +132,7 @@ class Campaign:
 
     fabric: str
     scenario: str
-    turns: tuple[Planned, ...]
+    turns: tuple[PlannedTurn, ...]
     job: str = ""
 
     @property

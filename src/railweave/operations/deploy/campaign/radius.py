@@ -26,39 +26,39 @@ def broken(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, DeviceConfig]:
     """Return the configurations of the switches that change for simultaneous faults; empty for faults that are commands."""
-    found: dict[str, DeviceConfig] = {}
+    changed: dict[str, DeviceConfig] = {}
     for name, links in shut(network, configs, targets).items():
         if not by_command(configs[name]):
-            found[name] = without_ports(configs[name], links)
+            changed[name] = without_ports(configs[name], links)
 
     def now(name: str) -> DeviceConfig:
-        return found.get(name, configs[name])
+        return changed.get(name, configs[name])
 
     for target in targets:
         fault = target.fault
         if fault.kind in {"bgp-session-down", "bgp-down"}:
             device = fault.device or ""
-            found[device] = without_sessions(now(device), target.links, overlay=fault.kind == "bgp-down")
-    return found
+            changed[device] = without_sessions(now(device), target.links, overlay=fault.kind == "bgp-down")
+    return changed
 
 
 def shut(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, tuple[str, ...]]:
     """Return the links that faults break, by the switch at which each is shut."""
-    found: dict[str, tuple[str, ...]] = {}
+    by_switch: dict[str, tuple[str, ...]] = {}
     for target in targets:
         kind, device = target.fault.kind, target.fault.device or ""
         links = links_of(network, target)
         if kind == "device-down" and device in configs:
-            own = {device: links}
+            switch_links = {device: links}
         elif kind in {"link-down", "nic-down", "device-down"}:
-            own = _ends(network, configs, links)
+            switch_links = _ends(network, configs, links)
         else:
-            own = {}
-        for name, some in own.items():
-            found[name] = tuple(dict.fromkeys((*found.get(name, ()), *some)))
-    return found
+            switch_links = {}
+        for name, some in switch_links.items():
+            by_switch[name] = tuple(dict.fromkeys((*by_switch.get(name, ()), *some)))
+    return by_switch
 
 
 def ports_by_command(
@@ -88,12 +88,12 @@ def links_of(network: Network, target: FaultTarget) -> tuple[str, ...]:
 
 def _ends(network: Network, configs: Mapping[str, DeviceConfig], links: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return links by the switch at which each is shut: the upper end, or the leaf for links of servers."""
-    found: dict[str, list[str]] = {}
+    by_switch: dict[str, list[str]] = {}
     for cable in network.cables:
         if cable.name in links:
-            end = next(one for one in (cable.b.device, cable.a.device) if one in configs)
-            found.setdefault(end, []).append(cable.name)
-    return {name: tuple(own) for name, own in found.items()}
+            end = next(device for device in (cable.b.device, cable.a.device) if device in configs)
+            by_switch.setdefault(end, []).append(cable.name)
+    return {name: tuple(cable_names) for name, cable_names in by_switch.items()}
 
 
 def without_ports(config: DeviceConfig, links: Collection[str]) -> DeviceConfig:
@@ -141,7 +141,7 @@ class Turn:
 def aimed(target: FaultTarget) -> str:
     """Return the target of a fault, as text."""
     fault = target.fault
-    words = [one for one in (fault.link, fault.nic, fault.device, fault.daemon) if one]
+    words = [word for word in (fault.link, fault.nic, fault.device, fault.daemon) if word]
     return " ".join(words) + (f" to {fault.neighbor}" if fault.neighbor else "")
 
 
@@ -149,18 +149,18 @@ def turns(targets: Sequence[FaultTarget], least_s: float) -> list[Turn]:
     """Group faults by when they begin. A fault without an end of its own ends before the next begins."""
     groups: list[list[FaultTarget]] = []
     until = -1
-    for one in sorted(targets, key=lambda target: target.fault.at):
-        if groups and one.fault.at < until:
-            groups[-1].append(one)
+    for target in sorted(targets, key=lambda target: target.fault.at):
+        if groups and target.fault.at < until:
+            groups[-1].append(target)
         else:
-            groups.append([one])
+            groups.append([target])
             until = -1
-        until = max(until, one.fault.end_ps or -1)
+        until = max(until, target.fault.end_ps or -1)
     return [Turn(tuple(group), max(least_s, _seconds(group))) for group in groups]
 
 
 def _seconds(group: Sequence[FaultTarget]) -> float:
-    return max(((one.fault.end_ps or one.fault.at) - one.fault.at) / PS_PER_S for one in group)
+    return max(((target.fault.end_ps or target.fault.at) - target.fault.at) / PS_PER_S for target in group)
 
 
 @dataclass(frozen=True)
@@ -179,15 +179,15 @@ class Radius:
         there = {switch.name for switch in network.switches}
         if unknown := sorted(names - there):
             fix = "give a number of switches, or names of cabling.csv with commas between"
-            what = f"{unknown[0]!r} is neither a number nor a switch"
-            raise InputError([Problem(Option("--blast-radius"), what, fix)])
+            description = f"{unknown[0]!r} is neither a number nor a switch"
+            raise InputError([Problem(Option("--blast-radius"), description, fix)])
         return cls(names=frozenset(names))
 
     def beyond(self, touched: Sequence[str]) -> str:
         """Return why a turn that touches these switches reaches too far; empty if it does not."""
         if self.most is not None and len(touched) > self.most:
             return f"it touches {counted(len(touched), 'switch', 'switches')} ({', '.join(touched[:3])}), and the blast radius is {self.most}"
-        if self.names and (others := [one for one in touched if one not in self.names]):
+        if self.names and (others := [switch for switch in touched if switch not in self.names]):
             return f"it touches {', '.join(others[:3])}, outside the blast radius"
         return ""
 
@@ -218,14 +218,14 @@ def down(configs: Mapping[str, DeviceConfig], network: Network, target: FaultTar
 
 def patterns(configs: Mapping[str, DeviceConfig], network: Network, turn: Turn) -> list[str]:
     """Return the lines of ``status:`` with the same effect as a turn."""
-    found: list[str] = []
+    lines: list[str] = []
     for target in turn.targets:
         gone = down(configs, network, target)
-        found += [target.fault.device or ""] if gone is None else gone
-    return list(dict.fromkeys(found))
+        lines += [target.fault.device or ""] if gone is None else gone
+    return list(dict.fromkeys(lines))
 
 
 def unforced(lost: Sequence[str], force: Sequence[str]) -> list[str]:
     """Return the losses that no word of ``--force`` names."""
-    words = [re.compile(rf"(?<![\w-]){re.escape(one)}(?![\w-])") for one in force]
+    words = [re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])") for name in force]
     return [line for line in lost if not any(word.search(line) for word in words)]

@@ -87,7 +87,7 @@ class Device:
     @property
     def tag(self) -> str:
         """The device's name for DHCP servers: only letters, digits and dashes."""
-        return "".join(one if one.isalnum() else "-" for one in self.name)
+        return "".join(character if character.isalnum() else "-" for character in self.name)
 
     @property
     def ip(self) -> str:
@@ -97,9 +97,9 @@ class Device:
     @property
     def network(self) -> IPv4Network:
         """The network of the address, which is IPv4: DHCP gives IPv4 addresses (RFC 2131)."""
-        found = ip_interface(self.address).network
-        assert isinstance(found, IPv4Network)  # noqa: S101 - `making` takes no other
-        return found
+        network = ip_interface(self.address).network
+        assert isinstance(network, IPv4Network)  # noqa: S101 - `making` takes no other
+        return network
 
 
 LEASE = "1h"
@@ -123,9 +123,9 @@ def dnsmasq(devices: Sequence[Device], interface: str) -> str:
 
 def _of(device: Device, devices: Sequence[Device]) -> Iterator[str]:
     tag = device.tag
-    for number, one in enumerate(device.says):
-        yield from _match(number, one, device)
-    others = [f"tag:!{one.tag}," for one in devices if one is not device and _within(device, one)]
+    for number, says in enumerate(device.says):
+        yield from _match(number, says, device)
+    others = [f"tag:!{other.tag}," for other in devices if other is not device and _within(device, other)]
     yield f"dhcp-range=tag:{tag},{''.join(others)}{device.ip},{device.ip},{device.network.netmask},{LEASE}"
     if device.gateway:
         yield f"dhcp-option=tag:{tag},option:router,{device.gateway}"
@@ -143,15 +143,15 @@ def _of(device: Device, devices: Sequence[Device]) -> Iterator[str]:
 def _match(number: int, says: Says, device: Device) -> Iterator[str]:
     """Yield the lines that tag a device by its serial number and, if the vendor is known, by the start of option 60."""
     text, tag = says.before + device.serial, device.tag
-    own = f"{tag}-says{number}" if says.vendor else tag
+    serial_tag = f"{tag}-says{number}" if says.vendor else tag
     yield (
-        f'dhcp-vendorclass=set:{own},"{text}"'
+        f'dhcp-vendorclass=set:{serial_tag},"{text}"'
         if says.option == _VENDOR
-        else f'dhcp-match=set:{own},{says.option},"{text}"'
+        else f'dhcp-match=set:{serial_tag},{says.option},"{text}"'
     )
     if says.vendor:
         yield f'dhcp-vendorclass=set:{tag}-vendor{number},"{says.vendor}"'
-        yield f"tag-if=set:{tag},tag:{own},tag:{tag}-vendor{number}"
+        yield f"tag-if=set:{tag},tag:{serial_tag},tag:{tag}-vendor{number}"
 
 
 def _within(device: Device, other: Device) -> bool:
@@ -179,7 +179,7 @@ def kea(devices: Sequence[Device], interface: str) -> str:
         }
         for number, network in enumerate(networks, 1)
     ]
-    found = {
+    config = {
         "Dhcp4": {
             "interfaces-config": {"interfaces": [interface]},
             "lease-database": {"type": "memfile", "persist": True},
@@ -189,7 +189,7 @@ def kea(devices: Sequence[Device], interface: str) -> str:
             "subnet4": subnets,
         }
     }
-    return f"// Written by railweave deploy ztp. Test it: kea-dhcp4 -t FILE\n{json.dumps(found, indent=2)}\n"
+    return f"// Written by railweave deploy ztp. Test it: kea-dhcp4 -t FILE\n{json.dumps(config, indent=2)}\n"
 
 
 def _routers(devices: Sequence[Device], network: object) -> list[dict[str, Any]]:
@@ -198,14 +198,16 @@ def _routers(devices: Sequence[Device], network: object) -> list[dict[str, Any]]
 
 
 def _class(device: Device) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    client_class: dict[str, Any] = {
         "name": device.tag,
         "test": " or ".join(f"({_test(say, device.serial)})" for say in device.says),
     }
     if device.options.vendor:
-        found["option-def"] = [{"name": "vendor-encapsulated-options", "code": 43, "space": "dhcp4", "type": "binary"}]
-    found["option-data"] = [{"name": "host-name", "data": device.name}, *_options(device.options)]
-    return found
+        client_class["option-def"] = [
+            {"name": "vendor-encapsulated-options", "code": 43, "space": "dhcp4", "type": "binary"}
+        ]
+    client_class["option-data"] = [{"name": "host-name", "data": device.name}, *_options(device.options)]
+    return client_class
 
 
 def _test(says: Says, serial: str) -> str:
@@ -220,15 +222,15 @@ def _test(says: Says, serial: str) -> str:
 
 def _options(options: Options) -> list[dict[str, Any]]:
     """Return the DHCP options; each is sent even if the client does not ask for it."""
-    found: list[dict[str, Any]] = []
+    option_data: list[dict[str, Any]] = []
     if options.bootfile:
-        found.append({"name": "boot-file-name", "data": options.bootfile, "always-send": True})
+        option_data.append({"name": "boot-file-name", "data": options.bootfile, "always-send": True})
     if options.server_name:
-        found.append({"name": "tftp-server-name", "data": options.server_name, "always-send": True})
+        option_data.append({"name": "tftp-server-name", "data": options.server_name, "always-send": True})
     if options.tftp_server:
-        found.append({"name": "tftp-server-addresses", "data": options.tftp_server, "always-send": True})
+        option_data.append({"name": "tftp-server-addresses", "data": options.tftp_server, "always-send": True})
     if options.vendor:
-        found.append(
+        option_data.append(
             {
                 "name": "vendor-encapsulated-options",
                 "csv-format": False,
@@ -236,7 +238,7 @@ def _options(options: Options) -> list[dict[str, Any]]:
                 "always-send": True,
             }
         )
-    return found
+    return option_data
 
 
 def encapsulated(options: Options) -> bytes:
@@ -251,7 +253,7 @@ _LONGEST_OPTION = 255
 
 
 @dataclass(frozen=True)
-class Made:
+class FirstBootFiles:
     """A first boot: its ``devices``; ``images`` by system, with the file of each; ``without`` are devices left out, with the reason."""
 
     url: str
@@ -285,16 +287,18 @@ def images(given: Sequence[str], url: str) -> dict[str, tuple[Image, Path]]:
     """Return the images given as ``SYSTEM=FILE``, with their checksums. Raises ``InputError``."""
     from pathlib import Path
 
-    found: dict[str, tuple[Image, Path]] = {}
-    for one in given:
-        nos, equals, name = one.partition("=")
+    by_system: dict[str, tuple[Image, Path]] = {}
+    for argument in given:
+        nos, equals, name = argument.partition("=")
         path = Path(name)
         if nos not in systems() or not equals or not path.is_file():
-            what = (
-                f"{one!r} is no image of a system" if nos not in systems() or not equals else f"there is no file {name}"
+            message = (
+                f"{argument!r} is no image of a system"
+                if nos not in systems() or not equals
+                else f"there is no file {name}"
             )
             raise InputError(
-                [Problem(Option("--image"), what, f"write SYSTEM=FILE; systems are {', '.join(systems())}")]
+                [Problem(Option("--image"), message, f"write SYSTEM=FILE; systems are {', '.join(systems())}")]
             )
         if not _SERIAL.fullmatch(path.name):
             fix = "give the file a name of letters, digits, dots, dashes and underscores"
@@ -305,8 +309,8 @@ def images(given: Sequence[str], url: str) -> dict[str, tuple[Image, Path]]:
             raise InputError([Problem(Option("--image"), f"{nos} installs no image at its first boot", fix)])
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        found[nos] = (Image(path.name, f"{url}/images/{path.name}", digest), path)
-    return found
+        by_system[nos] = (Image(path.name, f"{url}/images/{path.name}", digest), path)
+    return by_system
 
 
 def make(
@@ -317,14 +321,16 @@ def make(
     given: Sequence[str] = (),
     whole: bool = False,
     only: Sequence[str] = (),
-) -> Made:
+) -> FirstBootFiles:
     """Make the files of devices. ``whole``: their full configuration, not only what ``deploy`` needs.
 
     Raises ``InputError`` for an invalid address, for serial numbers that are equal or cannot be in an address, and for secrets without a
     value.
     """
     url, server, port = _address(url)
-    if unknown := [one for one in only if one not in {switch.name for switch in network.switches}]:
+    if unknown := [
+        switch_name for switch_name in only if switch_name not in {switch.name for switch in network.switches}
+    ]:
         raise unknown_switches(unknown)
     switches = [switch for switch in network.switches if not only or switch.name in only]
     chosen = {switch.name: switch.serial for switch in switches if switch.serial}
@@ -345,22 +351,22 @@ def make(
         place = Place(f"{url}/{serial}", server, port, f"{urlsplit(url).path}/{serial}", image)
         devices.append(_device(boot, config if whole else minimal(config), serial, place, secrets))
     if not devices:
-        what = "none of these switches has a serial number in the inventory"
+        message = "none of these switches has a serial number in the inventory"
         fix = "fill them in: `railweave inventory fill`, or the column `serial` of NAME.inventory.csv"
         if chosen:
             reasons = "; ".join(dict.fromkeys(without[name] for name in chosen))
-            what = f"every switch with a serial number is left out: {reasons}"
+            message = f"every switch with a serial number is left out: {reasons}"
             fix = "give the switches management addresses of IPv4"
-        raise InputError([Problem(Argument("fabric"), what, fix)])
-    return Made(url, tuple(devices), pictures, without)
+        raise InputError([Problem(Argument("fabric"), message, fix)])
+    return FirstBootFiles(url, tuple(devices), pictures, without)
 
 
 def _device(boot: FirstBoot, config: DeviceConfig, serial: str, place: Place, secrets: Mapping[str, str]) -> Device:
     texts = boot.files(config, system(config.nos).files(config), place)
     files = {name: with_secrets(f"{serial}/{name}", text, secrets, config.nos) for name, text in texts.items()}
     if left := sorted({name for text in files.values() for name in REFERENCE.findall(text)}):
-        what = f"{config.name} needs the values of {', '.join(left)}"
-        raise InputError([Problem(Option("--secrets"), what, "give a file of NAME: value for them")])
+        message = f"{config.name} needs the values of {', '.join(left)}"
+        raise InputError([Problem(Option("--secrets"), message, "give a file of NAME: value for them")])
     options = boot.options(place)
     texts_sent = [options.bootfile, options.server_name, *options.vendor.values()]
     if max(map(len, texts_sent)) > _LONGEST_OPTION:
@@ -387,11 +393,11 @@ def _check(serials: Mapping[str, str]) -> None:
     seen: dict[str, str] = {}
     for name, serial in serials.items():
         if not _SERIAL.fullmatch(serial):
-            what = f"the serial number {serial!r} of {name} is none"
-            problems.append(Problem(Argument("fabric"), what, "correct NAME.inventory.csv"))
+            message = f"the serial number {serial!r} of {name} is none"
+            problems.append(Problem(Argument("fabric"), message, "correct NAME.inventory.csv"))
         if serial in seen:
-            what = f"{seen[serial]} and {name} have the same serial number {serial}"
-            problems.append(Problem(Argument("fabric"), what, "correct NAME.inventory.csv"))
+            message = f"{seen[serial]} and {name} have the same serial number {serial}"
+            problems.append(Problem(Argument("fabric"), message, "correct NAME.inventory.csv"))
         seen.setdefault(serial, name)
     if problems:
         raise InputError(problems)
@@ -401,12 +407,12 @@ def _address(url: str) -> tuple[str, str, int]:
     """Return the address without a slash at its end, its host, and its port. Raises ``InputError``."""
     fix = "write http://ADDRESS:PORT, where devices reach the server"
     try:
-        found = urlsplit(url)
-        host, port = found.hostname or "", found.port or 80
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or 80
         ip_address(host)
     except ValueError:
         raise InputError([Problem(Option("--url"), f"{url!r} is no address of a server", fix)]) from None
-    if found.scheme != "http" or found.query or found.fragment or not re.fullmatch(r"[\w./-]*", found.path):
+    if parts.scheme != "http" or parts.query or parts.fragment or not re.fullmatch(r"[\w./-]*", parts.path):
         raise InputError([Problem(Option("--url"), f"{url!r} is no address of a server", fix)])
     return url.rstrip("/"), host, port
 
@@ -416,14 +422,14 @@ def check_folder(folder: Path) -> None:
     try:
         ours = not folder.exists() or (folder / RECORD).is_file() or not any(folder.iterdir())
     except OSError as error:
-        what, fix = f"it cannot be read as a folder: {error.strerror or error}", "choose another folder"
-        raise InputError([Problem(FileLine(str(folder)), what, fix)]) from None
+        message, fix = f"it cannot be read as a folder: {error.strerror or error}", "choose another folder"
+        raise InputError([Problem(FileLine(str(folder)), message, fix)]) from None
     if not ours:
-        what, fix = "exists and was not written by railweave deploy ztp", "choose another folder, or empty it"
-        raise InputError([Problem(FileLine(str(folder)), what, fix)])
+        message, fix = "exists and was not written by railweave deploy ztp", "choose another folder, or empty it"
+        raise InputError([Problem(FileLine(str(folder)), message, fix)])
 
 
-def write(made: Made, folder: Path, interface: str = "*") -> None:
+def write(made: FirstBootFiles, folder: Path, interface: str = "*") -> None:
     """Write the folder, readable by its owner only, because its files have secrets.
 
     Files of an earlier first boot whose devices are gone are removed. Raises ``InputError`` as ``check_folder`` does.
@@ -441,7 +447,7 @@ def write(made: Made, folder: Path, interface: str = "*") -> None:
 def _earlier(folder: Path) -> set[str]:
     """Return the files of devices that an earlier first boot wrote there."""
     try:
-        found = json.loads((folder / RECORD).read_text(encoding="utf-8"))["devices"]
-        return {f"{serial}/{name}" for serial, one in found.items() for name in one["files"]}
+        devices = json.loads((folder / RECORD).read_text(encoding="utf-8"))["devices"]
+        return {f"{serial}/{name}" for serial, device in devices.items() for name in device["files"]}
     except (OSError, ValueError, KeyError, TypeError):
         return set()

@@ -84,7 +84,7 @@ class Server(ThreadingHTTPServer):
             with (self.folder / LOG).open("a", encoding="utf-8") as log:
                 log.write(f"{stamp} {line}\n")
 
-    def found(self, path: str, said: dict[str, str]) -> tuple[Path | None, str]:
+    def found(self, path: str, headers: dict[str, str]) -> tuple[Path | None, str]:
         """Return the file of a path, and the device that asks, or why there is no file.
 
         ``said`` are the headers of a request, with names in lower case.
@@ -101,7 +101,7 @@ class Server(ThreadingHTTPServer):
         if device is None:
             return None, f"unknown serial number {first}"
         for header in device["headers"]:
-            if (serial := said.get(header.lower(), first)) != first:
+            if (serial := headers.get(header.lower(), first)) != first:
                 return None, f"{serial} asks for the files of {first} ({device['name']})"
         if name not in device["files"]:
             return None, f"{device['name']} ({first}) asks for {name}, which it does not have"
@@ -156,9 +156,9 @@ class _Request(BaseHTTPRequestHandler):
 
     def _answer(self, *, content: bool) -> None:
         self._late.cancel()
-        said = {name.lower(): value for name, value in self.headers.items()}
+        headers = {name.lower(): value for name, value in self.headers.items()}
         path = self.path.partition("?")[0]
-        file, who = self._of.found(path, said)
+        file, who = self._of.found(path, headers)
         if file is None or not file.is_file():
             self._of.note(f"{self.client_address[0]} {path}: nothing given: {who}")
             self.send_error(404)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from railweave.counting import counted
-from railweave.operations.watch.console.view import Shown, Values, ago, clock
+from railweave.operations.watch.console.view import PageView, Values, ago, clock
 from railweave.pages.shell import element, section, text
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ MOST = 200
 """Causes, and anomalies that are over, that are shown; the rest are counted."""
 
 
-def anomalies(console: Console, values: Values) -> Shown:
+def anomalies(console: Console, values: Values) -> PageView:
     """The page."""
     listed = console.anomalies()
     now = values.html("anomalies", anomaly_cards(console, listed))
     over = console.watching.anomalies.listed(closed=True)
     past = values.html("over", _over(over))
     about = "A cause stands before what it explains. What comes and goes is one anomaly, with how often it was seen to begin."
-    return Shown(
+    return PageView(
         "Anomalies",
         [section("now", "Now", about, now), section("past", "Over", "What was wrong since the watch began.", past)],
         values.live,
@@ -38,14 +38,14 @@ def anomaly_cards(console: Console, listed: Sequence[Anomaly]) -> str:
     """Anomalies as markup, causes first, with what each explains below it."""
     if not listed:
         return element("p", "Nothing: what the devices say is what the design has.", class_="about")
-    heads = [one for one in listed if not one.follows]
+    heads = [anomaly for anomaly in listed if not anomaly.follows]
     names = {f"{head.finding.id} at {head.finding.where}" for head in heads}
     below: dict[str, list[Anomaly]] = {}
-    for one in listed:
-        if one.follows in names:
-            below.setdefault(one.follows, []).append(one)
-        elif one.follows:
-            heads.append(one)
+    for anomaly in listed:
+        if anomaly.follows in names:
+            below.setdefault(anomaly.follows, []).append(anomaly)
+        elif anomaly.follows:
+            heads.append(anomaly)
     lines = _lines(console)
     cards = [_card(head, below.get(f"{head.finding.id} at {head.finding.where}", []), lines) for head in heads[:MOST]]
     more = len(heads) - MOST
@@ -54,12 +54,12 @@ def anomaly_cards(console: Console, listed: Sequence[Anomaly]) -> str:
     )
 
 
-def _card(one: Anomaly, explained: Sequence[Anomaly], lines: Sequence[str]) -> str:
-    finding = one.finding
-    times = f", {one.times} times" if one.times > 1 else ""
-    facts = [("First seen", clock(one.first) + times), ("Last seen", clock(one.last))]
-    if one.evidence != finding.what:
-        facts.append(("At first", one.evidence))
+def _card(anomaly: Anomaly, explained: Sequence[Anomaly], lines: Sequence[str]) -> str:
+    finding = anomaly.finding
+    times = f", {anomaly.times} times" if anomaly.times > 1 else ""
+    facts = [("First seen", clock(anomaly.first) + times), ("Last seen", clock(anomaly.last))]
+    if anomaly.evidence != finding.what:
+        facts.append(("At first", anomaly.evidence))
     facts += [(name, words) for name, words in (("Why", finding.why), ("Fix", finding.fix)) if words]
     pairs = "".join(element("dt", text(name)) + element("dd", text(words)) for name, words in facts)
     if finding.file:
@@ -79,12 +79,12 @@ def _card(one: Anomaly, explained: Sequence[Anomaly], lines: Sequence[str]) -> s
             )
             for each in explained[:MOST]
         )
-        said = element("summary", text(f"This explains {counted(len(explained), 'more anomaly', 'more anomalies')}"))
-        more = element("details", said, element("ul", rows), id=f"explains-{one.number}")
-    deploy = " " + element("span", "deploy at work", class_="pill") if one.deploy else ""
+        summary = element("summary", text(f"This explains {counted(len(explained), 'more anomaly', 'more anomalies')}"))
+        more = element("details", summary, element("ul", rows), id=f"explains-{anomaly.number}")
+    deploy = " " + element("span", "deploy at work", class_="pill") if anomaly.deploy else ""
     head = element("span", text(finding.severity), class_=f"pill {finding.severity}")
-    title = element("h3", head, " ", element("span", text(finding.id), class_="mono"), " ", place_link(one), deploy)
-    attributes = {"data_number": one.number, "data_rule": finding.id, "data_where": finding.where}
+    title = element("h3", head, " ", element("span", text(finding.id), class_="mono"), " ", place_link(anomaly), deploy)
+    attributes = {"data_number": anomaly.number, "data_rule": finding.id, "data_where": finding.where}
     return element(
         "article",
         title,
@@ -96,13 +96,13 @@ def _card(one: Anomaly, explained: Sequence[Anomaly], lines: Sequence[str]) -> s
     )
 
 
-def place_link(one: Anomaly) -> str:
+def place_link(anomaly: Anomaly) -> str:
     """The device and port of an anomaly, as a link to the device's page."""
     return element(
         "a",
-        text(one.finding.where),
-        href=f"/devices/{quote(one.device, safe='')}",
-        id=f"at-{one.number}",
+        text(anomaly.finding.where),
+        href=f"/devices/{quote(anomaly.device, safe='')}",
+        id=f"at-{anomaly.number}",
         class_="mono",
     )
 
@@ -123,17 +123,17 @@ def _over(over: Sequence[Anomaly]) -> str:
     rows = [
         element(
             "li",
-            element("time", text(f"{clock(one.first)} to {clock(one.last)}")),
+            element("time", text(f"{clock(anomaly.first)} to {clock(anomaly.last)}")),
             " ",
-            element("span", text(one.finding.severity), class_=f"pill {one.finding.severity}"),
+            element("span", text(anomaly.finding.severity), class_=f"pill {anomaly.finding.severity}"),
             " ",
-            element("span", text(one.finding.id), class_="mono"),
+            element("span", text(anomaly.finding.id), class_="mono"),
             " ",
-            place_link(one),
-            text(f": {one.evidence}"),
-            text(f" ({one.times} times)" if one.times > 1 else ""),
+            place_link(anomaly),
+            text(f": {anomaly.evidence}"),
+            text(f" ({anomaly.times} times)" if anomaly.times > 1 else ""),
         )
-        for one in over[:MOST]
+        for anomaly in over[:MOST]
     ]
     more = len(over) - MOST
     rest = [element("li", f"And {more:,} more: /api/anomalies?closed=1 has them all.")] if more > 0 else []

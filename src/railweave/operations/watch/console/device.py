@@ -12,7 +12,17 @@ import numpy as np
 from railweave.counting import counted
 from railweave.model.state.telemetry import Series, bgp_word
 from railweave.operations.watch.console.anomaly_list import anomaly_cards
-from railweave.operations.watch.console.view import UNKNOWN, Shown, Values, ago, per_second, percent, rate, size, table
+from railweave.operations.watch.console.view import (
+    UNKNOWN,
+    PageView,
+    Values,
+    ago,
+    per_second,
+    percent,
+    rate,
+    size,
+    table,
+)
 from railweave.pages.palette import network_strokes, stroke_rules
 from railweave.pages.shell import element, section, text
 
@@ -27,33 +37,35 @@ if TYPE_CHECKING:
 HEADS = ("Device", "Role", "State", "Anomalies", "Carried", "Busiest port", "Pauses/s", "Marks/s", "Drops/s")
 
 
-def device_list(console: Console, query: Mapping[str, str], values: Values) -> Shown:
+def device_list(console: Console, query: Mapping[str, str], values: Values) -> PageView:
     """The page. ``fabric``, ``role`` and ``stripe`` (several with blanks between) of the query say which."""
-    wanted = [one for one in console.network.switches if one.name in console.devices and _wanted(one, query)]
+    wanted = [
+        device for device in console.network.switches if device.name in console.devices and _wanted(device, query)
+    ]
     counts = Counter(anomaly.device for anomaly in console.anomalies() if anomaly.finding.severity != "info")
     worst = console.worst()
-    rows = [_row(console, values, one, counts[one.name], worst.get(one.name, "")) for one in wanted]
+    rows = [_row(console, values, device, counts[device.name], worst.get(device.name, "")) for device in wanted]
     chosen = ", ".join(text(f"{name} {query[name]}") for name in ("fabric", "role", "stripe") if query.get(name))
     about = counted(len(wanted), "switch", "switches") + (f" of {chosen}." if chosen else ".")
     more = element("p", element("a", "All devices", href="/devices")) if chosen else ""
-    return Shown(
+    return PageView(
         "Devices",
         [section("devices", "Devices", "", element("p", about, class_="about") + more + table(HEADS, rows, numbers=5))],
         values.live,
     )
 
 
-def _wanted(one: Switch, query: Mapping[str, str]) -> bool:
+def _wanted(device: Switch, query: Mapping[str, str]) -> bool:
     stripes = query.get("stripe", "").split()
     return (
-        query.get("fabric", one.fabric) == one.fabric
-        and query.get("role", one.role) == one.role
-        and (not stripes or one.stripe in stripes)
+        query.get("fabric", device.fabric) == device.fabric
+        and query.get("role", device.role) == device.role
+        and (not stripes or device.stripe in stripes)
     )
 
 
-def _row(console: Console, values: Values, one: Switch, wrong: int, worst: str) -> str:
-    name, numbers = one.name, console.ports.numbers
+def _row(console: Console, values: Values, device: Switch, wrong: int, worst: str) -> str:
+    name, numbers = device.name, console.ports.numbers
     place = console.ports.slices.get(name, slice(0, 0))
     ports = console.ports.ports[place]
     received, sent = numbers["received"][place], numbers["sent"][place]
@@ -64,7 +76,7 @@ def _row(console: Console, values: Values, one: Switch, wrong: int, worst: str) 
     return element(
         "tr",
         element("th", element("a", text(name), href=f"/devices/{quote(name, safe='')}"), scope="row", class_="mono"),
-        element("td", text(one.role + (f" of {one.stripe}" if one.role == "leaf" and one.stripe else ""))),
+        element("td", text(device.role + (f" of {device.stripe}" if device.role == "leaf" and device.stripe else ""))),
         state_cell(console, values, name),
         element(
             "td",
@@ -105,22 +117,24 @@ SHOWN_MESSAGES = 50
 _COUNTED = ("paused", "pauses", "marks", "drops", "errors")
 
 
-def switch(console: Console, name: str, values: Values) -> Shown:
+def switch(console: Console, name: str, values: Values) -> PageView:
     """The page of a switch."""
     expected = console.expected[name]
-    one = console.network.switch(name)
+    device = console.network.switch(name)
     colors = {each.session.interface: each.color for each in expected.sessions}
     ports = [port_row(console, values, port, colors.get(port.name, "")) for port in expected.ports]
     last = console.devices[name].stream.last()
-    own = [each for each in console.anomalies() if each.device == name]
-    said = f"{one.role} of fabric {one.fabric}, {one.model}, {one.nos} {one.release}, AS {one.asn}"
+    listed = [each for each in console.anomalies() if each.device == name]
+    description = (
+        f"{device.role} of fabric {device.fabric}, {device.model}, {device.nos} {device.release}, AS {device.asn}"
+    )
     queues = values.html("queues", _queues(last))
     chart = _chart(name, expected.ports) if console.watching.store else NOT_KEPT
-    return Shown(
+    return PageView(
         name,
         [
-            element("p", text(said), " ", state_cell(console, values, name, "span"), class_="about"),
-            section("anomalies", "Anomalies", "", values.html("anomalies", anomaly_cards(console, own))),
+            element("p", text(description), " ", state_cell(console, values, name, "span"), class_="about"),
+            section("anomalies", "Anomalies", "", values.html("anomalies", anomaly_cards(console, listed))),
             section(
                 "ports", "Ports", "Those of the design, with what passes them now.", table(PORT_HEADS, ports, numbers=8)
             ),
@@ -169,10 +183,12 @@ NOT_KEPT = element(
 
 def _chart(name: str, ports: Iterable[Port]) -> str:
     """Return the chart of a port's traffic: the choice of port and time, and the place where the script draws the chart."""
-    own = element("select", *(element("option", text(port.name)) for port in ports), id="chart-port")
-    span = element("select", *(element("option", text(words), value=one) for one, words in SPANS), id="chart-span")
+    port_choice = element("select", *(element("option", text(port.name)) for port in ports), id="chart-port")
+    span = element(
+        "select", *(element("option", text(words), value=seconds) for seconds, words in SPANS), id="chart-span"
+    )
     choice = element(
-        "div", element("label", "Port ", own), " ", element("label", "Time ", span), class_="bar chart-choice"
+        "div", element("label", "Port ", port_choice), " ", element("label", "Time ", span), class_="bar chart-choice"
     )
     return choice + element("div", "", id="chart-device", data_device=name)
 
@@ -199,7 +215,7 @@ def port_row(console: Console, values: Values, port: Port, color: str) -> str:
         values.word(f"{key}/received", rate(8 * numbers["received"]), "td", class_="number"),
         values.word(f"{key}/sent", rate(8 * numbers["sent"]), "td", class_="number"),
         values.bar(f"{key}/used", used, percent(used)),
-        *(values.word(f"{key}/{one}", per_second(numbers[one]), "td", class_="number") for one in _COUNTED),
+        *(values.word(f"{key}/{column}", per_second(numbers[column]), "td", class_="number") for column in _COUNTED),
         id=f"port-{port.name}",
     )
 
@@ -212,79 +228,83 @@ def _hue(console: Console, port: Port) -> str:
 
 
 def _queues(last: dict[Series, float]) -> str:
-    found: dict[tuple[str, str], dict[str, float]] = {}
+    queues: dict[tuple[str, str], dict[str, float]] = {}
     names = {"queue_sent": "sent", "queue_dropped": "dropped", "queue_marked": "marked", "queue_peak": "peak"}
-    for one, number in last.items():
-        if one.metric in names and number:
-            found.setdefault((one.port, one.index), {})[names[one.metric]] = number
-    if not found:
+    for series, number in last.items():
+        if series.metric in names and number:
+            queues.setdefault((series.port, series.index), {})[names[series.metric]] = number
+    if not queues:
         return element("p", "No queue has a number that is not zero.", class_="about")
     rows = [
         element(
             "tr",
             element("th", text(port), scope="row", class_="mono"),
             element("td", text(queue)),
-            *(element("td", f"{own.get(name, 0):,.0f}", class_="number") for name in ("sent", "dropped", "marked")),
-            element("td", size(own.get("peak", float("nan"))), class_="number"),
+            *(element("td", f"{numbers.get(name, 0):,.0f}", class_="number") for name in ("sent", "dropped", "marked")),
+            element("td", size(numbers.get("peak", float("nan"))), class_="number"),
         )
-        for (port, queue), own in sorted(found.items())
+        for (port, queue), numbers in sorted(queues.items())
     ]
     return table(QUEUE_HEADS, rows, numbers=4)
 
 
 def _sessions(values: Values, sessions: Iterable[Session], last: dict[Series, float]) -> str:
     by_neighbor: dict[str, dict[str, float]] = {}
-    for one, number in last.items():
-        if one.metric in {"bgp_state", "bgp_flaps", "bgp_received"}:
-            by_neighbor.setdefault(one.index, {})[one.metric] = number
+    for series, number in last.items():
+        if series.metric in {"bgp_state", "bgp_flaps", "bgp_received"}:
+            by_neighbor.setdefault(series.index, {})[series.metric] = number
     rows: list[str] = []
-    for one in sessions:
-        port = one.session.interface
-        names = {port, f"{port}.0", str(one.session.peer_address)}
-        own = next(
-            (found for name, found in by_neighbor.items() if names & {name, name.rpartition("%")[2]}),
+    for session in sessions:
+        port = session.session.interface
+        names = {port, f"{port}.0", str(session.session.peer_address)}
+        metrics = next(
+            (
+                neighbor_metrics
+                for name, neighbor_metrics in by_neighbor.items()
+                if names & {name, name.rpartition("%")[2]}
+            ),
             dict[str, float](),
         )
-        number = own.get("bgp_state")
+        number = metrics.get("bgp_state")
         word = UNKNOWN if number is None else bgp_word(number) or UNKNOWN
         good = "good" if word == "established" else "error"
-        received = own.get("bgp_received")
+        received = metrics.get("bgp_received")
         shown = UNKNOWN if received is None else f"{received:,.0f}"
-        flaps = own.get("bgp_flaps")
+        flaps = metrics.get("bgp_flaps")
         rows.append(
             element(
                 "tr",
-                element("th", text(one.session.peer), scope="row", class_="mono"),
+                element("th", text(session.session.peer), scope="row", class_="mono"),
                 element("td", text(port), class_="mono"),
-                element("td", text(one.color)),
-                element("td", text(one.session.peer_as)),
+                element("td", text(session.color)),
+                element("td", text(session.session.peer_as)),
                 element("td", values.html(f"bgp/{port}", element("span", text(word), class_=f"pill {good}") if number is not None else UNKNOWN, "span")),
                 values.word(f"bgp/{port}/flaps", UNKNOWN if flaps is None else f"{flaps:,.0f}", "td", class_="number"),
-                values.word(f"bgp/{port}/received", f"{shown} of {one.received:,}", "td", class_="number"),
+                values.word(f"bgp/{port}/received", f"{shown} of {session.received:,}", "td", class_="number"),
             )
         )  # fmt: skip
     return table(SESSION_HEADS, rows, numbers=2) if rows else element("p", "None.", class_="about")
 
 
-def server(console: Console, one: Server, values: Values) -> Shown:
+def server(console: Console, host: Server, values: Values) -> PageView:
     """The page of a server: its NICs as the leaves see them."""
     rows: list[str] = []
-    by_link = {port.link: port for port in console.ports.ports if port.peer == one.name}
-    for cable in console.network.cables_of(one.name):
+    by_link = {port.link: port for port in console.ports.ports if port.peer == host.name}
+    for cable in console.network.cables_of(host.name):
         port = by_link.get(cable.name)
         if port is not None:
             rows.append(port_row(console, values, port, f"{cable.a.port} at {port.device}"))
-    nics = {nic.name for nic in one.nics}
-    own = [each for each in console.anomalies() if each.device == one.name]
+    nics = {nic.name for nic in host.nics}
+    listed = [each for each in console.anomalies() if each.device == host.name]
     about = "The ports of the leaves that its NICs are on: received is what the server sends."
     heads = tuple("NIC" if head == "Color" else head for head in PORT_HEADS)
-    return Shown(
-        one.name,
+    return PageView(
+        host.name,
         [
-            element("p", text(f"server, {one.model}, {len(nics)} NICs"), class_="about"),
-            section("anomalies", "Anomalies", "", values.html("anomalies", anomaly_cards(console, own))),
+            element("p", text(f"server, {host.model}, {len(nics)} NICs"), class_="about"),
+            section("anomalies", "Anomalies", "", values.html("anomalies", anomaly_cards(console, listed))),
             section("ports", "NICs", about, table(heads, rows, numbers=8)),
         ],
         values.live,
-        heading=one.name,
+        heading=host.name,
     )

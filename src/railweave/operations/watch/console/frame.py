@@ -10,7 +10,7 @@ from time import monotonic, time
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
-from railweave.operations.watch.console.view import Live, Shown, Values, changed, clock
+from railweave.operations.watch.console.view import Live, PageView, Values, changed, clock
 from railweave.pages.shell import asset, element, html_page, text
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def around(console: Console) -> tuple[str, Live]:
     values = Values()
     stands = console.watching.standing()
     parts = [
-        element("a", text(counted(number, one)), href="/anomalies", class_=f"pill {one}")
-        for one, number in (("error", stands.errors), ("warning", stands.warnings))
+        element("a", text(counted(number, severity)), href="/anomalies", class_=f"pill {severity}")
+        for severity, number in (("error", stands.errors), ("warning", stands.warnings))
         if number
     ]
     if stands.state == "as designed":
@@ -76,7 +76,7 @@ def around(console: Console) -> tuple[str, Live]:
     ), values.live
 
 
-def page(console: Console, shown: Shown, here: str) -> str:
+def page(console: Console, shown: PageView, here: str) -> str:
     """The whole page as HTML. ``here`` is the path of the page of the navigation that it belongs to."""
     status, _ = around(console)
     sheets: Sequence[str] = ["page.css", "uplot/uPlot.min.css", "console.css"]
@@ -121,11 +121,11 @@ async def events(console: Console, live: Callable[[], Live | None]) -> AsyncGene
         if console.closed:
             return
         version = console.version
-        own = live()
-        if own is None:
+        page_values = live()
+        if page_values is None:
             yield b"event: gone\ndata: {}\n\n"
             return
-        now = own | around(console)[1]
+        now = page_values | around(console)[1]
         values = changed(sent, now) | dict.fromkeys(sent.keys() - now.keys(), "")
         sent = now
         if values:

@@ -65,8 +65,8 @@ class Guard:
             return PlainTextResponse("nothing can be changed here\n", 405, {"Allow": "GET, HEAD"})
         if self.password is None and self.proxy is None:
             host = headers.get(b"host", b"").decode("latin-1")
-            said = "this name does not stand for this machine: use 127.0.0.1 or localhost\n"
-            return None if _is_here(host) else PlainTextResponse(said, 421)
+            message = "this name does not stand for this machine: use 127.0.0.1 or localhost\n"
+            return None if _is_here(host) else PlainTextResponse(message, 421)
         if self.proxy is not None and _by_proxy(scope, headers, self.proxy):
             return None
         if self.password is None:
@@ -87,7 +87,7 @@ def guarded(inner: Any, guard: Guard) -> Any:  # noqa: ANN401 - ASGI application
             if message["type"] == "http.response.start":
                 given = list(message.get("headers", []))
                 names = {name.lower() for name, _ in given}
-                message["headers"] = given + [one for one in HEADERS if one[0] not in names]
+                message["headers"] = given + [header for header in HEADERS if header[0] not in names]
                 if b"cache-control" not in names:
                     message["headers"].append((b"cache-control", b"no-store"))
             await send(message)
@@ -115,11 +115,11 @@ def _by_proxy(scope: Scope, headers: dict[bytes, bytes], proxy: Proxy) -> bool:
     if client is None or not headers.get(proxy.header.lower().encode("latin-1"), b"").strip():
         return False
     try:
-        own = ipaddress.ip_address(client[0])
+        client_address = ipaddress.ip_address(client[0])
     except ValueError:
         return False
-    mapped = getattr(own, "ipv4_mapped", None)
-    return ipaddress.ip_address(proxy.address) in {own, mapped}
+    mapped = getattr(client_address, "ipv4_mapped", None)
+    return ipaddress.ip_address(proxy.address) in {client_address, mapped}
 
 
 def _known(header: bytes, password: str) -> bool:
@@ -127,7 +127,7 @@ def _known(header: bytes, password: str) -> bool:
     if kind.lower() != b"basic":
         return False
     try:
-        _, _, said = base64.b64decode(given, validate=True).partition(b":")
+        _, _, supplied = base64.b64decode(given, validate=True).partition(b":")
     except ValueError:
         return False
-    return hmac.compare_digest(said, password.encode())
+    return hmac.compare_digest(supplied, password.encode())

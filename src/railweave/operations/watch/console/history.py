@@ -16,7 +16,7 @@ from railweave.errors import OutputError, RailweaveError
 from railweave.model.state.telemetry import METRICS, Series
 from railweave.operations.deploy import journal
 from railweave.operations.watch.console.device import SPANS
-from railweave.operations.watch.console.view import Shown, Values, ago, clock, table
+from railweave.operations.watch.console.view import PageView, Values, ago, clock, table
 from railweave.operations.watch.layout import Layout
 from railweave.operations.watch.stream import Round
 from railweave.pages.palette import network_strokes
@@ -49,12 +49,12 @@ class Line:
     numbers: list[float | None]
 
 
-def _absent(one: Series) -> float | None:
+def _absent(series: Series) -> float | None:
     """Return the value of a series at a time when only other series have a number: the store leaves out zeros by queue and priority."""
-    return 0.0 if METRICS[one.metric].sparse else None
+    return 0.0 if METRICS[series.metric].sparse else None
 
 
-class Past:
+class SeriesHistory:
     """``store`` keeps it where there is one."""
 
     def __init__(self, network: Network, store: Store | None) -> None:
@@ -68,23 +68,23 @@ class Past:
 
     def add(self, at: float, ports: Ports, links: Links, load: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
         """Take the numbers of a moment."""
-        found: dict[Series, float] = {}
+        numbers: dict[Series, float] = {}
         for group in links.colors:
-            one = links.of(group, load)
+            group_load = links.of(group, load)
             name = self.colors.get((group.fabric, group.color), "none")
-            if one is not None:
-                found[Series(CARRIED, group.fabric, name)] = one.carried / 8
-                found[Series(BUSIEST, group.fabric, name)] = one.most
+            if group_load is not None:
+                numbers[Series(CARRIED, group.fabric, name)] = group_load.carried / 8
+                numbers[Series(BUSIEST, group.fabric, name)] = group_load.most
         for column, metric in TOTALS.items():
             values = ports.numbers[column]
             if not np.isnan(values).all():
-                found[Series(metric, "", column)] = float(np.nansum(values))
-        if not found:
+                numbers[Series(metric, "", column)] = float(np.nansum(values))
+        if not numbers:
             return
-        self._recent.append((at, found))
+        self._recent.append((at, numbers))
         if self._store is not None:
-            places = np.array([self._layout.place(one) for one in found], np.intp)
-            kept = Round(WHOLE, at, places, np.array(list(found.values())))
+            places = np.array([self._layout.place(series) for series in numbers], np.intp)
+            kept = Round(WHOLE, at, places, np.array(list(numbers.values())))
             task = asyncio.ensure_future(asyncio.to_thread(self._store.write, [(self._layout, kept)], at))
             self._writing.add(task)
             task.add_done_callback(self._written)
@@ -106,8 +106,8 @@ class Past:
         recent = list(self._recent)  # more may come while this is read
         by_time |= {at: those for at, those in recent if at >= max(since, last) and at not in by_time}
         times = sorted(by_time)
-        known = sorted({one for those in by_time.values() for one in those})
-        return times, [Line(one, [by_time[at].get(one, _absent(one)) for at in times]) for one in known]
+        known = sorted({series for those in by_time.values() for series in those})
+        return times, [Line(series, [by_time[at].get(series, _absent(series)) for at in times]) for series in known]
 
 
 CHARTS = (
@@ -130,18 +130,18 @@ class Event:
     severity: str = ""
 
 
-def history(console: Console, query: Mapping[str, str], values: Values) -> Shown:
+def history(console: Console, query: Mapping[str, str], values: Values) -> PageView:
     """The page. ``span`` of the query is how many seconds it goes back."""
     span = span_of(query)
     choices = "".join(
         element(
             "a",
             text(words),
-            href=f"/history?span={one}",
-            aria_current="true" if int(one) == span else None,
+            href=f"/history?span={seconds}",
+            aria_current="true" if int(seconds) == span else None,
             class_="choice-link",
         )
-        for one, words in SPANS
+        for seconds, words in SPANS
     )
     kept = (
         ""
@@ -150,12 +150,12 @@ def history(console: Console, query: Mapping[str, str], values: Values) -> Shown
     )
     about = f"The last {ago(span)}. Bands are deploys and jobs, ticks at the bottom are anomalies. {kept}"
     charts = [
-        section(name, title, said, element("div", "", class_="chart", id=f"chart-{name}"))
-        for name, title, said in CHARTS
+        section(name, title, caption, element("div", "", class_="chart", id=f"chart-{name}"))
+        for name, title, caption in CHARTS
     ]
     rows = values.html("events", _rows(list(events(console, span))))
     values.live["tick"] = f"{console.at:.3f}"
-    return Shown(
+    return PageView(
         "History",
         [
             section("history", "History", about, element("p", choices, class_="choices-row")),
@@ -170,7 +170,7 @@ def history(console: Console, query: Mapping[str, str], values: Values) -> Shown
 def span_of(query: Mapping[str, str]) -> int:
     """The span that a query asks for, in seconds: one of those that are offered."""
     asked = query.get("span", "")
-    return int(asked) if asked in {one for one, _ in SPANS} else int(SPANS[0][0])
+    return int(asked) if asked in {seconds for seconds, _ in SPANS} else int(SPANS[0][0])
 
 
 def chart_data(console: Console, span: int) -> dict[str, Any]:
@@ -184,13 +184,13 @@ def chart_data(console: Console, span: int) -> dict[str, Any]:
     }
     several = len(console.network.fabrics) > 1
     charts: dict[str, list[dict[str, Any]]] = {name: [] for name, _, _ in CHARTS}
-    for one in lines:
-        series = one.series
+    for curve in lines:
+        series = curve.series
         if series.metric in {CARRIED, BUSIEST}:
             hue = hues.get((series.port, series.index))
             label = f"{series.port}: {series.index}" if several else series.index
             scale = 8 if series.metric == CARRIED else 1
-            numbers = [None if number is None else number * scale for number in one.numbers]
+            numbers = [None if number is None else number * scale for number in curve.numbers]
             line = {
                 "label": label,
                 "numbers": numbers,
@@ -201,7 +201,7 @@ def chart_data(console: Console, span: int) -> dict[str, Any]:
             charts["carried" if series.metric == CARRIED else "busiest"].append(line)
         elif series.index in TOTALS:
             charts["events"].append(
-                {"label": _WORDS[series.index], "numbers": one.numbers, "light": "", "dark": "", "dash": ""}
+                {"label": _WORDS[series.index], "numbers": curve.numbers, "light": "", "dark": "", "dash": ""}
             )
     now = time()
     told = [
@@ -220,9 +220,9 @@ def chart_data(console: Console, span: int) -> dict[str, Any]:
 def events(console: Console, span: float) -> Iterator[Event]:
     """Deploys, jobs and anomalies of the last ``span`` seconds, each kind in the order of time."""
     since = time() - span
-    found = [*console.lately("deploys", _deploys), *console.lately("jobs", _jobs), *_anomalies(console)]
-    late = [one for one in found if (one.until or time()) >= since]
-    yield from sorted(late, key=lambda one: one.begin)[-MOST_EVENTS:]
+    all_events = [*console.lately("deploys", _deploys), *console.lately("jobs", _jobs), *_anomalies(console)]
+    late = [event for event in all_events if (event.until or time()) >= since]
+    yield from sorted(late, key=lambda event: event.begin)[-MOST_EVENTS:]
 
 
 def _deploys(console: Console) -> Iterator[Event]:
@@ -260,9 +260,9 @@ def _jobs(console: Console) -> Iterator[Event]:
             yield Event("job", begun, _time(run.kept) or begun, f"{run.tool}: {run.title}", failed)
 
 
-def _time(said: str) -> float | None:
+def _time(timestamp: str) -> float | None:
     try:
-        at = datetime.fromisoformat(said)
+        at = datetime.fromisoformat(timestamp)
     except ValueError:
         return None
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
@@ -271,26 +271,30 @@ def _time(said: str) -> float | None:
 def _anomalies(console: Console) -> Iterator[Event]:
     """Those that are causes; what follows from one stands where it does."""
     for closed in (True, False):
-        for one in console.watching.anomalies.listed(closed=closed):
-            if not one.follows and one.finding.severity != "info":
+        for anomaly in console.watching.anomalies.listed(closed=closed):
+            if not anomaly.follows and anomaly.finding.severity != "info":
                 yield Event(
-                    "anomaly", one.first, one.closed, f"{one.finding.id} at {one.finding.where}", one.finding.severity
+                    "anomaly",
+                    anomaly.first,
+                    anomaly.closed,
+                    f"{anomaly.finding.id} at {anomaly.finding.where}",
+                    anomaly.finding.severity,
                 )
 
 
-def _rows(found: list[Event]) -> str:
-    if not found:
+def _rows(listed: list[Event]) -> str:
+    if not listed:
         return element("p", "Nothing.", class_="about")
     rows = [
         element(
             "tr",
-            element("td", text(clock(one.begin))),
-            element("td", text("goes on" if one.until is None else ago(one.until - one.begin))),
-            element("td", text(one.kind)),
-            element("td", element("span", text(one.title), class_=one.severity or None), class_="text"),
+            element("td", text(clock(event.begin))),
+            element("td", text("goes on" if event.until is None else ago(event.until - event.begin))),
+            element("td", text(event.kind)),
+            element("td", element("span", text(event.title), class_=event.severity or None), class_="text"),
         )
-        for one in reversed(found)
+        for event in reversed(listed)
     ]
-    return element("p", text(f"{counted(len(found), 'entry', 'entries')}."), class_="about") + table(
+    return element("p", text(f"{counted(len(listed), 'entry', 'entries')}."), class_="about") + table(
         ("Began", "Took", "Kind", "What"), rows
     )

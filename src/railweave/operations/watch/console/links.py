@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from railweave.analysis.expect import Expected
     from railweave.model.device.expected import Port
     from railweave.model.network.model import Network
-    from railweave.operations.watch.collector import Watched
+    from railweave.operations.watch.collector import WatchedDevice
     from railweave.operations.watch.layout import Layout
     from railweave.operations.watch.stream import Stream
 
@@ -42,22 +42,22 @@ LAST = frozenset({"queue", "up"})
 class Ports:
     """The table. ``rows`` says where a port is by its device and name; ``numbers`` has a number for each row, NaN where none is known."""
 
-    def __init__(self, expected: Mapping[str, Expected], devices: Mapping[str, Watched]) -> None:
+    def __init__(self, expected: Mapping[str, Expected], devices: Mapping[str, WatchedDevice]) -> None:
         self.ports: list[Port] = []
         self.slices: dict[str, slice] = {}
         self._readers: dict[str, _Reader] = {}
         shared: dict[int, _Places] = {}
-        for name, one in expected.items():
+        for name, expectation in expected.items():
             if name not in devices:
                 continue
             first = len(self.ports)
-            self.ports += one.ports
+            self.ports += expectation.ports
             self.slices[name] = slice(first, len(self.ports))
             stream = devices[name].stream
             places = shared.setdefault(id(stream.layout), _Places(stream.layout))
-            self._readers[name] = _Reader(stream, places, [port.name for port in one.ports])
+            self._readers[name] = _Reader(stream, places, [port.name for port in expectation.ports])
         self.rows = {(port.device, port.name): row for row, port in enumerate(self.ports)}
-        self.numbers: dict[str, NDArray[np.float64]] = {one: np.full(len(self.ports), np.nan) for one in COLUMNS}
+        self.numbers: dict[str, NDArray[np.float64]] = {column: np.full(len(self.ports), np.nan) for column in COLUMNS}
 
     def read(self) -> None:
         """Take the numbers of all streams as they are now."""
@@ -69,7 +69,7 @@ class Ports:
     def of(self, device: str, port: str) -> dict[str, float]:
         """The numbers of one port; all NaN where it is not in the table."""
         row = self.rows.get((device, port))
-        return {one: float("nan") if row is None else float(values[row]) for one, values in self.numbers.items()}
+        return {column: float("nan") if row is None else float(values[row]) for column, values in self.numbers.items()}
 
 
 class _Places:
@@ -85,7 +85,7 @@ class _Places:
         """Take up what the layout has learnt. Gives its length, so that it is known whether there is something new."""
         if self._known < len(self.layout):
             self._known = len(self.layout)
-            for metric in {one for those in COLUMNS.values() for one in those}:
+            for metric in {metric_name for those in COLUMNS.values() for metric_name in those}:
                 places = self.layout.of_metric(metric)
                 names = [self.layout.series[place].port for place in places]
                 numbers = [self.ports.setdefault(_base(name), len(self.ports)) for name in names]
@@ -153,7 +153,7 @@ class _Reader:
 
     def _column(self, column: str, metrics: Sequence[str]) -> NDArray[np.float64]:
         values = self._stream.numbers if column in LAST else self._rates
-        found = np.full(self._size, np.nan)
+        numbers = np.full(self._size, np.nan)
         for metric in metrics:
             part = self._parts.get(metric)
             if part is None or not len(part.places):
@@ -162,21 +162,21 @@ class _Reader:
             if part.last >= len(values):  # the layout has learnt them from another device
                 there = places < len(values)
                 places, rows = places[there], rows[there]
-            own = values[places]
+            part_values = values[places]
             if part.alone:
-                found[rows] = np.fmax(found[rows], own)
+                numbers[rows] = np.fmax(numbers[rows], part_values)
             else:
-                found = np.fmax(found, _folded(rows, own, self._size, most=column in LAST))
-        return found
+                numbers = np.fmax(numbers, _folded(rows, part_values, self._size, most=column in LAST))
+        return numbers
 
 
 def _folded(rows: NDArray[np.intp], values: NDArray[np.float64], size: int, *, most: bool) -> NDArray[np.float64]:
     """Values by row, added up or the most of them; NaN where a row has none."""
     known = ~np.isnan(values)
     if most:
-        found = np.full(size, -np.inf)
-        np.maximum.at(found, rows[known], values[known])
-        return np.where(np.isinf(found), np.nan, found)
+        highest = np.full(size, -np.inf)
+        np.maximum.at(highest, rows[known], values[known])
+        return np.where(np.isinf(highest), np.nan, highest)
     total = np.bincount(rows, np.where(known, values, 0.0), minlength=size)
     return np.where(np.bincount(rows[known], minlength=size) > 0, total, np.nan)
 
@@ -232,9 +232,9 @@ class Links:
         self.colors = _by_color(network)
         self.bundles = _by_stripe(network)
         self.downlinks = [
-            Group(f"servers/{fabric.name}", fabric.name, None, np.array(found, np.intp))
+            Group(f"servers/{fabric.name}", fabric.name, None, np.array(downlinks, np.intp))
             for fabric in network.fabrics
-            if (found := [n for n, c in enumerate(cables) if c.kind == "server" and c.fabric == fabric.name])
+            if (downlinks := [n for n, c in enumerate(cables) if c.kind == "server" and c.fabric == fabric.name])
         ]
 
     def read(self) -> None:
@@ -248,12 +248,12 @@ class Links:
     def by_leaf(self) -> Mapping[tuple[str, str, int], list[int]]:
         """The places of a leaf's cables by its name and their kind; those to servers by rail, the others under 0."""
         rail = {(server.name, nic.name): nic.rail for server in self.network.servers for nic in server.nics}
-        found: dict[tuple[str, str, int], list[int]] = {}
-        for place, one in enumerate(self.network.cables):
-            leaf = one.b.device if one.kind == "server" else one.a.device
-            number = rail.get((one.a.device, one.a.port), 0) if one.kind == "server" else 0
-            found.setdefault((leaf, one.kind, number), []).append(place)
-        return found
+        places: dict[tuple[str, str, int], list[int]] = {}
+        for place, cable in enumerate(self.network.cables):
+            leaf = cable.b.device if cable.kind == "server" else cable.a.device
+            number = rail.get((cable.a.device, cable.a.port), 0) if cable.kind == "server" else 0
+            places.setdefault((leaf, cable.kind, number), []).append(place)
+        return places
 
     @property
     def load(self) -> NDArray[np.float64]:
@@ -262,20 +262,20 @@ class Links:
 
     def of(self, group: Group, load: NDArray[np.float64] | None = None) -> Load | None:
         """Return the load of a group; None if nothing is known of the group. ``load`` is that of all cables, if at hand."""
-        own = (self.load if load is None else load)[group.places]
-        known = np.flatnonzero(~np.isnan(own))
+        loads = (self.load if load is None else load)[group.places]
+        known = np.flatnonzero(~np.isnan(loads))
         if not len(known):
             return None
         here = group.places[known]
         carried = float(np.nansum(self.up[here]) + np.nansum(self.down[here]))
-        busiest = int(here[np.argmax(own[known])])
+        busiest = int(here[np.argmax(loads[known])])
         used = carried / float(2 * self.speed[here].sum())
-        return Load(used, float(own[known].max()), carried, busiest)
+        return Load(used, float(loads[known].max()), carried, busiest)
 
 
 def level(load: float) -> str:
     """The CSS class of a load: ``l0`` (nothing) to ``l5`` (most of it); ``unknown`` for NaN."""
-    return "unknown" if load != load else f"l{sum(load >= one for one in LEVELS)}"
+    return "unknown" if load != load else f"l{sum(load >= threshold for threshold in LEVELS)}"
 
 
 def _at(numbers: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -286,27 +286,27 @@ def _at(numbers: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[np.floa
 
 def _by_color(network: Network) -> list[Group]:
     """The links between switches of each fabric by path color; those without one together."""
-    found: dict[tuple[str, int | None], list[int]] = {}
+    groups: dict[tuple[str, int | None], list[int]] = {}
     for place, cable in enumerate(network.cables):
         if cable.kind == "fabric":
-            found.setdefault((cable.fabric, cable.color), []).append(place)
+            groups.setdefault((cable.fabric, cable.color), []).append(place)
     numbers = _numbers(network)
     return [
         Group(f"color/{fabric}/{_named(numbers, fabric, color)}", fabric, color, _array(places))
-        for (fabric, color), places in sorted(found.items(), key=lambda one: (one[0][0], one[0][1] or 1 << 30))
+        for (fabric, color), places in sorted(groups.items(), key=lambda pair: (pair[0][0], pair[0][1] or 1 << 30))
     ]
 
 
 def _by_stripe(network: Network) -> list[Group]:
     """The uplinks of each stripe, in all and by path color: what the blocks of the picture of a large fabric are joined by."""
     stripes = {switch.name: switch.stripe for switch in network.switches if switch.role == "leaf"}
-    found: dict[tuple[str, str, int | None, bool], list[int]] = {}
+    groups: dict[tuple[str, str, int | None, bool], list[int]] = {}
     for place, cable in enumerate(network.cables):
         if cable.kind == "fabric" and cable.a.device in stripes:
             stripe = stripes[cable.a.device]
-            found.setdefault((cable.fabric, stripe, None, True), []).append(place)
+            groups.setdefault((cable.fabric, stripe, None, True), []).append(place)
             if cable.color is not None:
-                found.setdefault((cable.fabric, stripe, cable.color, False), []).append(place)
+                groups.setdefault((cable.fabric, stripe, cable.color, False), []).append(place)
     numbers = _numbers(network)
     return [
         Group(
@@ -315,7 +315,7 @@ def _by_stripe(network: Network) -> list[Group]:
             color,
             _array(places),
         )
-        for (fabric, stripe, color, whole), places in found.items()
+        for (fabric, stripe, color, whole), places in groups.items()
     ]
 
 

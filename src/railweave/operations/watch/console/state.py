@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from railweave.operations.watch.console.history import Past
+from railweave.operations.watch.console.history import SeriesHistory
 from railweave.operations.watch.console.links import Links, Ports
 from railweave.operations.watch.descriptors import MOST
 from railweave.outputs.report.topology.picture import topology_svg
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from railweave.model.network.model import Network
     from railweave.operations.watch.anomalies import Anomaly, Change
-    from railweave.operations.watch.watching import Watching
+    from railweave.operations.watch.watching import WatchedNetwork
 
 MOST_ROWS = 24
 """Servers of a stripe that are drawn one by one where they are alike."""
@@ -36,7 +36,7 @@ WORST = {"error": 0, "warning": 1, "info": 2}
 class Console:
     """``runs`` is a store of benchmark runs, which are shown on the time axis (None: none)."""
 
-    watching: Watching
+    watching: WatchedNetwork
     runs: str | None = None
     most_streams: int = MOST // 2
     """Pages that are kept up to date at the same time: others are still answered."""
@@ -54,7 +54,7 @@ class Console:
         self.ports = Ports(self.expected, self.devices)
         self.links = Links(self.network, self.ports)
         self.load: NDArray[np.float64] = np.full(len(self.network.cables), np.nan)
-        self.past = Past(self.network, self.watching.store)
+        self.past = SeriesHistory(self.network, self.watching.store)
         self._read: dict[str, tuple[float, list[Any]]] = {}
         self._waiting: set[asyncio.Event] = set()
         self.watching.collector.after_each_step(self.measured)
@@ -75,7 +75,11 @@ class Console:
     def swatches(self) -> Mapping[tuple[str, int | None], str]:
         """The CSS class of a path color's swatch, by fabric and the color's place in a prefix."""
         strokes = network_strokes(self.network)
-        return {(fabric, index): swatch_class(one) for fabric, own in strokes.items() for index, one in own.items()}
+        return {
+            (fabric, index): swatch_class(stroke)
+            for fabric, fabric_strokes in strokes.items()
+            for index, stroke in fabric_strokes.items()
+        }
 
     @cached_property
     def roles(self) -> Mapping[str, str]:
@@ -98,8 +102,8 @@ class Console:
 
     def _wake(self) -> None:
         self.version += 1
-        for one in self._waiting:
-            one.set()
+        for waiter in self._waiting:
+            waiter.set()
 
     def close(self) -> None:
         """End what waits for something newer."""
@@ -126,13 +130,13 @@ class Console:
 
         Two states override the severity: ``silent`` if samples no longer arrive, ``not-known`` if none ever arrived.
         """
-        found: dict[str, str] = {}
+        severities: dict[str, str] = {}
         for anomaly in self.anomalies() if listed is None else listed:
-            known = found.get(anomaly.device, "info")
-            found[anomaly.device] = min(known, anomaly.finding.severity, key=WORST.__getitem__)
+            known = severities.get(anomaly.device, "info")
+            severities[anomaly.device] = min(known, anomaly.finding.severity, key=WORST.__getitem__)
         marks = {"down": "silent", "not known": "not-known"}
-        found |= {name: marks[one.state] for name, one in self.devices.items() if one.state in marks}
-        return {device: severity for device, severity in found.items() if severity != "info"}
+        severities |= {name: marks[device.state] for name, device in self.devices.items() if device.state in marks}
+        return {device: severity for device, severity in severities.items() if severity != "info"}
 
     def lately(self, name: str, read: Callable[[Console], Iterable[Any]]) -> list[Any]:
         """Return what a function reads from files; the result is at most ``LATELY_S`` seconds old."""

@@ -12,7 +12,17 @@ import numpy as np
 from railweave.analysis.routing.paths import LinkShare, QueuePairPath, queue_pair_paths
 from railweave.errors import InputError
 from railweave.operations.watch.console.links import NOWHERE, Group, level
-from railweave.operations.watch.console.view import UNKNOWN, Live, Shown, Values, per_second, percent, rate, size, table
+from railweave.operations.watch.console.view import (
+    UNKNOWN,
+    Live,
+    PageView,
+    Values,
+    per_second,
+    percent,
+    rate,
+    size,
+    table,
+)
 from railweave.pages.palette import network_strokes, stroke_rules
 from railweave.pages.shell import element, section, still_picture, text
 
@@ -33,7 +43,7 @@ PATH_ABOUT = (
 )
 
 
-def path(console: Console, query: Mapping[str, str], values: Values) -> Shown:
+def path(console: Console, query: Mapping[str, str], values: Values) -> PageView:
     """The page. ``src`` and ``dst`` are ``SERVER:NIC``, ``qps`` how many queue pairs; the first two NICs of a rail where they are not given."""
     ends = _first(console)
     src, dst = query.get("src") or ends[0], query.get("dst") or ends[1]
@@ -42,18 +52,18 @@ def path(console: Console, query: Mapping[str, str], values: Values) -> Shown:
     qps = int(asked) if asked.isdecimal() and 0 < int(asked) <= MOST_PAIRS else min(max(colors, 1), MOST_PAIRS)
     form = _form(console, src, dst, qps)
     try:
-        found = queue_pair_paths(console.network, console.watching.validator.routes, src, dst, qps)
+        pairs = queue_pair_paths(console.network, console.watching.validator.routes, src, dst, qps)
     except InputError as error:
-        said = [
+        alerts = [
             element("p", text(f"{problem.what}: {problem.fix}"), class_="wrong", role="alert")
             for problem in error.problems
         ]
-        return Shown("Path", [section("path", "Path", PATH_ABOUT, form + "".join(said))], values.live)
+        return PageView("Path", [section("path", "Path", PATH_ABOUT, form + "".join(alerts))], values.live)
     same = src == dst
     shown = [element("p", "A NIC needs no path to itself.", class_="wrong")] if same else [
-        _pair(console, values, one, src.partition(":")[0]) for one in found
+        _pair(console, values, pair, src.partition(":")[0]) for pair in pairs
     ]  # fmt: skip
-    return Shown(
+    return PageView(
         "Path",
         [section("path", "Path", PATH_ABOUT, form), *shown],
         values.live,
@@ -97,15 +107,15 @@ def _first(console: Console) -> tuple[str, str]:
     return ":".join(alike[0]), ":".join(alike[-1])
 
 
-def _pair(console: Console, values: Values, one: QueuePairPath, server: str) -> str:
-    fabric = f"queue pair {one.qp}"
-    held = f"held to its {one.pinned_to}" if one.pinned_to else "spread over all links of a hop"
-    about = f"{one.src_gid} to {one.dst_gid}, {held}."
-    if not one.hops:
-        return section(f"qp{one.qp}", f"{fabric.capitalize()}: no way", about, "")
+def _pair(console: Console, values: Values, pair: QueuePairPath, server: str) -> str:
+    fabric = f"queue pair {pair.qp}"
+    held = f"held to its {pair.pinned_to}" if pair.pinned_to else "spread over all links of a hop"
+    about = f"{pair.src_gid} to {pair.dst_gid}, {held}."
+    if not pair.hops:
+        return section(f"qp{pair.qp}", f"{fabric.capitalize()}: no way", about, "")
     rows: list[str] = []
     here = {server}
-    for number, hop in enumerate(one.hops, 1):
+    for number, hop in enumerate(pair.hops, 1):
         there: set[str] = set()
         for share in hop:
             cable = console.network.cable(share.link)
@@ -113,8 +123,8 @@ def _pair(console: Console, values: Values, one: QueuePairPath, server: str) -> 
             there.add(cable.b.device if sender == cable.a.device else cable.a.device)
             rows.append(_hop(console, values, number, share, cable, sender))
         here = there
-    color = f", color {one.color}" if one.color else ""
-    return section(f"qp{one.qp}", f"{fabric.capitalize()}{color}", about, table(HEADS, rows, numbers=7))
+    color = f", color {pair.color}" if pair.color else ""
+    return section(f"qp{pair.qp}", f"{fabric.capitalize()}{color}", about, table(HEADS, rows, numbers=7))
 
 
 def _hop(console: Console, values: Values, number: int, share: LinkShare, cable: Cable, sender: str) -> str:
@@ -144,8 +154,10 @@ def _hop(console: Console, values: Values, number: int, share: LinkShare, cable:
         values.bar(f"{key}/used", used, percent(used), swatch),
         values.word(f"{key}/queue", queue, "td", class_="number"),
         *(
-            values.word(f"{key}/{one}", UNKNOWN if row == NOWHERE else per_second(numbers[one]), "td", class_="number")
-            for one in ("paused", "marks", "drops")
+            values.word(
+                f"{key}/{column}", UNKNOWN if row == NOWHERE else per_second(numbers[column]), "td", class_="number"
+            )
+            for column in ("paused", "marks", "drops")
         ),
     )
 
@@ -170,7 +182,7 @@ SHADES: Mapping[str, Shade] = {
 }  # fmt: skip
 
 
-def rails(console: Console, query: Mapping[str, str], values: Values) -> Shown:
+def rails(console: Console, query: Mapping[str, str], values: Values) -> PageView:
     """The page. ``of`` in the query chooses what is shown."""
     chosen = query.get("of", "servers")
     chosen = chosen if chosen in SHADES else "servers"
@@ -178,12 +190,12 @@ def rails(console: Console, query: Mapping[str, str], values: Values) -> Shown:
     choices = "".join(
         element(
             "a",
-            text(one.label),
+            text(option.label),
             href=f"/rails?of={name}",
             aria_current="true" if name == chosen else None,
             class_="choice-link",
         )
-        for name, one in SHADES.items()
+        for name, option in SHADES.items()
     )
     maps = [
         (element("h3", text(fabric.name)) if len(console.network.fabrics) > 1 else "")
@@ -195,7 +207,7 @@ def rails(console: Console, query: Mapping[str, str], values: Values) -> Shown:
         "The stronger a shade, the more. A red edge is an error at the leaf, an amber one a warning, a red dashed one a leaf that does not answer any more, a gray one that never did.",
         class_="about",
     )
-    return Shown(
+    return PageView(
         "Rails",
         [
             section(
@@ -246,9 +258,9 @@ def _cell(
         shown, css, full = per_second(amount), *_amount(amount)
     else:
         places = console.links.by_leaf.get((leaf.name, shade.kind, rail if shade.kind == "server" else 0), [])
-        own = busy[places]
-        speed = console.links.speed[places][own >= 0].sum()
-        used = float(own[own >= 0].sum() / speed) if speed else float("nan")
+        loads = busy[places]
+        speed = console.links.speed[places][loads >= 0].sum()
+        used = float(loads[loads >= 0].sum() / speed) if speed else float("nan")
         shown, css, full = percent(used), level(used), used
     key = f"{leaf.name}/{rail}"
     classes = f"{css} {worst.get(leaf.name, '')}".strip()
@@ -273,7 +285,7 @@ def _amount(number: float) -> tuple[str, float]:
     """The CSS class of frames or packets per second, each step ten times the one before, and how strong its shade is (0 to 1)."""
     if number != number:
         return "unknown", number
-    return f"l{sum(number >= one for one in (1, 10, 100, 1_000, 10_000))}", log10(1 + number) / 5
+    return f"l{sum(number >= threshold for threshold in (1, 10, 100, 1_000, 10_000))}", log10(1 + number) / 5
 
 
 ABOUT = (
@@ -282,16 +294,16 @@ ABOUT = (
 )
 
 
-def topology(console: Console, values: Values) -> Shown:
+def topology(console: Console, values: Values) -> PageView:
     """The page."""
     key = "".join(
         element("span", element("i", "", class_=f"key-line {css}"), text(words))
         for css, words in (("l0", "under 1 %"), ("l1", "1 %"), ("l2", "20 %"), ("l3", "40 %"), ("l4", "60 %"), ("l5", "80 % and more"), ("unknown", "not known"))
     )  # fmt: skip
     picture, hint = still_picture(console.picture)
-    rows = [_row(console, values, one) for one in (*console.links.colors, *console.links.downlinks)]
+    rows = [_row(console, values, group) for group in (*console.links.colors, *console.links.downlinks)]
     heads = ("Path color", "Links", "Busiest link", "Carried", "Used", "Busiest")
-    return Shown(
+    return PageView(
         "Topology",
         [
             section("topology", "Topology", ABOUT, element("p", key, class_="load-key") + picture),
@@ -345,55 +357,59 @@ def marks(console: Console) -> Live:
 
     A link is named by its place in the cabling only if links are drawn one by one, so little is sent for a large network.
     """
-    found: Live = {}
+    live: Live = {}
     picture = console.picture
     listed = console.anomalies()
     for device, severity in console.worst(listed).items():
-        found[f"device/{device}"] = severity
+        live[f"device/{device}"] = severity
     for name, severity in _groups(console).items():
-        found[f"group/{name}"] = severity
+        live[f"group/{name}"] = severity
     if "data-link=" in picture:
         wrong = _wrong_links(console)
         for place in np.flatnonzero(~np.isnan(console.load)):
-            one = console.network.cables[place]
-            said = f"{percent(float(console.load[place]))} of {one.speed_gbps}G: up {rate(float(console.links.up[place]))}, down {rate(float(console.links.down[place]))}"
-            found[f"link/{place}"] = (
-                f"{level(float(console.load[place]))} {wrong.pop(int(place), '')}".strip() + f"|{said}"
+            cable = console.network.cables[place]
+            description = f"{percent(float(console.load[place]))} of {cable.speed_gbps}G: up {rate(float(console.links.up[place]))}, down {rate(float(console.links.down[place]))}"
+            live[f"link/{place}"] = (
+                f"{level(float(console.load[place]))} {wrong.pop(int(place), '')}".strip() + f"|{description}"
             )
-        found |= {f"link/{place}": f"unknown {severity}|" for place, severity in wrong.items()}
+        live |= {f"link/{place}": f"unknown {severity}|" for place, severity in wrong.items()}
     for group in console.links.bundles:
         load = console.links.of(group, console.load)
         if load is not None:
-            found[group.key] = (
+            live[group.key] = (
                 f"{level(load.mean)}|{percent(load.mean)} used, {rate(load.carried)}, the busiest link {percent(load.most)}"
             )
-    return found
+    return live
 
 
 def _groups(console: Console) -> dict[str, str]:
     """The worst of each stripe and tier of the picture, which stand as one block in a large one: ``FABRIC/STRIPE``, ``FABRIC/spines``."""
     order = ("silent", "error", "warning", "not-known")
-    found: dict[str, str] = {}
+    severities: dict[str, str] = {}
     worst = console.worst()
     for switch in console.network.switches:
         severity = worst.get(switch.name)
         if severity is not None:
             block = f"{switch.fabric}/{switch.stripe if switch.role == 'leaf' else f'{switch.role}s'}"
-            found[block] = min(found.get(block, "not-known"), severity, key=order.index)
-    return found
+            severities[block] = min(severities.get(block, "not-known"), severity, key=order.index)
+    return severities
 
 
 def _wrong_links(console: Console) -> dict[int, str]:
     """By its place the severity of each cable that an anomaly is at; what follows from another is not marked."""
-    ends = {(end.device, end.port): place for place, one in enumerate(console.network.cables) for end in (one.a, one.b)}
-    names = {one.name: place for place, one in enumerate(console.network.cables)}
-    found: dict[int, str] = {}
+    ends = {
+        (end.device, end.port): place
+        for place, cable in enumerate(console.network.cables)
+        for end in (cable.a, cable.b)
+    }
+    names = {cable.name: place for place, cable in enumerate(console.network.cables)}
+    severities: dict[int, str] = {}
     for anomaly in console.anomalies():
         if anomaly.finding.severity == "info":
             continue
         for port in anomaly.port.split(" and "):
             row = console.ports.rows.get((anomaly.device, port))
             place = ends.get((anomaly.device, port)) if row is None else names.get(console.ports.ports[row].link)
-            if place is not None and found.get(place) != "error":
-                found[place] = anomaly.finding.severity
-    return found
+            if place is not None and severities.get(place) != "error":
+                severities[place] = anomaly.finding.severity
+    return severities

@@ -48,9 +48,9 @@ def size(number: float) -> str:
     """Bytes of a buffer: ``0``, ``18 kB``, ``1.2 MB``."""
     if number != number:
         return UNKNOWN
-    for unit, one in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if number >= one:
-            return f"{number / one:.3g} {unit}" if number < 999.5 * one else f"{number / one:,.0f} {unit}"
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number >= scale:
+            return f"{number / scale:.3g} {unit}" if number < 999.5 * scale else f"{number / scale:,.0f} {unit}"
     return f"{number:.0f} B" if number else "0"
 
 
@@ -73,7 +73,7 @@ Live = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PageView:
     """A page: ``title``, its sections as markup, the live values in them, style of its own, and the names of its scripts."""
 
     title: str
@@ -126,8 +126,8 @@ def table(heads: Sequence[str], rows: Sequence[str], *, numbers: int = 0, name: 
         element("th", text(head), scope="col", class_="number" if place >= first else None)
         for place, head in enumerate(heads)
     ]
-    said = element("caption", text(caption)) if caption else ""
-    inner = element("table", said, element("thead", element("tr", *cells)), element("tbody", *rows), id=name or None)
+    heading = element("caption", text(caption)) if caption else ""
+    inner = element("table", heading, element("thead", element("tr", *cells)), element("tbody", *rows), id=name or None)
     return element("div", element("div", inner, class_="scroll", tabindex=0), class_="table")
 
 

@@ -43,14 +43,18 @@ def _nccl_env(config: HostConfig, job: Sequence[Variable]) -> str:
         f"# Environment of {config.library} jobs on {config.name}, written by railweave for {config.network}.",
         "# For a shell: set -a; . nccl.env; set +a",
     ]
-    late = [one for one in job if one.resolve]
+    late = [variable for variable in job if variable.resolve]
     if late:
         lines.append("# `railweave host env -- PROGRAM` sets all of it, and what is only known when a job starts:")
-        lines += [f"#   {one.name}: {one.why}" for one in late]
-    for one in job:
-        if not one.resolve:
+        lines += [f"#   {variable.name}: {variable.why}" for variable in late]
+    for variable in job:
+        if not variable.resolve:
             # Quoted as `railweave host env` does, so that references such as $LD_LIBRARY_PATH mean the same to both.
-            lines += ["", f"# {one.why}", exports({one.name: one.value}).removeprefix("export ").rstrip("\n")]
+            lines += [
+                "",
+                f"# {variable.why}",
+                exports({variable.name: variable.value}).removeprefix("export ").rstrip("\n"),
+            ]
     return "\n".join(lines) + "\n"
 
 

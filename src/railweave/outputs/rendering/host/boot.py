@@ -187,10 +187,10 @@ def sysctl_conf(config: HostConfig) -> str:
 
 def files(config: HostConfig) -> dict[str, str]:
     """Text by file name."""
-    found = {"limits.conf": LIMITS, "acs-off.sh": body("acs_off.sh"), "acs-off.service": ACS_SERVICE}
+    texts = {"limits.conf": LIMITS, "acs-off.sh": body("acs_off.sh"), "acs-off.service": ACS_SERVICE}
     if config.kernel_command_line:
-        found["grub-railweave.cfg"] = grub(config)
-    return found
+        texts["grub-railweave.cfg"] = grub(config)
+    return texts
 
 
 def grub(config: HostConfig) -> str:

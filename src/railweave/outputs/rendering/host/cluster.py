@@ -114,13 +114,13 @@ def tuner_rows(job_of: Callable[[int], Job], servers: int, nccl: Parameters, pat
 
     None where the job has fewer channels than paths: NCCL then chooses everything.
     """
-    found: list[TunerRow] = []
+    rows: list[TunerRow] = []
     for count in server_counts(servers):
         job = job_of(count)
         counts = _channels(channel_count(job, nccl), paths)
         for collective in COLLECTIVES if counts else ():
-            found += _rows(job, nccl, collective, counts)
-    return found
+            rows += _rows(job, nccl, collective, counts)
+    return rows
 
 
 def _channels(most: int, paths: int) -> list[int]:
@@ -146,9 +146,9 @@ def _rows(job: Job, nccl: Parameters, collective: Collective, counts: Sequence[i
             for choice in choices
         }
         least = min(times.values())
-        near = [one for one, time_ps in times.items() if time_ps <= least * (1 + BETTER_BY)]
+        near = [candidate for candidate, time_ps in times.items() if time_ps <= least * (1 + BETTER_BY)]
         # As for the size before; and more channels where they cost nothing, for what one channel can carry is not modelled.
-        best = max(near, key=lambda one: ((one.algorithm, one.protocol) == kind, one.channels))
+        best = max(near, key=lambda candidate: ((candidate.algorithm, candidate.protocol) == kind, candidate.channels))
         row = TunerRow(collective, job.ranks, len(job.servers), size, best.algorithm, best.protocol, best.channels)
         if best == last:
             rows[-1] = row
@@ -194,14 +194,14 @@ def tuner_text(network: str, paths: int, rows: Sequence[TunerRow]) -> str:
 def _job(config: HostConfig, nics: Sequence[Sequence[HostNic]], servers: int) -> Job:
     """The job on so many servers like this one; ``nics`` are the ports of each NIC."""
     nearest = tuple(number * len(nics) // config.gpus for number in range(config.gpus))
-    one = Server(
+    server = Server(
         config.name,
-        tuple(Nic(nic[0].name, nic[0].rail, sum(one.speed_gbps for one in nic) * 1000, len(nic)) for nic in nics),
+        tuple(Nic(nic[0].name, nic[0].rail, sum(port.speed_gbps for port in nic) * 1000, len(nic)) for nic in nics),
         nearest,
         config.gpu,
         link=gpu_link(config.gpu),
     )
-    return Job((one,) * servers, config.library)
+    return Job((server,) * servers, config.library)
 
 
 def _row(row: TunerRow) -> dict[str, str | int]:
@@ -232,11 +232,11 @@ def cluster_files(network: Network) -> dict[str, str]:
     """Text by file name; nothing where there are no servers with GPUs."""
     # NCCL's ranks and RCCL's do not understand each other, and GPUs of different fabrics do not reach each other.
     jobs: dict[tuple[str, str], list[HostScope]] = {}
-    for one in (host_scope(network, server.name) for server in network.servers):
-        if one.gpus:
-            jobs.setdefault((one.library, one.job_fabric), []).append(one)
+    for scope in (host_scope(network, server.name) for server in network.servers):
+        if scope.gpus:
+            jobs.setdefault((scope.library, scope.job_fabric), []).append(scope)
     libraries, fabrics = ({key[place] for key in jobs} for place in (0, 1))
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for (library, fabric), some in jobs.items():
         words = [library.lower()] if len(libraries) > 1 else []
         words += [fabric or "other"] if len(fabrics) > 1 else []
@@ -244,10 +244,10 @@ def cluster_files(network: Network) -> dict[str, str]:
         hostfile, script = (f"hostfile.{word}", f"mpirun-{word}.sh") if word else ("hostfile", "mpirun.sh")
         whose = f" whose library is {library}" if len(libraries) > 1 else ""
         whose += f" whose GPUs are on {fabric or 'no fabric of their own'}" if len(fabrics) > 1 else ""
-        found |= {hostfile: _hostfile(network, whose, some), script: _mpirun(network, hostfile, some)}
+        files |= {hostfile: _hostfile(network, whose, some), script: _mpirun(network, hostfile, some)}
         if table := tuner_json(some):
-            found[f"tuner-{word}.json" if word else "tuner.json"] = table
-    return found
+            files[f"tuner-{word}.json" if word else "tuner.json"] = table
+    return files
 
 
 def _alternating(network: Network, members: Sequence[HostScope]) -> str | None:

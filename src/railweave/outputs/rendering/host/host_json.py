@@ -297,10 +297,10 @@ def host_reference() -> str:
     schema = host_schema()
     names, lines = ["host.json"], list[str]()
     for name in names:
-        one = schema["$defs"].get(name, schema)
-        lines += [f"## {name}", "", one["description"], "", "| key | type | meaning |", "|---|---|---|"]
-        for key, value in one["properties"].items():
-            absent = "" if key in one.get("required", ()) else ", may be absent"
+        definition = schema["$defs"].get(name, schema)
+        lines += [f"## {name}", "", definition["description"], "", "| key | type | meaning |", "|---|---|---|"]
+        for key, value in definition["properties"].items():
+            absent = "" if key in definition.get("required", ()) else ", may be absent"
             lines.append(f"| `{key}` | {_type(value, names)}{absent} | {value['description']} |")
         lines.append("")
     return "\n".join(lines)
@@ -313,16 +313,16 @@ def _type(value: dict[str, Any], names: list[str]) -> str:
             name = place.rpartition("/")[2]
             names += [name] if name not in names else []
             return f"[{name}](#{name.lower()})"
-        case {"const": one}:
-            return str(one)
+        case {"const": inner}:
+            return str(inner)
         case {"enum": words}:
             return " or ".join(f"`{word}`" for word in words)
         case {"anyOf": kinds}:
             return " or ".join(_type(kind, names) for kind in kinds)
-        case {"items": one}:
-            return f"list of {_type(one, names)}"
-        case {"additionalProperties": one}:
-            return f"object, each value {_type(one, names)}"
+        case {"items": inner}:
+            return f"list of {_type(inner, names)}"
+        case {"additionalProperties": inner}:
+            return f"object, each value {_type(inner, names)}"
         case _:
             return value["type"]
 
@@ -351,8 +351,8 @@ def _laid_out(value: Any, indent: str) -> str:  # noqa: ANN401 - JSON
         if _is_flat(items.values()) and len(text := _encode(value)) <= LINE - len(indent):
             return text
         parts = [
-            f"{_text(key)}: {_text(one) if isinstance(one, str) else _laid_out(one, inner)}"
-            for key, one in items.items()
+            f"{_text(key)}: {_text(member) if isinstance(member, str) else _laid_out(member, inner)}"
+            for key, member in items.items()
         ]
         return f"{{\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}}}"
     entries = cast("list[Any]", value)
@@ -378,7 +378,7 @@ def document(config: host_model.HostConfig) -> Host:
     """The file's content."""
     job: Job = {"library": config.library, **_job(config.job)}
     if config.tenant_jobs:
-        job["tenants"] = {tenant: _job(one) for tenant, one in config.tenant_jobs}
+        job["tenants"] = {tenant: _job(variables) for tenant, variables in config.tenant_jobs}
     host: Host = {
         "schema": SCHEMA,
         "network": config.network,
@@ -427,7 +427,7 @@ def _fabric(qos: host_model.HostQos, bfd_detection_ms: int | None) -> Fabric:
         "bandwidth_percent": qos.bandwidth_percent,
         "adaptive_routing": qos.adaptive_routing,
     }
-    more = [one for one, priority in enumerate(qos.priorities) if priority == qos.priority and one != qos.dscp]
+    more = [dscp for dscp, priority in enumerate(qos.priorities) if priority == qos.priority and dscp != qos.dscp]
     if qos.lossless and more:
         roce["other_dscp"] = more
     if qos.clear_to_send_traffic_class is not None:
@@ -439,13 +439,13 @@ def _fabric(qos: host_model.HostQos, bfd_detection_ms: int | None) -> Fabric:
     }
     if qos.other_lossless:
         fabric["other_lossless"] = {
-            one.name: {
-                "dscp": list(one.dscp),
-                "priority": one.priority,
-                "ecn": one.ecn,
-                "bandwidth_percent": one.bandwidth_percent,
+            lossless_class.name: {
+                "dscp": list(lossless_class.dscp),
+                "priority": lossless_class.priority,
+                "ecn": lossless_class.ecn,
+                "bandwidth_percent": lossless_class.bandwidth_percent,
             }
-            for one in qos.other_lossless
+            for lossless_class in qos.other_lossless
         }
     return fabric
 
@@ -458,21 +458,21 @@ def _job(job: Iterable[host_model.Variable]) -> TenantJob:
     }
 
 
-def _route(one: host_model.HostRoute) -> Route:
-    route: Route = {"table": one.table, "to": one.to, "dev": one.dev}
-    if one.via:
-        route["via"] = one.via
+def _route(host_route: host_model.HostRoute) -> Route:
+    route: Route = {"table": host_route.table, "to": host_route.to, "dev": host_route.dev}
+    if host_route.via:
+        route["via"] = host_route.via
     return route
 
 
-def _rule(one: host_model.HostRule) -> Rule:
-    rule: Rule = {"table": one.table, "dev": one.dev}
-    if one.from_:
-        rule["from"] = one.from_
-    if one.to:
-        rule["to"] = one.to
-    if one.priority is not None:
-        rule["priority"] = one.priority
+def _rule(host_rule: host_model.HostRule) -> Rule:
+    rule: Rule = {"table": host_rule.table, "dev": host_rule.dev}
+    if host_rule.from_:
+        rule["from"] = host_rule.from_
+    if host_rule.to:
+        rule["to"] = host_rule.to
+    if host_rule.priority is not None:
+        rule["priority"] = host_rule.priority
     return rule
 
 
@@ -495,10 +495,10 @@ def _nic(nic: host_model.HostNic) -> Nic:
         "speed_gbps": nic.speed_gbps,
         "mtu": nic.mtu,
         "slaac": nic.slaac,
-        "firmware": {one.name: one.value for one in nic.firmware if one.value},
+        "firmware": {option.name: option.value for option in nic.firmware if option.value},
         "addresses": [_address(nic, address) for address in nic.addresses],
     }
-    if scoped := [one.name for one in nic.firmware if one.value and one.per_function]:
+    if scoped := [option.name for option in nic.firmware if option.value and option.per_function]:
         document["firmware_per_function"] = scoped
     if nic.cable_m is not None:
         document["cable_m"] = nic.cable_m
@@ -507,20 +507,20 @@ def _nic(nic: host_model.HostNic) -> Nic:
     return document
 
 
-def _address(nic: host_model.HostNic, one: host_model.HostAddress) -> Address:
+def _address(nic: host_model.HostNic, address: host_model.HostAddress) -> Address:
     document: Address = {
-        "path": one.path,
-        "color": one.color,
-        "color_name": one.color_name,
-        "prefix": one.prefix,
-        "gateway": one.gateway,
-        "address": None if nic.mac_is_placeholder and one.origin == "slaac" else one.address,
-        "origin": one.origin,
-        "table": one.table,
-        "table_name": one.table_name,
+        "path": address.path,
+        "color": address.color,
+        "color_name": address.color_name,
+        "prefix": address.prefix,
+        "gateway": address.gateway,
+        "address": None if nic.mac_is_placeholder and address.origin == "slaac" else address.address,
+        "origin": address.origin,
+        "table": address.table,
+        "table_name": address.table_name,
     }
-    if one.traffic_class is not None:
-        document["traffic_class"] = one.traffic_class
-    if one.service_level is not None:
-        document["service_level"] = one.service_level
+    if address.traffic_class is not None:
+        document["traffic_class"] = address.traffic_class
+    if address.service_level is not None:
+        document["service_level"] = address.service_level
     return document

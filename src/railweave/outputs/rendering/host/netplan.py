@@ -184,9 +184,9 @@ def _ethernet(nic: HostNic, routes: Sequence[HostRoute], rules: Sequence[HostRul
     static: list[Value] = [
         f"{address.address}/{address.prefix_length}" for address in nic.addresses if address.origin == "static"
     ]
-    found: dict[str, Value] = {"mtu": nic.mtu, "ignore-carrier": True}
+    mapping: dict[str, Value] = {"mtu": nic.mtu, "ignore-carrier": True}
     if nic.slaac:
-        found |= {
+        mapping |= {
             "dhcp4": False,
             "dhcp6": False,
             "accept-ra": True,
@@ -195,13 +195,13 @@ def _ethernet(nic: HostNic, routes: Sequence[HostRoute], rules: Sequence[HostRul
             "ipv6-privacy": False,
         }
     if static:
-        found["addresses"] = static
+        mapping["addresses"] = static
     if routes:
         main: list[Value] = [{"to": to, "via": _main_gateway(nic, to)} for to in nic.main_routes]
-        found["routes"] = main + [_route(nic, route) for route in routes]
+        mapping["routes"] = main + [_route(nic, route) for route in routes]
     if rules:
-        found["routing-policy"] = [_rule(rule) for rule in rules]
-    return found
+        mapping["routing-policy"] = [_rule(rule) for rule in rules]
+    return mapping
 
 
 def _main_gateway(nic: HostNic, to: str) -> str:
@@ -213,44 +213,44 @@ def _main_gateway(nic: HostNic, to: str) -> str:
 
 
 def _route(nic: HostNic, route: HostRoute) -> Value:
-    found: dict[str, Value] = {"to": route.to}
+    mapping: dict[str, Value] = {"to": route.to}
     if route.via is None:
-        found["scope"] = "link"
+        mapping["scope"] = "link"
     else:
-        found["via"] = route.via
+        mapping["via"] = route.via
         if (
             nic.slaac and route.via.family == "ipv6"
         ):  # the gateway is on the link, also before the address is there that would say so
-            found["on-link"] = True
-    found["table"] = route.table
+            mapping["on-link"] = True
+    mapping["table"] = route.table
     if route.scope:
-        found["scope"] = route.scope
-    return found
+        mapping["scope"] = route.scope
+    return mapping
 
 
 def _rule(rule: HostRule) -> Value:
-    found: dict[str, Value] = {}
+    mapping: dict[str, Value] = {}
     if rule.from_ is not None:
-        found["from"] = rule.from_
+        mapping["from"] = rule.from_
     if rule.to is not None:
-        found["to"] = rule.to
-    found["table"] = rule.table
+        mapping["to"] = rule.to
+    mapping["table"] = rule.table
     if rule.priority is not None:
-        found["priority"] = rule.priority
-    return found
+        mapping["priority"] = rule.priority
+    return mapping
 
 
 def _printed(value: dict[str, Value], indent: str) -> Iterator[str]:
     """Lines of a mapping; an own printer, because PyYAML takes a tenth of a second for a server with many paths."""
-    for key, one in value.items():
-        if isinstance(one, dict):
+    for key, child in value.items():
+        if isinstance(child, dict):
             yield f"{indent}{_text(key)}:"
-            yield from _printed(one, indent + "  ")
-        elif isinstance(one, list) and any(isinstance(item, dict) for item in one):
+            yield from _printed(child, indent + "  ")
+        elif isinstance(child, list) and any(isinstance(item, dict) for item in child):
             yield f"{indent}{_text(key)}:"
-            yield f"{indent}  - " + f"\n{indent}  - ".join(map(_item, one))
+            yield f"{indent}  - " + f"\n{indent}  - ".join(map(_item, child))
         else:
-            yield f"{indent}{_text(key)}: {_item(one)}"
+            yield f"{indent}{_text(key)}: {_item(child)}"
 
 
 def _item(item: Value) -> str:
@@ -260,7 +260,9 @@ def _item(item: Value) -> str:
     if isinstance(item, dict):
         return (
             "{"
-            + ", ".join([f"{key}: {_text(one) if isinstance(one, str) else _item(one)}" for key, one in item.items()])
+            + ", ".join(
+                [f"{key}: {_text(child) if isinstance(child, str) else _item(child)}" for key, child in item.items()]
+            )
             + "}"
         )
     if isinstance(item, list):

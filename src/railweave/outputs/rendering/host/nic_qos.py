@@ -30,30 +30,30 @@ def nic_nvm(config: HostConfig) -> str:
     lines += ["# setting, wanted value (- is only shown), whether each PCI function has its own, why"]
     for options, name in lists.items():
         lines += array(name, [_option(option) for option in options])
-    own = (vendor.nvm_script() for vendor in vendors_of(vendors))
+    scripts = (vendor.nvm_script() for vendor in vendors_of(vendors))
     return "".join(
-        ["\n".join([*lines, "", ""]), body("nic_common.sh"), body("nic_nvm.sh"), *own, body("nic_nvm_main.sh")]
+        ["\n".join([*lines, "", ""]), body("nic_common.sh"), body("nic_nvm.sh"), *scripts, body("nic_nvm_main.sh")]
     )
 
 
-def _option(one: FirmwareOption) -> str:
-    return f"{one.name} {one.value or '-'} {'function' if one.per_function else 'device'} {one.why}"
+def _option(option: FirmwareOption) -> str:
+    return f"{option.name} {option.value or '-'} {'function' if option.per_function else 'device'} {option.why}"
 
 
 def files(config: HostConfig) -> dict[str, str]:
     """Text by file name."""
-    found = {"nic-qos.sh": nic_qos(config)}
+    texts = {"nic-qos.sh": nic_qos(config)}
     for path, settings in driver_files(config).items():
-        found[_name(path)] = "".join(f"{key}={value}\n" for key, value in settings.items())
-    return found
+        texts[_name(path)] = "".join(f"{key}={value}\n" for key, value in settings.items())
+    return texts
 
 
 def driver_files(config: HostConfig) -> dict[str, dict[str, str]]:
     """The settings that drivers read on the server (``KEY=VALUE``), by the path of their file there."""
-    found: dict[str, dict[str, str]] = {}
+    by_path: dict[str, dict[str, str]] = {}
     for vendor in vendors_of(nic.vendor for nic in config.nics):
-        found |= vendor.driver_files(config)
-    return found
+        by_path |= vendor.driver_files(config)
+    return by_path
 
 
 def vendors_files() -> tuple[str, ...]:
@@ -85,15 +85,15 @@ def nic_qos(config: HostConfig) -> str:
             design += vendor.qos_variables(config, qos.fabric)
         lines += [f"    {shlex.quote(qos.fabric)})", *(f"        {line}" for line in design), "        ;;"]
     lines += ["    esac", "}", "", ""]
-    own = (vendor.qos_script() for vendor in vendors)
-    return "".join(["\n".join(lines), body("nic_common.sh"), body("nic_qos.sh"), *own, body("nic_qos_main.sh")])
+    scripts = (vendor.qos_script() for vendor in vendors)
+    return "".join(["\n".join(lines), body("nic_common.sh"), body("nic_qos.sh"), *scripts, body("nic_qos_main.sh")])
 
 
 def _design(qos: HostQos) -> list[str]:
-    own = {qos.cnp_priority, *(one.priority for one in qos.other_lossless)}
+    priorities = {qos.cnp_priority, *(lossless_class.priority for lossless_class in qos.other_lossless)}
     if qos.lossless:
-        own.add(qos.priority)
-    designed = " ".join(f"{dscp}:{priority}" for dscp, priority in enumerate(qos.priorities) if priority in own)
+        priorities.add(qos.priority)
+    designed = " ".join(f"{dscp}:{priority}" for dscp, priority in enumerate(qos.priorities) if priority in priorities)
     if qos.lossless:
         line = f"# RDMA data: DSCP {qos.dscp}, priority {qos.priority}, never dropped (PFC)"
     else:
@@ -116,11 +116,13 @@ def _design(qos: HostQos) -> list[str]:
 
 def _others(qos: HostQos) -> list[str]:
     lines = [
-        f"# {one.name}: DSCP {', '.join(map(str, one.dscp)) or 'none'}, priority {one.priority}, never dropped either"
-        for one in qos.other_lossless
+        f"# {lossless_class.name}: DSCP {', '.join(map(str, lossless_class.dscp)) or 'none'}, priority {lossless_class.priority}, never dropped either"
+        for lossless_class in qos.other_lossless
     ]
-    pairs = " ".join(f"{one.priority}:{one.bandwidth_percent}" for one in qos.other_lossless)
-    marked = " ".join(str(one.priority) for one in qos.other_lossless if one.ecn)
+    pairs = " ".join(
+        f"{lossless_class.priority}:{lossless_class.bandwidth_percent}" for lossless_class in qos.other_lossless
+    )
+    marked = " ".join(str(lossless_class.priority) for lossless_class in qos.other_lossless if lossless_class.ecn)
     return [
         *lines,
         "# lossless classes beside RDMA data, priority:share of the link, and the priorities of those that switches mark",

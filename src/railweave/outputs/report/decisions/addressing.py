@@ -25,10 +25,10 @@ def management_decision(network: Network) -> Decision:
     gateways = dict.fromkeys(switch.management_gateway for switch in network.switches)
     pool = str(management.pool) + (", the default" if management.pool == defaults.pool else "")
     gateway = ", ".join(gateways) + ("" if management.gateway else ", the first address of the pool, a default")
-    logs = ", ".join(f"{one.host}:{one.port} from {one.severity} on" for one in management.syslog)
-    users = ", ".join(f"{name} ({one.role})" for name, one in management.users.items())
+    logs = ", ".join(f"{server.host}:{server.port} from {server.severity} on" for server in management.syslog)
+    users = ", ".join(f"{name} ({user.role})" for name, user in management.users.items())
     services = ["SSH", *(["NETCONF over SSH"] if management.services.netconf else [])]
-    known = any("eapi" in catalog().systems[one].capabilities for one in {switch.nos for switch in network.switches})
+    known = any("eapi" in catalog().systems[nos].capabilities for nos in {switch.nos for switch in network.switches})
     services += ["eAPI"] if management.services.eapi and known else []
     services += [f"gNMI on port {management.services.grpc_port}"] if management.services.grpc_certificate else []
     missing = [
@@ -65,39 +65,39 @@ def _protection(management: Management) -> list[tuple[str, str]]:
     security = management.security
     if security is None:
         return []
-    found: list[tuple[str, str]] = []
+    facts: list[tuple[str, str]] = []
     if security.aaa and (security.aaa.tacacs or security.aaa.radius):
         servers = [f"TACACS+ {server.host}" for server in security.aaa.tacacs]
-        servers += [f"RADIUS {one.host}" for one in security.aaa.radius]
-        found.append(("Login servers", f"{', then '.join(servers)}; local users where none answers"))
+        servers += [f"RADIUS {radius_server.host}" for radius_server in security.aaa.radius]
+        facts.append(("Login servers", f"{', then '.join(servers)}; local users where none answers"))
     if security.login:
         limits = security.login
         locked = f"{limits.attempts} wrong passwords, {limits.lockout} minutes of lockout"
-        found.append(("Login limits", f"{locked}, {limits.idle} minutes until an idle session ends"))
+        facts.append(("Login limits", f"{locked}, {limits.idle} minutes until an idle session ends"))
     if security.control_plane:
         given = security.control_plane.management_prefixes
         prefixes = ", ".join(given) or f"{management.pool}, the management network"
-        found.append(
+        facts.append(
             ("Control plane", f"filtered: managed from {prefixes}; the switch's own sessions; the rest is dropped")
         )
     if security.edge_ports:
         edge = security.edge_ports
         guards = ["shut where a bridge is heard"] if edge.bpdu_guard else []
         guards += [f"floods up to {edge.storm_control} %"] if edge.storm_control is not None else []
-        found.append(("Layer-2 server ports", ", ".join(guards) or "not guarded"))
-    return found
+        facts.append(("Layer-2 server ports", ", ".join(guards) or "not guarded"))
+    return facts
 
 
 def _snmp(management: Management) -> str:
     snmp = management.snmp
     if snmp is None:
         return "off"
-    found = ["community (v2c, read-only)"] if snmp.community else []
+    parts = ["community (v2c, read-only)"] if snmp.community else []
     if snmp.community and snmp.clients:
-        found[0] += f" for {', '.join(snmp.clients)}"
-    found += [f"v3 users {', '.join(snmp.users)}"] if snmp.users else []
-    found += [f"traps to {', '.join(map(str, snmp.trap_targets))}"] if snmp.trap_targets else []
-    return ", ".join(found) or "on, without a community or user"
+        parts[0] += f" for {', '.join(snmp.clients)}"
+    parts += [f"v3 users {', '.join(snmp.users)}"] if snmp.users else []
+    parts += [f"traps to {', '.join(map(str, snmp.trap_targets))}"] if snmp.trap_targets else []
+    return ", ".join(parts) or "on, without a community or user"
 
 
 def addressing_decision(network: Network, fabric: Fabric) -> Decision:
@@ -114,7 +114,9 @@ def addressing_decision(network: Network, fabric: Fabric) -> Decision:
             f"{edge_port.name} on {edge_port.leaf} {edge_port.port}" for edge_port in fabric.edge_ports[:8]
         )
         more = f" and {len(fabric.edge_ports) - 8} more" if len(fabric.edge_ports) > 8 else ""
-        prefixes = counted(sum(len(one.subnets) for one in mine if one.edge), "prefix", "prefixes")
+        prefixes = counted(
+            sum(len(edge_segment.subnets) for edge_segment in mine if edge_segment.edge), "prefix", "prefixes"
+        )
         facts.append(("Edge ports", f"{ends}{more}: routed, with {prefixes} of the fabric file"))
     facts.append(("Allowed prefixes", f"{', '.join(fabric.local_prefixes)}: policies let in nothing else"))
     chosen, why, of_mode = _mode(fabric)

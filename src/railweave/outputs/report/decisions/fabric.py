@@ -148,18 +148,18 @@ def bgp_decision(network: Network, fabric: Fabric) -> Decision:
 def _guards(fabric: Fabric) -> list[tuple[str, str]]:
     """Return the guards of the sessions, and what keeps routes while a session restarts; options that are off are left out."""
     underlay = fabric.underlay
-    found: list[tuple[str, str]] = []
+    facts: list[tuple[str, str]] = []
     if underlay.graceful_restart:
         text = "routes stay in use while a neighbor's BGP restarts, unless BFD says that its forwarding is gone too"
-        found.append(("Graceful restart", text))
+        facts.append(("Graceful restart", text))
     if underlay.ttl_security:
-        found.append(("Hop limit", "sessions on links take packets with 255 only: nobody further away can forge them"))
+        facts.append(("Hop limit", "sessions on links take packets with 255 only: nobody further away can forge them"))
     if underlay.authentication:
         name = (
             "TCP MD5" if underlay.authentication.algorithm == "md5" else f"TCP-AO, {underlay.authentication.algorithm}"
         )
-        found.append(("Authentication", f"{name}, by a key that is a secret"))
-    return found
+        facts.append(("Authentication", f"{name}, by a key that is a secret"))
+    return facts
 
 
 def _limits(network: Network, fabric: Fabric) -> str:
@@ -168,7 +168,11 @@ def _limits(network: Network, fabric: Fabric) -> str:
         model for role in figures.roles(network, fabric) for model in figures.models_of(network, fabric, role)
     )
     models = {model: catalog().switches.get(model) for model in there}
-    known = [f"{name} {one.limits.ipv6_routes:,}" for name, one in models.items() if one and one.limits.ipv6_routes]
+    known = [
+        f"{name} {switch_model.limits.ipv6_routes:,}"
+        for name, switch_model in models.items()
+        if switch_model and switch_model.limits.ipv6_routes
+    ]
     return (
         f"; room for {', '.join(known)}" if known else f"; the catalog has no route table size for {', '.join(models)}"
     )
@@ -177,7 +181,7 @@ def _limits(network: Network, fabric: Fabric) -> str:
 def _widths(network: Network, fabric: Fabric) -> str:
     """The most members of a next-hop group as configured, role by role: that of the first switch of each."""
     firsts = {role: figures.switches_of(network, fabric, role)[0] for role in figures.roles(network, fabric)}
-    widths = {role: device_config(network, one.name).maximum_ecmp() for role, one in firsts.items()}
+    widths = {role: device_config(network, switch.name).maximum_ecmp() for role, switch in firsts.items()}
     given = (
         "maximum_ecmp of the fabric file"
         if fabric.underlay.maximum_ecmp
@@ -271,8 +275,8 @@ def _spines_of(network: Network, leaf: Switch) -> Counter[str]:
 
 
 def _uplinks(network: Network, leaves: list[Switch]) -> str:
-    found = max((_spines_of(network, leaf) for leaf in leaves), key=Counter[str].total, default=Counter[str]())
-    return f"{found.total()} per leaf, {max(found.values(), default=0)} to each of {counted(len(found), 'spine')}"
+    spines = max((_spines_of(network, leaf) for leaf in leaves), key=Counter[str].total, default=Counter[str]())
+    return f"{spines.total()} per leaf, {max(spines.values(), default=0)} to each of {counted(len(spines), 'spine')}"
 
 
 def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
@@ -306,7 +310,7 @@ def ports_decision(network: Network, fabric: Fabric) -> Decision:
         devices = [switch for switch in figures.switches_of(network, fabric, role) if switch.model == name]
         model = catalog().switches.get(name)
         # Devices of a role and model are cabled alike; the one with most cables shows every port that is in use.
-        device = max(devices, key=lambda one: len(network.cables_of(one.name)))
+        device = max(devices, key=lambda candidate: len(network.cables_of(candidate.name)))
         cables = network.cables_of(device.name)
         total = sum(group.count for group in model.ports) if model else 0
         near = [c for c in cables if c.kind == "fabric" and not network.between_sites(c)]
@@ -389,10 +393,10 @@ def decisions(network: Network, fabric: Fabric) -> list[Decision]:
     """Every decision about a fabric."""
     routing = isis_decision if fabric.underlay.protocol == "isis" else bgp_decision
     made = [topology_decision, ports_decision, addressing_decision, routing, _colors, _balancing]
-    found = [decide(network, fabric) for decide in made]
-    found += [*tenant_decisions(network, fabric), *long_links_decisions(network, fabric)]
+    decided = [decide(network, fabric) for decide in made]
+    decided += [*tenant_decisions(network, fabric), *long_links_decisions(network, fabric)]
     lengths = cable_lengths_decision(network, fabric)
-    return [*found, *qos_decisions(network, fabric), *([lengths] if lengths else [])]
+    return [*decided, *qos_decisions(network, fabric), *([lengths] if lengths else [])]
 
 
 def _colors(network: Network, fabric: Fabric) -> Decision:
@@ -455,8 +459,8 @@ def _spines_by_color(network: Network, fabric: Fabric) -> dict[int, str]:
             spines.setdefault(color, []).append(figures.span(list(dict.fromkeys(cable.b.device for cable in cables))))
     # Spines of two planes do not follow each other, though their names count on.
     return {
-        color: ", ".join(found) if len(found) <= figures.LISTED else figures.span(found)
-        for color, found in spines.items()
+        color: ", ".join(names) if len(names) <= figures.LISTED else figures.span(names)
+        for color, names in spines.items()
     }
 
 

@@ -35,7 +35,11 @@ KINDS = {"server": "server to leaf", "fabric": "switch to switch"}
 def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
     """The margins of each kind of cable inside a site; None where a fabric has none."""
     cables = [cable for cable in network.cables if cable.fabric == fabric.name and not network.between_sites(cable)]
-    fullest = [one for one in (headroom(network, fabric, role) for role in roles(network, fabric)) if one is not None]
+    fullest = [
+        switch_headroom
+        for switch_headroom in (headroom(network, fabric, role) for role in roles(network, fabric))
+        if switch_headroom is not None
+    ]
     rows: list[tuple[str, ...]] = []
     tight: list[int] = []
     at_reach: list[str] = []
@@ -43,11 +47,11 @@ def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
         mine = [cable for cable in cables if cable.kind == kind]
         if not mine:
             continue
-        longest = max(one.length_m for one in mine)
-        measured = sum(one.measured for one in mine)
+        longest = max(link.length_m for link in mine)
+        measured = sum(link.measured for link in mine)
         reach, optic = _reach(mine)
         term = "server" if kind == "server" else "leaf-spine"
-        edge = reach is not None and any(not one.measured and one.length_m >= reach for one in mine)
+        edge = reach is not None and any(not link.measured and link.length_m >= reach for link in mine)
         if edge:
             tight.append(len(rows))
             at_reach.append(words)
@@ -57,8 +61,15 @@ def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
                 f"{longest:g} m",
                 f"{measured:,} of {len(mine):,}",
                 f"{reach:g} m ({optic})" if reach is not None else "not known",
-                _limit([(one, one.partition_bytes) for one in fullest], term),
-                _limit([(one, one.published_bytes) for one in fullest if one.published_bytes is not None], term),
+                _limit([(switch_headroom, switch_headroom.partition_bytes) for switch_headroom in fullest], term),
+                _limit(
+                    [
+                        (switch_headroom, switch_headroom.published_bytes)
+                        for switch_headroom in fullest
+                        if switch_headroom.published_bytes is not None
+                    ],
+                    term,
+                ),
             )
         )
     if not rows:
@@ -86,16 +97,20 @@ def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
 def _reach(cables: Sequence[Cable]) -> tuple[float | None, str]:
     """The shortest reach of the optics at the cables' ends, and whose it is."""
     names = {end.optic for cable in cables for end in (cable.a, cable.b)}
-    known = [(one.reach_m, name) for name in names if (one := catalog().optics.get(name)) is not None]
+    known = [(optic.reach_m, name) for name in names if (optic := catalog().optics.get(name)) is not None]
     return min(known, default=(None, ""))
 
 
 def _limit(have: Sequence[tuple[Headroom, int]], kind: str) -> str:
     """The least of what each role's fullest switch allows cables of a kind with so many bytes, and which switch that is."""
-    found = [(limit, one.device) for one, size in have if (limit := one.longest_m(kind, size)) is not None]
-    if not found:
+    limits = [
+        (limit, switch_headroom.device)
+        for switch_headroom, size in have
+        if (limit := switch_headroom.longest_m(kind, size)) is not None
+    ]
+    if not limits:
         return "–"
-    metres, device = min(found)
+    metres, device = min(limits)
     if metres <= 0:
         return f"no length ({device} is short already)"
     return f"over {FAR_M:,} m" if metres > FAR_M else f"{metres:.0f} m ({device})"
@@ -143,10 +158,10 @@ def _pausing(buffers: Buffers, model: SwitchModel, ports: int) -> str:
     """XOFF by the dynamic threshold: alpha times what is free, so with n alike alpha / (1 + n alpha) of the pool each."""
     pool = model.buffer.shared_mb * buffers.lossless / 100
     share = alpha(buffers.ingress_dynamic_threshold)
-    one, every = (pool * share / (1 + count * share) for count in (1, ports))
+    alone, every = (pool * share / (1 + count * share) for count in (1, ports))
     return (
         f"XOFF when a port's lossless packets hold alpha {share:g} x what is free of the ingress lossless pool "
-        f"({pool:.1f} MB): {one:.1f} MB where one port is congested, {every:.2f} MB each where all {ports} are"
+        f"({pool:.1f} MB): {alone:.1f} MB where one port is congested, {every:.2f} MB each where all {ports} are"
     )
 
 
@@ -156,11 +171,11 @@ SHOWN = (1, 2, 4, 8, 16)
 
 def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
     """One decision where a fabric spans sites; none else."""
-    found, cables = long_haul(network, fabric), network.long_links(fabric.name)
+    haul, cables = long_haul(network, fabric), network.long_links(fabric.name)
     across = fabric.interconnect
-    if found is None or across is None or not cables:
+    if haul is None or across is None or not cables:
         return []
-    cable = max(cables, key=lambda one: one.length_m)
+    cable = max(cables, key=lambda link: link.length_m)
     routers = Counter(end.device for cable in cables for end in (cable.a, cable.b))
     fullest, ports = max(routers.items(), key=lambda item: item[1])
     model = catalog().switches[network.switch(fullest).model]
@@ -170,7 +185,7 @@ def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
         (
             "Delay",
             (
-                f"{found.one_way_us:.1f} us one way ({'measured' if cable.delay_us else 'by length'}); {found.round_trip_us:.1f} us "
+                f"{haul.one_way_us:.1f} us one way ({'measured' if cable.delay_us else 'by length'}); {haul.round_trip_us:.1f} us "
                 f"there and back with {BESIDE_THE_WAY:.0%} for routers and NICs"
             ),
         ),
@@ -178,8 +193,8 @@ def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
         (
             "On the way",
             (
-                f"{cable.speed_gbps / 8 * found.round_trip_us / 1e3:.1f} MB fill one link for a round trip "
-                f"({cable.speed_gbps} Gb/s x {found.round_trip_us:.1f} us)"
+                f"{cable.speed_gbps / 8 * haul.round_trip_us / 1e3:.1f} MB fill one link for a round trip "
+                f"({cable.speed_gbps} Gb/s x {haul.round_trip_us:.1f} us)"
             ),
         ),
         (
@@ -192,9 +207,9 @@ def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
         (
             "A channel's buffer",
             (
-                f"{found.nic_gbps} Gb/s / {CHANNELS_PER_NIC} channels x {found.round_trip_us:.1f} us = "
-                f"{found.buffer_floor_bytes / 1e6:.1f} MB at least; {BUFFER_FACTOR} times that, to a power of two, is "
-                f"NCCL_BUFFSIZE {found.buffer_bytes >> 20} MiB"
+                f"{haul.nic_gbps} Gb/s / {CHANNELS_PER_NIC} channels x {haul.round_trip_us:.1f} us = "
+                f"{haul.buffer_floor_bytes / 1e6:.1f} MB at least; {BUFFER_FACTOR} times that, to a power of two, is "
+                f"NCCL_BUFFSIZE {haul.buffer_bytes >> 20} MiB"
             ),
         ),
     ]
@@ -207,20 +222,20 @@ def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
             "queues are marked early, windows of queue pairs bound what is under way, and jobs get as many queue pairs and as "
             "large buffers as fill the delay.",
             tuple(facts),
-            _queue_pairs(found),
+            _queue_pairs(haul),
         )
     ]
 
 
-def _queue_pairs(found: LongHaul) -> tuple[Grid, ...]:
+def _queue_pairs(haul: LongHaul) -> tuple[Grid, ...]:
     """Rates by number of queue pairs, where a window bounds each."""
-    if found.queue_pair_gbps is None or found.queue_pairs is None:
+    if haul.queue_pair_gbps is None or haul.queue_pairs is None:
         return ()
-    counts = sorted({*SHOWN, found.queue_pairs - 1, found.queue_pairs})
+    counts = sorted({*SHOWN, haul.queue_pairs - 1, haul.queue_pairs})
     rows = tuple(
         (
             str(count),
-            f"{min(count * found.queue_pair_gbps, found.nic_gbps):.0f} Gb/s",
+            f"{min(count * haul.queue_pair_gbps, haul.nic_gbps):.0f} Gb/s",
             f"{count * ADAPTIVE_WINDOW * PAYLOAD / 1e6:.1f} MB",
         )
         for count in counts
@@ -228,9 +243,9 @@ def _queue_pairs(found: LongHaul) -> tuple[Grid, ...]:
     )
     return (
         Grid(
-            (f"Queue pairs of a {found.nic_gbps}G NIC", "At most", "Under way"),
+            (f"Queue pairs of a {haul.nic_gbps}G NIC", "At most", "Under way"),
             rows,
-            (counts.index(found.queue_pairs),),
+            (counts.index(haul.queue_pairs),),
         ),
     )
 
@@ -247,7 +262,7 @@ def qos_decisions(network: Network, fabric: Fabric) -> list[Decision]:
 
 
 def _classes(qos: Qos, suffix: str, thresholds: list[tuple[str, str]]) -> Decision:
-    lossless = [name for name, one in qos.classes.items() if one.lossless]
+    lossless = [name for name, traffic_class in qos.classes.items() if traffic_class.lossless]
     watchdog = qos.pfc.watchdog
     facts = [
         *thresholds,
@@ -270,34 +285,46 @@ def _classes(qos: Qos, suffix: str, thresholds: list[tuple[str, str]]) -> Decisi
         (
             Grid(
                 ("Class", "Queue", "DSCP", "Loss", "PFC priority", "Scheduling", "ECN marking"),
-                tuple(_class_row(name, one) for name, one in qos.classes.items()),
+                tuple(_class_row(name, traffic_class) for name, traffic_class in qos.classes.items()),
             ),
         ),
     )
 
 
-def _class_row(name: str, one: TrafficClass) -> tuple[str, ...]:
-    ecn = one.ecn
+def _class_row(name: str, traffic_class: TrafficClass) -> tuple[str, ...]:
+    ecn = traffic_class.ecn
     return (
         name,
-        str(one.queue),
-        ", ".join(map(str, one.dscp)) or "–",
-        "lossless" if one.lossless else "lossy",
-        "–" if one.pfc_priority is None else str(one.pfc_priority),
-        _scheduling(one),
+        str(traffic_class.queue),
+        ", ".join(map(str, traffic_class.dscp)) or "–",
+        "lossless" if traffic_class.lossless else "lossy",
+        "–" if traffic_class.pfc_priority is None else str(traffic_class.pfc_priority),
+        _scheduling(traffic_class),
         f"{ecn.min_fill} to {ecn.max_fill} % queue fill, up to {ecn.max_probability} %" if ecn else "–",
     )
 
 
-def _scheduling(one: TrafficClass) -> str:
+def _scheduling(traffic_class: TrafficClass) -> str:
     """A strict class is served first, up to its share; the others share what is left by weight, each its share at least."""
-    if one.priority == "strict-high":
-        return "strict" if one.transmit_percent is None else f"strict, at most {one.transmit_percent} %"
-    return "weighted" if one.transmit_percent is None else f"weighted, at least {one.transmit_percent} %"
+    if traffic_class.priority == "strict-high":
+        return (
+            "strict"
+            if traffic_class.transmit_percent is None
+            else f"strict, at most {traffic_class.transmit_percent} %"
+        )
+    return (
+        "weighted"
+        if traffic_class.transmit_percent is None
+        else f"weighted, at least {traffic_class.transmit_percent} %"
+    )
 
 
 def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decision:
-    found = [one for one in (headroom(network, fabric, role) for role in present) if one is not None]
+    headrooms = [
+        switch_headroom
+        for switch_headroom in (headroom(network, fabric, role) for role in present)
+        if switch_headroom is not None
+    ]
     partitions = tuple(row for role in present for row in _partitions(network, fabric, role))
     grids = [
         Grid(
@@ -311,8 +338,8 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
             partitions,
         )
     ]
-    grids += [_headroom_grid(one) for one in found]
-    short = [one.device for one in found if not one.fits]
+    grids += [_headroom_grid(switch_headroom) for switch_headroom in headrooms]
+    short = [switch_headroom.device for switch_headroom in headrooms if not switch_headroom.fits]
     facts = [
         (
             "Headroom of a port",
@@ -323,24 +350,25 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
                 "the platform's own table, where it is public"
             ),
         ),
-        *_at_ports(found),
-        ("Base of the shares", _base(found)),
-        *_published(found),
+        *_at_ports(headrooms),
+        ("Base of the shares", _base(headrooms)),
+        *_published(headrooms),
     ]
     if short:
         chosen = f"headroom is too small on {', '.join(short)}"
-    elif found:
-        thin = [one.role for one in found if one.is_thin]
+    elif headrooms:
+        thin = [switch_headroom.role for switch_headroom in headrooms if switch_headroom.is_thin]
         chosen = "headroom holds if the whole buffer is shared: " if thin else "headroom holds on every device: "
         chosen += ", ".join(
-            f"{one.role} {one.need_bytes / 1e6:.2f} of {one.partition_bytes / 1e6:.2f} MB" for one in found
+            f"{switch_headroom.role} {switch_headroom.need_bytes / 1e6:.2f} of {switch_headroom.partition_bytes / 1e6:.2f} MB"
+            for switch_headroom in headrooms
         )
         chosen += (
             f". It is short or thin on {' and '.join(map(plural, thin))} once dedicated buffers are taken off"
             if thin
             else ""
         )
-    elif any(one.lossless for role in present for one in fabric.role(role).qos.classes.values()):
+    elif any(traffic_class.lossless for role in present for traffic_class in fabric.role(role).qos.classes.values()):
         chosen = "headroom is not known: the catalog does not list the switch model"
     else:
         chosen = "no headroom is needed: no class is lossless"
@@ -349,26 +377,37 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
         chosen,
         "After a port asks for a pause, what is in flight still arrives. Headroom must hold it for every port of the "
         "switch at once, or the lossless class loses packets.",
-        tuple(facts) if found else (),
+        tuple(facts) if headrooms else (),
         tuple(grids),
     )
 
 
-def _base(found: list[Headroom]) -> str:
+def _base(headrooms: list[Headroom]) -> str:
     """Return the base of the partition percentages, and the part of it that must be shared for the headroom to hold."""
-    needs = ", ".join(f"{one.role} {one.shared_needed_mb:.1f} of {one.shared_mb:g} MB" for one in found)
+    needs = ", ".join(
+        f"{switch_headroom.role} {switch_headroom.shared_needed_mb:.1f} of {switch_headroom.shared_mb:g} MB"
+        for switch_headroom in headrooms
+    )
     words = f"assumed: the whole packet buffer. Headroom holds where at least so much of it is shared: {needs}"
-    known = [one.taken_first for one in found if one.published_bytes is not None and one.taken_first]
-    words += "".join(f". {one}" for one in dict.fromkeys(known))
+    known = [
+        switch_headroom.taken_first
+        for switch_headroom in headrooms
+        if switch_headroom.published_bytes is not None and switch_headroom.taken_first
+    ]
+    words += "".join(f". {sentence}" for sentence in dict.fromkeys(known))
     return words
 
 
-def _published(found: list[Headroom]) -> list[tuple[str, str]]:
+def _published(headrooms: list[Headroom]) -> list[tuple[str, str]]:
     """The partition with the dedicated buffers that are published, role by role."""
-    known = [(one, one.published_bytes) for one in found if one.published_bytes is not None]
+    known = [
+        (switch_headroom, switch_headroom.published_bytes)
+        for switch_headroom in headrooms
+        if switch_headroom.published_bytes is not None
+    ]
     words = ", ".join(
-        f"{one.role} {have / 1e6:.2f} MB ({'needs' if one.need_bytes <= have else 'SHORT: needs'} {one.need_bytes / 1e6:.2f})"
-        for one, have in known
+        f"{switch_headroom.role} {have / 1e6:.2f} MB ({'needs' if switch_headroom.need_bytes <= have else 'SHORT: needs'} {switch_headroom.need_bytes / 1e6:.2f})"
+        for switch_headroom, have in known
     )
     source = "Juniper TechPost, QFX5K-Series Switches Packet Buffer Architecture"
     return (
@@ -379,7 +418,7 @@ def _published(found: list[Headroom]) -> list[tuple[str, str]]:
 def _partitions(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[str, ...]]:
     """The buffer of each kind of switch of a role, and how it is split."""
     models = models_of(network, fabric, role)
-    found: dict[tuple[str, ...], None] = {}
+    rows: dict[tuple[str, ...], None] = {}
     for switch in switches_of(network, fabric, role):
         buffers, model = fabric.intent(switch).qos.buffers, catalog().switches.get(switch.model)
         row = (
@@ -390,49 +429,55 @@ def _partitions(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[
             + (" (the system's default)" if buffers.egress == "system" else ""),
             f"{buffers.ingress_dynamic_threshold} (alpha {alpha(buffers.ingress_dynamic_threshold):g})",
         )
-        found[row] = None
-    return list(found)
+        rows[row] = None
+    return list(rows)
 
 
-def _at_ports(found: list[Headroom]) -> list[tuple[str, str]]:
+def _at_ports(headrooms: list[Headroom]) -> list[tuple[str, str]]:
     """The arithmetic of each kind of port."""
     words = {
         f"{term.kind} ports of {term.port.speed_gbps}G, {term.port.length_m:g} m: {term.port.words}"
-        for one in found
-        for term in one.terms
+        for switch_headroom in headrooms
+        for term in switch_headroom.terms
     }
     return [("By port", "; ".join(sorted(words)))] if words else []
 
 
-def _headroom_grid(one: Headroom) -> Grid:
+def _headroom_grid(switch_headroom: Headroom) -> Grid:
     rows = [
         (
             (
-                f"{one.device}: {counted(term.ports, f'{term.kind} port')} {term.port.speed_gbps}G, "
+                f"{switch_headroom.device}: {counted(term.ports, f'{term.kind} port')} {term.port.speed_gbps}G, "
                 f"{term.port.length_m:g} m, MTU {term.port.mtu_bytes}"
             ),
             f"{term.port.need_bytes:,} B",
             f"{term.port.limit_bytes:,} B",
-            f"x {term.ports} x {one.priorities}",
-            f"{term.ports * one.priorities * term.port.need_bytes:,} B",
+            f"x {term.ports} x {switch_headroom.priorities}",
+            f"{term.ports * switch_headroom.priorities * term.port.need_bytes:,} B",
         )
-        for term in one.terms
+        for term in switch_headroom.terms
     ]
-    rows.append((f"{one.device} needs", "", "", "", f"{one.need_bytes:,} B"))
+    rows.append((f"{switch_headroom.device} needs", "", "", "", f"{switch_headroom.need_bytes:,} B"))
     rows.append(
         (
-            f"headroom partition: {one.partition_percent} % of {one.shared_mb:g} MB",
+            f"headroom partition: {switch_headroom.partition_percent} % of {switch_headroom.shared_mb:g} MB",
             "",
             "",
             "",
-            f"{one.partition_bytes:,} B ({100 * one.need_bytes / one.partition_bytes:.1f} % used)"
-            if one.partition_bytes
+            f"{switch_headroom.partition_bytes:,} B ({100 * switch_headroom.need_bytes / switch_headroom.partition_bytes:.1f} % used)"
+            if switch_headroom.partition_bytes
             else "0 B",
         )
     )
-    emphasis = () if one.fits else (len(rows) - 2, len(rows) - 1)
+    emphasis = () if switch_headroom.fits else (len(rows) - 2, len(rows) - 1)
     return Grid(
-        (f"Fullest {one.role}", "Per port and priority", "At most, small packets", "Ports x priorities", "Bytes"),
+        (
+            f"Fullest {switch_headroom.role}",
+            "Per port and priority",
+            "At most, small packets",
+            "Ports x priorities",
+            "Bytes",
+        ),
         tuple(rows),
         emphasis,
     )

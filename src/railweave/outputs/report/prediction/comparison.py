@@ -22,64 +22,64 @@ if TYPE_CHECKING:
 UNITS = ((30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "bytes"))
 
 
-def grid_html(network: Network, found: Grid) -> str:
+def grid_html(network: Network, grid: Grid) -> str:
     """The page: a chart for each of what is apart, a table of all, what is measured beside it."""
-    title = f"{network.name}: {' and '.join(dimension.name for dimension in found.dimensions)} compared"
-    axis = f"over {found.across.name}" + ("" if found.by is None else f", a line for each {found.by.name}")
-    lead = f"This page shows what is predicted {axis}: {len(found.cells)} predictions for one network. Nothing was measured by railweave."
-    if found.measured:
-        lead += f" Circles are the {len(found.measured)} measured points that were given."
-    best = min(found.cells, key=lambda one: (not one.answer.complete, -_bandwidth(one)))
+    title = f"{network.name}: {' and '.join(dimension.name for dimension in grid.dimensions)} compared"
+    axis = f"over {grid.across.name}" + ("" if grid.by is None else f", a line for each {grid.by.name}")
+    lead = f"This page shows what is predicted {axis}: {len(grid.cells)} predictions for one network. Nothing was measured by railweave."
+    if grid.measured:
+        lead += f" Circles are the {len(grid.measured)} measured points that were given."
+    best = min(grid.cells, key=lambda candidate: (not candidate.answer.complete, -_bandwidth(candidate)))
     header = element("h1", text(title)) + element("p", text(lead), class_="lead")
     header += element(
         "ul",
         tile(f"{longest_run(best.answer).bus_bandwidth_text} GB/s", f"most bus bandwidth, at {words(best.values)}"),
         class_="tiles",
     )
-    charts = element("div", *(_chart(found, apart) for apart in found.apart), class_="charts")
+    charts = element("div", *(_chart(grid, apart) for apart in grid.apart), class_="charts")
     sections = [
-        element("section", element("h2", "Time"), _about(found), charts, id="time"),
-        element("section", element("h2", "All of them"), _table(found), id="table"),
+        element("section", element("h2", "Time"), _about(grid), charts, id="time"),
+        element("section", element("h2", "All of them"), _table(grid), id="table"),
     ]
-    value = found.to_json()
+    value = grid.to_json()
     for cell in value["cells"]:
         del cell["result"]
     return document(title, header, sections, value, [("time", "Time"), ("table", "All of them")])
 
 
-def _about(found: Grid) -> str:
-    if found.across.name != "size":
+def _about(grid: Grid) -> str:
+    if grid.across.name != "size":
         return ""
-    said = (
+    note = (
         "Of each line the slope is given as bus bandwidth: what a larger size would add, without what every collective takes "
         "once. It is the straight line with the least squares through its points."
     )
-    return element("p", said, class_="about")
+    return element("p", note, class_="about")
 
 
-def _chart(found: Grid, apart: dict[str, str]) -> str:
-    across = found.across
+def _chart(grid: Grid, apart: dict[str, str]) -> str:
+    across = grid.across
     numbers = across.numbers or tuple(float(place) for place in range(1, len(across.values) + 1))
     unit, scale = across.name, 1.0
     if across.name == "size":
-        power, unit = next(one for one in UNITS if max(numbers) >= 1 << one[0])
+        power, unit = next(candidate for candidate in UNITS if max(numbers) >= 1 << candidate[0])
         scale = float(1 << power)
     places = sorted(number / scale for number in numbers)
     drawn: list[Line] = []
     points: list[Point] = []
-    own: list[dict[str, str]] = [{}] if found.by is None else [{found.by.name: value} for value in found.by.values]
-    longest = max((cell.time_us for cell in found.cells), default=0.0)
+    line_values: list[dict[str, str]] = [{}] if grid.by is None else [{grid.by.name: value} for value in grid.by.values]
+    longest = max((cell.time_us for cell in grid.cells), default=0.0)
     factor, of_time = (1e3, "ms") if longest >= 10_000 else (1.0, "us")
-    for number, fixed in enumerate(own):
-        cells = sorted(found.line({**apart, **fixed}), key=lambda one: _place(found, one.values, numbers))
-        fit = found.fit({**apart, **fixed})
+    for number, fixed in enumerate(line_values):
+        cells = sorted(grid.line({**apart, **fixed}), key=lambda candidate: _place(grid, candidate.values, numbers))
+        fit = grid.fit({**apart, **fixed})
         slope = f", slope {fit.bus_gbytes:,.1f} GB/s" if fit else ""
         drawn.append(Line(words(fixed) + slope, [cell.time_us / factor for cell in cells]))
-        for point in found.points({**apart, **fixed}):
+        for point in grid.points({**apart, **fixed}):
             if across.name in point.values and point.values[across.name] in across.values:
-                x = _place(found, point.values, numbers) / scale
-                said = f"measured: {shown(point.time_us / factor)} {of_time}"
-                points.append(Point(number, x, point.time_us / factor, said))
+                x = _place(grid, point.values, numbers) / scale
+                label = f"measured: {shown(point.time_us / factor)} {of_time}"
+                points.append(Point(number, x, point.time_us / factor, label))
     heading = words(apart) or f"time over {across.name}"
     return element(
         "article",
@@ -91,20 +91,22 @@ def _chart(found: Grid, apart: dict[str, str]) -> str:
     )
 
 
-def _place(found: Grid, values: Mapping[str, str], numbers: tuple[float, ...]) -> float:
+def _place(grid: Grid, values: Mapping[str, str], numbers: tuple[float, ...]) -> float:
     """Where a cell or a point is on the axis."""
-    value = values[found.across.name]
-    return numbers[found.across.values.index(value)]
+    value = values[grid.across.name]
+    return numbers[grid.across.values.index(value)]
 
 
-def _table(found: Grid) -> str:
-    names = [dimension.name for dimension in found.dimensions]
+def _table(grid: Grid) -> str:
+    names = [dimension.name for dimension in grid.dimensions]
     head = [*names, "time us", "between us", "bus bandwidth GB/s", "engine", "measured us", "off by"]
     rows: list[str] = []
-    for cell in found.cells:
+    for cell in grid.cells:
         low, high = cell.answer.between_ps
         near = [
-            one for one in found.measured if all(cell.values.get(name) == value for name, value in one.values.items())
+            point
+            for point in grid.measured
+            if all(cell.values.get(name) == value for name, value in point.values.items())
         ]
         measured = near[0].time_us if near else None
         cells = [
@@ -128,57 +130,57 @@ SHOWN = ("utilisation", "queues", "ecn", "pfc", "rates", "fct")
 """Charts that stand side by side."""
 
 
-def comparison_html(network: Network, found: Comparison) -> str:
+def comparison_html(network: Network, comparison: Comparison) -> str:
     """The page of a comparison: a table, fastest first, what limits each, and their charts side by side."""
-    ranked = found.ranked
+    ranked = comparison.ranked
     best = ranked[0]
-    title = f"{network.name}: {found.name} compared"
-    header = element("h1", text(title)) + element("p", text(found.verdict()), class_="verdict")
+    title = f"{network.name}: {comparison.name} compared"
+    header = element("h1", text(title)) + element("p", text(comparison.verdict()), class_="verdict")
     purpose = (
         "This page compares predictions for one network; only what is named in the first column differs between them."
     )
     header += element("p", purpose, class_="lead")
     header += element(
         "ul",
-        *(tile(f"{longest_run(one.answer).bus_bandwidth_text} GB/s", one.value) for one in ranked),
+        *(tile(f"{longest_run(candidate.answer).bus_bandwidth_text} GB/s", candidate.value) for candidate in ranked),
         class_="tiles",
     )
     rows: list[str] = []
-    for one in ranked:
-        longest = longest_run(one.answer)
+    for candidate in ranked:
+        longest = longest_run(candidate.answer)
         counted = longest.counters or {}
         cells = [
-            one.value,
-            f"{one.answer.time_ps / 1e6:,.1f}" if one.answer.complete else "never",
-            f"{one.answer.time_ps / best.answer.time_ps - 1:+.1%}" if one.answer.complete else "–",
+            candidate.value,
+            f"{candidate.answer.time_ps / 1e6:,.1f}" if candidate.answer.complete else "never",
+            f"{candidate.answer.time_ps / best.answer.time_ps - 1:+.1%}" if candidate.answer.complete else "–",
             longest.bus_bandwidth_text,
             *(
                 f"{counted[name]:,}" if name in counted else "–"
                 for name in ("ecn_marked_packets", "pfc_pauses", "timeouts")
             ),
-            why(one),
+            why(candidate),
         ]
         tags = [
             element("td", text(cell), class_="said" if place == len(cells) - 1 else None)
             for place, cell in enumerate(cells)
         ]
-        rows.append(element("tr", *tags, class_="best" if one is found.winner else None))
-    head = (found.name, "time us", "longer", "bus bandwidth GB/s", "marked", "PFC pauses", "timeouts", "why")
+        rows.append(element("tr", *tags, class_="best" if candidate is comparison.winner else None))
+    head = (comparison.name, "time us", "longer", "bus bandwidth GB/s", "marked", "PFC pauses", "timeouts", "why")
     sections = [element("section", element("h2", "Times, the shortest first"), table(head, rows), id="table")]
     because = [
-        element("h3", text(one.value))
+        element("h3", text(candidate.value))
         + element(
-            "ul", *(element("li", text(reason)) for reason in reasons(longest_run(one.answer))), class_="why-list"
+            "ul", *(element("li", text(reason)) for reason in reasons(longest_run(candidate.answer))), class_="why-list"
         )
-        for one in ranked
+        for candidate in ranked
     ]
     sections.append(element("section", element("h2", "Why"), *because, id="why"))
     cards: dict[str, list[str]] = {name: [] for name in SHOWN}
-    for one in ranked:
-        measured = longest_run(one.answer).measured
+    for candidate in ranked:
+        measured = longest_run(candidate.answer).measured
         for chart in run_charts(measured) if measured is not None else ():
             if chart.id in cards:
-                heading = element("h4", text(f"{one.value}: {chart.title}"))
+                heading = element("h4", text(f"{candidate.value}: {chart.title}"))
                 about = element("p", text(chart.about)) if chart.about else ""
                 cards[chart.id].append(
                     element("article", heading, about, chart.markup, class_="chart-card", data_chart=chart.id)
@@ -186,7 +188,7 @@ def comparison_html(network: Network, found: Comparison) -> str:
     charts = "".join(element("div", *several, class_="charts") for several in cards.values() if several)
     sections.append(element("section", element("h2", "Side by side"), charts, id="charts"))
     links = [("table", "Times"), ("why", "Why"), ("charts", "Side by side")]
-    value = found.to_json()
+    value = comparison.to_json()
     for variant in value["variants"]:
         del variant["result"]
     return document(title, header, sections, value, links)

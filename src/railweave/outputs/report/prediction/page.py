@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from railweave.model.network.model import Network
-    from railweave.prediction.simulation.engines.measured import Measured
+    from railweave.prediction.simulation.engines.measured import PacketCounts
     from railweave.prediction.simulation.job_run import JobPrediction, JobStep
     from railweave.prediction.simulation.prediction import Prediction
 
@@ -50,15 +50,15 @@ class Chart:
     markup: str
 
 
-def run_charts(found: Measured, marks: Sequence[tuple[float, str]] = ()) -> list[Chart]:
+def run_charts(measured: PacketCounts, marks: Sequence[tuple[float, str]] = ()) -> list[Chart]:
     """The charts of a run; those of which nothing was measured are left out. ``marks``: moments in us, and what happened."""
-    charts = [*_over_time(found, marks), _by_link(found), _completion(found)]
+    charts = [*_over_time(measured, marks), _by_link(measured), _completion(measured)]
     return [chart for chart in charts if chart.markup]
 
 
-def direction(found: Measured) -> NDArray[np.int64]:
+def direction(measured: PacketCounts) -> NDArray[np.int64]:
     """By port: 0 server to leaf, 1 leaf to spine, 2 spine to leaf, 3 leaf to server."""
-    wiring, nics = found.wiring, len(found.wiring.nics)
+    wiring, nics = measured.wiring, len(measured.wiring.nics)
     ends = wiring.cables[wiring.port_cable, :2].astype(np.int64)
     owner = np.searchsorted(wiring.first_port, np.arange(len(ends)), side="right") - 1
     of_server = ends[:, 0] < nics
@@ -75,25 +75,25 @@ def _link_name(links: dict[str, Any], port: int) -> str:
     return f"{near} → {links['to'][port]}"
 
 
-def _over_time(found: Measured, marks: Sequence[tuple[float, str]]) -> list[Chart]:
-    raw = found.raw
+def _over_time(measured: PacketCounts, marks: Sequence[tuple[float, str]]) -> list[Chart]:
+    raw = measured.raw
     if raw is None or "ports" not in raw or not len(raw["ports"]["time_ps"]):
         return []
     ports = raw["ports"]
-    intervals = int(-(-min(found.time_ps, int(raw["end_ps"])) // found.every_ps))
+    intervals = int(-(-min(measured.time_ps, int(raw["end_ps"])) // measured.every_ps))
     per = max(1, -(-intervals // BUCKETS))
     count = -(-intervals // per)
-    width_ps = per * found.every_ps
+    width_ps = per * measured.every_ps
     axis = Axis([(place + 1) * width_ps / 1e6 for place in range(count)], "us", marks)
     inside = ports["time_ps"] <= np.uint64(count * width_ps)
     time = ports["time_ps"][inside]
     bucket = ((time - np.uint64(1)) // np.uint64(width_ps)).astype(np.int64)
     port = ports["port"][inside].astype(np.int64)
-    busy = np.zeros((len(found.wiring.port_cable), count))
+    busy = np.zeros((len(measured.wiring.port_cable), count))
     np.add.at(busy, (port, bucket), ports["utilisation"][inside] / per)
-    links = found.links
+    links = measured.links
     charts: list[Chart] = []
-    of = direction(found)
+    of = direction(measured)
     mean = [
         Line(name, (busy[of == place].mean(axis=0) * 100).tolist())
         for place, name in enumerate(DIRECTIONS)
@@ -101,12 +101,12 @@ def _over_time(found: Measured, marks: Sequence[tuple[float, str]]) -> list[Char
     ]
     about = "Mean over all links of a direction, percent of line rate."
     charts.append(Chart("utilisation", "Utilisation over time", about, lines(axis, mean, "%", most=100)))
-    charts.append(_rates(found, axis, per, count))
+    charts.append(_rates(measured, axis, per, count))
     order = np.argsort(-links["utilisation"], kind="stable")[:TOP].tolist()
-    rows = [(_link_name(links, one), busy[one].tolist()) for one in order]
+    rows = [(_link_name(links, index), busy[index].tolist()) for index in order]
     about = f"The {len(rows)} busiest of {len(busy):,} directions of links: the fuller the color, the fuller the link."
     charts.append(Chart("heatmap", "Busiest links over time", about, heatmap(axis, rows)))
-    charts.append(_queues(found, axis, port, time, ports["queued_bytes"][inside], width_ps, links))
+    charts.append(_queues(measured, axis, port, time, ports["queued_bytes"][inside], width_ps, links))
     by_name: dict[str, Any] = dict(ports)
     for name, column, title, about, unit in (
         ("ecn", "ecn_ce_packets", "ECN marks", "Packets marked by switches.", "packets"),
@@ -124,7 +124,7 @@ def _over_time(found: Measured, marks: Sequence[tuple[float, str]]) -> list[Char
 
 
 def _queues(
-    found: Measured,
+    measured: PacketCounts,
     axis: Axis,
     port: NDArray[np.int64],
     time: NDArray[np.uint64],
@@ -134,13 +134,13 @@ def _queues(
 ) -> Chart:
     """Return the chart of the bytes that wait at the end of the last interval of each bucket."""
     at_end = time % np.uint64(width_ps) == 0
-    held = np.zeros((len(found.wiring.port_cable), len(axis.places)))
+    held = np.zeros((len(measured.wiring.port_cable), len(axis.places)))
     held[port[at_end], (time[at_end] // np.uint64(width_ps)).astype(np.int64) - 1] = queued[at_end] / 1e3
-    deepest = [one for one in np.argsort(-held.max(axis=1), kind="stable")[:QUEUES].tolist() if held[one].any()]
+    deepest = [index for index in np.argsort(-held.max(axis=1), kind="stable")[:QUEUES].tolist() if held[index].any()]
     about = f"The {len(deepest)} deepest queues of switch ports, KB."
     if not deepest:
         return Chart("queues", "Queue depths", "", '<p class="none">Nothing waited in this run.</p>')
-    shown = [Line(f"{links['from'][one]} → {links['to'][one]}", held[one].tolist()) for one in deepest]
+    shown = [Line(f"{links['from'][index]} → {links['to'][index]}", held[index].tolist()) for index in deepest]
     return Chart("queues", "Queue depths", about, lines(axis, shown, "KB"))
 
 
@@ -150,19 +150,19 @@ def between(low: float, high: float) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def _rates(found: Measured, axis: Axis, per: int, count: int) -> Chart:
+def _rates(measured: PacketCounts, axis: Axis, per: int, count: int) -> Chart:
     """Percentiles over the job's queue pairs of what each delivered, by bucket, and of what it is allowed."""
-    raw = found.raw
+    raw = measured.raw
     if raw is None or "queue_pairs" not in raw:
         return Chart("rates", "", "", "")
     rows = raw["queue_pairs"]
-    width_ps = per * found.every_ps
-    inside = (rows["time_ps"] <= np.uint64(count * width_ps)) & (rows["queue_pair"] < found.own)
+    width_ps = per * measured.every_ps
+    inside = (rows["time_ps"] <= np.uint64(count * width_ps)) & (rows["queue_pair"] < measured.own)
     bucket = ((rows["time_ps"][inside] - np.uint64(1)) // np.uint64(width_ps)).astype(np.int64)
     pair = rows["queue_pair"][inside].astype(np.int64)
-    carried = np.zeros((found.own, count))
+    carried = np.zeros((measured.own, count))
     np.add.at(carried, (pair, bucket), rows["delivered_bytes"][inside] * 8e3 / width_ps)
-    under_way = np.zeros((found.own, count), np.bool_)
+    under_way = np.zeros((measured.own, count), np.bool_)
     under_way[pair, bucket] = True
     several: list[Line] = []
     for percent, name in PERCENTILES:
@@ -173,7 +173,7 @@ def _rates(found: Measured, axis: Axis, per: int, count: int) -> Chart:
         several.append(Line(name, values))
     allowed = rows["rate_mbps"][inside] / 1e3
     about = (
-        f"What {found.own:,} queue pairs delivered, Gb/s: percentiles over those with something under way. DCQCN allowed "
+        f"What {measured.own:,} queue pairs delivered, Gb/s: percentiles over those with something under way. DCQCN allowed "
         f"{between(allowed.min(), allowed.max())} Gb/s."
         if len(allowed)
         else ""
@@ -181,24 +181,24 @@ def _rates(found: Measured, axis: Axis, per: int, count: int) -> Chart:
     return Chart("rates", "Rates of queue pairs", about, lines(axis, several, "Gb/s"))
 
 
-def _by_link(found: Measured) -> Chart:
-    links = found.links
+def _by_link(measured: PacketCounts) -> Chart:
+    links = measured.links
     order = np.argsort(-links["utilisation"], kind="stable")[:TOP].tolist()
     counted = [name for name in ("ecn_ce_packets", "pfc_rx", "dropped_packets") if name in links]
     rows = [
         (
-            _link_name(links, one),
-            float(links["utilisation"][one]),
+            _link_name(links, index),
+            float(links["utilisation"][index]),
             "\n".join(
                 [
-                    f"{links['tx_bytes'][one]:,.0f} bytes at {links['rate_gbps'][one]:g}G",
-                    *(f"{name}: {int(links[name][one]):,}" for name in counted),
+                    f"{links['tx_bytes'][index]:,.0f} bytes at {links['rate_gbps'][index]:g}G",
+                    *(f"{name}: {int(links[name][index]):,}" for name in counted),
                 ]
             ),
         )
-        for one in order
+        for index in order
     ]
-    of, busy = direction(found), links["utilisation"]
+    of, busy = direction(measured), links["utilisation"]
     mean = "; ".join(
         f"{name} {busy[of == place].mean():.1%} (most {busy[of == place].max():.1%})"
         for place, name in enumerate(DIRECTIONS)
@@ -207,8 +207,8 @@ def _by_link(found: Measured) -> Chart:
     return Chart("links", "Utilisation by link", f"Over the whole collective. Means: {mean}.", bars(rows))
 
 
-def _completion(found: Measured) -> Chart:
-    flows = found.flows
+def _completion(measured: PacketCounts) -> Chart:
+    flows = measured.flows
     took = np.sort(flows["fct_us"][~np.isnan(flows["fct_us"])])
     if not len(took):
         return Chart("fct", "Flow completion", "", '<p class="none">No queue pair finished.</p>')
@@ -252,14 +252,14 @@ def document(title: str, header: str, sections: Sequence[str], data: object, lin
     )
 
 
-def prediction_html(network: Network, found: Sequence[JobPrediction]) -> str:
+def prediction_html(network: Network, jobs: Sequence[JobPrediction]) -> str:
     """The page of one job, or of a collective of several sizes."""
-    steps = [(job, run) for job in found for run in job.own_runs()]
+    steps = [(job, run) for job in jobs for run in job.own_runs()]
     drawn = sorted(steps, key=lambda pair: -pair[1].prediction.time_ps)[:MOST_RUNS]
-    drawn = [pair for pair in steps if any(pair[1] is one for _, one in drawn)]
-    single = len(steps) == 1 and len(found[0].steps) == 1
-    name = found[0].name or " and ".join(dict.fromkeys(one.step.collective for _, one in steps))
-    complete = all(job.complete for job in found)
+    drawn = [pair for pair in steps if any(pair[1] is job_step for _, job_step in drawn)]
+    single = len(steps) == 1 and len(jobs[0].steps) == 1
+    name = jobs[0].name or " and ".join(dict.fromkeys(job_step.step.collective for _, job_step in steps))
+    complete = all(job.complete for job in jobs)
     verdict = element("span", "complete" if complete else "not complete", class_="good" if complete else "error")
     header = [element("h1", text(f"{network.name}: {name}"), " ", verdict)]
     first = steps[0][1].prediction
@@ -267,26 +267,26 @@ def prediction_html(network: Network, found: Sequence[JobPrediction]) -> str:
     if single:
         header.append(element("ul", *(tile(value, label) for value, label in tiles(first)), class_="tiles"))
     else:
-        total = sum(job.time_ps for job in found) / 1e6
-        computing = sum(job.compute_ps for job in found) / 1e6
+        total = sum(job.time_ps for job in jobs) / 1e6
+        computing = sum(job.compute_ps for job in jobs) / 1e6
         several = [
-            (f"{total:,.1f} us", "job completion time" if len(found) == 1 else "of all"),
+            (f"{total:,.1f} us", "job completion time" if len(jobs) == 1 else "of all"),
             (f"{computing:,.1f} us", "computing"),
         ]
-        several.append((f"{sum(len(job.steps) for job in found):,}", "collectives"))
+        several.append((f"{sum(len(job.steps) for job in jobs):,}", "collectives"))
         header.append(element("ul", *(tile(value, label) for value, label in several), class_="tiles"))
-    sections = [] if single else [section("steps", "Collectives", "", _steps(found))]
+    sections = [] if single else [section("steps", "Collectives", "", _steps(jobs))]
     links = [] if single else [("steps", "Collectives")]
-    for place, (job, one) in enumerate(drawn, 1):
-        title = f"{one.step.collective} of {size(one.step.size)}" + (
-            "" if single else f", from {one.at_ps / 1e6:,.1f} us on"
+    for place, (job, job_step) in enumerate(drawn, 1):
+        title = f"{job_step.step.collective} of {size(job_step.step.size)}" + (
+            "" if single else f", from {job_step.at_ps / 1e6:,.1f} us on"
         )
         links.append((f"run{place}", title))
-        sections.append(section(f"run{place}", title, "", run_section(one, job, with_tiles=not single)))
-    notes = dict.fromkeys(note for _, one in steps for note in one.prediction.notes)
+        sections.append(section(f"run{place}", title, "", run_section(job_step, job, with_tiles=not single)))
+    notes = dict.fromkeys(note for _, job_step in steps for note in job_step.prediction.notes)
     sections.append(section("notes", "Assumed", "", element("ul", *(element("li", text(note)) for note in notes))))
     links.append(("notes", "Assumed"))
-    values = [_without_flows(job.to_json()) for job in found]
+    values = [_without_flows(job.to_json()) for job in jobs]
     return document(f"{network.name}: {name}", "".join(header), sections, values, links)
 
 
@@ -303,38 +303,41 @@ def size(value: int) -> str:
     return shown("size", str(value))
 
 
-def tiles(found: Prediction) -> list[tuple[str, str]]:
+def tiles(prediction: Prediction) -> list[tuple[str, str]]:
     """The figures of a collective."""
     shown = [
-        (f"{found.bus_bandwidth_text} GB/s", "bus bandwidth"),
-        (f"{found.time_ps / 1e6:,.1f} us" if found.complete else "never completes", "time"),
-        (f"{found.program.algorithm}, {found.program.protocol}", f"{found.program.channels} channels"),
-        (found.choice.engine, "engine"),
+        (f"{prediction.bus_bandwidth_text} GB/s", "bus bandwidth"),
+        (f"{prediction.time_ps / 1e6:,.1f} us" if prediction.complete else "never completes", "time"),
+        (f"{prediction.program.algorithm}, {prediction.program.protocol}", f"{prediction.program.channels} channels"),
+        (prediction.choice.engine, "engine"),
     ]
-    if found.band is not None and found.band.error is not None:
+    if prediction.band is not None and prediction.band.error is not None:
         shown.insert(
-            2, (f"{found.band.low_ps / 1e6:,.1f} to {found.band.high_ps / 1e6:,.1f} us", "the time is between")
+            2,
+            (f"{prediction.band.low_ps / 1e6:,.1f} to {prediction.band.high_ps / 1e6:,.1f} us", "the time is between"),
         )
     for name, label in (("ecn_marked_packets", "marked"), ("pfc_pauses", "PFC pauses"), ("timeouts", "timeouts")):
-        if found.counters is not None:
-            shown.append((f"{found.counters[name]:,}", label))
+        if prediction.counters is not None:
+            shown.append((f"{prediction.counters[name]:,}", label))
     return shown
 
 
-def run_section(one: JobStep, job: JobPrediction, *, with_tiles: bool) -> str:
+def run_section(job_step: JobStep, job: JobPrediction, *, with_tiles: bool) -> str:
     """A run: its figures, why it took so long, its charts."""
-    found = one.prediction
+    prediction = job_step.prediction
     parts = (
-        [element("ul", *(tile(value, label) for value, label in tiles(found)), class_="tiles")] if with_tiles else []
+        [element("ul", *(tile(value, label) for value, label in tiles(prediction)), class_="tiles")]
+        if with_tiles
+        else []
     )
-    parts.append(element("ul", *(element("li", text(reason)) for reason in reasons(found)), class_="why-list"))
-    if found.band is not None:
-        parts.append(element("p", text(found.band.sentence()), class_="about", data_band=""))
-    if found.steady is not None:
-        until = f"Packets were run up to {found.steady.at_ps / 1e6:,.1f} us, when every round was alike: charts over time end there."
+    parts.append(element("ul", *(element("li", text(reason)) for reason in reasons(prediction)), class_="why-list"))
+    if prediction.band is not None:
+        parts.append(element("p", text(prediction.band.sentence()), class_="about", data_band=""))
+    if prediction.steady is not None:
+        until = f"Packets were run up to {prediction.steady.at_ps / 1e6:,.1f} us, when every round was alike: charts over time end there."
         parts.append(element("p", text(until), class_="about"))
-    if found.measured is not None:
-        marks = [((at - one.at_ps) / 1e6, what) for at, what in job.events if at >= one.at_ps]
+    if prediction.measured is not None:
+        marks = [((at - job_step.at_ps) / 1e6, event) for at, event in job.events if at >= job_step.at_ps]
         cards = [
             element(
                 "article",
@@ -344,14 +347,14 @@ def run_section(one: JobStep, job: JobPrediction, *, with_tiles: bool) -> str:
                 class_="chart-card whole" if chart.id in WIDE else "chart-card",
                 data_chart=chart.id,
             )
-            for chart in run_charts(found.measured, marks)
+            for chart in run_charts(prediction.measured, marks)
         ]
         parts.append(element("div", *cards, class_="charts"))
     return "".join(parts)
 
 
-def _steps(found: Sequence[JobPrediction]) -> str:
-    rows = [(job, step) for job in found for step in job.steps]
+def _steps(jobs: Sequence[JobPrediction]) -> str:
+    rows = [(job, step) for job in jobs for step in job.steps]
     head = ("collective", "size", "begins at us", "time us", "bus bandwidth GB/s", "engine")
     body = [
         element(
@@ -359,16 +362,16 @@ def _steps(found: Sequence[JobPrediction]) -> str:
             *(
                 element("td", text(cell))
                 for cell in (
-                    one.step.collective,
-                    size(one.step.size),
-                    f"{one.at_ps / 1e6:,.1f}",
-                    f"{one.prediction.time_ps / 1e6:,.1f}" if one.prediction.complete else "never completes",
-                    one.prediction.bus_bandwidth_text,
-                    one.prediction.choice.engine,
+                    job_step.step.collective,
+                    size(job_step.step.size),
+                    f"{job_step.at_ps / 1e6:,.1f}",
+                    f"{job_step.prediction.time_ps / 1e6:,.1f}" if job_step.prediction.complete else "never completes",
+                    job_step.prediction.bus_bandwidth_text,
+                    job_step.prediction.choice.engine,
                 )
             ),
         )
-        for _, one in rows[:MOST_ROWS]
+        for _, job_step in rows[:MOST_ROWS]
     ]
     more = f"{len(rows) - MOST_ROWS:,} more are left out." if rows[MOST_ROWS:] else ""
     return table(head, body) + (element("p", text(more), class_="about") if more else "")

@@ -37,26 +37,26 @@ PURPOSE = (
 )
 
 
-def training_html(found: TrainingPrediction) -> str:
+def training_html(prediction: TrainingPrediction) -> str:
     """The page."""
     names = [
         (job.plan.job.name or f"job {number}") + (f" ({job.plan.job.tenant})" if job.plan.job.tenant else "")
-        for number, job in enumerate(found.jobs, 1)
+        for number, job in enumerate(prediction.jobs, 1)
     ]
-    title = f"{found.network}: {', '.join(names)}"
+    title = f"{prediction.network}: {', '.join(names)}"
     sections: list[str] = []
     links: list[tuple[str, str]] = []
-    for place, (name, job) in enumerate(zip(names, found.jobs, strict=True), 1):
+    for place, (name, job) in enumerate(zip(names, prediction.jobs, strict=True), 1):
         links.append((f"job{place}", name))
         sections.append(section(f"job{place}", name, "", _job(job)))
     links.append(("notes", "Assumed"))
     sections.append(
-        section("notes", "Assumed", "", element("ul", *(element("li", text(note)) for note in found.notes)))
+        section("notes", "Assumed", "", element("ul", *(element("li", text(note)) for note in prediction.notes)))
     )
     header = element("h1", text(title)) + element("p", text(PURPOSE), class_="lead")
-    value = found.to_json()
-    for one in value["jobs"]:
-        del one["links"][MOST_LINKS:]
+    value = prediction.to_json()
+    for record in value["jobs"]:
+        del record["links"][MOST_LINKS:]
     return document(title, header, sections, value, links)
 
 
@@ -108,9 +108,9 @@ def _sure(job: JobResult) -> str:
     """Return the limits of a step, and the range of its time."""
     band = job.band
     between = f"The step is between {band.low_ps / 1e9:,.1f} and {band.high_ps / 1e9:,.1f} ms: {band.compared}. "
-    said = "" if band.error is None and len(band.seeds_ps) < 2 else between
+    sentence = "" if band.error is None and len(band.seeds_ps) < 2 else between
     outside = f"Not compared: {band.outside}. " if band.outside else ""
-    return f"{said}{outside}Bound by: {job.binds()}."
+    return f"{sentence}{outside}Bound by: {job.binds()}."
 
 
 _DRAWN = (
@@ -144,12 +144,12 @@ def _timeline(job: JobResult) -> str:
     for stage in chosen:
         marks.append(f'<text x="{number(LEFT - 8)}" y="{number(y + 12)}" class="side">stage {stage + 1}</text>')
         computing = _merged(_computing(job, stage), scale)
-        marks += [_mark(one, y, scale, 1.0) for one in computing]
+        marks += [_mark(mark, y, scale, 1.0) for mark in computing]
         busy = [(begin, end) for _, begin, end, _ in _merged(_computing(job, stage, plain=True), 0)]
-        for kind, begin, end, said in _merged(_sending(job, stage), scale):
-            marks.append(_mark((kind, begin, end, said), y + LANE + 1, scale, 0.35))
+        for kind, begin, end, label in _merged(_sending(job, stage), scale):
+            marks.append(_mark((kind, begin, end, label), y + LANE + 1, scale, 0.35))
             marks += [
-                _mark((kind, a, b, said + "; GPUs wait"), y + LANE + 1, scale, 1.0)
+                _mark((kind, a, b, label + "; GPUs wait"), y + LANE + 1, scale, 1.0)
                 for a, b in _without(begin, end, busy)
             ]
         y += 2 * LANE + GAP
@@ -178,28 +178,28 @@ def _computing(job: JobResult, stage: int, *, plain: bool = False) -> Iterable[M
 def _sending(job: JobResult, stage: int) -> Iterable[Mark]:
     for op, begin, end in zip(job.graph.ops, job.times.begin_ps, job.times.end_ps, strict=True):
         if op.rank_class == stage and op.communication is not None:
-            one = job.graph.communications[op.communication]
+            communication = job.graph.communications[op.communication]
             yield (
-                one.kind,
+                communication.kind,
                 begin,
                 end,
-                f"{KINDS.get(one.kind, one.kind)}: {one.collective} of {one.size_bytes:,} bytes, {op.label}",
+                f"{KINDS.get(communication.kind, communication.kind)}: {communication.collective} of {communication.size_bytes:,} bytes, {op.label}",
             )
 
 
-def _merged(found: Iterable[Mark], scale: float) -> list[Mark]:
+def _merged(marks: Iterable[Mark], scale: float) -> list[Mark]:
     """Marks in order, those of a kind that nearly touch as one."""
     result: list[Mark] = []
-    for kind, begin, end, said in sorted(found, key=lambda one: (one[1], one[2])):
+    for kind, begin, end, label in sorted(marks, key=lambda mark: (mark[1], mark[2])):
         if result and result[-1][0] == kind and (begin - result[-1][2]) * scale < LEAST and begin >= result[-1][1]:
             before = result[-1]
             if scale == 0 and begin > before[2]:
-                result.append((kind, begin, end, said))
+                result.append((kind, begin, end, label))
                 continue
             first = before[3].split(" to ")[0]
-            result[-1] = (kind, before[1], max(end, before[2]), first if first == said else f"{first} to {said}")
+            result[-1] = (kind, before[1], max(end, before[2]), first if first == label else f"{first} to {label}")
         else:
-            result.append((kind, begin, end, said))
+            result.append((kind, begin, end, label))
     return result
 
 
@@ -217,13 +217,13 @@ def _without(begin: int, end: int, busy: Sequence[tuple[int, int]]) -> Iterable[
         yield begin, end
 
 
-def _mark(one: Mark, y: float, scale: float, opacity: float) -> str:
-    kind, begin, end, said = one
+def _mark(mark: Mark, y: float, scale: float, opacity: float) -> str:
+    kind, begin, end, label = mark
     long = max((end - begin) * scale, 0.6)
-    said = f"{said}: {begin / 1e9:,.1f} to {end / 1e9:,.1f} ms"
+    label = f"{label}: {begin / 1e9:,.1f} to {end / 1e9:,.1f} ms"
     return (
         f'<rect x="{number(LEFT + begin * scale)}" y="{number(y)}" width="{number(max(long, 0.6))}" height="{number(LANE)}" '
-        f'fill="var(--k{FILL.get(kind, OTHER)})" fill-opacity="{number(opacity) if opacity == 1 else opacity}"><title>{text(said)}</title></rect>'
+        f'fill="var(--k{FILL.get(kind, OTHER)})" fill-opacity="{number(opacity) if opacity == 1 else opacity}"><title>{text(label)}</title></rect>'
     )
 
 
@@ -247,16 +247,16 @@ def _tiers(job: JobResult) -> str:
 
 def _packets(job: JobResult) -> str:
     rows: list[str] = []
-    for one in job.checked:
+    for check in job.checked:
         cells = (
-            KINDS[one.communication.kind],
-            one.communication.collective,
-            f"{one.size_bytes:,}",
-            f"{one.flow_ps / 1e6:,.1f}",
-            f"{one.packet_ps / 1e6:,.1f}",
-            f"{one.longer:+.1%}",
-            f"{one.marked:,}",
-            f"{one.paused:,}",
+            KINDS[check.communication.kind],
+            check.communication.collective,
+            f"{check.size_bytes:,}",
+            f"{check.flow_ps / 1e6:,.1f}",
+            f"{check.packet_ps / 1e6:,.1f}",
+            f"{check.longer:+.1%}",
+            f"{check.marked:,}",
+            f"{check.paused:,}",
         )
         rows.append(element("tr", *(element("td", text(cell)) for cell in cells)))
     head = ("kind", "collective", "bytes", "flows, us", "packets, us", "longer", "marked", "PFC pauses")
@@ -265,12 +265,12 @@ def _packets(job: JobResult) -> str:
 
 def _sent(job: JobResult) -> str:
     rows: list[str] = []
-    for one, carried in job.slowest():
+    for communication, carried in job.slowest():
         cells = (
-            KINDS.get(one.kind, one.kind),
-            one.collective,
-            f"{one.size_bytes:,}",
-            f"{len(one.groups):,} of {len(one.groups[0]):,}",
+            KINDS.get(communication.kind, communication.kind),
+            communication.collective,
+            f"{communication.size_bytes:,}",
+            f"{len(communication.groups):,} of {len(communication.groups[0]):,}",
             f"{carried.alone_ps / 1e6:,.1f}",
             carried.bound,
         )
@@ -290,43 +290,43 @@ VARIANTS_PURPOSE = (
 )
 
 
-def variants_html(found: Variants) -> str:
+def variants_html(variants: Variants) -> str:
     """The page of a comparison."""
-    network = found.found[0][1].network
-    title = f"{network}: {'choices' if found.name == SEVERAL else found.name} compared"
+    network = variants.found[0][1].network
+    title = f"{network}: {'choices' if variants.name == SEVERAL else variants.name} compared"
     sections: list[str] = []
     links: list[tuple[str, str]] = []
-    for place in range(found.jobs):
-        name, rows = found.title(place), found.rows(place)
+    for place in range(variants.jobs):
+        name, rows = variants.title(place), variants.rows(place)
         links.append((f"job{place + 1}", name))
-        sections.append(section(f"job{place + 1}", name, "", _variants_job(found, rows)))
-    notes = dict.fromkeys(note for _, one in found.found for note in one.notes)
+        sections.append(section(f"job{place + 1}", name, "", _variants_job(variants, rows)))
+    notes = dict.fromkeys(note for _, prediction in variants.found for note in prediction.notes)
     links.append(("notes", "Assumed"))
     sections.append(section("notes", "Assumed", "", element("ul", *(element("li", text(note)) for note in notes))))
     header = element("h1", text(title)) + element("p", text(VARIANTS_PURPOSE), class_="lead")
-    value = found.to_json()
-    for one in value["variants"]:
-        for job in one["jobs"]:
+    value = variants.to_json()
+    for variant in value["variants"]:
+        for job in variant["jobs"]:
             del job["communications"], job["links"]
     return document(title, header, sections, value, links)
 
 
-def _variants_job(found: Variants, rows: Sequence[Row]) -> str:
-    best = min(rows, key=lambda one: one.job.step_ps)
+def _variants_job(variants: Variants, rows: Sequence[Row]) -> str:
+    best = min(rows, key=lambda row: row.job.step_ps)
     body: list[str] = []
-    for one in rows:
+    for row in rows:
         cells = (
-            one.label,
-            f"{one.job.step_ps / 1e9:,.1f}",
-            f"{one.slower:+.1%}",
-            "" if one.job.mfu is None else f"{one.job.mfu:.1%}",
-            f"{one.job.exposed_ps / 1e9:,.1f}",
-            f"{one.gpus_wasted:,.1f} of {one.job.plan.ranks:,}",
-            one.job.binds(),
+            row.label,
+            f"{row.job.step_ps / 1e9:,.1f}",
+            f"{row.slower:+.1%}",
+            "" if row.job.mfu is None else f"{row.job.mfu:.1%}",
+            f"{row.job.exposed_ps / 1e9:,.1f}",
+            f"{row.gpus_wasted:,.1f} of {row.job.plan.ranks:,}",
+            row.job.binds(),
         )
         tags = [element("td", text(cell), class_="said" if cell is cells[-1] else None) for cell in cells]
-        body.append(element("tr", *tags, class_="best" if one is best else None))
-    head = (found.name, "step, ms", "slower", "MFU", "waiting for communication, ms", "GPUs wasted", "bound by")
+        body.append(element("tr", *tags, class_="best" if row is best else None))
+    head = (variants.name, "step, ms", "slower", "MFU", "waiting for communication, ms", "GPUs wasted", "bound by")
     drawn = element(
         "article",
         element("h4", "What GPUs do in a step"),
@@ -363,22 +363,22 @@ def _bars(rows: Sequence[Row]) -> str:
     scale = (VARIANTS_WIDTH - VARIANTS_LEFT - 90) / max(row.job.step_ps for row in rows)
     marks: list[str] = []
     y = 4.0
-    for one in rows:
-        label = one.label if len(one.label) <= 34 else f"{one.label[:33]}…"
+    for row in rows:
+        label = row.label if len(row.label) <= 34 else f"{row.label[:33]}…"
         marks.append(f'<text x="{number(VARIANTS_LEFT - 8)}" y="{number(y + 15)}" class="side">{text(label)}</text>')
         x = VARIANTS_LEFT
         for kind in ["compute", *KINDS]:
-            long = one.job.parts.get(kind, 0.0) * scale
+            long = row.job.parts.get(kind, 0.0) * scale
             fill = f"var(--k{FILLS[kind]})" if kind in FILLS else "none"
             if long:
-                said = f"{one.label}, {KINDS.get(kind, 'computing')}: {one.job.parts[kind] / 1e9:,.1f} ms"
+                tooltip = f"{row.label}, {KINDS.get(kind, 'computing')}: {row.job.parts[kind] / 1e9:,.1f} ms"
                 marks.append(
                     f'<rect x="{number(x)}" y="{number(y)}" width="{number(max(long, 0.5))}" height="{number(HEIGHT)}" '
-                    f'fill="{fill}" class="part"><title>{text(said)}</title></rect>'
+                    f'fill="{fill}" class="part"><title>{text(tooltip)}</title></rect>'
                 )
             x += long
         marks.append(
-            f'<text x="{number(x + 6)}" y="{number(y + 15)}" class="tick" style="text-anchor:start">{one.job.step_ps / 1e9:,.0f} ms</text>'
+            f'<text x="{number(x + 6)}" y="{number(y + 15)}" class="tick" style="text-anchor:start">{row.job.step_ps / 1e9:,.0f} ms</text>'
         )
         y += HEIGHT + VARIANTS_GAP
     return (

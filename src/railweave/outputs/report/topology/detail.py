@@ -45,7 +45,7 @@ def rows_of(servers: Sequence[Server], fabric: Fabric, most: int | None) -> list
     if most is None or len(servers) <= most:
         return [(server,) for server in servers]
     rows: list[Row] = []
-    for _, run in groupby(servers, key=lambda one: _alike(one, fabric)):
+    for _, run in groupby(servers, key=lambda candidate: _alike(candidate, fabric)):
         several = list(run)
         if len(several) <= BESIDE + 1:
             rows += [(server,) for server in several]
@@ -66,9 +66,9 @@ def shared_cables(fabric: Fabric, frame: Frame, left: float, place: tuple[int, i
     for nic in nics_of(row[0], fabric):
         x = number(frame.cable_x(left, nic.rail, at, rows))
         path = f"M{x} {number(frame.leaf_top + LEAF_HEIGHT - 2)}V{number(_top(frame, at))}"
-        said = f"{len(row)} cables from {nic.leaf} to {nic.name} of {_names(row)}"
+        title = f"{len(row)} cables from {nic.leaf} to {nic.name} of {_names(row)}"
         cables.append(
-            element("g", element("title", text(said)), element("path", d=path, class_="plain line"), class_="cable")
+            element("g", element("title", text(title)), element("path", d=path, class_="plain line"), class_="cable")
         )
     return "".join(cables)
 
@@ -251,11 +251,11 @@ def detail(
     parts.append(_uplinks(fabric, [c for s in stripes for c in s.uplinks], places, frame.leaf_top, strokes, links))
     parts += _between_sites(fabric, across, places, frame.leaf_top, links)
     for left, stripe in zip(lefts, stripes, strict=True):
-        own = drawn[stripe.name]
-        parts += _server_cables(network, fabric, frame, left, own, links)
+        stripe_rows = drawn[stripe.name]
+        parts += _server_cables(network, fabric, frame, left, stripe_rows, links)
         parts += [leaf_box(leaf, *places[leaf.name], frame.leaf_top) for leaf in stripe.leaves]
-        for place, row in enumerate(own):
-            at = (place, len(own))
+        for place, row in enumerate(stripe_rows):
+            at = (place, len(stripe_rows))
             bar = (
                 server_bar(fabric, frame, left, at, row[0])
                 if len(row) == 1

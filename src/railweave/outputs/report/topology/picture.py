@@ -99,15 +99,15 @@ def _grid(blocks: int, block_width: float, band: float) -> tuple[int, int, float
 
     Bundles of every row but the first run down the gutters, so more rows make wider gutters.
     """
-    found: list[tuple[int, int, float, float]] = []
+    layouts: list[tuple[int, int, float, float]] = []
     for most in range(min(COLUMNS, blocks), 0, -1):
         rows = -(-blocks // most)
         columns = -(-blocks // rows)
         gutter = 22 + (rows - 1) * (band + 7)
-        found.append((rows, columns, gutter, columns * (block_width + gutter) - (gutter if rows == 1 else 0)))
-        if found[-1][-1] <= MAXIMUM_WIDTH:
-            return found[-1]
-    return min(found, key=lambda one: one[-1])
+        layouts.append((rows, columns, gutter, columns * (block_width + gutter) - (gutter if rows == 1 else 0)))
+        if layouts[-1][-1] <= MAXIMUM_WIDTH:
+            return layouts[-1]
+    return min(layouts, key=lambda layout: layout[-1])
 
 
 def _blocks(stripes: list[Stripe]) -> list[Stripe]:
@@ -414,7 +414,9 @@ def _legend(network: Network, fabric: Fabric, strokes: dict[int, Stroke], wide: 
         label = f"{mode} over all links between sites" if fabric.interconnect and not spread else label
         return element("text", text(label), x=0.0, y=4.0, class_="muted"), 30.0
     if len(fabric.colors) > LEGEND_COLORS:
-        ends = " to ".join(f"{one.name} (color:0:{one.number})" for one in (fabric.colors[0], fabric.colors[-1]))
+        ends = " to ".join(
+            f"{end_color.name} (color:0:{end_color.number})" for end_color in (fabric.colors[0], fabric.colors[-1])
+        )
         label = f"{len(fabric.colors)} path colors, {ends}"
         return element("text", text(label), x=0.0, y=4.0, class_="muted"), 30.0
     entries: list[str] = []

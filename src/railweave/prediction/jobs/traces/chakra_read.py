@@ -32,10 +32,12 @@ def frames(path: Path) -> Iterator[bytes]:
     while at < len(data):
         length, begin = _length(path, data, at, number)
         if begin + length > len(data):
-            what = (
+            description = (
                 f"it ends within message {number + 1}: {length:,} bytes are announced, {len(data) - begin:,} are there"
             )
-            raise SpecError([Problem(FileLine(str(path)), what, "copy the file again; or it is no execution trace")])
+            raise SpecError(
+                [Problem(FileLine(str(path)), description, "copy the file again; or it is no execution trace")]
+            )
         yield data[begin : begin + length]
         at, number = begin + length, number + 1
 
@@ -52,14 +54,14 @@ def framed(message: bytes) -> bytes:
 
 def _length(path: Path, data: bytes, at: int, number: int) -> tuple[int, int]:
     """The length that stands at a place, and where the message begins."""
-    found = shift = 0
+    length = shift = 0
     for place in range(at, min(at + LONGEST_LENGTH, len(data))):
-        found |= (data[place] & 0x7F) << shift
+        length |= (data[place] & 0x7F) << shift
         if data[place] < 0x80:
-            return found, place + 1
+            return length, place + 1
         shift += 7
-    what = f"no length stands before message {number + 1}, at byte {at:,}"
-    raise SpecError([Problem(FileLine(str(path)), what, "it is cut off, or no execution trace of Chakra")])
+    description = f"no length stands before message {number + 1}, at byte {at:,}"
+    raise SpecError([Problem(FileLine(str(path)), description, "it is cut off, or no execution trace of Chakra")])
 
 
 def _content(path: Path) -> bytes:
@@ -77,8 +79,8 @@ def _content(path: Path) -> bytes:
         if not unpacking.eof and len(data) <= MOST_BYTES:
             raise SpecError([Problem(FileLine(str(path)), "no whole gzip file: it is cut off", "copy it again")])
     if len(data) > MOST_BYTES:
-        what = f"larger than {MOST_BYTES >> 30} GiB, the most that is read of a rank"
-        raise SpecError([Problem(FileLine(str(path)), what, "give the trace of one step")])
+        description = f"larger than {MOST_BYTES >> 30} GiB, the most that is read of a rank"
+        raise SpecError([Problem(FileLine(str(path)), description, "give the trace of one step")])
     return data
 
 
@@ -133,9 +135,9 @@ def messages() -> Messages:
         ) from None
     file = described.FileDescriptorProto(name="railweave/chakra.proto", package=PACKAGE, syntax="proto3")
     for name, fields in _FIELDS.items():
-        one = file.message_type.add(name=name)
+        message_type = file.message_type.add(name=name)
         for some in fields:
-            _field(described, one, *some)
+            _field(described, message_type, *some)
     attribute = file.message_type.add(name="AttributeProto")
     _field(described, attribute, "name", 1, "string", False)
     _field(described, attribute, "doc_string", 2, "string", False)
@@ -210,10 +212,10 @@ class ProcessGroups:
             value: Any = parse_json(inner)
         except ValueError as error:
             return f"process groups that are no JSON: {error}"
-        for one in cast("list[Any]", value) if isinstance(value, list) else []:
-            if not isinstance(one, dict) or not isinstance(one.get("pg_name"), str):  # pyright: ignore[reportUnknownMemberType]
+        for group in cast("list[Any]", value) if isinstance(value, list) else []:
+            if not isinstance(group, dict) or not isinstance(group.get("pg_name"), str):  # pyright: ignore[reportUnknownMemberType]
                 return "a process group without a name"
-            given = cast("dict[str, Any]", one)
+            given = cast("dict[str, Any]", group)
             members = self._checked(given.get("ranks") or list(range(self.ranks)))
             if isinstance(members, str):
                 return f"process group {given['pg_name'][:60]!r}: {members}"
@@ -268,21 +270,23 @@ _OF_ALL = {"ALL_GATHER", "GATHER", "SCATTER"}
 def trace_files(path: Path) -> list[Path]:
     """The files of a trace by rank: ``path`` is a folder of one trace, or folder and name before the ranks. Raises ``SpecError``."""
     folder, name = (path, None) if path.is_dir() else (path.parent, path.name)
-    found: dict[str, dict[int, Path]] = {}
-    for one in sorted(folder.iterdir()) if folder.is_dir() else []:
-        match = FILE.fullmatch(one.name)
-        if match and name in {None, match[1], one.name}:
-            found.setdefault(match[1], {})[int(match[2])] = one
-    if not found:
-        what = "no execution trace: no file is called NAME.RANK.et" + (f" with NAME {name!r}" if name else "")
-        raise SpecError([Problem(FileLine(str(path)), what, "give the folder, or folder and name before the ranks")])
-    if len(found) > 1:
-        what = f"several traces are in it: {', '.join(sorted(found)[:6])}"
-        raise SpecError([Problem(FileLine(str(path)), what, f"give one, {folder / min(found)}")])
-    (by_rank,) = found.values()
+    traces: dict[str, dict[int, Path]] = {}
+    for file in sorted(folder.iterdir()) if folder.is_dir() else []:
+        match = FILE.fullmatch(file.name)
+        if match and name in {None, match[1], file.name}:
+            traces.setdefault(match[1], {})[int(match[2])] = file
+    if not traces:
+        description = "no execution trace: no file is called NAME.RANK.et" + (f" with NAME {name!r}" if name else "")
+        raise SpecError(
+            [Problem(FileLine(str(path)), description, "give the folder, or folder and name before the ranks")]
+        )
+    if len(traces) > 1:
+        description = f"several traces are in it: {', '.join(sorted(traces)[:6])}"
+        raise SpecError([Problem(FileLine(str(path)), description, f"give one, {folder / min(traces)}")])
+    (by_rank,) = traces.values()
     if absent := next((rank for rank in range(len(by_rank)) if rank not in by_rank), None):
-        what = f"there is no file of rank {absent}, but one of rank {max(by_rank)}"
-        raise SpecError([Problem(FileLine(str(path)), what, "ranks count from 0, and each has a file")])
+        description = f"there is no file of rank {absent}, but one of rank {max(by_rank)}"
+        raise SpecError([Problem(FileLine(str(path)), description, "ranks count from 0, and each has a file")])
     if 0 not in by_rank:
         raise SpecError([Problem(FileLine(str(path)), "there is no file of rank 0", "ranks count from 0")])
     return [by_rank[rank] for rank in range(len(by_rank))]
@@ -298,7 +302,7 @@ def read_chakra(path: Path, groups: Path | None = None) -> Trace:
     known = ProcessGroups(len(files))
     name = FILE.fullmatch(files[0].name)
     beside = [files[0].with_name(f"{name[1] if name else ''}.{GROUPS}"), files[0].with_name(GROUPS)]
-    at = groups or next((one for one in beside if one.is_file()), None)
+    at = groups or next((candidate for candidate in beside if candidate.is_file()), None)
     if at is not None:
         try:
             known.read(at)
@@ -329,14 +333,16 @@ class _Reading:
                 message.ParseFromString(data)
             except (known.error, ValueError):
                 last = f", after node {self.nodes[-1].number} ({self.nodes[-1].name[:60]})" if self.nodes else ""
-                what = f"message {number + 1}{last} is none of Chakra's"
-                raise SpecError([Problem(FileLine(self.file), what, "it is damaged, or no execution trace")]) from None
+                description = f"message {number + 1}{last} is none of Chakra's"
+                raise SpecError(
+                    [Problem(FileLine(self.file), description, "it is damaged, or no execution trace")]
+                ) from None
             if number:
                 self._take(message)
         return in_order(self.file, self.nodes, self.begins, self._after())
 
     def _take(self, message: Any) -> None:  # noqa: ANN401 - protobuf
-        attributes = {one.name: _value(one) for one in message.attr}
+        attributes = {attribute.name: _value(attribute) for attribute in message.attr}
         kind = NODE_TYPES.get(message.type)
         if kind is None:
             self._wrong(message, f"its type is {message.type}, which Chakra does not have")
@@ -380,23 +386,23 @@ class _Reading:
             word = COLLECTIVES[number]
             members = self.groups.members[group]
             if self.rank not in members:
-                what = (
+                description = (
                     f"rank {self.rank} is not in its group {attributes.get('pg_name', '')!r}, ranks {_shown(members)}"
                 )
-                self._wrong(message, what, "give the groups of this trace")
+                self._wrong(message, description, "give the groups of this trace")
             if word in STANDS_FOR:
                 self.notes[STANDS_FOR[word]] = None
             bytes_ = 4 if word == "BARRIER" else size * (len(members) if word in _OF_ALL else 1)
             return Node(message.id, message.name, "collective", 0, (), _OF[word], bytes_, group, label=label)
-        own, other = ("comm_src", "comm_dst") if kind == "COMM_SEND" else ("comm_dst", "comm_src")
-        here = self._number(message, attributes, own, self.rank, 1 << 31)
+        own_attribute, other = ("comm_src", "comm_dst") if kind == "COMM_SEND" else ("comm_dst", "comm_src")
+        here = self._number(message, attributes, own_attribute, self.rank, 1 << 31)
         if here != self.rank:
-            self._wrong(message, f"its {own} is rank {here}, and the file is of rank {self.rank}")
+            self._wrong(message, f"its {own_attribute} is rank {here}, and the file is of rank {self.rank}")
         pair = [member for member in self.groups.members[group] if member != self.rank]
         peer = self._number(message, attributes, other, pair[0] if len(pair) == 1 else None, self.groups.ranks - 1)
         tag = self._number(message, attributes, "comm_tag", 0, 1 << 32)
-        what = "send" if kind == "COMM_SEND" else "receive"
-        return Node(message.id, message.name, what, 0, (), "send-recv", size, peer=peer, tag=tag, label=label)
+        description = "send" if kind == "COMM_SEND" else "receive"
+        return Node(message.id, message.name, description, 0, (), "send-recv", size, peer=peer, tag=tag, label=label)
 
     def _group(self, message: Any, attributes: dict[str, Any]) -> int:  # noqa: ANN401 - protobuf
         name = attributes.get("pg_name", EVERYBODY)
@@ -417,22 +423,22 @@ class _Reading:
             self._wrong(message, f"its {name} is {str(value)[:40]}", f"a number from 0 to {most}")
         return value
 
-    def _wrong(self, message: Any, what: str, fix: str = "") -> NoReturn:  # noqa: ANN401 - protobuf
-        raise SpecError([node_problem(self.file, message.id, message.name, what, fix)])
+    def _wrong(self, message: Any, description: str, fix: str = "") -> NoReturn:  # noqa: ANN401 - protobuf
+        raise SpecError([node_problem(self.file, message.id, message.name, description, fix)])
 
     def _after(self) -> list[tuple[int, ...]]:
         """Return the places of the nodes that each node waits for."""
         places: dict[int, int] = {}
         for place, node in enumerate(self.nodes):
             if node.number in places:
-                what = "another node has the same number"
-                raise SpecError([node_problem(self.file, node.number, node.name, what, "numbers name nodes")])
+                description = "another node has the same number"
+                raise SpecError([node_problem(self.file, node.number, node.name, description, "numbers name nodes")])
             places[node.number] = place
-        lost = sum(1 for before in self.before for one in before if one not in places)
+        lost = sum(1 for before in self.before for dependency in before if dependency not in places)
         if lost:
             note = "dependencies on nodes that no file has are passed over"
             self.notes[note] = None
-        return [tuple({places[one] for one in before if one in places}) for before in self.before]
+        return [tuple({places[dependency] for dependency in before if dependency in places}) for before in self.before]
 
 
 def _value(attribute: Any) -> object:  # noqa: ANN401 - protobuf

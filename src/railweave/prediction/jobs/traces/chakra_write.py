@@ -13,7 +13,7 @@ from railweave.prediction.jobs.traces.chakra_read import COLLECTIVES, EXACT, GRO
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from railweave.prediction.jobs.plan import Planned
+    from railweave.prediction.jobs.plan import JobPlan
 
 VERSION = "0.0.4"
 """Of the schema."""
@@ -40,7 +40,7 @@ class _Numbers:
         return self.groups.setdefault((kind, ranks), len(self.groups) + 1)
 
 
-def of_model(plan: Planned, name: str) -> Iterator[tuple[str, bytes]]:
+def of_model(plan: JobPlan, name: str) -> Iterator[tuple[str, bytes]]:
     """The files of a step of a model, as ``chakra_files`` gives them."""
     graph = build(plan, lambda _: None)
     layout = plan.layout
@@ -62,46 +62,50 @@ def chakra_files(graph: Graph, classes: Sequence[tuple[int, ...]], name: str) ->
     before = _waits(graph)
     group_of = _group_of(graph, numbers)
     by_class = _nodes_by_class(graph, classes)
-    for own, ranks in zip(by_class, classes, strict=True):
+    for class_ops, ranks in zip(by_class, classes, strict=True):
         for rank in ranks:
-            yield f"{name}.{rank}.et", _Writing(graph, before, group_of, numbers, rank).file(own)
+            yield f"{name}.{rank}.et", _Writing(graph, before, group_of, numbers, rank).file(class_ops)
     groups = [f'"{number}": {json.dumps(ranks)}' for (_, ranks), number in numbers.groups.items()]
     yield f"{name}.{GROUPS}", ("{\n" + ",\n".join(groups) + "\n}\n").encode()
 
 
 def _waits(graph: Graph) -> list[tuple[int, ...]]:
     """Return the operations that each operation waits for, including the one before it on its stream."""
-    found: list[tuple[int, ...]] = []
+    waits: list[tuple[int, ...]] = []
     last: dict[tuple[int, str], int] = {}
     for number, op in enumerate(graph.ops):
-        own = last.get((op.rank_class, op.stream))
-        found.append(tuple(dict.fromkeys([*op.after, *(() if own is None else (own,))])))
+        previous = last.get((op.rank_class, op.stream))
+        waits.append(tuple(dict.fromkeys([*op.after, *(() if previous is None else (previous,))])))
         last[op.rank_class, op.stream] = number
-    return found
+    return waits
 
 
 def _nodes_by_class(graph: Graph, classes: Sequence[tuple[int, ...]]) -> list[list[int]]:
     """The operations that ranks of each class have nodes of: their own, and the messages that they receive."""
     class_of = {rank: number for number, ranks in enumerate(classes) for rank in ranks}
-    found: list[list[int]] = [[] for _ in classes]
+    by_class: list[list[int]] = [[] for _ in classes]
     for number, op in enumerate(graph.ops):
-        found[op.rank_class].append(number)
-        one = None if op.communication is None else graph.communications[op.communication]
-        to = class_of[one.groups[0][1]] if one is not None and one.collective == "send-recv" else op.rank_class
+        by_class[op.rank_class].append(number)
+        communication = None if op.communication is None else graph.communications[op.communication]
+        to = (
+            class_of[communication.groups[0][1]]
+            if communication is not None and communication.collective == "send-recv"
+            else op.rank_class
+        )
         if to != op.rank_class:
-            found[to].append(number)
-    return found
+            by_class[to].append(number)
+    return by_class
 
 
 def _group_of(graph: Graph, numbers: _Numbers) -> list[dict[int, tuple[int, ...]]]:
     """Of each communication: of each rank the group that it is in. Collectives of the same ranks and kind are in one group."""
-    found: list[dict[int, tuple[int, ...]]] = []
+    groups: list[dict[int, tuple[int, ...]]] = []
     for communication in graph.communications:
-        found.append({rank: group for group in communication.groups for rank in group})
+        groups.append({rank: group for group in communication.groups for rank in group})
         if communication.collective != "send-recv":
             for group in communication.groups:
                 numbers.group(communication.kind, group)
-    return found
+    return groups
 
 
 @dataclass
@@ -118,21 +122,26 @@ class _Writing:
     def file(self, ops: list[int]) -> bytes:
         known = messages()
         head = known.metadata(version=VERSION)
-        own = set(ops)
+        own_ops = set(ops)
         parts = [framed(head.SerializeToString())]
         for number in ops:
             op = self.graph.ops[number]
-            one = None if op.communication is None else self.graph.communications[op.communication]
-            node = known.node(id=number, name=f"{one.kind} {one.collective} {op.label}" if one else op.label)
+            communication = None if op.communication is None else self.graph.communications[op.communication]
+            node = known.node(
+                id=number,
+                name=f"{communication.kind} {communication.collective} {op.label}" if communication else op.label,
+            )
             node.attr.add(name="is_cpu_op", bool_val=False)
-            receives = one is not None and one.collective == "send-recv" and self._pair(op)[1] == self.rank
-            node.ctrl_deps.extend(() if receives else (before for before in self.before[number] if before in own))
-            if one is None:
+            receives = (
+                communication is not None and communication.collective == "send-recv" and self._pair(op)[1] == self.rank
+            )
+            node.ctrl_deps.extend(() if receives else (before for before in self.before[number] if before in own_ops))
+            if communication is None:
                 self._computing(node, op)
-            elif one.collective == "send-recv":
-                self._message(node, op, one, receives=receives)
+            elif communication.collective == "send-recv":
+                self._message(node, op, communication, receives=receives)
             else:
-                self._collective(node, op, one)
+                self._collective(node, op, communication)
             parts.append(framed(node.SerializeToString()))
         return b"".join(parts)
 
@@ -146,22 +155,22 @@ class _Writing:
     def _pair(self, op: Op) -> tuple[int, ...]:
         return self.group_of[op.communication or 0][self.rank]
 
-    def _message(self, node: Any, op: Op, one: Communication, *, receives: bool) -> None:  # noqa: ANN401 - protobuf
+    def _message(self, node: Any, op: Op, communication: Communication, *, receives: bool) -> None:  # noqa: ANN401 - protobuf
         source, target = self._pair(op)
         node.type = _TYPE["COMM_RECV" if receives else "COMM_SEND"]
         node.attr.add(name="comm_src", int32_val=source)
         node.attr.add(name="comm_dst", int32_val=target)
         node.attr.add(name="comm_tag", int32_val=0)
-        node.attr.add(name="comm_size", int64_val=one.size_bytes)
-        node.attr.add(name=LABEL, string_val=one.kind)
+        node.attr.add(name="comm_size", int64_val=communication.size_bytes)
+        node.attr.add(name=LABEL, string_val=communication.kind)
 
-    def _collective(self, node: Any, op: Op, one: Communication) -> None:  # noqa: ANN401 - protobuf
+    def _collective(self, node: Any, op: Op, communication: Communication) -> None:  # noqa: ANN401 - protobuf
         group = self.group_of[op.communication or 0][self.rank]
-        size = one.size_bytes
-        if one.collective == "all-gather":  # of one rank, as PyTorch's converter and ASTRA-sim have it
+        size = communication.size_bytes
+        if communication.collective == "all-gather":  # of one rank, as PyTorch's converter and ASTRA-sim have it
             size = -(-size // len(group))
         node.type = _TYPE["COMM_COLL"]
-        node.attr.add(name="comm_type", int64_val=COLLECTIVES.index(_OF[one.collective]))
+        node.attr.add(name="comm_type", int64_val=COLLECTIVES.index(_OF[communication.collective]))
         node.attr.add(name="comm_size", int64_val=size)
-        node.attr.add(name="pg_name", string_val=str(self.numbers.group(one.kind, group)))
-        node.attr.add(name=LABEL, string_val=one.kind)
+        node.attr.add(name="pg_name", string_val=str(self.numbers.group(communication.kind, group)))
+        node.attr.add(name=LABEL, string_val=communication.kind)

@@ -72,7 +72,7 @@ def calls_of(files: Iterable[Path]) -> list[Call]:
     """The calls of a log, in its order, of one file or of one for each process. Raises ``SpecError`` with the line."""
     members: dict[tuple[str, str, str], Member] = {}
     unnamed: dict[tuple[str, str, int], int] = {}
-    found: list[Call] = []
+    calls: list[Call] = []
     for path in files:
         for number, line in enumerate(_lines(path), 1):
             if "Init COMPLETE" in line and (init := _INIT.search(line)):
@@ -81,8 +81,8 @@ def calls_of(files: Iterable[Path]) -> list[Call]:
                 time = _time(line)
                 for call in _CALL.finditer(line):
                     member = members.get((call["host"], call["pid"], call["comm"]))
-                    found.append(_call(path, number, call, member, time))
-    return found
+                    calls.append(_call(path, number, call, member, time))
+    return calls
 
 
 def _lines(path: Path) -> list[str]:
@@ -92,8 +92,8 @@ def _lines(path: Path) -> list[str]:
     except OSError as error:
         raise SpecError([Problem(FileLine(str(path)), f"cannot be read: {error.strerror or error}")]) from None
     if len(data) > MOST_BYTES:
-        what = f"larger than {MOST_BYTES >> 30} GiB, the most that is read of a log"
-        raise SpecError([Problem(FileLine(str(path)), what, "give the part with the step")])
+        description = f"larger than {MOST_BYTES >> 30} GiB, the most that is read of a log"
+        raise SpecError([Problem(FileLine(str(path)), description, "give the part with the step")])
     return data.decode(errors="replace").split("\n")
 
 
@@ -111,8 +111,10 @@ def _member(init: re.Match[str], unnamed: dict[tuple[str, str, int], int]) -> Me
 def _call(path: Path, number: int, call: re.Match[str], member: Member | None, time: int | None) -> Call:
     place = FileLine(str(path), number)
     if member is None:
-        what = f"nothing before it says which rank communicator {call['comm']} of {call['host']} is"
-        raise SpecError([Problem(place, what, "log with NCCL_DEBUG_SUBSYS=INIT,COLL, from the beginning of the job")])
+        description = f"nothing before it says which rank communicator {call['comm']} of {call['host']} is"
+        raise SpecError(
+            [Problem(place, description, "log with NCCL_DEBUG_SUBSYS=INIT,COLL, from the beginning of the job")]
+        )
     width = SIZES.get(int(call["type"]))
     if width is None:
         raise SpecError([Problem(place, f"NCCL has no datatype {call['type']}")])
@@ -124,14 +126,14 @@ def _call(path: Path, number: int, call: re.Match[str], member: Member | None, t
 
 def _time(line: str) -> int | None:
     """When a line was written, ps; None where the log has no fractions of a second."""
-    found = _TIME.search(line)
-    if found is None or found[3] is None:
+    match = _TIME.search(line)
+    if match is None or match[3] is None:
         return None
     try:
-        whole = datetime.fromisoformat(f"{found[1]} {found[2]}").replace(tzinfo=UTC)
+        whole = datetime.fromisoformat(f"{match[1]} {match[2]}").replace(tzinfo=UTC)
     except ValueError:
         return None
-    return int(whole.timestamp()) * 10**12 + int(found[3][1:].ljust(12, "0"))
+    return int(whole.timestamp()) * 10**12 + int(match[3][1:].ljust(12, "0"))
 
 
 _OF: dict[str, tuple[Collective, bool]] = {
@@ -155,21 +157,23 @@ def read_nccl(files: Sequence[Path], where: Path) -> Trace:
     """Read a log, of one file or of one for each process. Raises ``SpecError`` with file and line."""
     calls = calls_of(files)
     if not calls:
-        what = "no call of NCCL is in it, and it is no execution trace"
-        raise SpecError([Problem(FileLine(str(where)), what, "log with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL")])
+        description = "no call of NCCL is in it, and it is no execution trace"
+        raise SpecError(
+            [Problem(FileLine(str(where)), description, "log with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL")]
+        )
     ranks = _ranks(calls)
     groups = _groups(calls, ranks)
-    own: list[list[Call]] = [[] for _ in ranks]
+    calls_by_rank: list[list[Call]] = [[] for _ in ranks]
     for call in calls:
-        own[ranks[call.member.host, call.member.gpu]].append(call)
+        calls_by_rank[ranks[call.member.host, call.member.gpu]].append(call)
     notes: dict[str, None] = {}
     timed = all(call.time_ps is not None for call in calls)
     notes[TIMED if timed else UNTIMED] = None
-    made = [_Reading(groups, ranks, notes, timed=timed).nodes(one) for one in own]
+    made = [_Reading(groups, ranks, notes, timed=timed).nodes(rank_calls) for rank_calls in calls_by_rank]
     traces, lost = _even(made)
     if lost:
         notes[f"{lost:,} calls that not every rank of their group made are left out: the log begins or ends within them"] = None  # fmt: skip
-    text = [RankTrace(one[0].file if one else str(where), tuple(nodes), text=True) for one, nodes in zip(own, traces, strict=True)]  # fmt: skip
+    text = [RankTrace(rank_calls[0].file if rank_calls else str(where), tuple(nodes), text=True) for rank_calls, nodes in zip(calls_by_rank, traces, strict=True)]  # fmt: skip
     return Trace(tuple(text), tuple(groups.ranks), tuple(notes), tuple(ranks))
 
 
@@ -177,10 +181,10 @@ def _ranks(calls: Sequence[Call]) -> dict[tuple[str, int], int]:
     """The number of each GPU: by its rank in the largest communicator that it is in, servers and GPUs where that does not say."""
     largest: dict[tuple[str, int], tuple[int, int]] = {}
     for call in calls:
-        one = call.member
-        key = one.host, one.gpu
-        if key not in largest or one.ranks > largest[key][0]:
-            largest[key] = one.ranks, one.rank
+        member = call.member
+        key = member.host, member.gpu
+        if key not in largest or member.ranks > largest[key][0]:
+            largest[key] = member.ranks, member.rank
     first: dict[str, tuple[int, int]] = {}
     for (host, _), (size, rank) in largest.items():
         first[host] = min(first.get(host, (-size, rank)), (-size, rank))
@@ -202,23 +206,23 @@ def _groups(calls: Sequence[Call], ranks: dict[tuple[str, int], int]) -> _Groups
     for call in calls:
         members[call.member.communicator].setdefault(call.member.rank, call.member)
         seen.setdefault(call.member.communicator, call)
-    found = _Groups()
-    for name, own in members.items():
+    groups = _Groups()
+    for name, by_rank in members.items():
         call = seen[name]
         size = call.member.ranks
-        if absent := next((rank for rank in range(size) if rank not in own), None):
-            what = f"its communicator has {size} ranks, and the log has no call of rank {absent}"
-        elif 0 not in own:
-            what = f"its communicator has {size} ranks, and the log has no call of rank 0"
-        elif len({(one.host, one.gpu) for one in own.values()}) < size:
-            what = "two ranks of its communicator are on one GPU"
+        if absent := next((rank for rank in range(size) if rank not in by_rank), None):
+            description = f"its communicator has {size} ranks, and the log has no call of rank {absent}"
+        elif 0 not in by_rank:
+            description = f"its communicator has {size} ranks, and the log has no call of rank 0"
+        elif len({(member.host, member.gpu) for member in by_rank.values()}) < size:
+            description = "two ranks of its communicator are on one GPU"
         else:
-            found.place[name] = len(found.ranks)
-            found.ranks.append(tuple(ranks[own[rank].host, own[rank].gpu] for rank in range(size)))
+            groups.place[name] = len(groups.ranks)
+            groups.ranks.append(tuple(ranks[by_rank[rank].host, by_rank[rank].gpu] for rank in range(size)))
             continue
         fix = "give the logs of all processes, as one file or as a folder (NCCL_DEBUG_FILE=DIR/nccl.%h.%p.log)"
-        raise SpecError([Problem(FileLine(call.file, call.line), what, fix)])
-    return found
+        raise SpecError([Problem(FileLine(call.file, call.line), description, fix)])
+    return groups
 
 
 @dataclass
@@ -235,7 +239,9 @@ class _Reading:
     def nodes(self, calls: Sequence[Call]) -> list[Node]:
         before: int | None = None
         last = calls[0].time_ps if calls else None
-        for (_, _, stream), together in groupby(calls, key=lambda one: (one.member.communicator, one.turn, one.stream)):
+        for (_, _, stream), together in groupby(
+            calls, key=lambda grouped_call: (grouped_call.member.communicator, grouped_call.turn, grouped_call.stream)
+        ):
             group = self._joined(list(together))
             waits = self._ends.get(stream, [])
             if self.timed and group and last is not None and group[0].time_ps is not None:
@@ -271,8 +277,8 @@ class _Reading:
         members = self.groups.ranks[group]
         if call.name in {"Send", "Recv"}:
             if not 0 <= call.root < len(members):
-                what = f"its communicator has no rank {call.root}"
-                raise SpecError([Problem(FileLine(call.file, call.line), what)])
+                description = f"its communicator has no rank {call.root}"
+                raise SpecError([Problem(FileLine(call.file, call.line), description)])
             if call.root != call.member.rank:  # else to itself: a copy
                 kind = "send" if call.name == "Send" else "receive"
                 size, peer = call.size_bytes, members[call.root]
@@ -305,9 +311,10 @@ def _even(ranks: list[list[Node]]) -> tuple[list[list[Node]], int]:
                 counts[name].append(count)
                 sides[name] = 2
     least = {
-        name: min(own) if name[0] == "collective" or len(own) == sides[name] else 0 for name, own in counts.items()
+        name: min(rank_counts) if name[0] == "collective" or len(rank_counts) == sides[name] else 0
+        for name, rank_counts in counts.items()
     }
-    found: list[list[Node]] = []
+    kept_nodes: list[list[Node]] = []
     lost = 0
     for rank, nodes in enumerate(ranks):
         seen: Counter[tuple[object, ...]] = Counter()
@@ -324,5 +331,5 @@ def _even(ranks: list[list[Node]]) -> tuple[list[list[Node]], int]:
                 seen[name] += 1
             kept.append(node._replace(after=after))
             ends.append((len(kept) - 1,))
-        found.append(kept)
-    return found, lost
+        kept_nodes.append(kept)
+    return kept_nodes, lost

@@ -51,11 +51,11 @@ class RankTrace:
     nodes: tuple[Node, ...]
     text: bool = False
 
-    def problem(self, node: Node, what: str, fix: str = "") -> Problem:
+    def problem(self, node: Node, description: str, fix: str = "") -> Problem:
         """A problem of a node: it names the file and the node."""
         if self.text:
-            return Problem(FileLine(self.file, node.number), what, fix)
-        return node_problem(self.file, node.number, node.name, what, fix)
+            return Problem(FileLine(self.file, node.number), description, fix)
+        return node_problem(self.file, node.number, node.name, description, fix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +73,10 @@ class Trace:
         return sum(len(rank.nodes) for rank in self.ranks)
 
 
-def node_problem(file: str, number: int, name: str, what: str, fix: str = "") -> Problem:
+def node_problem(file: str, number: int, name: str, description: str, fix: str = "") -> Problem:
     """A problem of a node of a file."""
     shown = "".join(letter if letter.isprintable() else "?" for letter in name[:60])
-    return Problem(FileLine(file), f"node {number}{f' ({shown})' if shown else ''}: {what}", fix)
+    return Problem(FileLine(file), f"node {number}{f' ({shown})' if shown else ''}: {description}", fix)
 
 
 def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Sequence[Iterable[int]]) -> RankTrace:
@@ -87,15 +87,17 @@ def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Seq
     order, missing = sorted_by(after, lambda place: (begins[place], nodes[place].number))
     if missing:
         stuck, *way = circle(missing, after)
-        what = "it waits for itself" + (
-            f", by {' and '.join(f'node {nodes[one].number}' for one in way[:6])}" if way else ""
+        description = "it waits for itself" + (
+            f", by {' and '.join(f'node {nodes[step].number}' for step in way[:6])}" if way else ""
         )
         fix = "dependencies of a trace go in no circle"
-        raise SpecError([node_problem(file, nodes[stuck].number, nodes[stuck].name, what, fix)])
+        raise SpecError([node_problem(file, nodes[stuck].number, nodes[stuck].name, description, fix)])
     place_of = {place: number for number, place in enumerate(order)}
     return RankTrace(
         file,
-        tuple(nodes[place]._replace(after=tuple(sorted(place_of[one] for one in after[place]))) for place in order),
+        tuple(
+            nodes[place]._replace(after=tuple(sorted(place_of[earlier] for earlier in after[place]))) for place in order
+        ),
     )
 
 
@@ -106,8 +108,8 @@ def sorted_by(
     following: list[list[int]] = [[] for _ in after]
     missing = [0] * len(after)
     for place, before in enumerate(after):
-        for one in before:
-            following[one].append(place)
+        for earlier in before:
+            following[earlier].append(place)
             missing[place] += 1
     ready = [(key(place), place) for place, left in enumerate(missing) if not left]
     heapq.heapify(ready)
@@ -115,10 +117,10 @@ def sorted_by(
     while ready:
         place = heapq.heappop(ready)[1]
         order.append(place)
-        for one in following[place]:
-            missing[one] -= 1
-            if not missing[one]:
-                heapq.heappush(ready, (key(one), one))
+        for later in following[place]:
+            missing[later] -= 1
+            if not missing[later]:
+                heapq.heappush(ready, (key(later), later))
     return order, frozenset(place for place, left in enumerate(missing) if left)
 
 
@@ -128,5 +130,5 @@ def circle(missing: frozenset[int], after: Sequence[Iterable[int]]) -> list[int]
     way: dict[int, None] = {}
     while at not in way:
         way[at] = None
-        at = next(one for one in after[at] if one in missing)
+        at = next(earlier for earlier in after[at] if earlier in missing)
     return list(way)[list(way).index(at) :]

@@ -29,7 +29,7 @@ class Classes:
 
     def ranks(self, number: int) -> list[int]:
         """The ranks of a class."""
-        return [rank for rank, own in enumerate(self.of) if own == number]
+        return [rank for rank, rank_class in enumerate(self.of) if rank_class == number]
 
 
 def classes_of(trace: Trace, slots: Slots) -> Classes:
@@ -37,31 +37,31 @@ def classes_of(trace: Trace, slots: Slots) -> Classes:
 
     The coarsest such division: it begins with what ranks do by themselves, and parts classes whose ranks differ in the classes they communicate with, until none does.
     """
-    found = _numbered([_own(trace, slots, rank) for rank in range(len(trace.ranks))])
-    place = [{slot: number for number, slot in enumerate(own)} for own in slots.slots]
+    class_of = _numbered([_own(trace, slots, rank) for rank in range(len(trace.ranks))])
+    place = [{slot: number for number, slot in enumerate(rank_slots)} for rank_slots in slots.slots]
     count = 0
-    while max(found) + 1 > count:
-        count = max(found) + 1
+    while max(class_of) + 1 > count:
+        count = max(class_of) + 1
         of_groups: dict[int, Hashable] = {}
         seen: list[Hashable] = []
-        for rank, own in enumerate(slots.slots):
+        for rank, own_slots in enumerate(slots.slots):
             others: list[Hashable] = []
-            for kind, peer, tag in own:
+            for kind, peer, tag in own_slots:
                 if kind == "collective":
                     if peer not in of_groups:
                         of_groups[peer] = tuple(
                             sorted(
-                                (found[group], place[group].get((kind, peer, 0), -1)) for group in trace.groups[peer]
+                                (class_of[group], place[group].get((kind, peer, 0), -1)) for group in trace.groups[peer]
                             )
                         )
                     others.append(of_groups[peer])
                 else:
                     other = ("receive" if kind == "send" else "send"), rank, tag
-                    others.append((found[peer], place[peer][other]))
-            seen.append((found[rank], tuple(others)))
-        found = _numbered(seen)
-    first = [found.index(number) for number in range(max(found) + 1)]
-    return Classes(tuple(found), tuple(first))
+                    others.append((class_of[peer], place[peer][other]))
+            seen.append((class_of[rank], tuple(others)))
+        class_of = _numbered(seen)
+    first = [class_of.index(number) for number in range(max(class_of) + 1)]
+    return Classes(tuple(class_of), tuple(first))
 
 
 def _own(trace: Trace, slots: Slots, rank: int) -> Hashable:
@@ -101,14 +101,14 @@ def slots_of(trace: Trace) -> Slots:
     for rank in trace.ranks:
         places: dict[Slot, int] = {}
         nodes: dict[Slot, list[Node]] = defaultdict(list)
-        own: list[int] = []
+        slot_places: list[int] = []
         for node in rank.nodes:
             slot = _slot(node)
-            own.append(-1 if slot is None else places.setdefault(slot, len(places)))
+            slot_places.append(-1 if slot is None else places.setdefault(slot, len(places)))
             if slot is not None:
                 nodes[slot].append(node)
         slots.append(tuple(places))
-        of.append(tuple(own))
+        of.append(tuple(slot_places))
         used.append(nodes)
     _look_at_groups(trace, used)
     _look_at_messages(trace, used)
@@ -130,24 +130,26 @@ def _look_at_groups(trace: Trace, used: list[dict[Slot, list[Node]]]) -> None:
 
 
 def _look_at_messages(trace: Trace, used: list[dict[Slot, list[Node]]]) -> None:
-    for rank, own in enumerate(used):
-        for (kind, peer, tag), nodes in own.items():
+    for rank, nodes_by_slot in enumerate(used):
+        for (kind, peer, tag), nodes in nodes_by_slot.items():
             if kind in {"send", "receive"}:
                 other = ("receive" if kind == "send" else "send"), rank, tag
                 _same(trace.ranks[rank], nodes, trace.ranks[peer], used[peer].get(other, []), "sends and receives")
 
 
-def _same(first: RankTrace, ones: list[Node], second: RankTrace, others: list[Node], what: str) -> None:
+def _same(first: RankTrace, ones: list[Node], second: RankTrace, others: list[Node], subject: str) -> None:
     for a, b in zip(ones, others, strict=False):
         if (a.collective, a.size_bytes) != (b.collective, b.size_bytes):
-            said = f"it is {_said(b)}; the other side, {first.problem(a, '').place}{'' if first.text else f': node {a.number}'}, has {_said(a)}"
-            raise SpecError([second.problem(b, said, f"{what} have to be the same on both sides, in the same order")])
+            description = f"it is {_said(b)}; the other side, {first.problem(a, '').place}{'' if first.text else f': node {a.number}'}, has {_said(a)}"
+            raise SpecError(
+                [second.problem(b, description, f"{subject} have to be the same on both sides, in the same order")]
+            )
     if len(ones) != len(others):
         longer, alone, short = (
             (first, ones[len(others)], second) if len(ones) > len(others) else (second, others[len(ones)], first)
         )
-        said = f"{_said(alone)} has no counterpart in {short.file}"
-        raise SpecError([longer.problem(alone, said, f"{what} have to be the same on both sides")])
+        description = f"{_said(alone)} has no counterpart in {short.file}"
+        raise SpecError([longer.problem(alone, description, f"{subject} have to be the same on both sides")])
 
 
 def _said(node: Node) -> str:
@@ -200,7 +202,11 @@ class _Making:
                 count[slot] += 1
                 keys.setdefault(self._key(number, place), []).append((number, place, node))
         # a message is an operation of its sender, though a class that receives may come first
-        ordered = {key: sorted(nodes, key=lambda one: one[2].kind == "receive") for key, nodes in keys.items() if nodes}
+        ordered = {
+            key: sorted(nodes, key=lambda occurrence: occurrence[2].kind == "receive")
+            for key, nodes in keys.items()
+            if nodes
+        }
         self._number: dict[Key, int] = {}
         self._ends: dict[tuple[int, int], tuple[int, ...]] = {}
         self._made = Graph(len(self.classes.first))
@@ -212,12 +218,12 @@ class _Making:
         for number, rank in enumerate(self.classes.first):
             for place, node in enumerate(self.trace.ranks[rank].nodes):
                 before = {end for earlier in node.after for end in self._ends[number, earlier]}
-                own = self._number.get(self._key(number, place))
-                ends = before if own is None or node.kind == "receive" else set[int]()
-                if own is not None:
-                    ends = {*ends, own}
+                op_number = self._number.get(self._key(number, place))
+                ends = before if op_number is None or node.kind == "receive" else set[int]()
+                if op_number is not None:
+                    ends = {*ends, op_number}
                     if node.kind != "receive":
-                        after[own] |= before
+                        after[op_number] |= before
                 if len(ends) > MOST_ENDS:
                     joined = self._made.add(Op(number, f"joined {len(after)}", node.name, 0, ()))
                     after.append(ends)
@@ -225,8 +231,8 @@ class _Making:
                 self._ends[number, place] = tuple(sorted(ends))
         ops = self._made.ops
         for place, before in enumerate(after):
-            one = ops[place]
-            ops[place] = Op(one.rank_class, one.stream, one.label, one.time_ps, tuple(sorted(before)), one.communication, one.inside)  # fmt: skip
+            op = ops[place]
+            ops[place] = Op(op.rank_class, op.stream, op.label, op.time_ps, tuple(sorted(before)), op.communication, op.inside)  # fmt: skip
         self._look_for_circles({self._number[key]: nodes[0] for key, nodes in ordered.items() if key in self._number})
         return self._made
 
@@ -241,12 +247,12 @@ class _Making:
         _, missing = sorted_by(waits, lambda place: (place,))
         if not missing:
             return
-        found = [nodes[one] for one in circle(missing, waits) if one in nodes]
-        (number, _, node), *others = found
-        said = [f"{self._rank(one).file}: node {other.number}" for one, _, other in others[:4]]
-        what = f"it waits for itself, by {' and '.join(said) or 'nodes of other ranks'}"
+        stuck = [nodes[op_number] for op_number in circle(missing, waits) if op_number in nodes]
+        (number, _, node), *others = stuck
+        other_nodes = [f"{self._rank(rank_class).file}: node {other.number}" for rank_class, _, other in others[:4]]
+        description = f"it waits for itself, by {' and '.join(other_nodes) or 'nodes of other ranks'}"
         fix = "ranks of a group do its collectives in the same order"
-        raise SpecError([self._rank(number).problem(node, what, fix)])
+        raise SpecError([self._rank(number).problem(node, description, fix)])
 
     def _rank(self, number: int) -> RankTrace:
         """The first rank of a class."""
@@ -256,21 +262,21 @@ class _Making:
         """Return a group number for each class and slot; those that communicate with each other have the same number."""
         parent: dict[tuple[int, int], tuple[int, int]] = {}
 
-        def root(one: tuple[int, int]) -> tuple[int, int]:
-            while parent.setdefault(one, one) != one:
-                parent[one] = one = parent[parent[one]]
-            return one
+        def root(member: tuple[int, int]) -> tuple[int, int]:
+            while parent.setdefault(member, member) != member:
+                parent[member] = member = parent[parent[member]]
+            return member
 
         met: dict[tuple[int, int, int, int], tuple[int, int]] = {}
-        for rank, own in enumerate(self.slots.slots):
-            for place, (kind, peer, tag) in enumerate(own):
+        for rank, rank_slots in enumerate(self.slots.slots):
+            for place, (kind, peer, tag) in enumerate(rank_slots):
                 mine = self.classes.of[rank], place
                 ends = (peer, -1, 0, 0) if kind == "collective" else (rank, peer, tag, 1)
                 if kind == "receive":
                     ends = peer, rank, tag, 1
                 parent[root(mine)] = root(met.setdefault(ends, mine))
         number: dict[tuple[int, int], int] = {}
-        return {one: number.setdefault(root(one), len(number)) for one in list(parent)}
+        return {member: number.setdefault(root(member), len(number)) for member in list(parent)}
 
     def _key(self, number: int, place: int) -> Key:
         slot = self.slots.of[self.classes.first[number]][place]
@@ -297,14 +303,14 @@ class _Making:
 
     def _grouped(self) -> dict[int, tuple[tuple[int, ...], ...]]:
         """By the number that ``_join`` gives: between which ranks of the job, group by group."""
-        found: dict[int, dict[tuple[int, ...], None]] = defaultdict(dict)
-        for rank, own in enumerate(self.slots.slots):
-            for place, (kind, peer, _) in enumerate(own):
+        by_number: dict[int, dict[tuple[int, ...], None]] = defaultdict(dict)
+        for rank, rank_slots in enumerate(self.slots.slots):
+            for place, (kind, peer, _) in enumerate(rank_slots):
                 ranks = self.trace.groups[peer] if kind == "collective" else (rank, peer)
                 if kind == "receive":
                     ranks = peer, rank
-                found[self._joined[self.classes.of[rank], place]][tuple(self.places[rank] for rank in ranks)] = None
-        return {number: tuple(groups) for number, groups in found.items()}
+                by_number[self._joined[self.classes.of[rank], place]][tuple(self.places[rank] for rank in ranks)] = None
+        return {number: tuple(groups) for number, groups in by_number.items()}
 
     def _computing_ps(self, node: Node) -> int:
         """As measured; else what is computed over what the GPU computes, or what is moved over what its memory moves, the longer."""
@@ -321,25 +327,31 @@ def read_trace(path: Path, groups: Path | None = None) -> Trace:
     """
     try:
         folder = path if path.is_dir() else path.parent
-        names = [one.name for one in folder.iterdir()]
-        logs = sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
+        names = [child.name for child in folder.iterdir()]
+        logs = sorted(child for child in path.iterdir() if child.is_file()) if path.is_dir() else [path]
     except OSError as error:
         raise SpecError([Problem(FileLine(str(path)), f"cannot be read: {error.strerror or error}")]) from None
     if any(FILE.fullmatch(name) for name in names if path.is_dir() or name.startswith(path.name)):
         return read_chakra(path, groups)
     if not path.exists() or not logs:
-        what = "no execution trace: no file is called NAME.RANK.et"
+        description = "no execution trace: no file is called NAME.RANK.et"
         raise SpecError(
-            [Problem(FileLine(str(path)), what, "give a folder, folder and name before the ranks, or a log of NCCL")]
+            [
+                Problem(
+                    FileLine(str(path)),
+                    description,
+                    "give a folder, folder and name before the ranks, or a log of NCCL",
+                )
+            ]
         )
     if groups is not None:
-        what = "a log of NCCL says itself which ranks form groups"
-        raise SpecError([Problem(FileLine(str(groups)), what, "leave out trace_groups")])
+        description = "a log of NCCL says itself which ranks form groups"
+        raise SpecError([Problem(FileLine(str(groups)), description, "leave out trace_groups")])
     return read_nccl(logs, path)
 
 
 @dataclass(frozen=True)
-class Traced:
+class PlacedTrace:
     """A trace on the GPUs of a job. ``places``: which GPU of the job each of its ranks is on."""
 
     job: TrainingJob
@@ -389,12 +401,12 @@ class Traced:
 
 def traced(
     read: ReadJobs, number: int, gpu_name: str, gpu_count: int, servers: Sequence[str]
-) -> Traced | list[Problem]:
+) -> PlacedTrace | list[Problem]:
     """A job of a file that is a trace, on so many GPUs of some servers; or what is wrong with it, with its lines. Raises ``SpecError``, ``OutputError``."""
     job = read.jobs[number]
 
-    def problem(place: str, what: str, fix: str = "") -> Problem:
-        return read.document.problem(read.location(number, place), what, fix)
+    def problem(place: str, description: str, fix: str = "") -> Problem:
+        return read.document.problem(read.location(number, place), description, fix)
 
     path, groups = read.beside(job.trace or ""), read.beside(job.trace_groups) if job.trace_groups else None
     if not path.parent.is_dir():
@@ -404,10 +416,10 @@ def traced(
     if each > gpu_count // len(servers):
         return [problem("ranks_per_host", f"the job's servers have {gpu_count // len(servers)} GPUs each")]
     if len(trace.ranks) > each * len(servers):
-        what = f"the trace has {len(trace.ranks):,} ranks; the job's servers have {each * len(servers):,} GPUs" + (
+        reason = f"the trace has {len(trace.ranks):,} ranks; the job's servers have {each * len(servers):,} GPUs" + (
             " for it" if job.ranks_per_host else ""
         )
-        return [problem("trace", what, "name more `hosts`")]
+        return [problem("trace", reason, "name more `hosts`")]
     known = gpus().get(gpu_name)
     if known is None:
         return [problem("gpu", f"nothing is known of the GPU {gpu_name!r}", f"known are {', '.join(gpus())}")]
@@ -416,7 +428,7 @@ def traced(
     places = _places(trace, servers, gpu_count // len(servers), each)
     if isinstance(places, str):
         return [problem("trace", places, "name as many `hosts` as the trace was taken on")]
-    return Traced(job, trace, gpu, places, job.trace or "")
+    return PlacedTrace(job, trace, gpu, places, job.trace or "")
 
 
 def _places(trace: Trace, servers: Sequence[str], gpus_each: int, ranks_each: int) -> tuple[int, ...] | str:

@@ -129,10 +129,10 @@ def links_crossed(wiring: Wiring, arguments: Arguments | FlowArguments) -> NDArr
             leaf, port = ports[dst[going[here]]].T
             entry[here] = np.where(leaf == node[going[here]], ONE_PORT | port, NO_GROUP)
         going, entry = going[entry != NO_GROUP], entry[entry != NO_GROUP]
-        one = (entry & np.uint32(ONE_PORT)) != 0
+        one_port = (entry & np.uint32(ONE_PORT)) != 0
         port = (entry & ~np.uint32(ONE_PORT)).astype(np.int64)
-        if not one.all():
-            port[~one] = members[groups[entry[~one], 0]]
+        if not one_port.all():
+            port[~one_port] = members[groups[entry[~one_port], 0]]
         reached = np.full(len(node), -1)
         reached[going] = _behind(wiring, wiring.first_port[node[going]] + port)
         node = reached

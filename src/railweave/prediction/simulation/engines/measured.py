@@ -30,7 +30,7 @@ MOST_ROWS = 4_000_000
 FINEST_PS = 10**6
 
 TABLES = ("links", "flows", "series", "queues", "rates")
-"""The tables of a run, as names of ``Measured``."""
+"""The tables of a run, as names of ``PacketCounts``."""
 
 
 def interval_ps(wiring: Wiring, traffic: Traffic) -> int:
@@ -46,7 +46,7 @@ def interval_ps(wiring: Wiring, traffic: Traffic) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class PacketCounts:
     """The counts of the packet engine in a run. ``own``: the number of queue pairs of the job; the others are background."""
 
     wiring: Wiring
@@ -69,18 +69,18 @@ class Measured:
         cls,
         wiring: Wiring,
         traffic: Traffic,
-        own: int,
+        own_pairs: int,
         run: Run,
         time_ps: int,
         every_ps: int,
         slower: NDArray[np.float64],
         used: NDArray[np.bool_] | None = None,
-    ) -> Measured:
+    ) -> PacketCounts:
         """Return the measurements of a run."""
         return cls(
             wiring,
             traffic,
-            own,
+            own_pairs,
             run.arrivals,
             run.sent_bytes,
             run.ports,
@@ -126,17 +126,17 @@ class Measured:
         Marks, drops, pauses and queues are the packet engine's only, of what it ran.
         """
         rate = self.wiring.cables[self.wiring.port_cable, 2].astype(np.float64)
-        found: Columns = {
+        columns: Columns = {
             **self._of_ports(np.arange(len(rate))),
             "rate_gbps": rate / 1e3,
             "tx_bytes": self.sent_bytes,
             "utilisation": self.sent_bytes * 8e6 / rate * self.slower / self.time_ps,
         }
         if self.ports is None:
-            return found
+            return columns
         counted = ("ecn_ce_packets", "dropped_packets", "pfc_tx", "pfc_rx")
         return {
-            **found,
+            **columns,
             **{name: self.ports[name] for name in counted},
             "paused_us": self.ports["paused_ps"] / 1e6,
             "most_queued_bytes": self._most_queued(),
@@ -172,8 +172,8 @@ class Measured:
 
     def flows_json(self) -> list[dict[str, Any]]:
         """The queue pairs that carry the job's data, one by one; ``fct_us`` is None where something never arrived."""
-        found = self.flows
-        ends = zip(found["src"], found["dst"], found["bytes"].tolist(), found["fct_us"].tolist(), strict=True)
+        flows = self.flows
+        ends = zip(flows["src"], flows["dst"], flows["bytes"].tolist(), flows["fct_us"].tolist(), strict=True)
         return [
             {"src": src, "dst": dst, "bytes": size, "start_us": 0.0, "fct_us": None if isnan(end) else end}
             for (src, dst, size, end), data in zip(ends, self.traffic.data[: self.own].tolist(), strict=True)

@@ -64,14 +64,14 @@ def repeated_rounds(program: Program, parts: Split) -> Rounds | None:
     order = data[np.argsort(program.connection[data], kind="stable")]
     looks = all_looks[order].reshape(-1, length)
     columns = _mix(looks + _mix(np.arange(len(looks), dtype=np.uint64))[:, None]).sum(axis=0, dtype=np.uint64)
-    found = period(columns.tolist())
-    credit_messages = None if found is None else _credits(program, first, order, place, all_looks)
-    if found is None or credit_messages is None:
+    round_length = period(columns.tolist())
+    credit_messages = None if round_length is None else _credits(program, first, order, place, all_looks)
+    if round_length is None or credit_messages is None:
         return None
-    together = max(1, length // (MOST_ROUNDS * found))
+    together = max(1, length // (MOST_ROUNDS * round_length))
     rows = first[order].reshape(-1, length)
     split_over: NDArray[np.int64] = np.arange(int(each[0]))
-    return Rounds(rows[:, :, None] + split_over, found * together, credit_messages)
+    return Rounds(rows[:, :, None] + split_over, round_length * together, credit_messages)
 
 
 def _place(program: Program) -> NDArray[np.int64]:
@@ -173,7 +173,7 @@ bind.
 
 
 @dataclass(frozen=True, eq=False)
-class Rest:
+class StoppedRun:
     """A run that was stopped: when every message arrived or would have, and what that is worth."""
 
     arrivals: NDArray[np.uint64]
@@ -207,7 +207,7 @@ class Watch:
             return False
         return ahead and now_ps > self._changed and arrived >= (int(self._marks[self._next]) + 1) * per_place
 
-    def rest(self, arrivals: NDArray[np.uint64], now_ps: int) -> Rest | None:
+    def rest(self, arrivals: NDArray[np.uint64], now_ps: int) -> StoppedRun | None:
         """The rest of the run if it is steady by now; None if it is not, or not yet."""
         while self._next < len(self._marks):
             mark = int(self._marks[self._next])
@@ -249,7 +249,7 @@ class Watch:
 
     def _extrapolated(
         self, arrivals: NDArray[np.uint64], known: NDArray[np.uint64], mark: int, apart: float, now_ps: int
-    ) -> Rest | None:
+    ) -> StoppedRun | None:
         """Every connection goes on at its own pace, and credit messages with their data; None: those are more than a round late."""
         length, whole = self._rounds.length, known.max(axis=2)
         shift = whole[:, mark] - whole[:, mark - self._rounds.round]
@@ -259,16 +259,16 @@ class Watch:
             :, :, None
         ].astype(np.uint64)
         guessed = np.where(known[:, ahead] == NEVER, later, known[:, ahead])
-        found = arrivals.copy()
-        found[self._rounds.parts[:, ahead]] = guessed
-        if not self._credits(found, arrivals, mark, shift):
+        estimated = arrivals.copy()
+        estimated[self._rounds.parts[:, ahead]] = guessed
+        if not self._credits(estimated, arrivals, mark, shift):
             return None
-        end = int(found.max())
+        end = int(estimated.max())
         off = (apart + UNSEEN) * max(0.0, 1 - now_ps / end) + LAST_ROUND * float(shift.mean()) / end
-        return Rest(found, Steady(now_ps, float((arrivals != NEVER).mean()), off))
+        return StoppedRun(estimated, Steady(now_ps, float((arrivals != NEVER).mean()), off))
 
     def _credits(
-        self, found: NDArray[np.uint64], arrivals: NDArray[np.uint64], mark: int, shift: NDArray[np.uint64]
+        self, estimated: NDArray[np.uint64], arrivals: NDArray[np.uint64], mark: int, shift: NDArray[np.uint64]
     ) -> bool:
         """Fill in when credit messages arrive: at the pace of their data, from those of a round that was over. False: none came."""
         message, row, place = self._rounds.credits.T
@@ -277,7 +277,7 @@ class Watch:
         rounds = np.maximum(-(-(place - mark) // self._rounds.round) + 1, 0)
         before = arrivals[number[row, place - rounds * self._rounds.round]]
         missing = arrivals[message] == NEVER
-        found[message[missing]] = (before + rounds.astype(np.uint64) * shift[row])[missing]
+        estimated[message[missing]] = (before + rounds.astype(np.uint64) * shift[row])[missing]
         return not bool((before[missing] == NEVER).any())
 
 
@@ -287,7 +287,7 @@ def run_packets(
     progress: Callable[[int, int], None] | None = None,
     repeated: Rounds | None = None,
     *,
-    own: int | None = None,
+    own_messages: int | None = None,
     series_every_ps: int | None = None,
 ) -> Run:
     """Run until every message arrived, or nothing more does. ``arguments``: ``PacketFabric.arguments`` of these queue pairs.
@@ -311,8 +311,8 @@ def run_packets(
         raise refused(error, arguments) from None
     changes = arguments["changes"][:, 0]
     watch = None if repeated is None else Watch(repeated, int(changes.max(initial=0)))
-    own = len(traffic.messages) if own is None else own
-    others = own < len(traffic.messages)
+    own_messages = len(traffic.messages) if own_messages is None else own_messages
+    others = own_messages < len(traffic.messages)
     if series_every_ps is not None:
         engine.sample_every(series_every_ps)
     still_ps = patience_ps(arguments["parameters"])
@@ -326,10 +326,10 @@ def run_packets(
             now = max(now, engine.next_ps + 1)  # all may wait for a retransmission
         engine.run(now)
         # others never end: neither do they arrive, nor is nothing delivered any more
-        done = int((engine.arrivals()[:own] != NEVER).sum()) if others else engine.arrived
+        done = int((engine.arrivals()[:own_messages] != NEVER).sum()) if others else engine.arrived
         if progress is not None:
-            progress(done, own)
-        if done == own:
+            progress(done, own_messages)
+        if done == own_messages:
             break
         if watch is not None and watch.due(done, now):
             rest = watch.rest(engine.arrivals(), now)
@@ -344,9 +344,15 @@ def run_packets(
     ports = engine.port_counters()
     sent = ports["tx_bytes"].astype(np.float64) * sent_share
     series = None if series_every_ps is None else engine.series()
-    found = Run(
-        engine.arrivals()[:own] if arrivals is None else arrivals, sent, engine.counters(), steady, ports, series, now
+    outcome = Run(
+        engine.arrivals()[:own_messages] if arrivals is None else arrivals,
+        sent,
+        engine.counters(),
+        steady,
+        ports,
+        series,
+        now,
     )
-    if others and found.complete:
-        found = replace(found, sent_bytes=sent * (found.last_ps / now))
-    return found
+    if others and outcome.complete:
+        outcome = replace(outcome, sent_bytes=sent * (outcome.last_ps / now))
+    return outcome

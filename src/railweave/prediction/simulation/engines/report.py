@@ -68,21 +68,21 @@ def lossless_drops(counters: dict[str, int] | None, arguments: Arguments) -> tup
         return ()
     if any(profile.get(f"{data}.lossless") != "yes" for profile in profiles):
         return ()
-    found: list[str] = []
+    drops: list[str] = []
     egress, ingress = counters["dropped_egress_full"], counters["dropped_ingress_full"]
     if egress:
-        found.append(
+        drops.append(
             f"{egress:,} packets of a lossless class were dropped at egress: a queue had its share, {data}.egress-alpha "
             f"{_values(profiles, f'{data}.egress-alpha')} x what was free of switch.egress-pool-lossless "
             f"({_values(profiles, 'switch.egress-pool-lossless')}), before ingress paused those who sent"
         )
     if ingress:
-        found.append(
+        drops.append(
             f"{ingress:,} packets of a lossless class were dropped at ingress: a port had its share of "
             f"switch.ingress-pool-lossless ({_values(profiles, 'switch.ingress-pool-lossless')}) and its headroom was full "
             f"(switch.headroom {_values(profiles, 'switch.headroom')} a port)"
         )
-    return tuple(found)
+    return tuple(drops)
 
 
 def _values(profiles: list[dict[str, str]], name: str) -> str:

@@ -102,8 +102,8 @@ class Addresses:
         planes, count = lanes
         row = np.arange(len(qp))
         plane = planes[row, lane % count]
-        own = [(self.ports[given][row, plane], given) for given in (src, dst)]
-        ends = [np.where(port == NONE, given, port).astype(np.uint32) for port, given in own]
+        lane_ports = [(self.ports[given][row, plane], given) for given in (src, dst)]
+        ends = [np.where(port == NONE, given, port).astype(np.uint32) for port, given in lane_ports]
         return self.pairs(ends[0], ends[1], color)
 
 
@@ -120,21 +120,21 @@ def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addres
             if host is None:
                 continue
             segment = network.segment_of(server.name, nic)
-            own = nic.addresses_of(network.job_family(nic.fabric, nic.tenant))
-            family = own[0].family if own else None  # of all of them
+            nic_addresses = nic.addresses_of(network.job_family(nic.fabric, nic.tenant))
+            family = nic_addresses[0].family if nic_addresses else None  # of all of them
             subnets = routed_by.get((id(segment), family))
             if subnets is None:
                 subnets = {subnet.color: subnet.routed_by for subnet in segment.subnets if subnet.family == family}
                 routed_by[id(segment), family] = subnets
-            for one in own:
+            for address in nic_addresses:
                 places[host].append(len(text))
-                text.append(one.address)
-                color = colors.setdefault((nic.fabric, one.color), len(colors))
-                prefix_of = subnets[one.color]
+                text.append(address.address)
+                color = colors.setdefault((nic.fabric, address.color), len(colors))
+                prefix_of = subnets[address.color]
                 if prefix_of not in index:  # only in running configurations: a design has every gateway
-                    what = f"no switch has the prefix {prefix_of} of this NIC's gateway"
+                    description = f"no switch has the prefix {prefix_of} of this NIC's gateway"
                     fix = f"put the gateway back on {nic.leaf}; `railweave verify --running` names the statement"
-                    raise InputError([Problem(NetworkPart(f"{server.name}:{nic.name}"), what, fix)])
+                    raise InputError([Problem(NetworkPart(f"{server.name}:{nic.name}"), description, fix)])
                 rows.append((host, index[prefix_of], color))
     owner, prefix, color_of = np.array(rows, np.int64).reshape(-1, 3).T
     width = max(map(len, places), default=0)
@@ -147,7 +147,7 @@ def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addres
 def ports_of_hosts(network: Network, wiring: Wiring) -> NDArray[np.int64]:
     """``Addresses.ports``: of NICs with one port, themselves."""
     fabrics = {name: network.fabric(name) for name in {network.switch(switch).fabric for switch in wiring.switches}}
-    adapters = {name: one.adapters or 0 for name, one in fabrics.items()}
+    adapters = {name: network_fabric.adapters or 0 for name, network_fabric in fabrics.items()}
     if not any(adapters.values()):
         return np.arange(len(wiring.nics)).reshape(-1, 1)
     rails = {
@@ -157,13 +157,13 @@ def ports_of_hosts(network: Network, wiring: Wiring) -> NDArray[np.int64]:
         if f"{server.name}:{nic.name}" in wiring.node
     }
     width = max([1, *(-(-rail // adapters[fabric]) for _, fabric, rail in rails if adapters[fabric])])
-    found = np.full((len(wiring.nics), width), NONE, np.int64)
+    ports = np.full((len(wiring.nics), width), NONE, np.int64)
     for (server, fabric, rail), host in rails.items():
         each = adapters[fabric]
         if not each:
-            found[host, 0] = host
+            ports[host, 0] = host
             continue
         first = fabrics[fabric].nic_number(rail)
         for plane in range(width):
-            found[host, plane] = rails.get((server, fabric, first + plane * each), NONE)
-    return found
+            ports[host, plane] = rails.get((server, fabric, first + plane * each), NONE)
+    return ports

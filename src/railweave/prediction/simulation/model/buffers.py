@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 def class_of(qos: QosConfig, dscp: int) -> TrafficClass | None:
     """The class that a switch puts a DSCP into; that of DSCP 0 where none names it."""
-    named = next((one for one in qos.classes.values() if dscp in one.dscp), None)
-    return named or next((one for one in qos.classes.values() if 0 in one.dscp), None)
+    named = next((traffic_class for traffic_class in qos.classes.values() if dscp in traffic_class.dscp), None)
+    return named or next((traffic_class for traffic_class in qos.classes.values() if 0 in traffic_class.dscp), None)
 
 
 def unpaused(config: DeviceConfig) -> list[str]:
@@ -77,12 +77,19 @@ def remarks(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
 def _other_lossless(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
     """Yield a remark on lossless classes other than that of RDMA data, in which no one sends."""
     with_qos = [config.qos for config in configs if config.qos is not None]
-    own = [(name, one) for qos in with_qos for name, one in qos.classes.items() if one is class_of(qos, data_dscp)]
-    if not own:
+    data_classes = [
+        (name, traffic_class)
+        for qos in with_qos
+        for name, traffic_class in qos.classes.items()
+        if traffic_class is class_of(qos, data_dscp)
+    ]
+    if not data_classes:
         return
-    name, data = next((pair for pair in own if pair[1].lossless), own[0])
-    lossless = dict.fromkeys(key for qos in with_qos for key, one in qos.classes.items() if one.lossless)
-    others = [key for key in lossless if key not in {mine for mine, _ in own}]
+    name, data = next((pair for pair in data_classes if pair[1].lossless), data_classes[0])
+    lossless = dict.fromkeys(
+        key for qos in with_qos for key, traffic_class in qos.classes.items() if traffic_class.lossless
+    )
+    others = [key for key in lossless if key not in {mine for mine, _ in data_classes}]
     if others:
         share = "what other classes leave" if data.transmit_percent is None else f"{data.transmit_percent} %"
         yield (
@@ -117,7 +124,7 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
         return _best_effort(model, host)
     if qos is None:
         return {}, [f"{config.nos} has no QoS in the configuration: classes, buffers and ECN are the engine's own"]
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     notes: list[str] = []
     data, cnp = (_class_of(qos, dscp, notes) for dscp in (host.dscp, host.cnp_dscp))
     lossless = data is not None and data.lossless and data.pfc_priority == host.priority
@@ -126,16 +133,16 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
     if model is None:
         notes.append(f"{config.model}: the catalog does not know its buffer: pools and headroom are the engine's own")
     else:
-        found |= _pools(qos.buffers, model)
+        parameters |= _pools(qos.buffers, model)
         silent = set(unpaused(config))
         paused = [cable for cable in cables if cable.name not in silent] if silent else cables
-        found["switch.headroom"] = str(_headroom(qos, model, paused, notes))
-    found["switch.ingress-alpha-lossless"] = share_of_free(qos.buffers.ingress_dynamic_threshold)
+        parameters["switch.headroom"] = str(_headroom(qos, model, paused, notes))
+    parameters["switch.ingress-alpha-lossless"] = share_of_free(qos.buffers.ingress_dynamic_threshold)
     notes.append("switch.ingress-alpha-lossy, switch.reserved: not configured, the engine's own")
     if qos.xon_offset_cells is None or model is None:
         notes.append("switch.xon-offset: not configured, the engine's own")
     else:
-        found["switch.xon-offset"] = str(qos.xon_offset_cells * model.buffer.cell_bytes)
+        parameters["switch.xon-offset"] = str(qos.xon_offset_cells * model.buffer.cell_bytes)
     if lossless and unpaused(config):
         notes.append(
             "PFC: what comes in by a port without it takes from the lossy pool of the ingress side (assumed), and is dropped "
@@ -144,32 +151,36 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
     if any(interface.macsec for interface in config.interfaces):
         notes.append("MACsec: what it adds to packets is not counted")
     if qos.watchdog is not None and lossless:
-        found["switch.watchdog"] = qos.watchdog.action
-        found["switch.watchdog-poll"] = f"{qos.watchdog.poll_interval}ms"
-        found["switch.watchdog-detection"] = str(qos.watchdog.detection)
-        found["switch.watchdog-recovery"] = f"{qos.watchdog.recovery}ms"
-    for number, one, held in ((host.priority, data, lossless), (host.cnp_priority, cnp, False)):
-        queue_bytes = None if model is None or one is None else _queue_bytes(one, qos.buffers, model, cables)
-        found |= _class(number, one, qos, notes, queue_bytes, lossless=held, nos=config.nos)
-    if any(one.buffer_percent is not None for one in qos.classes.values()) or _dedicated(qos.buffers):
+        parameters["switch.watchdog"] = qos.watchdog.action
+        parameters["switch.watchdog-poll"] = f"{qos.watchdog.poll_interval}ms"
+        parameters["switch.watchdog-detection"] = str(qos.watchdog.detection)
+        parameters["switch.watchdog-recovery"] = f"{qos.watchdog.recovery}ms"
+    for number, traffic_class, held in ((host.priority, data, lossless), (host.cnp_priority, cnp, False)):
+        queue_bytes = (
+            None if model is None or traffic_class is None else _queue_bytes(traffic_class, qos.buffers, model, cables)
+        )
+        parameters |= _class(number, traffic_class, qos, notes, queue_bytes, lossless=held, nos=config.nos)
+    if any(traffic_class.buffer_percent is not None for traffic_class in qos.classes.values()) or _dedicated(
+        qos.buffers
+    ):
         notes.append("dedicated buffers: not modelled")
-    return found, notes
+    return parameters, notes
 
 
 def _best_effort(model: SwitchModel | None, host: HostQos) -> tuple[dict[str, str], list[str]]:
     """A switch whose quality of service is taken off: nothing is paused or marked, and one class has the whole buffer."""
     pools = ("switch.ingress-pool-lossy", "switch.egress-pool-lossy")
-    found = {} if model is None else dict.fromkeys(pools, str(round(model.buffer.shared_mb * 1e6)))
+    parameters = {} if model is None else dict.fromkeys(pools, str(round(model.buffer.shared_mb * 1e6)))
     for number in (host.priority, host.cnp_priority):
-        found |= _class(number, None, None, [], None, lossless=False, nos="")
-        found[f"class.{number}.egress-alpha"] = share_of_free(DEFAULT_THRESHOLD)
-    return found, [
+        parameters |= _class(number, None, None, [], None, lossless=False, nos="")
+        parameters[f"class.{number}.egress-alpha"] = share_of_free(DEFAULT_THRESHOLD)
+    return parameters, [
         "switches without quality of service: best effort has their whole buffer, a queue as much as is free (alpha 1, assumed)"
     ]
 
 
 def _class_of(qos: QosConfig, dscp: int, notes: list[str]) -> TrafficClass | None:
-    if not any(dscp in one.dscp for one in qos.classes.values()):
+    if not any(dscp in traffic_class.dscp for traffic_class in qos.classes.values()):
         notes.append(f"no class of the switches has DSCP {dscp}: its packets are taken for best effort")
     return class_of(qos, dscp)
 
@@ -196,7 +207,7 @@ def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: li
     The engine charges the ways through switches to cables, so what its cables hold while a pause takes effect counts
     where it is more than the arithmetic of the design.
     """
-    lossless = sum(one.lossless for one in qos.classes.values())
+    lossless = sum(traffic_class.lossless for traffic_class in qos.classes.values())
     if not lossless or not cables:
         return 0
     mru = max((profile.mru_bytes for profile in qos.profiles), default=9216)
@@ -218,7 +229,7 @@ def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: li
     return min(max(needs), partition // len(needs))
 
 
-def _queue_bytes(one: TrafficClass, buffers: Buffers, model: SwitchModel, cables: list[Cable]) -> int:
+def _queue_bytes(traffic_class: TrafficClass, buffers: Buffers, model: SwitchModel, cables: list[Cable]) -> int:
     """Return the base of the percentages of drop profiles: a port's part of the egress pool if all ports queue alike.
 
     The pool is that of the class. Thresholds of the chip are numbers of cells that are set once, but the share that a
@@ -227,12 +238,12 @@ def _queue_bytes(one: TrafficClass, buffers: Buffers, model: SwitchModel, cables
     decided between the readings (docs/validation.md).
     """
     speed = max((cable.speed_gbps for cable in cables), default=model.ports[0].speed_gbps)
-    return port_share_bytes(model, buffers.egress_lossless if one.lossless else buffers.egress_lossy, speed)
+    return port_share_bytes(model, buffers.egress_lossless if traffic_class.lossless else buffers.egress_lossy, speed)
 
 
 def _class(
     number: int,
-    one: TrafficClass | None,
+    traffic_class: TrafficClass | None,
     qos: QosConfig | None,
     notes: list[str],
     queue_bytes: int | None,
@@ -241,24 +252,26 @@ def _class(
     nos: str,
 ) -> dict[str, str]:
     name = f"class.{number}"
-    if one is None or qos is None:
+    if traffic_class is None or qos is None:
         return {f"{name}.lossless": "no", f"{name}.service": "1", f"{name}.ecn": "off"}
-    strict = one.priority == "strict-high"
-    if strict and one.transmit_percent is not None:
+    strict = traffic_class.priority == "strict-high"
+    if strict and traffic_class.transmit_percent is not None:
         notes.append("strict classes: transmit_percent caps them on the switch; not modelled")
     weights = [other.transmit_percent for other in qos.classes.values()]
     rest = (100 - sum(weight or 0 for weight in weights)) // max(1, weights.count(None))
-    threshold = share_of_free(DEFAULT_THRESHOLD if one.dynamic_threshold is None else one.dynamic_threshold)
-    if one.dynamic_threshold is None and lossless and catalog().systems[nos].lossless_queue_threshold is None:
+    threshold = share_of_free(
+        DEFAULT_THRESHOLD if traffic_class.dynamic_threshold is None else traffic_class.dynamic_threshold
+    )
+    if traffic_class.dynamic_threshold is None and lossless and catalog().systems[nos].lossless_queue_threshold is None:
         # What is lossless is held back at ingress: Junos has no threshold for such queues, SONiC gives them the whole buffer.
         threshold = UNLIMITED
         notes.append("class.N.egress-alpha: lossless queues have no threshold of their own; ingress holds them back")
-    elif one.dynamic_threshold is None:
+    elif traffic_class.dynamic_threshold is None:
         notes.append(f"class.N.egress-alpha: not configured, alpha {threshold} as the system's default")
-    ecn = one.ecn
+    ecn = traffic_class.ecn
     marking = "off"
     by_length = next(
-        (qos.marking[key] for key, other in qos.classes.items() if other is one and key in qos.marking), None
+        (qos.marking[key] for key, other in qos.classes.items() if other is traffic_class and key in qos.marking), None
     )
     if by_length is not None:
         marking = f"{by_length.first}..{by_length.last}@{by_length.probability}%"
@@ -270,7 +283,7 @@ def _class(
         marking = f"{ecn.min_fill}%..{ecn.max_fill}%@{ecn.max_probability}%"
     return {
         f"{name}.lossless": "yes" if lossless else "no",
-        f"{name}.service": "strict" if strict else str(max(1, one.transmit_percent or rest)),
+        f"{name}.service": "strict" if strict else str(max(1, traffic_class.transmit_percent or rest)),
         f"{name}.egress-alpha": threshold,
         f"{name}.ecn": marking,
     }

@@ -111,8 +111,8 @@ def _check_knobs(mode: str, code: int | None, given: dict[str, str]) -> None:
             raise _wrong(f"{mode} has no knob {name!r}", fix)
 
 
-def _wrong(what: str, fix: str) -> InputError:
-    return InputError([Problem(Option("--lb"), what, fix)])
+def _wrong(description: str, fix: str) -> InputError:
+    return InputError([Problem(Option("--lb"), description, fix)])
 
 
 def dlb_parameters(config: BalancingConfig) -> dict[str, str]:
@@ -134,24 +134,24 @@ def dlb_parameters(config: BalancingConfig) -> dict[str, str]:
 
 def balancing_notes(config: BalancingConfig) -> list[str]:
     """Return the settings of load sharing in the configuration that the engine does not model."""
-    found: list[str] = []
+    notes: list[str] = []
     hashed = config.hash
     if not (hashed.layer3 and hashed.layer4):
-        found.append("hash: the engine hashes addresses and UDP ports, whatever hash.layer3 and hash.layer4 say")
+        notes.append("hash: the engine hashes addresses and UDP ports, whatever hash.layer3 and hash.layer4 say")
     if hashed.seed is not None:
-        found.append("hash: hash.seed is not taken; every switch has a seed of its own, from the run's")
+        notes.append("hash: hash.seed is not taken; every switch has a seed of its own, from the run's")
     if config.spray_opcodes:
-        found.append("spraying: every data packet is sprayed, whatever its opcode; acknowledgements too")
+        notes.append("spraying: every data packet is sprayed, whatever its opcode; acknowledgements too")
     if config.dlb.reassignment and config.dlb.reassignment.quality_delta == 0:
-        found.append("DLB: quality_delta 0 is taken for 1")
+        notes.append("DLB: quality_delta 0 is taken for 1")
     if config.selective:
-        found.append(
+        notes.append(
             f"selective DLB: opcodes are not told apart; all packets are balanced by {config.group_mode}, also those that "
             "the switch hashes (acknowledgements, congestion notification)"
         )
     if config.global_role:
-        found.append("global load balancing: DLB is modelled with the load of a switch's own links only")
-    return found
+        notes.append("global load balancing: DLB is modelled with the load of a switch's own links only")
+    return notes
 
 
 FRAMES = {"ipv4": 62, "ipv6": 82}
@@ -188,7 +188,7 @@ def transport(nic: HostNic, qos: HostQos, *, reordering: bool, family: Family | 
     """
     family = used_addresses(nic, family)[0].address.family if nic.addresses else "ipv4"
     header = FRAMES[family]
-    found = {
+    parameters = {
         "host.mtu": str(rdma_mtu(nic.mtu, family)),
         "host.header": str(header),
         "host.ack-bytes": str(header + AETH),
@@ -196,18 +196,18 @@ def transport(nic: HostNic, qos: HostQos, *, reordering: bool, family: Family | 
         "host.data-class": str(qos.priority),
         "host.cnp-class": str(qos.cnp_priority),
     }
-    own = vendor(nic.vendor).transport(nic.model)
-    found |= own.parameters
-    notes = ["NICs: receive buffer and retransmission timeout are the engine's own", own.note]
-    if own.dcqcn is not None:
+    vendor_transport = vendor(nic.vendor).transport(nic.model)
+    parameters |= vendor_transport.parameters
+    notes = ["NICs: receive buffer and retransmission timeout are the engine's own", vendor_transport.note]
+    if vendor_transport.dcqcn is not None:
         steps = nic.speed_gbps / STEPS_GBPS
-        found |= {
+        parameters |= {
             "dcqcn.additive": f"{ADDITIVE_MBPS * steps:g}M",
             "dcqcn.hyper": f"{HYPER_MBPS * steps:g}M",
         }
         notes.append("DCQCN: rates rise by steps that grow with the port's speed (assumed)")
     if reordering:
-        found |= {
+        parameters |= {
             "host.recovery": "selective",
             "host.reorder": str(REORDER),
             "host.reth": "every",
@@ -217,7 +217,7 @@ def transport(nic: HostNic, qos: HostQos, *, reordering: bool, family: Family | 
             f"packets are sprayed: NICs use adaptive routing, an RDMA header on every packet, at most {ADAPTIVE_WINDOW} "
             f"packets outstanding, {REORDER} ahead (assumed)"
         )
-    return Transport(found, own.dcqcn, tuple(notes))
+    return Transport(parameters, vendor_transport.dcqcn, tuple(notes))
 
 
 FAULTS_NOTE = (
@@ -301,8 +301,8 @@ class PacketFabric:
     def flow_arguments(self, queue_pairs: NDArray[np.uint32], timeline: Timeline | None = None) -> FlowArguments:
         """The same for ``FlowEngine``, which needs no column for each address: prefixes are many times fewer."""
         pairs, used = _used(queue_pairs)
-        found = self._arguments(pairs, used, timeline or Timeline(), by_prefix=True)
-        return FlowArguments(**found, column=self.addresses.prefix[used].astype(np.uint32))
+        arguments = self._arguments(pairs, used, timeline or Timeline(), by_prefix=True)
+        return FlowArguments(**arguments, column=self.addresses.prefix[used].astype(np.uint32))
 
     def _arguments(
         self, pairs: NDArray[np.uint32], used: NDArray[np.int64], timeline: Timeline, *, by_prefix: bool
@@ -318,15 +318,15 @@ class PacketFabric:
         hosts = len(self.wiring.nics)
         group = now
         changes: list[NDArray[np.uint64]] = [_rows([*self._down(), *timeline.changes])]
-        for one in timeline.tables:
-            after = table(forwarding.entries(one.routes, one.dead))
-            for name in one.routes.down & set(
+        for tables in timeline.tables:
+            after = table(forwarding.entries(tables.routes, tables.dead))
+            for name in tables.routes.down & set(
                 self.wiring.switches
             ):  # what is dead keeps its tables: nothing reads them
                 after[self.wiring.node[name] - hosts] = now[self.wiring.node[name] - hosts]
-            for name in one.silent:
+            for name in tables.silent:
                 after[self.wiring.node[name] - hosts] = NO_GROUP
-            changes.append(_reroutes(one.at_ps, now, after, hosts))
+            changes.append(_reroutes(tables.at_ps, now, after, hosts))
             now = after
         groups, members = forwarding.groups()
         rows = np.concatenate(changes)
@@ -392,10 +392,10 @@ def packet_fabric(
     simulated = set(fabrics(network))
     for number, config in enumerate(here, len(wiring.nics)):
         cables = [cable for cable in network.cables_of(config.name) if cable.fabric in simulated]
-        own, said = switch_parameters(config, cables, host.qos_of(nic.fabric))
-        own |= dlb_parameters(config.balancing) | dict(wanted.knobs) | _tunnel(network, config)
-        profile[number] = profiles.setdefault(tuple(own.items()), len(profiles))
-        notes |= dict.fromkeys((*said, *balancing_notes(config.balancing)))
+        switch_settings, switch_notes = switch_parameters(config, cables, host.qos_of(nic.fabric))
+        switch_settings |= dlb_parameters(config.balancing) | dict(wanted.knobs) | _tunnel(network, config)
+        profile[number] = profiles.setdefault(tuple(switch_settings.items()), len(profiles))
+        notes |= dict.fromkeys((*switch_notes, *balancing_notes(config.balancing)))
     notes |= dict.fromkeys(_others(network, wiring, sent))
     models = (server.model for server in network.servers)
     told = (*remarks(here, host.qos_of(nic.fabric).dscp), *domain_remarks(network.catalog, models))
@@ -421,16 +421,16 @@ def _sender(network: Network, wiring: Wiring, tenant: str | None) -> tuple[HostC
     """The NIC whose transport stands for all that send: the first of the tenant's that has an address, else the first at all."""
     nics = [(server.name, nic) for server in network.servers for nic in server.nics]
     nics = [(server, nic) for server, nic in nics if f"{server}:{nic.name}" in wiring.node]
-    own = [(server, nic) for server, nic in nics if nic.addresses and tenant in {None, nic.tenant}]
-    server, first = (own or nics)[0]
+    tenant_nics = [(server, nic) for server, nic in nics if nic.addresses and tenant in {None, nic.tenant}]
+    server, first = (tenant_nics or nics)[0]
     host = host_config(network, server)
     return host, next(nic for nic in host.nics if nic.name == first.name)
 
 
 def _ports(wiring: Wiring, links: Mapping[str, Iterable[str]]) -> NDArray[np.uint32]:
     """Ports of switches, in order, by the links that they are on; what no collective takes is left out."""
-    found = {wiring.port(link, name) for name, own in links.items() for link in own}
-    return np.array(sorted(port for port in found if port is not None), np.uint32)
+    ports = {wiring.port(link, name) for name, switch_links in links.items() for link in switch_links}
+    return np.array(sorted(port for port in ports if port is not None), np.uint32)
 
 
 def _tunnel(network: Network, config: DeviceConfig) -> dict[str, str]:
@@ -448,16 +448,18 @@ def _code(config: DeviceConfig, wanted: Override) -> int:
 def _others(network: Network, wiring: Wiring, sent: Transport) -> list[str]:
     """Where servers differ: the engine has one transport for all hosts."""
     models = {server.model: server.name for server in network.servers}
-    found: list[str] = []
+    differences: list[str] = []
     for name in models.values():
         host = host_config(network, name)
         for nic in host.nics:
             if f"{name}:{nic.name}" in wiring.node:
                 reordering, family = "host.reth" in sent.parameters, network.job_family(nic.fabric, nic.tenant)
-                own = transport(nic, host.qos_of(nic.fabric), reordering=reordering, family=family)
-                if (own.parameters, own.dcqcn) != (sent.parameters, sent.dcqcn):
-                    found.append(f"NICs of {host.model} on {nic.fabric}: the transport of the first server is taken")
-    return found
+                nic_transport = transport(nic, host.qos_of(nic.fabric), reordering=reordering, family=family)
+                if (nic_transport.parameters, nic_transport.dcqcn) != (sent.parameters, sent.dcqcn):
+                    differences.append(
+                        f"NICs of {host.model} on {nic.fabric}: the transport of the first server is taken"
+                    )
+    return differences
 
 
 def _used(queue_pairs: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:

@@ -74,7 +74,7 @@ class Timeline:
         after = [table for table in self.tables if table.at_ps > at_ps]
         return Timeline(
             tuple((max(change[0] - at_ps, 0), *change[1:]) for change in self.changes),
-            tuple(replace(one, at_ps=max(one.at_ps - at_ps, 0)) for one in before + after),
+            tuple(replace(table, at_ps=max(table.at_ps - at_ps, 0)) for table in before + after),
         )
 
 
@@ -97,21 +97,23 @@ def timeline(
     """
     _check(outages)
     changes: list[Change] = []
-    for one in outages:
-        if one.of != "signal":
+    for outage in outages:
+        if outage.of != "signal":
             continue
-        changes += places_down(wiring, one.name, one.from_ps)
-        changes += [] if one.until_ps is None else places_up(wiring, one.name, one.until_ps)
+        changes += places_down(wiring, outage.name, outage.from_ps)
+        changes += [] if outage.until_ps is None else places_up(wiring, outage.name, outage.until_ps)
     moments = _moments(outages)
     down = {at: [outage for outage in outages if _is_down(outage, at)] for at in moments}
     routes = {at + reroute_ps: _routes(wiring, plane, start, down[at]) for at in moments if plane is not None}
     dead = {
-        at + repair_ps: frozenset(link for one in down[at] if one.of == "signal" for link in _links(wiring, one.name))
+        at + repair_ps: frozenset(
+            link for outage in down[at] if outage.of == "signal" for link in _links(wiring, outage.name)
+        )
         for at in moments
     }
     quiet = [outage for outage in outages if outage.of == "forwarding"]
     quiet += [] if plane is None else _without_tables(wiring, outages, reroute_ps)
-    silent = {at: frozenset(one.name for one in quiet if _is_down(one, at)) for at in _moments(quiet)}
+    silent = {at: frozenset(outage.name for outage in quiet if _is_down(outage, at)) for at in _moments(quiet)}
     tables: list[Tables] = []
     now = Tables(0, start, frozenset())
     for at in sorted(routes.keys() | dead.keys() | silent.keys()):
@@ -127,10 +129,12 @@ def _moments(outages: Sequence[Outage]) -> list[int]:
 
 def _check(outages: Sequence[Outage]) -> None:
     by_name: dict[str, list[Outage]] = {}
-    for one in sorted(outages, key=lambda one: one.from_ps):
-        if one.until_ps is not None and one.until_ps <= one.from_ps:
-            raise InputError([Problem(NetworkPart(one.name), "its outage ends before it begins", "give a later end")])
-        by_name.setdefault(one.name, []).append(one)
+    for outage in sorted(outages, key=lambda outage: outage.from_ps):
+        if outage.until_ps is not None and outage.until_ps <= outage.from_ps:
+            raise InputError(
+                [Problem(NetworkPart(outage.name), "its outage ends before it begins", "give a later end")]
+            )
+        by_name.setdefault(outage.name, []).append(outage)
     for name, several in by_name.items():
         if any(first.until_ps is None or first.until_ps >= second.from_ps for first, second in pairwise(several)):
             raise InputError([Problem(NetworkPart(name), "two of its outages overlap", "make them one")])
@@ -138,7 +142,7 @@ def _check(outages: Sequence[Outage]) -> None:
 
 def _routes(wiring: Wiring, plane: ControlPlane, start: Routes, down: Sequence[Outage]) -> Routes:
     """The routes that the control plane settles on. What forwards nothing does not tell it so."""
-    known = [name for one in down if one.of != "forwarding" for name in _known(wiring, one.name)]
+    known = [name for outage in down if outage.of != "forwarding" for name in _known(wiring, outage.name)]
     return plane.routes([*start.down, *known]) if known else start
 
 
@@ -219,9 +223,12 @@ def fault_timeline(
     traffic does not pass here. Raises ``InputError`` if two outages of one link or device overlap.
     """
     outages = [outage for target in targets for outage in _outages(target) if _is_here(wiring, outage.name)]
-    found = timeline(wiring, plane, start, outages, reroute_ps)
-    changes = [*found.changes, *(change for target in targets for change in _changes(wiring, target, data_class))]
-    return Timeline(tuple(sorted(changes, key=lambda change: change[0])), found.tables)
+    outage_timeline = timeline(wiring, plane, start, outages, reroute_ps)
+    changes = [
+        *outage_timeline.changes,
+        *(change for target in targets for change in _changes(wiring, target, data_class)),
+    ]
+    return Timeline(tuple(sorted(changes, key=lambda change: change[0])), outage_timeline.tables)
 
 
 def slowed(wiring: Wiring, changes: Sequence[Change], time_ps: int) -> NDArray[np.float64]:
@@ -261,7 +268,7 @@ def _outages(target: FaultTarget) -> Iterable[Outage]:
 def _changes(wiring: Wiring, target: FaultTarget, data_class: int) -> list[Change]:
     """Return the changes that a fault causes, except changes of up and down."""
     fault = target.fault
-    found: list[Change] = []
+    changes: list[Change] = []
     for link in target.links:
         row = wiring.cable.get(link)
         if row is None:
@@ -278,6 +285,6 @@ def _changes(wiring: Wiring, target: FaultTarget, data_class: int) -> list[Chang
             begin, end = [(RECEIVE, ends[0], fault.rate or 0, 0)], [(RECEIVE, ends[0], 0, 0)]
         elif fault.kind == "pfc-storm":
             begin, end = [(STORM, ends[0], data_class, 1)], [(STORM, ends[0], data_class, 0)]
-        found += [(fault.at, *one) for one in begin]
-        found += [] if fault.end_ps is None else [(fault.end_ps, *one) for one in end]
-    return found
+        changes += [(fault.at, *change) for change in begin]
+        changes += [] if fault.end_ps is None else [(fault.end_ps, *change) for change in end]
+    return changes

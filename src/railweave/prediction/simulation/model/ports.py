@@ -54,13 +54,13 @@ def usable(fabric: PacketFabric, timeline: Timeline, until_ps: int = 0) -> Way |
     moments = [until_ps, *(moment for moment in timeline.moments if moment > until_ps)]
 
     def way(here: NDArray[np.int64], there: NDArray[np.int64]) -> NDArray[np.bool_]:
-        found = lasting(here, there)
+        reached = lasting(here, there)
         for moment in moments:
-            waiting = ~found.any(axis=1)
+            waiting = ~reached.any(axis=1)
             if not waiting.any():
                 break
-            found[waiting] = _way_at(fabric, timeline, moment)(here[waiting], there[waiting])
-        return found
+            reached[waiting] = _way_at(fabric, timeline, moment)(here[waiting], there[waiting])
+        return reached
 
     return way
 
@@ -109,9 +109,9 @@ def check_planes(fabric: PacketFabric, pairs: NDArray[np.uint32]) -> None:
     if apart.any():
         row = int(apart.argmax())
         near, far = (names[int(host)] for host in (here[row], there[row]))
-        what = f"the NICs of {near} and {far} have no path to each other: no plane has a port of both"
+        description = f"the NICs of {near} and {far} have no path to each other: no plane has a port of both"
         fix = "leave one of the two servers out of the job (--hosts), or bring up the ports that `status:` names"
-        raise InputError([Problem(NetworkPart(near), what, fix)])
+        raise InputError([Problem(NetworkPart(near), description, fix)])
 
 
 def _way_at(fabric: PacketFabric, timeline: Timeline, moment: int) -> Way:

@@ -60,14 +60,14 @@ def after_retries(timeline: Timeline, parameters: Mapping[str, str]) -> Timeline
         return None if most is not None and turns > most else since_ps + turns * retry_ps
 
     changes: list[Change] = []
-    for one in timeline.changes:
-        at, change, place = one[:3]
+    for event in timeline.changes:
+        at, change, place = event[:3]
         begun = [
             other[0] for other in timeline.changes if other[1:3] == (HEALED_BY.get(change), place) and other[0] <= at
         ]
         later = noticed(at, max(begun)) if begun and at else at
         if later is not None:
-            changes.append((later, *one[1:]))
+            changes.append((later, *event[1:]))
     tables: list[Tables] = []
     for table in timeline.tables:
         begun = [moment for moment in broken if moment <= table.at_ps]

@@ -65,32 +65,32 @@ class Forwarding:
                 continue
             ids = np.append(fib.group, np.int32(UNREACHABLE))[self._joined]
             known, inverse = np.unique(ids, axis=0, return_inverse=True)
-            found = self._of(row, name, routes, known, gone)[inverse.reshape(-1)]
+            entries = self._of(row, name, routes, known, gone)[inverse.reshape(-1)]
             for column in self._joined.T:
                 there = column >= 0
-                table[row, column[there]] = found[there]
+                table[row, column[there]] = entries[there]
         return table
 
     def _of(
         self, row: int, name: str, routes: Routes, known: NDArray[np.int32], gone: Collection[str]
     ) -> NDArray[np.uint32]:
         """The entries of sets of groups: each becomes one group of all their links."""
-        found = np.full(len(known), NO_GROUP, np.uint32)
+        entries = np.full(len(known), NO_GROUP, np.uint32)
         first = int(self._wiring.first_port[self._wiring.node[name]])
         for place, ids in enumerate(cast("list[list[int]]", known.tolist())):
             if LOCAL in ids:
-                found[place] = HERE
+                entries[place] = HERE
                 continue
             links = dict.fromkeys([link for group in ids if group >= 0 for link in routes.groups[group]])
             left = ([link for link in links if link not in gone] if gone else ()) or links
             found_on = [self._wiring.port(link, name) for link in left]
             ports = tuple([port - first for port in found_on if port is not None])
             if len(ports) == 1:
-                found[place] = ONE_PORT | ports[0]
+                entries[place] = ONE_PORT | ports[0]
             elif ports:
                 key = (self._balance[row], ports)
-                found[place] = self._groups.setdefault(key, len(self._groups))
-        return found
+                entries[place] = self._groups.setdefault(key, len(self._groups))
+        return entries
 
     def groups(self) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
         """``groups`` and ``members`` of ``PacketEngine`` for all tables that were made."""
@@ -131,10 +131,10 @@ def by_address(
 def nic_port(wiring: Wiring) -> NDArray[np.int64]:
     """For each host, its leaf (node) and the leaf's port it is on, counted from the leaf's first."""
     hosts = len(wiring.nics)
-    found = np.zeros((hosts, 2), np.int64)
+    leaf_ports = np.zeros((hosts, 2), np.int64)
     ends = wiring.cables[:, :2].astype(np.int64)
     rows = np.flatnonzero(ends[:, 0] < hosts)  # NICs are the first end of their cables
     leaf = ends[rows, 1]
-    found[ends[rows, 0], 0] = leaf
-    found[ends[rows, 0], 1] = wiring.end_ports[rows, 1] - wiring.first_port[leaf]
-    return found
+    leaf_ports[ends[rows, 0], 0] = leaf
+    leaf_ports[ends[rows, 0], 1] = wiring.end_ports[rows, 1] - wiring.first_port[leaf]
+    return leaf_ports

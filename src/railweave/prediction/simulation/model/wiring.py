@@ -69,8 +69,8 @@ class Wiring:
         if row is None:
             return None
         nodes, ports = self._ends
-        one, other = nodes[row]
-        return ports[row][0] if one == node else ports[row][1] if other == node else None
+        first, other = nodes[row]
+        return ports[row][0] if first == node else ports[row][1] if other == node else None
 
     @cached_property
     def _ends(self) -> tuple[list[list[int]], list[list[int]]]:
@@ -93,12 +93,12 @@ def nic_group(network: Network, server: Server, fabric: str) -> NicGroup | None:
 def fabrics(network: Network) -> tuple[str, ...]:
     """The fabrics that traffic of collectives takes: those of GPUs' own NICs, or all where there is none."""
     kinds = {(server.model, nic.fabric): server for server in network.servers for nic in server.nics}
-    own = {
+    gpu_fabrics = {
         fabric
         for (_, fabric), server in kinds.items()
         if (group := nic_group(network, server, fabric)) is not None and group.per_gpu
     }
-    return tuple(fabric.name for fabric in network.fabrics if fabric.name in own or not own)
+    return tuple(fabric.name for fabric in network.fabrics if fabric.name in gpu_fabrics or not gpu_fabrics)
 
 
 def wire(network: Network) -> Wiring:
@@ -156,15 +156,15 @@ def servers(network: Network, wiring: Wiring, tenant: str = "") -> list[tuple[st
     GPUs are as many as the catalog says of the model; one a NIC where it does not know the model. A tenant that has some of a
     server's NICs has the same part of its GPUs.
     """
-    found: list[tuple[str, list[int], int]] = []
+    job_servers: list[tuple[str, list[int], int]] = []
     for server in network.servers:
         rails = sorted(server.nics, key=lambda nic: (nic.fabric, nic.rail))
         there = [nic for nic in rails if f"{server.name}:{nic.name}" in wiring.node]
-        first = {(one.fabric, network.fabric(one.fabric).nic_number(one.rail)): one for one in reversed(there)}
+        first = {(nic.fabric, network.fabric(nic.fabric).nic_number(nic.rail)): nic for nic in reversed(there)}
         wired = [first[key] for key in sorted(first)]
         hosts = [wiring.node[f"{server.name}:{nic.name}"] for nic in wired if nic.tenant == tenant]
         model = network.catalog.servers.get(server.model)
         if hosts:
             gpus = model.gpus if model else len(wired)
-            found.append((server.name, hosts, max(1, gpus * len(hosts) // len(wired))))
-    return found
+            job_servers.append((server.name, hosts, max(1, gpus * len(hosts) // len(wired))))
+    return job_servers

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph
 from railweave.prediction.jobs.run import Times, exposed
-from railweave.prediction.jobs.traces.traced import Traced
+from railweave.prediction.jobs.traces.traced import PlacedTrace
 from railweave.prediction.simulation.errors import how_near
-from railweave.prediction.simulation.training.packets import Checked, slowest
-from railweave.prediction.simulation.training.tiers import INSIDE, Sent
+from railweave.prediction.simulation.training.packets import PacketCheck, slowest
+from railweave.prediction.simulation.training.tiers import INSIDE, StepTraffic
 
 if TYPE_CHECKING:
-    from railweave.prediction.jobs.plan import Planned
+    from railweave.prediction.jobs.plan import JobPlan
     from railweave.prediction.simulation.model.fabric import PacketFabric
-    from railweave.prediction.simulation.training.checkpoint import Written
-    from railweave.prediction.simulation.training.loads import Carried
+    from railweave.prediction.simulation.training.checkpoint import CheckpointCost
+    from railweave.prediction.simulation.training.loads import CarriedCommunication
 
 
 TABLE = Path(__file__).with_name("errors.json")
@@ -28,7 +28,7 @@ FEW = 5
 
 
 @dataclass(frozen=True)
-class Judged:
+class StepErrors:
     """Published steps on one GPU. ``gpus``: the least and the most of them; errors in percent, whichever way."""
 
     gpu: str
@@ -80,25 +80,25 @@ class StepBand:
             "error": self.error,
             "compared": self.compared,
             "outside": self.outside,
-            "seeds_ms": [one / 1e9 for one in self.seeds_ps],
+            "seeds_ms": [seed_ps / 1e9 for seed_ps in self.seeds_ps],
         }
 
 
 @cache
-def judged() -> dict[str, Judged]:
+def judged() -> dict[str, StepErrors]:
     """The committed table, by GPU."""
     rows: list[dict[str, Any]] = json.loads(TABLE.read_text(encoding="utf-8"))
-    found: dict[str, Judged] = {}
+    by_gpu: dict[str, StepErrors] = {}
     for row in rows:
         given: dict[str, Any] = {**row, "gpus": tuple(row["gpus"])}
-        found[row["gpu"]] = Judged(**given)
-    return found
+        by_gpu[row["gpu"]] = StepErrors(**given)
+    return by_gpu
 
 
-def step_band(plan: Planned | Traced, step_ps: int, seeds_ps: tuple[int, ...] = (), others: str = "") -> StepBand:
+def step_band(plan: JobPlan | PlacedTrace, step_ps: int, seeds_ps: tuple[int, ...] = (), others: str = "") -> StepBand:
     """The band of a step. ``seeds_ps``: its times with several seeds; ``others``: what else goes on that no published step has."""
     low, high = min(seeds_ps or (step_ps,)), max(seeds_ps or (step_ps,))
-    if isinstance(plan, Traced):
+    if isinstance(plan, PlacedTrace):
         outside = "a trace has what was computed and sent; no published step was run from one"
         return StepBand(low, high, None, "no published step is a trace", outside, seeds_ps)
     known = judged().get(plan.kernels.gpu.name)
@@ -107,8 +107,8 @@ def step_band(plan: Planned | Traced, step_ps: int, seeds_ps: tuple[int, ...] = 
         return StepBand(low, high, None, "no published step is of this GPU", outside, seeds_ps)
     job, layout = plan.job, plan.layout
     unlike = [
-        what
-        for what, there in (
+        feature
+        for feature, there in (
             ("experts", plan.model.experts > 0),
             ("FSDP", job.parallel.zero == 3),
             ("context parallel", layout.context > 1),
@@ -146,23 +146,23 @@ LEAST_PART = 0.01
 class JobResult:
     """The prediction for a job. ``carried``: by communication of the graph."""
 
-    plan: Planned | Traced
+    plan: JobPlan | PlacedTrace
     graph: Graph
     times: Times
-    carried: tuple[Carried, ...]
+    carried: tuple[CarriedCommunication, ...]
     step_ps: int
     """A step, while the other jobs run; ``times`` has the operations of one."""
     alone_ps: int
     """Time of a step in ps with no one else on the network."""
-    sent: Sent
+    sent: StepTraffic
     """The traffic of a step, by tier and link."""
     unlike: str = ""
     """Conditions of the run that no published step has; empty if there are none."""
-    checked: tuple[Checked, ...] = ()
+    checked: tuple[PacketCheck, ...] = ()
     """The communications run by packets next to flows; empty if this check was not requested."""
     seeds_ps: tuple[int, ...] = ()
     """Times of a step with each of several seeds; empty where one was run."""
-    checkpoint: Written | None = None
+    checkpoint: CheckpointCost | None = None
     """Its state while it is written to storage."""
 
     @property
@@ -191,9 +191,11 @@ class JobResult:
     def parts(self) -> dict[str, float]:
         """Return the time in ps of each kind of activity in a step: the mean over pipeline stages. The sum is the step."""
         by_class = exposed(self.graph, self.times)
-        kinds = dict.fromkeys([COMPUTE, *KINDS, *(kind for one in by_class for kind in one)])
+        kinds = dict.fromkeys([COMPUTE, *KINDS, *(kind for class_parts in by_class for kind in class_parts)])
         scale = self.step_ps / max(self.times.step_ps, 1)
-        return {kind: sum(one.get(kind, 0) for one in by_class) / len(by_class) * scale for kind in kinds}
+        return {
+            kind: sum(class_parts.get(kind, 0) for class_parts in by_class) / len(by_class) * scale for kind in kinds
+        }
 
     def name_of(self, kind: str) -> str:
         """A part of a step for people; ranks of a trace wait for processors too."""
@@ -214,17 +216,19 @@ class JobResult:
 
     def binds(self) -> str:
         """Return what GPUs wait for most, with what binds it; ``computing`` if GPUs hardly wait."""
-        waits = {one: time for one, time in self.parts.items() if one != COMPUTE and time > LEAST_PART * self.step_ps}
+        waits = {
+            cause: time for cause, time in self.parts.items() if cause != COMPUTE and time > LEAST_PART * self.step_ps
+        }
         if not waits:
             return COMPUTING
-        kind = max(waits, key=lambda one: waits[one])
-        slow = [found for one, found in self.slowest() if one.kind == kind]
+        kind = max(waits, key=lambda cause: waits[cause])
+        slow = [carried for communication, carried in self.slowest() if communication.kind == kind]
         if kind == "bubble":
             return self.name_of(kind)
-        where = max(slow, key=lambda one: one.alone_ps).bound if slow else "links between the GPUs of a server"
+        where = max(slow, key=lambda carried: carried.alone_ps).bound if slow else "links between the GPUs of a server"
         return f"{self.name_of(kind)}: {where}"
 
-    def slowest(self) -> list[tuple[Communication, Carried]]:
+    def slowest(self) -> list[tuple[Communication, CarriedCommunication]]:
         """Return each kind, collective and size sent between servers once: that of the stage where it takes longest."""
         return slowest(self.graph, self.carried)
 
@@ -248,7 +252,7 @@ class JobResult:
         ]
         if self.exposed_ps:
             lines.append(f"  GPUs that wait for communication: {self.wasted_gpus:.1f} of {self.plan.ranks}")
-        lines += [f"  by packets     {one.to_text()}" for one in self.checked]
+        lines += [f"  by packets     {check.to_text()}" for check in self.checked]
         lines += [] if self.checkpoint is None else self.checkpoint.to_text(self.alone_ps)
         lines += [f"  {text}" for text in [*_columns(self._tiers()), *self._table()]]
         lines += [f"  note: {note}" for note in self.plan.notes]
@@ -264,15 +268,15 @@ class JobResult:
     def _table(self) -> list[str]:
         rows = [
             (
-                one.kind,
-                one.collective,
-                f"{one.size_bytes:,}",
-                str(len(one.groups)),
-                str(len(one.groups[0])),
-                f"{found.alone_ps / 1e6:,.1f} us",
-                found.bound,
+                communication.kind,
+                communication.collective,
+                f"{communication.size_bytes:,}",
+                str(len(communication.groups)),
+                str(len(communication.groups[0])),
+                f"{carried.alone_ps / 1e6:,.1f} us",
+                carried.bound,
             )
-            for one, found in self.slowest()
+            for communication, carried in self.slowest()
         ]
         return _columns([("kind", "collective", "bytes", "groups", "ranks", "alone", "bound by"), *rows])
 
@@ -304,23 +308,23 @@ class JobResult:
                 *(tier.to_json() for tier in self.sent.tiers()),
             ],
             "links": self.sent.links(),
-            "by_packets": [one.to_json() for one in self.checked],
+            "by_packets": [check.to_json() for check in self.checked],
             "parts_ms": {kind: time / 1e9 for kind, time in self.parts.items()},
             "gpus_waiting_for_communication": self.wasted_gpus,
             **({} if self.checkpoint is None else {"checkpoint": self.checkpoint.to_json()}),
             "communications": [
                 {
-                    "kind": one.kind,
-                    "stage": one.rank_class,
-                    "collective": one.collective,
-                    "size_bytes": one.size_bytes,
-                    "groups": len(one.groups),
-                    "ranks": len(one.groups[0]),
-                    "alone_us": found.alone_ps / 1e6,
-                    "bound_by": found.bound,
-                    "algorithm": found.algorithm,
+                    "kind": communication.kind,
+                    "stage": communication.rank_class,
+                    "collective": communication.collective,
+                    "size_bytes": communication.size_bytes,
+                    "groups": len(communication.groups),
+                    "ranks": len(communication.groups[0]),
+                    "alone_us": carried.alone_ps / 1e6,
+                    "bound_by": carried.bound,
+                    "algorithm": carried.algorithm,
                 }
-                for one, found in zip(self.graph.communications, self.carried, strict=True)
+                for communication, carried in zip(self.graph.communications, self.carried, strict=True)
             ],
         }
 
@@ -357,7 +361,7 @@ class TrainingPrediction:
     @property
     def complete(self) -> bool:
         """Return whether every message of all jobs arrives."""
-        return all(one.complete for job in self.jobs for one in job.carried)
+        return all(carried.complete for job in self.jobs for carried in job.carried)
 
     def to_text(self) -> str:
         """Lines for people."""

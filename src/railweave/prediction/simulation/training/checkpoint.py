@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph, Op
 from railweave.prediction.jobs.run import run
-from railweave.prediction.simulation.training.storage import Shared
+from railweave.prediction.simulation.training.storage import SharedLinks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from railweave.model.intent.job_file import Checkpoint
-    from railweave.prediction.simulation.training.loads import Carried
+    from railweave.prediction.simulation.training.loads import CarriedCommunication
 
 MOST_STEPS_RUN = 2
 """Steps that a checkpoint is run over; one that takes longer goes on as it began."""
 
 
 @dataclass(frozen=True)
-class Written:
+class CheckpointCost:
     """A checkpoint of ``size_bytes``.
 
     - ``alone_ps``: the time to write it with nothing else on the network.
@@ -102,14 +102,14 @@ class Written:
 
 def written(
     graph: Graph,
-    known: Sequence[Carried],
+    known: Sequence[CarriedCommunication],
     step_ps: int,
-    to: Carried,
+    to: CarriedCommunication,
     wanted: Checkpoint,
     size_bytes: int,
     servers: int,
     fabric: str,
-) -> Written:
+) -> CheckpointCost:
     """A checkpoint of a job whose step is ``graph``, with its communications ``known``, and takes ``step_ps``; ``to``: how it is written alone."""
     every = wanted.steps(step_ps)
     if not wanted.overlap:
@@ -117,19 +117,19 @@ def written(
     else:
         part = min(1.0, MOST_STEPS_RUN * step_ps / to.alone_ps)
         run_steps = max(2, -(-2 * round(to.alone_ps * part) // max(step_ps, 1)) + 1)
-        plain = run(_repeated(graph, run_steps), Shared(known)).step_ps
+        plain = run(_repeated(graph, run_steps), SharedLinks(known)).step_ps
         sample = replace(to, alone_ps=max(round(to.alone_ps * part), 1))
         both = _repeated(graph, run_steps)
-        one = both.communication(Communication("checkpoint", graph.classes, "send-recv", size_bytes, ()))
-        number = both.add(Op(graph.classes, "checkpoint", "checkpoint", 0, (), one))
-        times = run(both, Shared([*known, sample]))
+        communication = both.communication(Communication("checkpoint", graph.classes, "send-recv", size_bytes, ()))
+        number = both.add(Op(graph.classes, "checkpoint", "checkpoint", 0, (), communication))
+        times = run(both, SharedLinks([*known, sample]))
         ends = max(end for place, end in enumerate(times.end_ps) if place != number)
         time = round(times.end_ps[number] / part)
         more = max(ends - plain, 0) / part
         steps = max(time - more, 0) / max(step_ps, 1)
         during = step_ps + round(more / max(steps, 1.0))
         cost = wanted.snapshot + round(more)
-    return Written(size_bytes, servers, fabric, to.bound, to.alone_ps, time, during, steps, every, cost)
+    return CheckpointCost(size_bytes, servers, fabric, to.bound, to.alone_ps, time, during, steps, every, cost)
 
 
 def _repeated(graph: Graph, steps: int) -> Graph:
@@ -141,7 +141,7 @@ def _repeated(graph: Graph, steps: int) -> Graph:
     for _ in range(steps):
         begin, following = len(whole.ops), dict(before)
         for op in graph.ops:
-            after = tuple(one + begin for one in op.after)
+            after = tuple(earlier + begin for earlier in op.after)
             after = after or ((before[op.rank_class],) if op.rank_class in before else ())
             number = whole.add(replace(op, after=after))
             if op.stream == COMPUTE:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from railweave.errors import InputError, Option, Problem
-from railweave.prediction.jobs.plan import Planned
+from railweave.prediction.jobs.plan import JobPlan
 from railweave.prediction.jobs.traces.chakra_write import of_model
 
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.training.answer import TrainingPrediction
 
 
-def chakra_files(found: TrainingPrediction) -> Iterator[tuple[str, bytes]]:
+def chakra_files(prediction: TrainingPrediction) -> Iterator[tuple[str, bytes]]:
     """The files of every job, one at a time: ``NAME.RANK.et`` and ``NAME.comm_group.json``, after the job's name. Raises ``InputError`` for a job that is a trace, ``OutputError`` without protobuf."""
     names: list[str] = []
-    for number, job in enumerate(found.jobs, 1):
-        if not isinstance(job.plan, Planned):
-            what = f"job {job.plan.job.name or number} is a trace itself"
-            raise InputError([Problem(Option("--chakra-out"), what, "give a job file whose jobs have models")])
+    for number, job in enumerate(prediction.jobs, 1):
+        if not isinstance(job.plan, JobPlan):
+            description = f"job {job.plan.job.name or number} is a trace itself"
+            raise InputError([Problem(Option("--chakra-out"), description, "give a job file whose jobs have models")])
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", job.plan.job.name).strip("-") or "job"
         names.append(name if name not in names else f"{name}-{number}")
         yield from of_model(job.plan, names[-1])

@@ -54,11 +54,11 @@ def group_of(job: Job, hosts: NDArray[np.uint32], ranks: Sequence[int]) -> Group
         members.setdefault(rank // gpus, []).append(rank % gpus)
     servers: list[Server] = []
     taken: list[int] = []
-    for number, own in members.items():
+    for number, server_gpus in members.items():
         server = job.servers[number]
-        used = sorted({server.nearest[gpu] for gpu in own})
+        used = sorted({server.nearest[gpu] for gpu in server_gpus})
         own_nics = tuple(replace(server.nics[place], rail=at) for at, place in enumerate(used))
-        nearest = tuple(used.index(server.nearest[gpu]) for gpu in own)
+        nearest = tuple(used.index(server.nearest[gpu]) for gpu in server_gpus)
         servers.append(replace(server, nics=own_nics, nearest=nearest))
         taken += [number * nics + place for place in used]
     return Group(Job(tuple(servers), job.library), hosts[taken])
@@ -68,8 +68,8 @@ def inside_ps(job: Job, collective: Collective, size_bytes: int, nccl: Parameter
     """Return the time of a collective inside one server, in ps."""
     if job.ranks == 1:
         return 0
-    found = program(job, collective, size_bytes, nccl)
-    return max(found.tail_ps, found.floor_ps)
+    inside_program = program(job, collective, size_bytes, nccl)
+    return max(inside_program.tail_ps, inside_program.floor_ps)
 
 
 def inside_bytes(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
@@ -83,31 +83,31 @@ def between(job: Job, collective: Collective, size_bytes: int, nccl: Parameters)
     """A collective between servers, with a message for each connection; of ``send-recv`` from the first of two ranks to the second."""
     if collective in RINGS:
         return whole(job, collective, size_bytes, nccl)
-    found = loads(job, collective, size_bytes, nccl)
+    load = loads(job, collective, size_bytes, nccl)
     pace = Pace.of(job, choose(job, nccl, collective, size_bytes, channel_count(job, nccl)))
-    kept = found.connections[:, 0] == 0 if collective == "send-recv" else np.ones(len(found.bytes), np.bool_)
+    kept = load.connections[:, 0] == 0 if collective == "send-recv" else np.ones(len(load.bytes), np.bool_)
     count = int(kept.sum())
     return Program(
-        connections=found.connections[kept],
+        connections=load.connections[kept],
         credit=np.zeros(count, np.bool_),
         connection=np.arange(count, dtype=np.uint32),
-        bytes=found.bytes[kept],
-        delay_ps=np.full(count, found.choice.launch_ps, np.uint64),
+        bytes=load.bytes[kept],
+        delay_ps=np.full(count, load.choice.launch_ps, np.uint64),
         after_start=np.zeros(count + 1, np.uint64),
         after=np.zeros(0, np.uint32),
         after_delay_ps=np.zeros(0, np.uint64),
         tail_ps=pace.gpu_hop_ps,
-        floor_ps=found.floor_ps,
+        floor_ps=load.floor_ps,
         size_bytes=size_bytes,
-        bus_factor=found.bus_factor,
+        bus_factor=load.bus_factor,
         algorithm="point to point",
-        protocol=found.choice.protocol,
-        channels=found.choice.channels,
+        protocol=load.choice.protocol,
+        channels=load.choice.channels,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
+class CarriedCommunication:
     """A communication on a network: how long it takes alone, what part of that time each port is busy, and what binds it.
 
     ``ports``, ``busy``: ports (counted over all nodes) that send, and the part of the time; ``bytes``: what each of them sent, with headers;
@@ -125,7 +125,7 @@ class Carried:
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class PlacedJob:
     """A job's place on a network. ``hosts``: the engine's host of each of its NICs."""
 
     fabric: PacketFabric
@@ -145,12 +145,12 @@ class Placed:
             return communication.groups
         gpus, server = self.job.gpus_per_server, self.job.servers[0]
         rails = [server.nics[place].rail for place in server.nearest]
-        found: list[tuple[int, ...]] = []
+        groups: list[tuple[int, ...]] = []
         for source, target in communication.groups:
-            own, rail = source % gpus, rails[target % gpus]
-            beside = own if rails[own] == rail or source // gpus == target // gpus else rails.index(rail)
-            found.append((source - own + beside, target))
-        return tuple(found)
+            source_gpu, rail = source % gpus, rails[target % gpus]
+            beside = source_gpu if rails[source_gpu] == rail or source // gpus == target // gpus else rails.index(rail)
+            groups.append((source - source_gpu + beside, target))
+        return tuple(groups)
 
     def inside(self, communication: Communication) -> int | None:
         """Return the time of a communication in ps if every group is inside a server; else None."""
@@ -161,7 +161,7 @@ class Placed:
         return inside_ps(first.job, communication.collective, communication.size_bytes, self.nccl)
 
 
-def carried(placed: Placed, communication: Communication) -> Carried:
+def carried(placed: PlacedJob, communication: Communication) -> CarriedCommunication:
     """Run a communication alone. Raises ``InputError`` as ``run_flows``, ``JobError`` where a group has unlike servers."""
     way = usable(placed.fabric, placed.timeline)
     known: dict[object, Program] = {}
@@ -195,7 +195,7 @@ def carried(placed: Placed, communication: Communication) -> Carried:
     if not traffics:
         none = np.zeros(0)
         here = "links between the GPUs of a server"
-        return Carried(max(floor, 1), none.astype(np.int64), none, none, here, "", True, inside)
+        return CarriedCommunication(max(floor, 1), none.astype(np.int64), none, none, here, "", True, inside)
     traffic = _joined(traffics)
     check_planes(placed.fabric, traffic.pairs)
     arguments = placed.fabric.flow_arguments(traffic.pairs, placed.timeline)
@@ -209,7 +209,7 @@ def carried(placed: Placed, communication: Communication) -> Carried:
     busy = run.sent_bytes * 8e6 / rates / alone
     ports = np.flatnonzero(run.sent_bytes)
     bound = _bound(alone, run.last_ps + tail, floor, proxy, wiring.port_link(int(busy.argmax())))
-    return Carried(
+    return CarriedCommunication(
         alone, ports, np.minimum(busy[ports], 1.0), run.sent_bytes[ports], bound, algorithm, run.complete, inside
     )
 
@@ -226,8 +226,8 @@ def _joined(parts: list[Traffic]) -> Traffic:
     """Traffics side by side: queue pairs and messages of one after those of the other; none of them waits."""
     first = np.cumsum([0, *(len(part.pairs) for part in parts[:-1])])
     rows: list[NDArray[np.uint64]] = []
-    for begin, one in zip(first.tolist(), parts, strict=True):
-        moved = one.messages.copy()
+    for begin, part in zip(first.tolist(), parts, strict=True):
+        moved = part.messages.copy()
         moved[:, 0] += np.uint64(begin)
         rows.append(moved)
     joined = np.concatenate(rows)

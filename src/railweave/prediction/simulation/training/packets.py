@@ -17,7 +17,7 @@ from railweave.prediction.simulation.engines.packets import run_packets
 from railweave.prediction.simulation.engines.traffic import Traffic, traffic_of
 from railweave.prediction.simulation.model.ports import apart_ps, check_planes, usable
 from railweave.prediction.simulation.model.retries import retry_parameters
-from railweave.prediction.simulation.training.loads import Carried, Placed, between, carried
+from railweave.prediction.simulation.training.loads import CarriedCommunication, PlacedJob, between, carried
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ ALIGN = 1 << 16
 
 
 @dataclass(frozen=True)
-class Checked:
+class PacketCheck:
     """A communication by packets and by flows. ``size_bytes``: what was run, less than the communication's where packets would be too many.
 
     ``marked``, ``paused``: packets that were marked (ECN), and pauses (PFC).
@@ -62,24 +62,24 @@ class Checked:
 
     def to_text(self) -> str:
         """A line for people."""
-        one = self.communication
-        cut = "" if self.size_bytes == one.size_bytes else f" (of {one.size_bytes:,})"
+        communication = self.communication
+        cut = "" if self.size_bytes == communication.size_bytes else f" (of {communication.size_bytes:,})"
         return (
-            f"{one.kind} {one.collective} of {self.size_bytes:,} bytes{cut}, {counted(len(one.groups), 'group')} of {len(one.groups[0])}: flows {self.flow_ps / 1e6:,.1f} us, "
+            f"{communication.kind} {communication.collective} of {self.size_bytes:,} bytes{cut}, {counted(len(communication.groups), 'group')} of {len(communication.groups[0])}: flows {self.flow_ps / 1e6:,.1f} us, "
             f"packets {self.packet_ps / 1e6:,.1f} us ({self.longer:+.1%}), {self.marked:,} marked, {self.paused:,} pauses"
             + ("" if self.complete else "; not complete")
         )
 
     def to_json(self) -> dict[str, Any]:
         """The documented object (docs/jobs.md)."""
-        one = self.communication
+        communication = self.communication
         return {
-            "kind": one.kind,
-            "collective": one.collective,
+            "kind": communication.kind,
+            "collective": communication.collective,
             "size_bytes": self.size_bytes,
-            "of_bytes": one.size_bytes,
-            "groups": len(one.groups),
-            "ranks": len(one.groups[0]),
+            "of_bytes": communication.size_bytes,
+            "groups": len(communication.groups),
+            "ranks": len(communication.groups[0]),
             "flow_us": self.flow_ps / 1e6,
             "packet_us": self.packet_ps / 1e6,
             "longer": self.longer,
@@ -90,70 +90,76 @@ class Checked:
         }
 
 
-def slowest(graph: Graph, found: Sequence[Carried]) -> list[tuple[Communication, Carried]]:
+def slowest(graph: Graph, loads: Sequence[CarriedCommunication]) -> list[tuple[Communication, CarriedCommunication]]:
     """Return each kind, collective and size sent between servers once: that of the stage where it takes longest."""
-    by_key: dict[tuple[str, str, int], tuple[Communication, Carried]] = {}
-    for one, own in zip(graph.communications, found, strict=True):
-        if key(one) not in by_key or own.alone_ps > by_key[key(one)][1].alone_ps:
-            by_key[key(one)] = one, own
+    by_key: dict[tuple[str, str, int], tuple[Communication, CarriedCommunication]] = {}
+    for communication, load in zip(graph.communications, loads, strict=True):
+        if key(communication) not in by_key or load.alone_ps > by_key[key(communication)][1].alone_ps:
+            by_key[key(communication)] = communication, load
     return list(by_key.values())
 
 
-def key(one: Communication) -> tuple[str, str, int]:
+def key(communication: Communication) -> tuple[str, str, int]:
     """Communications of all stages with one key are alike."""
-    return one.kind, one.collective, one.size_bytes
+    return communication.kind, communication.collective, communication.size_bytes
 
 
-def as_long_as_packets(graph: Graph, found: Sequence[Carried], checked: Sequence[Checked]) -> list[Carried]:
+def as_long_as_packets(
+    graph: Graph, loads: Sequence[CarriedCommunication], checked: Sequence[PacketCheck]
+) -> list[CarriedCommunication]:
     """Communications that take longer than flows say by what packets of their like took; those that packets were quicker at stay."""
-    longer = {key(one.communication): max(1 + one.longer, 1.0) for one in checked if one.complete}
+    longer = {key(check.communication): max(1 + check.longer, 1.0) for check in checked if check.complete}
     return [
         replace(
-            own, alone_ps=round(own.alone_ps * longer.get(key(one), 1.0)), busy=own.busy / longer.get(key(one), 1.0)
+            load,
+            alone_ps=round(load.alone_ps * longer.get(key(communication), 1.0)),
+            busy=load.busy / longer.get(key(communication), 1.0),
         )
-        for one, own in zip(graph.communications, found, strict=True)
+        for communication, load in zip(graph.communications, loads, strict=True)
     ]
 
 
 def check_packets(
-    placed: Placed,
-    wanted: Sequence[tuple[Communication, Carried]],
+    placed: PlacedJob,
+    wanted: Sequence[tuple[Communication, CarriedCommunication]],
     progress: Callable[[str], None],
     most_hops: int = MOST_PACKET_HOPS,
-) -> list[Checked]:
+) -> list[PacketCheck]:
     """Communications (``slowest``) by packets and by flows.
 
     What packets would need more than ``most_hops`` links for is cut down to fewer bytes, for flows too. Raises ``InputError`` as the engines do.
     """
-    found: list[Checked] = []
-    for one, known in wanted:
+    checks: list[PacketCheck] = []
+    for communication, known in wanted:
         if not known.ports.size:
             continue
         hops = float(known.bytes.sum()) / WIRE_BYTES * ACKNOWLEDGED
         size = (
-            one.size_bytes if hops <= most_hops else max(int(one.size_bytes * most_hops / hops) // ALIGN * ALIGN, ALIGN)
+            communication.size_bytes
+            if hops <= most_hops
+            else max(int(communication.size_bytes * most_hops / hops) // ALIGN * ALIGN, ALIGN)
         )
         progress(
-            f"packets: {one.kind} {one.collective} of {size:,} bytes, about {min(hops, most_hops) / 1e6:,.0f} M links crossed"
+            f"packets: {communication.kind} {communication.collective} of {size:,} bytes, about {min(hops, most_hops) / 1e6:,.0f} M links crossed"
         )
-        found.append(_checked(placed, one, min(size, one.size_bytes)))
-    return found
+        checks.append(_checked(placed, communication, min(size, communication.size_bytes)))
+    return checks
 
 
-def _checked(placed: Placed, whole: Communication, size: int) -> Checked:
+def _checked(placed: PlacedJob, whole: Communication, size: int) -> PacketCheck:
     begin = time.perf_counter()
-    one = replace(whole, size_bytes=size)
-    traffic, tail, floor = _traffic(placed, one)
+    resized = replace(whole, size_bytes=size)
+    traffic, tail, floor = _traffic(placed, resized)
     arguments = placed.fabric.arguments(traffic.pairs, placed.timeline)
     wanted = retry_parameters(placed.nccl) | dict(placed.settings)
     arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS}ps"} | arguments["parameters"] | wanted
     arguments["profiles"] = [profile | wanted for profile in arguments["profiles"]]
     run = run_packets(arguments, traffic)
     counters = run.counters or {}
-    return Checked(
+    return PacketCheck(
         whole,
         size,
-        carried(placed, one).alone_ps,
+        carried(placed, resized).alone_ps,
         max(run.last_ps + tail, floor, 1),
         counters.get("ecn_marked_packets", 0),
         counters.get("pfc_pauses", 0),
@@ -162,17 +168,17 @@ def _checked(placed: Placed, whole: Communication, size: int) -> Checked:
     )
 
 
-def _traffic(placed: Placed, one: Communication) -> tuple[Traffic, int, int]:
+def _traffic(placed: PlacedJob, communication: Communication) -> tuple[Traffic, int, int]:
     """All messages of a communication with what they wait for; what is added at the end, and the least time, ps."""
     way = usable(placed.fabric, placed.timeline)
     known: dict[object, Program] = {}
     parts: list[Traffic] = []
-    alone = one.collective == "send-recv"  # a message each way would be two
-    for group in placed.groups(one):
+    alone = communication.collective == "send-recv"  # a message each way would be two
+    for group in placed.groups(communication):
         if len(group.job.servers) == 1:
             continue
         if group.shape not in known:
-            given = group.job, one.collective, one.size_bytes, placed.nccl
+            given = group.job, communication.collective, communication.size_bytes, placed.nccl
             known[group.shape] = between(*given) if alone else program(*given, credit=True)
         split_data = bool(placed.nccl["NCCL_IB_SPLIT_DATA_ON_QPS"])
         over, ports = placed.nccl["NCCL_IB_QPS_PER_CONNECTION"], group.job.ports
@@ -203,16 +209,16 @@ def joined(parts: Sequence[Traffic]) -> Traffic:
     after: list[NDArray[np.uint32]] = []
     lists: list[NDArray[np.uint32]] = []
     pairs = count = waited = of = 0
-    for one in parts:
-        moved = one.messages.copy()
+    for part in parts:
+        moved = part.messages.copy()
         moved[:, 0] += np.uint64(pairs)
         messages.append(moved)
-        starts.append(one.after_start[1:] + np.uint64(waited))
-        after.append(one.after + np.uint32(count))
-        own = np.arange(len(one.messages), dtype=np.uint32) if one.after_of is None else one.after_of
-        lists.append(own + np.uint32(of))
-        pairs, count, waited = pairs + len(one.pairs), count + len(one.messages), waited + len(one.after)
-        of += len(one.after_start) - 1
+        starts.append(part.after_start[1:] + np.uint64(waited))
+        after.append(part.after + np.uint32(count))
+        after_of = np.arange(len(part.messages), dtype=np.uint32) if part.after_of is None else part.after_of
+        lists.append(after_of + np.uint32(of))
+        pairs, count, waited = pairs + len(part.pairs), count + len(part.messages), waited + len(part.after)
+        of += len(part.after_start) - 1
     return Traffic(
         np.concatenate([part.pairs for part in parts]),
         np.concatenate(messages),

@@ -15,22 +15,22 @@ from railweave.model.intent.scenario import Background, read_scenario
 from railweave.model.network.status import lost_nics, present
 from railweave.prediction.jobs.build import build
 from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph, Op
-from railweave.prediction.jobs.plan import Planned, planned
+from railweave.prediction.jobs.plan import JobPlan, planned
 from railweave.prediction.jobs.run import Times, run
-from railweave.prediction.jobs.traces.traced import Traced, traced
+from railweave.prediction.jobs.traces.traced import PlacedTrace, traced
 from railweave.prediction.simulation.background import ends
-from railweave.prediction.simulation.conditions import Bed, bed_of, conditions_of
+from railweave.prediction.simulation.conditions import SimulatedNetwork, bed_of, conditions_of
 from railweave.prediction.simulation.engines.run import FLOW_NOTE, NEVER, run_flows
 from railweave.prediction.simulation.engines.traffic import at_once
 from railweave.prediction.simulation.job import job_of
 from railweave.prediction.simulation.model.outages import Timeline
 from railweave.prediction.simulation.settings import texts
 from railweave.prediction.simulation.training.answer import JobResult, TrainingPrediction
-from railweave.prediction.simulation.training.checkpoint import Written, written
-from railweave.prediction.simulation.training.loads import Carried, Placed, carried, nccl_of
+from railweave.prediction.simulation.training.checkpoint import CheckpointCost, written
+from railweave.prediction.simulation.training.loads import CarriedCommunication, PlacedJob, carried, nccl_of
 from railweave.prediction.simulation.training.packets import NOTE as PACKET_NOTE
-from railweave.prediction.simulation.training.packets import Checked, as_long_as_packets, check_packets, slowest
-from railweave.prediction.simulation.training.storage import Shared, stored, stores_of
+from railweave.prediction.simulation.training.packets import PacketCheck, as_long_as_packets, check_packets, slowest
+from railweave.prediction.simulation.training.storage import SharedLinks, stored, stores_of
 from railweave.prediction.simulation.training.tiers import sent
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ READ = "read"
 
 
 @dataclass(frozen=True)
-class StorageOf:
+class StorageUse:
     """The use of storage by a job of a file. ``whole``: the network with all of its fabrics."""
 
     whole: Network
@@ -92,7 +92,7 @@ class StorageOf:
     number: int
     lb: str | None
 
-    def add_reads(self, placed: Placed, graph: Graph) -> Carried | None:
+    def add_reads(self, placed: PlacedJob, graph: Graph) -> CarriedCommunication | None:
         """Add what is read for a step to the step, from its beginning on; gives how long that takes alone, None where nothing is read. Raises ``InputError``."""
         wanted = self.read.jobs[self.number].read
         if wanted is None:
@@ -103,33 +103,40 @@ class StorageOf:
         return self._arrived("read", stored(stores, wanted, wanted.bytes, reads=True), stores.name)
 
     def checkpoint(
-        self, placed: Placed, plan: Planned | Traced, graph: Graph, known: Sequence[Carried], step_ps: int
-    ) -> Written | None:
+        self,
+        placed: PlacedJob,
+        plan: JobPlan | PlacedTrace,
+        graph: Graph,
+        known: Sequence[CarriedCommunication],
+        step_ps: int,
+    ) -> CheckpointCost | None:
         """Return the job's checkpoint with no one else on the network; None if the job makes none. Raises ``InputError``."""
         wanted = self.read.jobs[self.number].checkpoint
         if wanted is None:
             return None
         stores = stores_of(self.whole, placed, wanted, self.lb, self._tell("checkpoint"))
         size = wanted.bytes or 0
-        if isinstance(plan, Planned) and wanted.bytes is None:
+        if isinstance(plan, JobPlan) and wanted.bytes is None:
             size = max(round(plan.model.parameters * (wanted.weights + wanted.optimizer)), 1)
         to = self._arrived("checkpoint", stored(stores, wanted, size, reads=False), stores.name)
         return written(graph, known, step_ps, to, wanted, size, len(stores.servers), stores.name)
 
-    def _arrived(self, part: str, one: Carried, fabric: str) -> Carried:
-        if not one.complete:
-            what = f"over fabric {fabric} its servers do not all reach it"
-            raise InputError([self._tell(part)("storage", what, "look at tenants, and at faults of the scenario")])
-        return one
+    def _arrived(self, part: str, load: CarriedCommunication, fabric: str) -> CarriedCommunication:
+        if not load.complete:
+            description = f"over fabric {fabric} its servers do not all reach it"
+            raise InputError(
+                [self._tell(part)("storage", description, "look at tenants, and at faults of the scenario")]
+            )
+        return load
 
     def _tell(self, part: str) -> Callable[[str, str, str], Problem]:
-        def tell(field: str, what: str, fix: str) -> Problem:
-            return self.read.document.problem(self.read.location(self.number, part, field), what, fix)
+        def tell(field: str, description: str, fix: str) -> Problem:
+            return self.read.document.problem(self.read.location(self.number, part, field), description, fix)
 
         return tell
 
 
-def _ranks(placed: Placed) -> tuple[tuple[int, ...], ...]:
+def _ranks(placed: PlacedJob) -> tuple[tuple[int, ...], ...]:
     """The ranks of each server: it reads for all of them together."""
     gpus = placed.job.gpus_per_server
     return tuple(tuple(range(first, first + gpus)) for first in range(0, placed.job.ranks, gpus))
@@ -140,7 +147,7 @@ MOST_STEPS = 40
 
 
 @dataclass(frozen=True)
-class Beside:
+class StartedJob:
     """A job: the graph of its step, and when its first one begins."""
 
     graph: Graph
@@ -148,8 +155,8 @@ class Beside:
 
 
 def together(
-    jobs: Sequence[Beside],
-    known: Sequence[Sequence[Carried]],
+    jobs: Sequence[StartedJob],
+    known: Sequence[Sequence[CarriedCommunication]],
     load: NDArray[np.float64] | None,
     alone_ps: Sequence[int],
 ) -> list[tuple[Times, int]]:
@@ -164,45 +171,45 @@ def together(
     classes = communications = 0
     for job, alone in zip(jobs, alone_ps, strict=True):
         steps = min(MOST_STEPS, max(2, -(-(until - job.start_ps) // max(alone, 1))))
-        own: list[int] = []
+        job_begins: list[int] = []
         before: dict[int, int] = {}
         if job.start_ps:
             for number in range(job.graph.classes):
                 before[number] = whole.add(Op(number + classes, COMPUTE, "start", job.start_ps, ()))
         for _ in range(steps):
-            own.append(len(whole.ops))
+            job_begins.append(len(whole.ops))
             begin, following = len(whole.ops), dict(before)
             for op in job.graph.ops:
-                after = tuple(one + begin for one in op.after)
+                after = tuple(earlier + begin for earlier in op.after)
                 after = after or ((before[op.rank_class],) if op.rank_class in before else ())
                 named = None if op.communication is None else op.communication + communications
                 number = whole.add(replace(op, rank_class=op.rank_class + classes, after=after, communication=named))
                 if op.stream == COMPUTE:
                     following[op.rank_class] = number
             before = following
-        begins.append(own)
+        begins.append(job_begins)
         whole.communications += job.graph.communications
         classes += job.graph.classes
         communications += len(job.graph.communications)
-    times = run(whole, Shared([one for own in known for one in own], load))
-    return [_last_step(times, len(job.graph.ops), own) for job, own in zip(jobs, begins, strict=True)]
+    times = run(whole, SharedLinks([carried_load for job_loads in known for carried_load in job_loads], load))
+    return [_last_step(times, len(job.graph.ops), step_begins) for job, step_begins in zip(jobs, begins, strict=True)]
 
 
 def _last_step(times: Times, count: int, begins: Sequence[int]) -> tuple[Times, int]:
     """The last step of a job, from its beginning, and the mean of all but the first."""
     ends = [max(times.end_ps[begin : begin + count]) for begin in begins]
     first, last = ends[-2], begins[-1]
-    begin = tuple(max(one - first, 0) for one in times.begin_ps[last : last + count])
-    end = tuple(max(one - first, 0) for one in times.end_ps[last : last + count])
+    begin = tuple(max(moment - first, 0) for moment in times.begin_ps[last : last + count])
+    end = tuple(max(moment - first, 0) for moment in times.end_ps[last : last + count])
     return Times(begin, end), (ends[-1] - ends[0]) // (len(begins) - 1)
 
 
 @dataclass(frozen=True)
 class _Job:
-    plan: Planned | Traced
-    placed: Placed
+    plan: JobPlan | PlacedTrace
+    placed: PlacedJob
     graph: Graph
-    reads: Carried | None = None
+    reads: CarriedCommunication | None = None
 
 
 ENGINES = ("auto", "flow", "packet")
@@ -251,64 +258,74 @@ def predict_training(
     timeline = _after(bed, (*faults, *more))
     background = background or of_scenario
     jobs = [
-        _ready(network, bed, one, number, qps, timeline, settings or {})
-        for one in read
-        for number in range(len(one.jobs))
+        _ready(network, bed, job_file, number, qps, timeline, settings or {})
+        for job_file in read
+        for number in range(len(job_file.jobs))
     ]
-    storage = [StorageOf(whole or network, one, number, lb) for one in read for number in range(len(one.jobs))]
-    jobs = [replace(job, reads=own.add_reads(job.placed, job.graph)) for job, own in zip(jobs, storage, strict=True)]
+    storage = [
+        StorageUse(whole or network, job_file, number, lb) for job_file in read for number in range(len(job_file.jobs))
+    ]
+    jobs = [
+        replace(job, reads=job_storage.add_reads(job.placed, job.graph))
+        for job, job_storage in zip(jobs, storage, strict=True)
+    ]
     known = _sent(jobs, say)
-    checked: list[list[Checked]] = [[] for _ in jobs]
+    checked: list[list[PacketCheck]] = [[] for _ in jobs]
     if check or engine == "packet":
         checked = [
-            check_packets(job.placed, slowest(job.graph, own), say) for job, own in zip(jobs, known, strict=True)
+            check_packets(job.placed, slowest(job.graph, job_loads), say)
+            for job, job_loads in zip(jobs, known, strict=True)
         ]
     if engine == "packet":
         known = [
-            as_long_as_packets(job.graph, own, checks) for job, own, checks in zip(jobs, known, checked, strict=True)
+            as_long_as_packets(job.graph, job_loads, checks)
+            for job, job_loads, checks in zip(jobs, known, checked, strict=True)
         ]
     say(f"running {sum(len(job.graph.ops) for job in jobs):,} operations of a step")
-    alone = [run(job.graph, Shared(own)) for job, own in zip(jobs, known, strict=True)]
+    alone = [run(job.graph, SharedLinks(job_loads)) for job, job_loads in zip(jobs, known, strict=True)]
     steps = [(times, times.step_ps) for times in alone]
     load = None if background is None else taken(bed.fabric, timeline, background, settings or {})
     if len(jobs) > 1:
         say("running the jobs together")
         steps = together(
-            [Beside(job.graph, job.plan.job.start) for job in jobs], known, load, [one.step_ps for one in alone]
+            [StartedJob(job.graph, job.plan.job.start) for job in jobs],
+            known,
+            load,
+            [alone_times.step_ps for alone_times in alone],
         )
     elif load is not None:
-        times = run(jobs[0].graph, Shared(known[0], load))
+        times = run(jobs[0].graph, SharedLinks(known[0], load))
         steps = [(times, times.step_ps)]
     checkpoints = [
-        one.checkpoint(job.placed, job.plan, job.graph, own, by_itself.step_ps)
-        for one, job, own, by_itself in zip(storage, jobs, known, alone, strict=True)
+        job_storage.checkpoint(job.placed, job.plan, job.graph, job_loads, by_itself.step_ps)
+        for job_storage, job, job_loads, by_itself in zip(storage, jobs, known, alone, strict=True)
     ]
     there = {
         "other jobs beside it": len(jobs) > 1,
         "background traffic": load is not None,
         "faults": bool(faults or more),
     }
-    unlike = " and ".join(what for what, is_there in there.items() if is_there)
+    unlike = " and ".join(circumstance for circumstance, is_there in there.items() if is_there)
     results = [
         JobResult(
             job.plan,
             job.graph,
             times,
-            tuple(own),
+            tuple(job_loads),
             step,
             by_itself.step_ps,
-            sent(network, bed.fabric.wiring, job.graph, own, step),
+            sent(network, bed.fabric.wiring, job.graph, job_loads, step),
             unlike,
             tuple(checks),
             checkpoint=checkpoint,
         )
-        for job, own, checks, (times, step), by_itself, checkpoint in zip(
+        for job, job_loads, checks, (times, step), by_itself, checkpoint in zip(
             jobs, known, checked, steps, alone, checkpoints, strict=True
         )
     ]
     notes = (FLOW_NOTE if engine != "packet" else PACKET_NOTE, *bed.fabric.notes, *(() if load is None else (NOTE,)))
-    if said := _shared(jobs):
-        notes = (*notes, said)
+    if shared_note := _shared(jobs):
+        notes = (*notes, shared_note)
     return TrainingPrediction(network.name, tuple(results), bed.fabric, notes, len(read[0].jobs))
 
 
@@ -333,20 +350,20 @@ def _scenario(network: Network, path: Path | None) -> tuple[tuple[FaultTarget, .
         return (), None
     scenario = read_scenario(path, "sim")
     if scenario.scenario.traffic:
-        what = f"{path} has traffic of a job; with --job only its faults and its background count"
-        raise InputError([Problem(Option("--scenario"), what, "leave out its traffic")])
+        description = f"{path} has traffic of a job; with --job only its faults and its background count"
+        raise InputError([Problem(Option("--scenario"), description, "leave out its traffic")])
     return tuple(fault_targets(network, scenario)), scenario.scenario.background
 
 
-def _after(bed: Bed, faults: Sequence[FaultTarget]) -> Timeline:
+def _after(bed: SimulatedNetwork, faults: Sequence[FaultTarget]) -> Timeline:
     """The network after faults have happened and routes have followed."""
-    found = conditions_of(bed, None, faults, 0).timeline if faults else Timeline()
-    return found.since(max(found.moments)) if found.moments else found
+    timeline = conditions_of(bed, None, faults, 0).timeline if faults else Timeline()
+    return timeline.since(max(timeline.moments)) if timeline.moments else timeline
 
 
 def _ready(
     network: Network,
-    bed: Bed,
+    bed: SimulatedNetwork,
     read: ReadJobs,
     number: int,
     qps: int | None,
@@ -355,40 +372,50 @@ def _ready(
 ) -> _Job:
     job = read.jobs[number]
     try:
-        own, hosts = job_of(present(network), bed.fabric.wiring, job.tenant, job.hosts, lost=lost_nics(network))
+        collective_job, hosts = job_of(
+            present(network), bed.fabric.wiring, job.tenant, job.hosts, lost=lost_nics(network)
+        )
     except InputError as error:
         raise InputError([_at(read, number, problem) for problem in error.problems]) from None
     if job.trace is None:
-        plan = planned(read, number, own.servers[0].gpu, own.ranks)
+        plan = planned(read, number, collective_job.servers[0].gpu, collective_job.ranks)
     else:
-        plan = traced(read, number, own.servers[0].gpu, own.ranks, [server.name for server in own.servers])
+        plan = traced(
+            read,
+            number,
+            collective_job.servers[0].gpu,
+            collective_job.ranks,
+            [server.name for server in collective_job.servers],
+        )
     if isinstance(plan, list):
         raise InputError(plan)
     colors = bed.fabric.addresses.paths
-    nccl = nccl_of(network, texts(job.nccl), own, job.qps or qps, colors)
-    placed = Placed(bed.fabric, own, hosts, nccl, timeline, settings)
-    return _Job(plan, placed, plan.graph(placed.inside) if isinstance(plan, Traced) else build(plan, placed.inside))
+    nccl = nccl_of(network, texts(job.nccl), collective_job, job.qps or qps, colors)
+    placed = PlacedJob(bed.fabric, collective_job, hosts, nccl, timeline, settings)
+    return _Job(
+        plan, placed, plan.graph(placed.inside) if isinstance(plan, PlacedTrace) else build(plan, placed.inside)
+    )
 
 
 def _at(read: ReadJobs, number: int, problem: Problem) -> Problem:
     return read.document.problem(read.location(number, "hosts"), problem.what, problem.fix)
 
 
-def _sent(jobs: Sequence[_Job], say: Callable[[str], None]) -> list[list[Carried]]:
+def _sent(jobs: Sequence[_Job], say: Callable[[str], None]) -> list[list[CarriedCommunication]]:
     """Return the load of each communication of each job."""
     total = sum(len(job.graph.communications) for job in jobs)
-    found: list[list[Carried]] = []
+    all_loads: list[list[CarriedCommunication]] = []
     for job in jobs:
-        own: list[Carried] = []
+        job_loads: list[CarriedCommunication] = []
         for communication in job.graph.communications:
-            number = sum(map(len, found)) + len(own) + 1
+            number = sum(map(len, all_loads)) + len(job_loads) + 1
             say(
                 f"communication {number} of {total}: {communication.kind} {communication.collective} of {communication.size_bytes:,} bytes"
             )
-            own.append(
+            job_loads.append(
                 job.reads
                 if communication.kind == READ and job.reads is not None
                 else carried(job.placed, communication)
             )
-        found.append(own)
-    return found
+        all_loads.append(job_loads)
+    return all_loads

@@ -21,7 +21,7 @@ from railweave.prediction.simulation.engines.traffic import Traffic
 from railweave.prediction.simulation.job import job_network, ordered
 from railweave.prediction.simulation.model.fabric import PacketFabric, packet_fabric
 from railweave.prediction.simulation.model.outages import Timeline
-from railweave.prediction.simulation.training.loads import Carried, Placed
+from railweave.prediction.simulation.training.loads import CarriedCommunication, PlacedJob
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,18 +41,18 @@ MOST_TAKEN = 0.5
 LEAST_PACE = 1e-9
 
 
-class Shared:
+class SharedLinks:
     """The communications of all jobs, on their links. A ``Network`` as ``prediction.jobs.run`` takes it."""
 
-    def __init__(self, carried: Sequence[Carried], taken: NDArray[np.float64] | None = None) -> None:
+    def __init__(self, carried: Sequence[CarriedCommunication], taken: NDArray[np.float64] | None = None) -> None:
         """``carried``: by number of the communication; ``taken``: by port, the part that traffic of others asks for."""
-        self._alone = [one.alone_ps for one in carried]
-        much = [one.busy > LEAST for one in carried]
-        met = [one.ports[keep] for one, keep in zip(carried, much, strict=True)]
+        self._alone = [load.alone_ps for load in carried]
+        much = [load.busy > LEAST for load in carried]
+        met = [load.ports[keep] for load, keep in zip(carried, much, strict=True)]
         ports = np.unique(np.concatenate(met or [np.zeros(0, np.int64)]))
         use = np.zeros((len(carried), len(ports)))
-        for number, (one, keep) in enumerate(zip(carried, much, strict=True)):
-            use[number, np.searchsorted(ports, one.ports[keep])] = one.busy[keep]
+        for number, (load, keep) in enumerate(zip(carried, much, strict=True)):
+            use[number, np.searchsorted(ports, load.ports[keep])] = load.busy[keep]
         room = np.ones(len(ports)) if taken is None else 1 - np.minimum(taken[ports], MOST_TAKEN)
         full = use.sum(axis=0) > room  # a link that has room for all at once slows nobody down
         use, room = use[:, full], room[full]
@@ -108,7 +108,7 @@ class Stores:
 
 
 def stores_of(
-    whole: Network, placed: Placed, wanted: Storage, lb: str | None, tell: Callable[[str, str, str], Problem]
+    whole: Network, placed: PlacedJob, wanted: Storage, lb: str | None, tell: Callable[[str, str, str], Problem]
 ) -> Stores:
     """The storage that a job names. ``whole``: the network with all of its fabrics; ``tell`` makes a problem of a field, what is wrong, and what would be right. Raises ``InputError`` with the line where it is not there, or no fabric joins it and the job."""
     try:
@@ -125,21 +125,21 @@ def stores_of(
         fix = f"fabrics that do are {', '.join(joined)}" if joined else "connect them by one"
         raise InputError([tell("fabric", f"fabric {wanted.fabric!r} does not join the job and its storage", fix)])
     if not joined:
-        what = f"no fabric joins {job[0]} and {names[0]}"
-        raise InputError([tell("storage", what, "storage servers need NICs on a fabric of the job's servers")])
-    of_storage = [one for one in joined if whole.fabric(one).nics == "storage"]
-    name = wanted.fabric or next((one for one in joined if one in here), (of_storage or joined)[0])
+        description = f"no fabric joins {job[0]} and {names[0]}"
+        raise InputError([tell("storage", description, "storage servers need NICs on a fabric of the job's servers")])
+    of_storage = [candidate for candidate in joined if whole.fabric(candidate).nics == "storage"]
+    name = wanted.fabric or next((candidate for candidate in joined if candidate in here), (of_storage or joined)[0])
     fabric = placed.fabric if name in here else _fabric(job_network(whole, name), lb)
     of_server: dict[str, list[int]] = {}
     for number, nic in enumerate(fabric.wiring.nics):
         of_server.setdefault(nic.partition(":")[0], []).append(number)
-    if dark := next((one for one in (*job, *names) if one not in of_server), None):
+    if dark := next((server_name for server_name in (*job, *names) if server_name not in of_server), None):
         raise InputError([tell("storage", f"{dark} has no link to fabric {name} that is in use", "")])
     rails = {f"{server.name}:{nic.name}": nic.rail for server in whole.servers for nic in server.nics}
     return Stores(
         fabric,
         name,
-        np.array([host for one in job for host in of_server[one]], np.uint32),
+        np.array([host for server_name in job for host in of_server[server_name]], np.uint32),
         tuple(np.array(of_server[name], np.uint32) for name in names),
         np.array([rails[nic] for nic in fabric.wiring.nics], np.int64),
         name in here,
@@ -153,7 +153,7 @@ def _fabric(network: Network, lb: str | None) -> PacketFabric:
     return packet_fabric(present(network), plane.configs, plane.routes(), lb)
 
 
-def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> Carried:
+def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> CarriedCommunication:
     """Return the load of writing or reading so many bytes with nothing else on the network.
 
     Raises ``InputError`` as ``run_flows`` does.
@@ -183,7 +183,9 @@ def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> 
     busy = sent * 8e6 / wiring.cables[wiring.port_cable, 2].astype(np.float64) / alone
     bound = "what storage servers take" if slowest > arrived else f"link {wiring.port_link(int(busy.argmax()))}"
     ports = np.flatnonzero(busy > LEAST) if stores.own else np.zeros(0, np.int64)
-    return Carried(alone, ports, np.minimum(busy[ports], 1.0), sent[ports], bound, "point to point", run.complete)
+    return CarriedCommunication(
+        alone, ports, np.minimum(busy[ports], 1.0), sent[ports], bound, "point to point", run.complete
+    )
 
 
 def _connections(stores: Stores) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
@@ -194,6 +196,6 @@ def _connections(stores: Stores) -> tuple[NDArray[np.uint32], NDArray[np.float64
         for server in stores.servers:
             same = server[stores.rail[server] == stores.rail[client]]
             taken = same if len(same) else server
-            ends += [(client, int(one)) for one in taken]
+            ends += [(client, int(nic)) for nic in taken]
             parts += [1.0 / len(stores.clients) / len(stores.servers) / len(taken)] * len(taken)
     return np.array(ends, np.uint32), np.array(parts)

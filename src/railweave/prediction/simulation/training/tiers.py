@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
     from railweave.prediction.jobs.graph import Graph
     from railweave.prediction.simulation.model.wiring import Wiring
-    from railweave.prediction.simulation.training.loads import Carried
+    from railweave.prediction.simulation.training.loads import CarriedCommunication
 
 INSIDE = "inside servers"
 TIERS = ("server to leaf", "leaf to spine", "spine to super-spine", "between sites")
@@ -41,7 +41,7 @@ class Tier:
 
 
 @dataclass(frozen=True, eq=False)
-class Sent:
+class StepTraffic:
     """The traffic of a step of a job. ``ports``: bytes by port of the wiring.
 
     ``tier_of``: the place of each cable's tier in ``TIERS``. ``inside_bytes``: bytes between GPUs of one server.
@@ -61,7 +61,7 @@ class Sent:
 
     def tiers(self) -> list[Tier]:
         """The tiers that carry anything, from the servers up."""
-        found: list[Tier] = []
+        tiers: list[Tier] = []
         for place, name in enumerate(TIERS):
             cables = np.flatnonzero(self.tier_of == place)
             ends = self.wiring.end_ports[cables]
@@ -71,7 +71,7 @@ class Sent:
             most = int(self.busy[ends].argmax())
             port = int(ends.reshape(-1)[most])
             used = int((self.ports[ends] > 0).any(axis=1).sum())
-            found.append(
+            tiers.append(
                 Tier(
                     name,
                     used,
@@ -82,7 +82,7 @@ class Sent:
                     float(self.busy[port]),
                 )
             )
-        return found
+        return tiers
 
     def links(self, most: int | None = None) -> list[dict[str, Any]]:
         """A row for each link and direction that carries anything, the busiest first; at most so many."""
@@ -104,28 +104,30 @@ class Sent:
         return (*self.wiring.nics, *self.wiring.switches)[node]
 
 
-def sent(network: Network, wiring: Wiring, graph: Graph, carried: Sequence[Carried], step_ps: int) -> Sent:
+def sent(
+    network: Network, wiring: Wiring, graph: Graph, carried: Sequence[CarriedCommunication], step_ps: int
+) -> StepTraffic:
     """Return the traffic of a step, with each communication as often as it is in the graph."""
     often = Counter(op.communication for op in graph.ops if op.communication is not None)
     ports = np.zeros(len(wiring.port_cable))
     inside = sum(op.inside_bytes for op in graph.ops)
     for number, count in often.items():
-        one = carried[number]
-        ports[one.ports] += one.bytes * count
-        inside += one.inside_bytes * count
-    return Sent(wiring, _tiers(network, wiring), ports, inside, step_ps)
+        load = carried[number]
+        ports[load.ports] += load.bytes * count
+        inside += load.inside_bytes * count
+    return StepTraffic(wiring, _tiers(network, wiring), ports, inside, step_ps)
 
 
 def _tiers(network: Network, wiring: Wiring) -> NDArray[np.int64]:
     roles = {switch.name: switch.role for switch in network.switches}
     names = (*wiring.nics, *wiring.switches)
-    found: list[int] = []
+    tier_numbers: list[int] = []
     for a, b in wiring.cables[:, :2].tolist():
         pair = {roles.get(names[int(a)], "server"), roles.get(names[int(b)], "server")}
         if "server" in pair:
-            found.append(0)
+            tier_numbers.append(0)
         elif pair == {"leaf", "spine"}:
-            found.append(1)
+            tier_numbers.append(1)
         else:
-            found.append(2 if "super-spine" in pair else 3)
-    return np.array(found, np.int64)
+            tier_numbers.append(2 if "super-spine" in pair else 3)
+    return np.array(tier_numbers, np.int64)

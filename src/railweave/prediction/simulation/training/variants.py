@@ -32,15 +32,15 @@ def training_over_seeds(
     """
     settings: Mapping[str, str] = given.get("settings") or {}
     first = int(settings.get("seed", "1"))
-    found: list[TrainingPrediction] = []
+    predictions: list[TrainingPrediction] = []
     for number in range(seeds):
         progress(f"seed {first + number} ({number + 1} of {seeds})")
         asked: dict[str, Any] = {**given, "settings": {**settings, "seed": str(first + number)}}
-        found.append(predict_training(network, path, **asked))
-    ranked = sorted(found, key=lambda one: sum(job.step_ps for job in one.jobs))
+        predictions.append(predict_training(network, path, **asked))
+    ranked = sorted(predictions, key=lambda prediction: sum(job.step_ps for job in prediction.jobs))
     median = ranked[(len(ranked) - 1) // 2]
     jobs = tuple(
-        replace(job, seeds_ps=tuple(one.jobs[number].step_ps for one in found))
+        replace(job, seeds_ps=tuple(prediction.jobs[number].step_ps for prediction in predictions))
         for number, job in enumerate(median.jobs)
     )
     return replace(median, jobs=jobs)
@@ -60,11 +60,11 @@ def oversubscribed(network: Network, text: str) -> dict[str, str]:
         raise _refused("oversubscription: the fabric has no spines", "compare something else")
     count = servers / (wanted * speed)
     if abs(count - round(count)) > 1e-6 or count < 1:
-        can = [f"{servers / speed / one:g}:1" for one in range(1, 2 * uplinks + 1)]
-        what = f"oversubscription={text}: {servers} Gb/s of servers on a leaf over {wanted:g} are {count:g} uplinks of {speed}G"
-        raise _refused(what, f"whole uplinks give {', '.join(can)}")
+        can = [f"{servers / speed / uplink_count:g}:1" for uplink_count in range(1, 2 * uplinks + 1)]
+        description = f"oversubscription={text}: {servers} Gb/s of servers on a leaf over {wanted:g} are {count:g} uplinks of {speed}G"
+        raise _refused(description, f"whole uplinks give {', '.join(can)}")
     links = round(count)
-    kept = max(one for one in range(1, spines + 1) if not links % one)
+    kept = max(spine_count for spine_count in range(1, spines + 1) if not links % spine_count)
     topology = f"fabrics.{network.fabrics[0].name}.topology"
     changes = {f"{topology}.links_per_spine": str(links // kept), f"{topology}.oversubscription": repr(wanted)}
     changes |= _colors(network, links)
@@ -81,7 +81,7 @@ def on_leaves(network: Network, text: str) -> dict[str, str]:
     rails = max((len(server.nics) for server in network.servers), default=0)
     wanted = int(text) if text.isdecimal() else 0
     if not now or not wanted or rails % wanted:
-        can = [str(one) for one in range(rails, 0, -1) if not rails % one]
+        can = [str(leaf_count) for leaf_count in range(rails, 0, -1) if not rails % leaf_count]
         raise _refused(
             f"rails={text} is no number of leaves that {rails} NICs of a server divide over", f"give {', '.join(can)}"
         )
@@ -105,7 +105,11 @@ def _colors(network: Network, uplinks: int) -> dict[str, str]:
     now = len(fabric.colors)
     if not now or not uplinks % now:
         return {}
-    return {f"fabrics.{fabric.name}.paths_per_nic": str(max(one for one in range(1, now + 1) if not uplinks % one))}
+    return {
+        f"fabrics.{fabric.name}.paths_per_nic": str(
+            max(color_count for color_count in range(1, now + 1) if not uplinks % color_count)
+        )
+    }
 
 
 def _leaf(network: Network) -> tuple[int, int, int, int]:
@@ -118,13 +122,18 @@ def _leaf(network: Network) -> tuple[int, int, int, int]:
             servers[cable.b.device] += cable.speed_gbps
         elif cable.a.device in leaves:
             uplinks.setdefault(cable.a.device, []).append((cable.b.device, cable.speed_gbps))
-    name = max(servers, key=lambda one: servers[one], default="")
-    own = uplinks.get(name, [])
-    return servers[name], len(own), len({spine for spine, _ in own}), own[0][1] if own else 0
+    name = max(servers, key=lambda leaf: servers[leaf], default="")
+    leaf_uplinks = uplinks.get(name, [])
+    return (
+        servers[name],
+        len(leaf_uplinks),
+        len({spine for spine, _ in leaf_uplinks}),
+        leaf_uplinks[0][1] if leaf_uplinks else 0,
+    )
 
 
-def _refused(what: str, fix: str) -> InputError:
-    return InputError([Problem(Option("--compare"), what, fix)])
+def _refused(description: str, fix: str) -> InputError:
+    return InputError([Problem(Option("--compare"), description, fix)])
 
 
 FILES = ("scenario", "others")
@@ -215,14 +224,15 @@ class Variants:
     @property
     def complete(self) -> bool:
         """Return whether every message of all variants arrives."""
-        return all(one.complete for _, one in self.found)
+        return all(prediction.complete for _, prediction in self.found)
 
     def rows(self, number: int) -> list[Row]:
         """A job with each choice, in the order in which they were given."""
-        own = [(label, one.jobs[number]) for label, one in self.found]
-        best = min(one.step_ps for _, one in own)
+        results = [(label, prediction.jobs[number]) for label, prediction in self.found]
+        best = min(result.step_ps for _, result in results)
         return [
-            Row(label, one, one.step_ps / best - 1, one.plan.ranks * (1 - best / one.step_ps)) for label, one in own
+            Row(label, result, result.step_ps / best - 1, result.plan.ranks * (1 - best / result.step_ps))
+            for label, result in results
         ]
 
     def title(self, number: int) -> str:
@@ -259,9 +269,9 @@ class Variants:
                 {
                     "value": value,
                     "cost": [{"slower": rows[place].slower, "gpus_wasted": rows[place].gpus_wasted} for rows in costs],
-                    **one.to_json(),
+                    **prediction.to_json(),
                 }
-                for place, (value, one) in enumerate(self.found)
+                for place, (value, prediction) in enumerate(self.found)
             ],
         }
 
@@ -285,24 +295,24 @@ def compare_training(
     wanted = [choice for word in several for choice in choices(network, word, given)]
     if not wanted:
         raise InputError([Problem(Option("--compare"), "nothing to compare", "write lb=ecmp,dlb")])
-    labels = [one.value if len(several) == 1 else f"{one.name}={one.value}" for one in wanted]
+    labels = [choice.value if len(several) == 1 else f"{choice.name}={choice.value}" for choice in wanted]
     if len(several) > 1:
         wanted, labels = [Choice("", ""), *wanted], [AS_IT_IS, *labels]
-    found: list[tuple[str, TrainingPrediction]] = []
-    for label, one in zip(labels, wanted, strict=True):
-        progress(f"{label} ({len(found) + 1} of {len(wanted)})")
-        net, whole = (network, given.get("whole")) if not one.fabric else _anew(designed, one.fabric)
+    predictions: list[tuple[str, TrainingPrediction]] = []
+    for label, choice in zip(labels, wanted, strict=True):
+        progress(f"{label} ({len(predictions) + 1} of {len(wanted)})")
+        net, whole = (network, given.get("whole")) if not choice.fabric else _anew(designed, choice.fabric)
         with in_force(net.catalog):
-            asked: dict[str, Any] = {**given, "whole": whole, **one.given}
-            found.append((label, predict_training(net, path, **asked)))
-    own = min(one.own for _, one in found)
-    return Variants(words.partition("=")[0] if len(several) == 1 else SEVERAL, tuple(found), own)
+            asked: dict[str, Any] = {**given, "whole": whole, **choice.given}
+            predictions.append((label, predict_training(net, path, **asked)))
+    own_jobs = min(prediction.own for _, prediction in predictions)
+    return Variants(words.partition("=")[0] if len(several) == 1 else SEVERAL, tuple(predictions), own_jobs)
 
 
 def _anew(
     designed: Callable[[Mapping[str, str]], tuple[Network, Network]] | None, changes: Mapping[str, str]
 ) -> tuple[Network, Network]:
     if designed is None:
-        what = f"{', '.join(changes)} is of the fabric file, and a build folder is designed already"
-        raise InputError([Problem(Option("--compare"), what, "give the fabric file")])
+        description = f"{', '.join(changes)} is of the fabric file, and a build folder is designed already"
+        raise InputError([Problem(Option("--compare"), description, "give the fabric file")])
     return designed(changes)

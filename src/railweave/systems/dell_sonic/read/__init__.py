@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from railweave.errors import RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.section_tree import sections as as_sections
-from railweave.model.config.sections import CLOSERS, Section, Taking
+from railweave.model.config.sections import CLOSERS, Section, SectionReader
 from railweave.model.device.model import DeviceConfig, Interface
-from railweave.model.device.reading import Reading, Said, said
+from railweave.model.device.reading import Reading, ReadStatement, said
 from railweave.systems.dell_sonic.changes import config_tree
 from railweave.systems.dell_sonic.read import devices, overlay, ports, qos, routing
 from railweave.systems.dell_sonic.read.control_plane import protection
@@ -175,9 +175,9 @@ NOS = "dell_sonic"
 def read(texts: Mapping[str, str]) -> Reading:
     """The configuration that the texts of one device hold together. Raises ``RenderError`` where one is no such text."""
     of_file = {file: sections(text) for file, text in texts.items()}
-    taking = Taking([one for some in of_file.values() for one in some])
+    taking = SectionReader([one for some in of_file.values() for one in some])
     config = _config(taking)
-    statements: list[Said] = []
+    statements: list[ReadStatement] = []
     irrelevant = catalog().systems[NOS].reads.irrelevant
     lines = list(taking.lines())
     place = 0
@@ -216,7 +216,7 @@ def _named(lines: Sequence[tuple[Section, str, bool]]) -> Iterator[tuple[Section
         yield one, path, known, " ".join(words[: _NAMED.get(words[0], 2)])
 
 
-def _config(taking: Taking) -> DeviceConfig:
+def _config(taking: SectionReader) -> DeviceConfig:
     lines = ports.interfaces(taking)
     routers = routing.routers(taking)
     listed = routing.lists(taking)
@@ -313,7 +313,7 @@ def _loopbacks(lines: Mapping[str, ports.Lines]) -> tuple[Prefix, ...]:
     return tuple(address.prefix for one in named for address in one.addresses)
 
 
-def _anycast(taking: Taking) -> str:
+def _anycast(taking: SectionReader) -> str:
     """The MAC address of gateways that every leaf has."""
     found = ""
     for one in taking.sections:

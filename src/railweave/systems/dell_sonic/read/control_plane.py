@@ -20,7 +20,7 @@ from railweave.systems.dell_sonic.render.system import IP, discards, permits
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from railweave.model.config.sections import Section, Taking
+    from railweave.model.config.sections import Section, SectionReader
     from railweave.model.device.model import DeviceConfig
     from railweave.systems.dell_sonic.read.ports import Lines
 
@@ -63,7 +63,7 @@ class _List:
         return [section for text, section in self.commands.values() if text in known]
 
 
-def protection(taking: Taking, config: DeviceConfig, lines: Mapping[str, Lines]) -> DeviceConfig:
+def protection(taking: SectionReader, config: DeviceConfig, lines: Mapping[str, Lines]) -> DeviceConfig:
     """The configuration with what protects it."""
     lists = _lists(taking)
     bound = _bound(taking)
@@ -84,7 +84,7 @@ def protection(taking: Taking, config: DeviceConfig, lines: Mapping[str, Lines])
     return replace(config, protection=protected, management=wanted)
 
 
-def _lists(taking: Taking) -> dict[tuple[Family, str], _List]:
+def _lists(taking: SectionReader) -> dict[tuple[Family, str], _List]:
     found: dict[tuple[Family, str], _List] = {}
     for one in taking.sections:
         match one.line.split():
@@ -102,7 +102,7 @@ def _lists(taking: Taking) -> dict[tuple[Family, str], _List]:
     return found
 
 
-def _bound(taking: Taking) -> set[tuple[Family, str]]:
+def _bound(taking: SectionReader) -> set[tuple[Family, str]]:
     """Lists that are in use for packets to the switch itself."""
     found: set[tuple[Family, str]] = set()
     for one in taking.sections:
@@ -141,7 +141,7 @@ def _designed(config: DeviceConfig, lists: Sequence[_List]) -> tuple[ControlPlan
 
 
 def _rules(
-    taking: Taking, designed: ControlPlane, lists: Iterable[_List]
+    taking: SectionReader, designed: ControlPlane, lists: Iterable[_List]
 ) -> tuple[tuple[ControlRule, ...], list[Sources]]:
     gone: set[str] = {one.name for family in _FAMILIES.values() for one in designed.together(family)}
     more: list[ControlRule] = []
@@ -161,7 +161,7 @@ def _rules(
     return (*(one for one in designed.rules if one.name not in gone), *more), sources
 
 
-def _server_rules(taking: Taking, designed: ControlPlane, lists: Iterable[_List]) -> tuple[ServerPortRule, ...]:
+def _server_rules(taking: SectionReader, designed: ControlPlane, lists: Iterable[_List]) -> tuple[ServerPortRule, ...]:
     found: list[ServerPortRule] = []
     for one in lists:
         wanted = [rule for rule in designed.server_ports if rule.family == one.family]

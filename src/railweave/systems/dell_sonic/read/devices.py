@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from railweave.model.catalog.hardware import SwitchModel
-    from railweave.model.config.sections import Taking
+    from railweave.model.config.sections import SectionReader
 
 
 _ROLES = {"admin": "super-user", "operator": "operator", "netadmin": "operator", "secadmin": "operator"}
@@ -70,7 +70,7 @@ class _Said:
     login: dict[str, int] = field(default_factory=dict[str, int])
 
 
-def management(taking: Taking, ports: Iterable[Lines], *, protected: bool) -> tuple[str, Management]:
+def management(taking: SectionReader, ports: Iterable[Lines], *, protected: bool) -> tuple[str, Management]:
     """The device's name, and its management plane."""
     said = _Said()
     for one in taking.sections:
@@ -232,7 +232,7 @@ def is_port(name: str) -> bool:
     return name.startswith("Eth") and "." not in name
 
 
-def breakouts(taking: Taking) -> dict[str, Split]:
+def breakouts(taking: SectionReader) -> dict[str, Split]:
     """Ports that are split, by name."""
     found: dict[str, Split] = {}
     for one in taking.sections:

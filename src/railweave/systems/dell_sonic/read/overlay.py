@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from railweave.model.config.addresses import Address, Prefix
-    from railweave.model.config.sections import Taking
+    from railweave.model.config.sections import SectionReader
     from railweave.model.device.model import Gateway, Interface
     from railweave.model.device.timers import Bfd
 
@@ -43,7 +43,7 @@ def tenant(vrf: str) -> str:
     return vrf.removeprefix(MARK)
 
 
-def tunnel(taking: Taking, interfaces: Mapping[str, Lines]) -> Tunnel:
+def tunnel(taking: SectionReader, interfaces: Mapping[str, Lines]) -> Tunnel:
     """The VXLAN tunnel, whose address may be given as the loopback that has it."""
     found = Tunnel()
     for header, _ in headers(taking, "interface vxlan "):
@@ -65,7 +65,7 @@ def tunnel(taking: Taking, interfaces: Mapping[str, Lines]) -> Tunnel:
     return found
 
 
-def vrf_names(taking: Taking) -> list[str]:
+def vrf_names(taking: SectionReader) -> list[str]:
     """VRFs beside the default and that of management, in order."""
     found: list[str] = []
     for one in taking.sections:

@@ -21,7 +21,7 @@ from railweave.systems.dell_sonic.read.words import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from railweave.model.config.sections import Section, Taking
+    from railweave.model.config.sections import Section, SectionReader
 
 
 MOST_VLAN = 4094
@@ -75,7 +75,7 @@ class Lines:
         return tuple(int(part) for part in re.findall(r"\d+", self.name)[:4])
 
 
-def interfaces(taking: Taking) -> dict[str, Lines]:
+def interfaces(taking: SectionReader) -> dict[str, Lines]:
     """Every interface that is configured, by name. What is said of it twice holds as it is said last."""
     found: dict[str, Lines] = {}
     for header in taking.sections:
@@ -250,7 +250,7 @@ def fewest(values: Iterable[object]) -> object:
     return min(every, key=every.count) if every else None
 
 
-def headers(taking: Taking, begins: str) -> Iterator[tuple[Section, str]]:
+def headers(taking: SectionReader, begins: str) -> Iterator[tuple[Section, str]]:
     """Sections at the top whose header begins so, and what follows in it."""
     for one in taking.sections:
         if one.line.startswith(begins):
@@ -260,7 +260,7 @@ def headers(taking: Taking, begins: str) -> Iterator[tuple[Section, str]]:
 _HASHED_FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
 
 
-def balancing(taking: Taking) -> BalancingConfig:
+def balancing(taking: SectionReader) -> BalancingConfig:
     """Adaptive routing (ARS), and the fields of the static hash."""
     values: dict[str, int] = {}
     mode: Literal["ecmp", "dlb-flowlet", "dlb-per-packet"] = "ecmp"

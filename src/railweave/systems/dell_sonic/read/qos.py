@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.model.catalog.hardware import SwitchModel
-    from railweave.model.config.sections import Section, Taking
+    from railweave.model.config.sections import Section, SectionReader
 
 
 MOST_DSCP, MOST_QUEUE = 63, 7
@@ -52,7 +52,7 @@ _MAPS = {
 }
 
 
-def maps(taking: Taking) -> Maps:
+def maps(taking: SectionReader) -> Maps:
     """Maps, policies, profiles and pools."""
     found = Maps()
     for header in taking.sections:
@@ -82,7 +82,7 @@ def maps(taking: Taking) -> Maps:
     return found
 
 
-def _map(taking: Taking, header: Section, kind: str, found: dict[int, int]) -> None:
+def _map(taking: SectionReader, header: Section, kind: str, found: dict[int, int]) -> None:
     first, second, most = _MAPS[kind]
     for one in header.body or ():
         match one.line.split():
@@ -96,7 +96,7 @@ def _map(taking: Taking, header: Section, kind: str, found: dict[int, int]) -> N
                 continue
 
 
-def _scheduler(taking: Taking, header: Section, found: dict[int, dict[str, str]]) -> None:
+def _scheduler(taking: SectionReader, header: Section, found: dict[int, dict[str, str]]) -> None:
     for one in header.body or ():
         match one.line.split():
             case ["queue", value] if (queue := number(value)) is not None and queue <= MOST_QUEUE:
@@ -115,7 +115,7 @@ def _scheduler(taking: Taking, header: Section, found: dict[int, dict[str, str]]
             taking.take(inner)
 
 
-def _wred(taking: Taking, header: Section, name: str, found: Maps) -> None:
+def _wred(taking: SectionReader, header: Section, name: str, found: Maps) -> None:
     for one in header.body or ():
         match one.line.split():
             case ["green", "minimum-threshold", low, "maximum-threshold", high, "drop-probability", value]:

@@ -15,7 +15,7 @@ from railweave.systems.dell_sonic.read.words import address, after, agreed, inte
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from railweave.model.config.sections import Section, Taking
+    from railweave.model.config.sections import Section, SectionReader
     from railweave.systems.dell_sonic.read.ports import Lines
 
 
@@ -98,7 +98,7 @@ class Router:
         )
 
 
-def routers(taking: Taking) -> list[Router]:
+def routers(taking: SectionReader) -> list[Router]:
     """Every instance."""
     found: dict[str, Router] = {}
     for header in taking.sections:
@@ -126,7 +126,7 @@ def _as(text: str) -> int | None:
     return first << 16 | second if dot else first
 
 
-def _instance(taking: Taking, line: Section, here: Router) -> None:
+def _instance(taking: SectionReader, line: Section, here: Router) -> None:
     match line.line.split():
         case ["router-id", value] if (found := address(value)) is not None:
             here.router_id = found
@@ -158,7 +158,7 @@ def _found(router: Router, made: Peer) -> Peer:
     return (router.groups if made.is_group else router.neighbors).setdefault(made.name, made)
 
 
-def _family(taking: Taking, line: Section, here: Router, family: str) -> None:
+def _family(taking: SectionReader, line: Section, here: Router, family: str) -> None:
     if family != "evpn" and family not in here.families:
         here.families.append(family)
     for one in line.body or ():
@@ -201,7 +201,7 @@ def _target(words: list[str], here: Evpn) -> bool:
     return True
 
 
-def _peer(taking: Taking, line: Section, here: Peer) -> None:
+def _peer(taking: SectionReader, line: Section, here: Peer) -> None:
     for one in line.body or ():
         words = one.line.split()
         family = ADDRESS_FAMILIES.get(" ".join(words[1:])) if words[0] == "address-family" else None
@@ -251,7 +251,7 @@ def _how(words: list[str], here: Peer) -> bool:
     return True
 
 
-def _peer_family(taking: Taking, line: Section, here: PeerFamily) -> None:
+def _peer_family(taking: SectionReader, line: Section, here: PeerFamily) -> None:
     for one in line.body or ():
         match one.line.split():
             case ["activate"]:
@@ -338,7 +338,7 @@ class Lists:
         return Term("", match, action)
 
 
-def lists(taking: Taking) -> Lists:
+def lists(taking: SectionReader) -> Lists:
     """Prefix lists, community lists and route-maps."""
     found = Lists()
     for one in taking.sections:
@@ -384,7 +384,7 @@ def _prefix(found: Lists, word: str, name: str, sequence: str, value: str, rest:
     return True
 
 
-def _entry(taking: Taking, section: Section, entries: dict[int, Entry], made: Entry) -> None:
+def _entry(taking: SectionReader, section: Section, entries: dict[int, Entry], made: Entry) -> None:
     entries[made.number] = made
     for one in section.body or ():
         match one.line.split():
@@ -445,7 +445,7 @@ class Links:
         return "", None
 
 
-def profiles(taking: Taking) -> dict[str, Bfd]:
+def profiles(taking: SectionReader) -> dict[str, Bfd]:
     """BFD profiles by name; the empty name is that of a session without one."""
     found = {"": Bfd(minimum_interval=USUAL_INTERVAL)}
     for header in taking.sections:
@@ -462,7 +462,7 @@ def profiles(taking: Taking) -> dict[str, Bfd]:
     return found
 
 
-def _profile(taking: Taking, section: Section) -> Bfd:
+def _profile(taking: SectionReader, section: Section) -> Bfd:
     """A profile. Of two intervals the longer one is how often packets come."""
     values = {"detect-multiplier": 3, "receive-interval": 0, "transmit-interval": 0}
     for one in section.body or ():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from railweave.errors import RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.section_tree import sections
-from railweave.model.config.sections import Section, Taking
+from railweave.model.config.sections import Section, SectionReader
 from railweave.model.device.reading import Reading, said
 from railweave.systems.eos.changes import config_tree
 from railweave.systems.eos.read.device import device
@@ -154,7 +154,7 @@ def read(texts: Mapping[str, str]) -> Reading:
     Raises ``RenderError`` with the line where a text is broken.
     """
     own = {name: sections_of(text) for name, text in texts.items()}
-    taking = Taking([one for found in own.values() for one in found])
+    taking = SectionReader([one for found in own.values() for one in found])
     headers = (device_line(text) for text in texts.values())
     model, release = next((one for one in headers if one[0]), ("", ""))
     config = device(taking, model, release)
@@ -164,7 +164,7 @@ def read(texts: Mapping[str, str]) -> Reading:
     return Reading(config, tuple(statements))
 
 
-def _by_file(taking: Taking, files: Mapping[int, str]) -> Iterator[tuple[str, list[tuple[int, str, str, bool]]]]:
+def _by_file(taking: SectionReader, files: Mapping[int, str]) -> Iterator[tuple[str, list[tuple[int, str, str, bool]]]]:
     """The lines of each file: number, part of the configuration, path, and whether they were understood."""
     found: dict[str, list[tuple[int, str, str, bool]]] = {name: [] for name in files.values()}
     here, hierarchy = "", ""

@@ -15,7 +15,7 @@ from railweave.systems.eos.read.values import address, as_number, interface_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from railweave.model.config.sections import Selected, Taking
+    from railweave.model.config.sections import SectionReader, SelectedLine
     from railweave.model.device.timers import Bfd
     from railweave.systems.eos.read.policies import Policies
     from railweave.systems.eos.read.ports import Port
@@ -73,7 +73,7 @@ class Neighbors:
         return self.is_active(one, "ipv4") or self.is_active(one, "ipv6")
 
 
-def neighbors(taking: Taking, below: Selected, above: Neighbors | None = None) -> Neighbors:
+def neighbors(taking: SectionReader, below: SelectedLine, above: Neighbors | None = None) -> Neighbors:
     """The neighbors of a section; ``above`` are those of the process, whose peer groups its VRFs use too."""
     groups = above.groups if above else {}
     found = Neighbors(groups={name: replace(one, active=dict(one.active)) for name, one in groups.items()})
@@ -107,7 +107,7 @@ def _of(found: Neighbors, name: str) -> Settings | None:
     return None if own is None else found.peers.setdefault(own, Settings())
 
 
-def _family(taking: Taking, section: Selected, family: str, found: Neighbors) -> None:
+def _family(taking: SectionReader, section: SelectedLine, family: str, found: Neighbors) -> None:
     for one in taking.each("** neighbor <name> activate", below=section):
         settings = _of(found, one["name"])
         before = one.line.partition("neighbor ")[0].strip()
@@ -133,7 +133,7 @@ def _family(taking: Taking, section: Selected, family: str, found: Neighbors) ->
             settings.over_six = True
 
 
-def _on_links(taking: Taking, one: Selected, found: Neighbors) -> None:
+def _on_links(taking: SectionReader, one: SelectedLine, found: Neighbors) -> None:
     words = one.line.split()[5:]
     word, value = words if len(words) == 2 else ("", "")
     asn = as_number(value) if word == "remote-as" else None
@@ -144,7 +144,7 @@ def _on_links(taking: Taking, one: Selected, found: Neighbors) -> None:
         found.found.append(Found(name, one["group"], value if word == "peer-filter" else None, asn))
 
 
-def _listens(taking: Taking, one: Selected, found: Neighbors) -> None:
+def _listens(taking: SectionReader, one: SelectedLine, found: Neighbors) -> None:
     """Neighbors on links; where loopbacks of neighbors are, a prefix does not say."""
     word, value = words if len(words := one.line.split()[6:]) == 2 else ("", "")
     asn, where = as_number(value) if word == "remote-as" else None, prefix(one["prefix"])
@@ -172,7 +172,7 @@ NETWORKS = "networks"
 class Process:
     """``router bgp``: its header, AS number, router id and neighbors."""
 
-    header: Selected
+    header: SelectedLine
     asn: int
     router_id: Address
     neighbors: Neighbors
@@ -205,7 +205,7 @@ class Links:
         return None
 
 
-def process(taking: Taking, fallback: Address) -> Process | None:
+def process(taking: SectionReader, fallback: Address) -> Process | None:
     """``router bgp``; None where there is none. ``fallback`` is the router id that EOS takes without a statement."""
     header = taking.last("router bgp <asn>")
     asn = as_number(header["asn"]) if header else None
@@ -226,7 +226,7 @@ def is_underlay(one: Settings, found: Neighbors, links: Links, peer: Address) ->
     return found.is_routed(one) and (links.to(peer) is not None or not found.is_active(one, "evpn"))
 
 
-def bgp(taking: Taking, own: Process, ports: Mapping[str, Port], lists: Policies, elsewhere: set[str]) -> Bgp:
+def bgp(taking: SectionReader, own: Process, ports: Mapping[str, Port], lists: Policies, elsewhere: set[str]) -> Bgp:
     """The BGP of the default VRF. ``elsewhere`` are the route maps that only the overlay and VRFs use."""
     links = Links(one for one in ports.values() if not one.vrf)
     groups = _groups(own, ports, links, lists)
@@ -262,7 +262,7 @@ def bgp(taking: Taking, own: Process, ports: Mapping[str, Port], lists: Policies
     return of_one_family(made)
 
 
-def _width(taking: Taking, one: Selected | None) -> int:
+def _width(taking: SectionReader, one: SelectedLine | None) -> int:
     """The paths of a next-hop group; EOS has one where nothing is said."""
     value = number(one["value"], 1, 4096) if one else 1
     if one is not None and value is None:
@@ -280,7 +280,7 @@ def _alone(own: Process, links: Links) -> list[Settings]:
     return [one for peer, one in peers if is_underlay(one, own.neighbors, links, peer)]
 
 
-def _families(taking: Taking, own: Process, settings: Sequence[Settings]) -> tuple[Family, ...]:
+def _families(taking: SectionReader, own: Process, settings: Sequence[Settings]) -> tuple[Family, ...]:
     """The families that sessions carry and the switch routes; IPv4 over links without it has next hops of IPv6."""
     found: list[Family] = []
     on_links = {one.group for one in own.neighbors.found}
@@ -293,7 +293,7 @@ def _families(taking: Taking, own: Process, settings: Sequence[Settings]) -> tup
     return tuple(found)
 
 
-def _on(taking: Taking, *forms: str) -> bool:
+def _on(taking: SectionReader, *forms: str) -> bool:
     """Whether one of these lines is there."""
     return bool([form for form in forms if taking.last(form)])
 
@@ -382,7 +382,7 @@ def _session(peer: Address, said: Settings, settings: Settings, links: Links) ->
     return Session(port.name if port else "", "", name, settings.remote_as or 0, local, peer)
 
 
-def _redistributed(taking: Taking, own: Process, lists: Policies) -> tuple[str | None, tuple[Policy, ...]]:
+def _redistributed(taking: SectionReader, own: Process, lists: Policies) -> tuple[str | None, tuple[Policy, ...]]:
     """The policy by which connected routes are advertised, and those that are made up for it."""
     at = [
         own.header,

@@ -24,7 +24,7 @@ from railweave.systems.eos.read.values import Stanzas, address, number, peer_of,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from railweave.model.config.sections import Selected, Taking
+    from railweave.model.config.sections import SectionReader, SelectedLine
     from railweave.model.device.timers import Bfd
 
 
@@ -40,7 +40,7 @@ def running(stanzas: Stanzas) -> tuple[set[str], set[str]]:
 
 
 def isis(
-    taking: Taking,
+    taking: SectionReader,
     stanzas: Stanzas,
     ports: Mapping[str, Port],
     loopback: Address,
@@ -99,7 +99,7 @@ def _bfd(stanzas: Stanzas, there: set[str]) -> Bfd | None:
 MOST_METRIC = 65535
 
 
-def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tuple[Ospf | None, list[Selected]]:
+def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tuple[Ospf | None, list[SelectedLine]]:
     """OSPF, and the lines that say so; None where there is none. Interfaces of VLANs have neighbors that nothing here holds."""
     taking = stanzas.taking
     header = taking.last("router ospf <id>")
@@ -134,7 +134,9 @@ def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tupl
     return found, lines
 
 
-def _areas(stanzas: Stanzas, ports: Mapping[str, Port], header: Selected, lines: list[Selected]) -> dict[str, str]:
+def _areas(
+    stanzas: Stanzas, ports: Mapping[str, Port], header: SelectedLine, lines: list[SelectedLine]
+) -> dict[str, str]:
     """The areas of interfaces."""
     taking, found = stanzas.taking, dict[str, str]()
     for one in taking.each("network <prefix> area <area>", below=header):
@@ -155,7 +157,7 @@ def _areas(stanzas: Stanzas, ports: Mapping[str, Port], header: Selected, lines:
     return {name: found[name] for name in ports if name in found}
 
 
-def _quiet(stanzas: Stanzas, areas: Mapping[str, str], header: Selected, lines: list[Selected]) -> set[str]:
+def _quiet(stanzas: Stanzas, areas: Mapping[str, str], header: SelectedLine, lines: list[SelectedLine]) -> set[str]:
     """Interfaces without neighbors: loopbacks, and those that are passive."""
     taking = stanzas.taking
     everywhere = taking.last("passive-interface default", below=header)
@@ -186,7 +188,7 @@ Kind = Literal["server", "fabric", "external"]
 _KINDS: tuple[Kind, ...] = ("server", "fabric", "external")
 
 
-def device(taking: Taking, model: str, release: str) -> DeviceConfig:
+def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
     """The configuration that lines say. ``model`` and ``release`` are what the head of the text has."""
     stanzas = Stanzas(taking)
     found = ports(stanzas)
@@ -255,7 +257,7 @@ def _prefixes(gateways: Mapping[str, Gateway], vrf: str) -> tuple[Prefix, ...]:
     return tuple(prefix for one in gateways.values() if one.vrf == vrf for prefix in one.prefixes)
 
 
-def _enabled(taking: Taking) -> None:
+def _enabled(taking: SectionReader) -> None:
     """Lines that switch on what the rest of the configuration needs."""
     for form in (
         "vrf instance *",
@@ -290,7 +292,7 @@ def _channels(found: dict[str, Port]) -> None:
         taken.add(port.group)
 
 
-def _management_port(taking: Taking, found: Mapping[str, Port]) -> tuple[Port | None, Address]:
+def _management_port(taking: SectionReader, found: Mapping[str, Port]) -> tuple[Port | None, Address]:
     """The management port, and the way out of its VRF."""
     port = next((one for one in found.values() if one.name.startswith("Management") and one.addresses), None)
     way_out = NO_ADDRESS
@@ -314,7 +316,7 @@ def _router_id(found: Mapping[str, Port]) -> Address:
     return next(four, NO_ADDRESS)
 
 
-def _pair(taking: Taking, found: dict[str, Port]) -> None:
+def _pair(taking: SectionReader, found: dict[str, Port]) -> None:
     """Leave out what joins a switch with the other of an MLAG pair: no server is there."""
     for one in taking.each("mlag configuration", "local-interface <name>"):
         found.pop(one["name"], None)
@@ -344,7 +346,7 @@ def _fabric(stanzas: Stanzas, found: Mapping[str, Port], own: Process | None) ->
 
 
 def _gateways(
-    taking: Taking,
+    taking: SectionReader,
     stanzas: Stanzas,
     found: Mapping[str, Port],
     fabric: set[str],

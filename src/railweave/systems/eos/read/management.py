@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.model.config.addresses import Family, Prefix
-    from railweave.model.config.sections import Selected, Taking
+    from railweave.model.config.sections import SectionReader, SelectedLine
 
 
 _METHODS = ("aaa authentication login default **", "aaa authorization exec default **")
@@ -34,13 +34,13 @@ _TIMEOUT = LoginServer("", "").timeout
 _FLOODS = ("broadcast", "multicast", "unknown-unicast")
 
 
-def security(taking: Taking, stanzas: Stanzas, *, protected: bool) -> Security | None:
+def security(taking: SectionReader, stanzas: Stanzas, *, protected: bool) -> Security | None:
     """What protects logins and server ports; None where nothing does, nor the control plane has rules of its own."""
     found = Security(_login(taking), _aaa(taking), _edge_ports(taking, stanzas))
     return found if protected or found != Security() else None
 
 
-def _login(taking: Taking) -> Login | None:
+def _login(taking: SectionReader) -> Login | None:
     limit = taking.last("aaa authentication policy lockout failure <attempts> duration <seconds>")
     idle = list(taking.each("management console", "idle-timeout <minutes>"))
     idle += taking.each("management ssh", "idle-timeout <minutes>")
@@ -54,7 +54,7 @@ def _login(taking: Taking) -> Login | None:
     return Login(attempts, seconds // 60, minutes)
 
 
-def _aaa(taking: Taking) -> Aaa | None:
+def _aaa(taking: SectionReader) -> Aaa | None:
     tacacs = tuple(_servers(taking, "tacacs-server", "port"))
     radius = tuple(_servers(taking, "radius-server", "auth-port"))
     role = taking.last("aaa authorization policy local default-role <role>")
@@ -72,7 +72,7 @@ def _aaa(taking: Taking) -> Aaa | None:
     return Aaa(tacacs, radius, "super-user" if role and role["role"] == "network-admin" else "read-only")
 
 
-def _servers(taking: Taking, word: str, port_word: str) -> Iterator[LoginServer]:
+def _servers(taking: SectionReader, word: str, port_word: str) -> Iterator[LoginServer]:
     for one in taking.each(f"{word} host <host> **"):
         words = one.line.split()[3:]
         options = dict(zip(words[::2], words[1::2], strict=False)) if "key" not in words else {}
@@ -86,7 +86,7 @@ def _servers(taking: Taking, word: str, port_word: str) -> Iterator[LoginServer]
         yield LoginServer(one["host"], secret(options.get("key", "")), port, timeout or _TIMEOUT)
 
 
-def _edge_ports(taking: Taking, stanzas: Stanzas) -> EdgePorts | None:
+def _edge_ports(taking: SectionReader, stanzas: Stanzas) -> EdgePorts | None:
     """Limits of floods and the guard of server ports, where there are any; those of a port stand for all."""
     guarded = any(stanzas.flag("spanning-tree bpduguard enable").values())
     stanzas.flag("spanning-tree portfast")
@@ -101,7 +101,7 @@ def _edge_ports(taking: Taking, stanzas: Stanzas) -> EdgePorts | None:
     return EdgePorts(guarded, next(iter(levels.values()), None))
 
 
-def snmp_clients(taking: Taking, community: Selected | None) -> tuple[Prefix, ...]:
+def snmp_clients(taking: SectionReader, community: SelectedLine | None) -> tuple[Prefix, ...]:
     """The prefixes that may ask with the community: those of the lists that its line names."""
     words = community.line.split()[4:] if community else []
     lists = {"ip": "", "ipv6": ""}
@@ -154,7 +154,7 @@ _PORTS = {
 """Names that EOS has for ports."""
 
 
-def control_plane(taking: Taking, stanzas: Stanzas, management: str) -> ControlPlane | None:
+def control_plane(taking: SectionReader, stanzas: Stanzas, management: str) -> ControlPlane | None:
     """The rules; None where no list is in use. ``management`` is the VRF of the management port."""
     network, managed = _bound(taking, management)
     dropped: dict[str, Family] = {}
@@ -176,7 +176,7 @@ def control_plane(taking: Taking, stanzas: Stanzas, management: str) -> ControlP
     return ControlPlane(tuple(rules), tuple(sources), (), tuple(_server_ports(taking, dropped)))
 
 
-def _bound(taking: Taking, management: str) -> tuple[dict[str, Family], dict[str, Family]]:
+def _bound(taking: SectionReader, management: str) -> tuple[dict[str, Family], dict[str, Family]]:
     """The lists of the control plane by family: where packets come in by ports, and by the management port."""
     network: dict[str, Family] = {}
     managed: dict[str, Family] = {}
@@ -189,7 +189,9 @@ def _bound(taking: Taking, management: str) -> tuple[dict[str, Family], dict[str
     return network, managed
 
 
-def _rules(taking: Taking, name: str, family: Family, plane: Plane) -> Iterator[tuple[ControlRule, tuple[Prefix, ...]]]:
+def _rules(
+    taking: SectionReader, name: str, family: Family, plane: Plane
+) -> Iterator[tuple[ControlRule, tuple[Prefix, ...]]]:
     word = "ip" if family == "ipv4" else "ipv6"
     for header in taking.each(f"{word} access-list {name}"):
         for _ in taking.each("counters per-entry", below=header):
@@ -204,7 +206,9 @@ def _rules(taking: Taking, name: str, family: Family, plane: Plane) -> Iterator[
                 yield found
 
 
-def _permitted(one: Selected, name: str, family: Family, plane: Plane) -> tuple[ControlRule, tuple[Prefix, ...]] | None:
+def _permitted(
+    one: SelectedLine, name: str, family: Family, plane: Plane
+) -> tuple[ControlRule, tuple[Prefix, ...]] | None:
     """A rule, and where its packets come from; None where the words are others."""
     protocol = _PROTOCOLS.get(one["protocol"])
     words = one["words"].split()
@@ -254,7 +258,7 @@ def _number(word: str) -> int | None:
     return _PORTS.get(word, number(word, 0, 65535))
 
 
-def _server_ports(taking: Taking, names: dict[str, Family]) -> Iterator[ServerPortRule]:
+def _server_ports(taking: SectionReader, names: dict[str, Family]) -> Iterator[ServerPortRule]:
     """What servers' interfaces drop: lines of one protocol and port are a rule."""
     for name, family in names.items():
         word = "ip" if family == "ipv4" else "ipv6"
@@ -293,7 +297,7 @@ _GNMI = 6030
 """The port of gNMI where none is given (EOS user manual, "management api gnmi")."""
 
 
-def management(taking: Taking, stanzas: Stanzas, *, protected: bool) -> Management:
+def management(taking: SectionReader, stanzas: Stanzas, *, protected: bool) -> Management:
     """The management plane. ``protected``: the control plane has rules of its own."""
     return Management(
         domain=_one(taking, "dns domain <value>", "ip domain-name <value>"),
@@ -310,12 +314,12 @@ def management(taking: Taking, stanzas: Stanzas, *, protected: bool) -> Manageme
     )
 
 
-def _one(taking: Taking, *forms: str) -> str:
+def _one(taking: SectionReader, *forms: str) -> str:
     found = [one["value"] for form in forms for one in taking.each(form)]
     return found[-1] if found else ""
 
 
-def _hosts(taking: Taking, form: str) -> Iterator[str]:
+def _hosts(taking: SectionReader, form: str) -> Iterator[str]:
     """Servers by address or name, behind the VRF that they are asked in."""
     for one in taking.each(form):
         words = one.line.split()[2:]
@@ -328,7 +332,7 @@ def _hosts(taking: Taking, form: str) -> Iterator[str]:
             yield from words
 
 
-def _users(taking: Taking) -> dict[str, User]:
+def _users(taking: SectionReader) -> dict[str, User]:
     found: dict[str, User] = {}
     keys: dict[str, list[str]] = {}
     for one in taking.each("username <name> <words...>"):
@@ -349,7 +353,7 @@ def _users(taking: Taking) -> dict[str, User]:
     return {name: User(user.role, user.password, tuple(keys.get(name, ()))) for name, user in found.items()}
 
 
-def _syslog(taking: Taking) -> Iterator[Syslog]:
+def _syslog(taking: SectionReader) -> Iterator[Syslog]:
     level = taking.last("logging trap <value>")
     if level is not None and level["value"] not in _SEVERITIES:
         taking.leave(level)
@@ -363,7 +367,7 @@ def _syslog(taking: Taking) -> Iterator[Syslog]:
             yield Syslog(one["host"], port or _SYSLOG, severity)
 
 
-def _snmp(taking: Taking) -> Snmp | None:
+def _snmp(taking: SectionReader) -> Snmp | None:
     place = taking.last("snmp-server location <text...>")
     contact = taking.last("snmp-server contact <text...>")
     community = taking.last("snmp-server community <name> ro **")
@@ -389,7 +393,7 @@ def _snmp(taking: Taking) -> Snmp | None:
     )
 
 
-def _services(taking: Taking) -> Services:
+def _services(taking: SectionReader) -> Services:
     netconf = list(taking.each("management api netconf", "transport ssh *"))
     eapi = list(taking.each("management api http-commands", "no shutdown"))
     list(taking.each("management api http-commands", "vrf *", "no shutdown"))
@@ -407,7 +411,7 @@ def _services(taking: Taking) -> Services:
     return Services(netconf=bool(netconf), grpc_certificate=certificate, grpc_port=port, eapi=bool(eapi))
 
 
-def _banner(taking: Taking) -> str:
+def _banner(taking: SectionReader) -> str:
     """The text that a login shows: between its first line and ``EOF``."""
     found = [one for one in taking.sections if one.line.startswith("banner login\n")]
     for one in found:

@@ -16,7 +16,7 @@ from railweave.systems.eos.render.ports import FIRST_VRF_LOOPBACK
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from railweave.model.config.sections import Selected, Taking
+    from railweave.model.config.sections import SectionReader, SelectedLine
     from railweave.systems.eos.read.policies import Policies
     from railweave.systems.eos.read.ports import Port
     from railweave.systems.eos.read.settings import Settings
@@ -35,7 +35,7 @@ _TIMERS: dict[str, tuple[str, int]] = {
 _FLAGS = {"ipv6 nd managed-config-flag": "managed", "ipv6 nd other-config-flag": "other"}
 
 
-def vlans(taking: Taking) -> dict[int, str]:
+def vlans(taking: SectionReader) -> dict[int, str]:
     """The names of VLANs; EOS calls one without a name by its number."""
     found: dict[int, str] = {}
     for one in taking.each("vlan <numbers>"):
@@ -85,7 +85,7 @@ def advertisements(stanzas: Stanzas) -> Callable[[Port], RouterAdvertisements | 
     return of
 
 
-def _prefix(one: Selected) -> dict[str, int | bool]:
+def _prefix(one: SelectedLine) -> dict[str, int | bool]:
     """Lifetimes and flags of a prefix; none where the words are others."""
     words = one.line.split()[4:]
     flags = {"on_link": "no-onlink" not in words, "autonomous": "no-autoconfig" not in words}
@@ -118,7 +118,7 @@ def gateway(
     )
 
 
-def shared_mac(taking: Taking) -> str:
+def shared_mac(taking: SectionReader) -> str:
     """The MAC address of shared gateways."""
     found = taking.last("ip virtual-router mac-address <value>")
     return found["value"] if found else ""
@@ -239,7 +239,7 @@ def _from_spine(maps: Iterable[str], lists: Policies) -> str:
 
 
 def mac_vrf(
-    taking: Taking, own: Process, ends: Tunnels, names: Mapping[int, str], members: Iterable[tuple[str, int]]
+    taking: SectionReader, own: Process, ends: Tunnels, names: Mapping[int, str], members: Iterable[tuple[str, int]]
 ) -> model.MacVrf | None:
     """The VLANs that EVPN stretches, as one instance; ``members`` are ports with their VLANs."""
     found: list[model.BridgedVlan] = []
@@ -271,12 +271,12 @@ def mac_vrf(
     return model.MacVrf(name, f"{first.rpartition(':')[0]}:65534" if not whole else first, whole, tuple(found), ports)
 
 
-def _distinguisher(taking: Taking, below: Selected) -> str:
+def _distinguisher(taking: SectionReader, below: SelectedLine) -> str:
     found = taking.last("rd <value>", below=below)
     return found["value"] if found else ""
 
 
-def _target(taking: Taking, below: Selected) -> str:
+def _target(taking: SectionReader, below: SelectedLine) -> str:
     """The route target of a VLAN, both ways."""
     found = ""
     for one in taking.each("route-target both|import|export <value>", below=below):
@@ -289,7 +289,7 @@ def _target(taking: Taking, below: Selected) -> str:
 
 
 def vrfs(
-    taking: Taking,
+    taking: SectionReader,
     own: Process,
     ports: Mapping[str, Port],
     ends: Tunnels,
@@ -341,7 +341,7 @@ def with_loopback(found: model.Vrf, ports: Mapping[str, Port]) -> model.Vrf:
     return replace(found, loopbacks=addresses, unit=unit)
 
 
-def _targets(taking: Taking, below: Selected, direction: str) -> tuple[str, ...]:
+def _targets(taking: SectionReader, below: SelectedLine, direction: str) -> tuple[str, ...]:
     """The targets of a VRF, which stand in it or in its address families."""
     found: list[str] = []
     families = [one for name in ("ipv4", "ipv6") for one in taking.each(f"address-family {name}", below=below)]

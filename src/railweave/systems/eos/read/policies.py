@@ -14,7 +14,7 @@ from railweave.systems.eos.read.values import as_range, number, prefix
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.model.config.sections import Selected, Taking
+    from railweave.model.config.sections import SectionReader, SelectedLine
 
 _COMMUNITY = re.compile(r"[0-9]{1,10}(?::[0-9]{1,10}){1,2}")
 _Entry = tuple[int, "Prefix", "Lengths", bool]
@@ -53,7 +53,7 @@ class Policies:
         return tuple(Community(name, _kind(value), value) for name, value in values.items())
 
 
-def policies(taking: Taking) -> Policies:
+def policies(taking: SectionReader) -> Policies:
     """Everything that policies are made of."""
     found = Policies()
     _prefix_lists(taking, found)
@@ -76,9 +76,9 @@ def policies(taking: Taking) -> Policies:
     return found
 
 
-def _prefix_lists(taking: Taking, found: Policies) -> None:
+def _prefix_lists(taking: SectionReader, found: Policies) -> None:
     entries: dict[str, list[_Entry]] = {}
-    lines: dict[str, list[Selected]] = {}
+    lines: dict[str, list[SelectedLine]] = {}
     for word, bits in (("ip", "32"), ("ipv6", "128")):
         for header in taking.each(f"{word} prefix-list <name>"):
             own = entries.setdefault(header["name"], [])
@@ -99,7 +99,7 @@ def _prefix_lists(taking: Taking, found: Policies) -> None:
             found.longer[name] = taken[1]
 
 
-def _entry(taking: Taking, one: Selected, own: list[_Entry], lines: list[Selected], start: int) -> None:
+def _entry(taking: SectionReader, one: SelectedLine, own: list[_Entry], lines: list[SelectedLine], start: int) -> None:
     """An entry of a list. With words that are not known it is taken for all longer prefixes."""
     value, place = prefix(one["prefix"]), number(one["number"])
     if value is None or place is None:
@@ -113,7 +113,7 @@ def _entry(taking: Taking, one: Selected, own: list[_Entry], lines: list[Selecte
         taking.leave(one)
 
 
-def _communities(taking: Taking, found: Policies) -> None:
+def _communities(taking: SectionReader, found: Policies) -> None:
     for forms in (
         "ip community-list|large-community-list <name> permit <value>",
         "ip community-list|large-community-list standard <name> permit <value>",
@@ -125,7 +125,7 @@ def _communities(taking: Taking, found: Policies) -> None:
                 found.communities[one["name"]] = one["value"]
 
 
-def _filters(taking: Taking, found: Policies) -> None:
+def _filters(taking: SectionReader, found: Policies) -> None:
     for header in taking.each("peer-filter <name>"):
         ranges: list[tuple[int, int]] = []
         for one in taking.each("* match as-range <range> result accept", below=header):
@@ -141,7 +141,7 @@ def _kind(value: str) -> Literal["large", "standard"]:
     return "large" if value.count(":") == 2 else "standard"
 
 
-def _term(taking: Taking, one: Selected, found: Policies, names: dict[str, str], *, accept: bool) -> Term:
+def _term(taking: SectionReader, one: SelectedLine, found: Policies, names: dict[str, str], *, accept: bool) -> Term:
     described = taking.last("description <text...>", below=one)
     listed = _first(taking, "match ip|ipv6 address prefix-list <name>", one)
     family = _family_of(taking, one) if listed else None
@@ -164,12 +164,12 @@ def _term(taking: Taking, one: Selected, found: Policies, names: dict[str, str],
     )
 
 
-def _family_of(taking: Taking, below: Selected) -> Family:
+def _family_of(taking: SectionReader, below: SelectedLine) -> Family:
     """The address family of the prefixes that a term matches."""
     return "ipv6" if taking.last("match ipv6 address prefix-list <name>", below=below) else "ipv4"
 
 
-def _first(taking: Taking, form: str, below: Selected) -> str | None:
+def _first(taking: SectionReader, form: str, below: SelectedLine) -> str | None:
     """The name that a term matches; a second one of the kind is more than a term can hold."""
     found = list(taking.each(form, below=below))
     for one in found[1:]:
@@ -177,7 +177,7 @@ def _first(taking: Taking, form: str, below: Selected) -> str | None:
     return found[0]["name"] if found else None
 
 
-def _added(taking: Taking, below: Selected, names: dict[str, str]) -> tuple[tuple[str, ...], bool]:
+def _added(taking: SectionReader, below: SelectedLine, names: dict[str, str]) -> tuple[tuple[str, ...], bool]:
     """Communities that a term adds, by the name of the list that holds them, by themselves where none does; and whether others go."""
     found: list[str] = []
     replaces = False
@@ -192,7 +192,7 @@ def _added(taking: Taking, below: Selected, names: dict[str, str]) -> tuple[tupl
     return tuple(found), replaces
 
 
-def _prepended(taking: Taking, below: Selected) -> Iterator[int]:
+def _prepended(taking: SectionReader, below: SelectedLine) -> Iterator[int]:
     """AS numbers that a term puts in front of the path."""
     for one in taking.each("set as-path prepend <values...>", below=below):
         if all(map(str.isdecimal, values := one["values"].split())):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from railweave.model.config.addresses import InterfaceAddress
-    from railweave.model.config.sections import Taking
+    from railweave.model.config.sections import SectionReader
 
 _SPEED = re.compile(r"(?:forced |auto )?(\d{1,4})g(?:full|half)?(?:-(\d))?")
 _MEGABITS = re.compile(r"(?:forced |auto )?(\d{3,6})(?:full|half)")
@@ -106,7 +106,7 @@ def ports(stanzas: Stanzas) -> dict[str, Port]:
     return found
 
 
-def _waiting(taking: Taking, found: dict[str, Port]) -> None:
+def _waiting(taking: SectionReader, found: dict[str, Port]) -> None:
     """Addresses of a switched port wait for ``no switchport``, those of a VLAN's interface that is shut for ``no shutdown``."""
     routed = taking.last("switchport default mode routed") is not None
     for one in found.values():
@@ -173,7 +173,7 @@ def vlans_of(port: Port, known: Collection[int]) -> tuple[int, ...]:
     return tuple(sorted(allowed, key=lambda one: one != port.native))
 
 
-def _macsec(taking: Taking) -> dict[str, Macsec]:
+def _macsec(taking: SectionReader) -> dict[str, Macsec]:
     ciphers = {word: name for name, word in CIPHERS.items()}
     found: dict[str, Macsec] = {}
     for security in taking.each("mac security"):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from railweave.model.config.addresses import Family
-    from railweave.model.config.sections import Selected, Taking
+    from railweave.model.config.sections import SectionReader, SelectedLine
 
 QUEUES = 7
 """The highest number of a queue, traffic class or priority."""
@@ -68,7 +68,7 @@ class QosProfiles:
         return name in self.found and self.found[name].pauses
 
 
-def profiles(taking: Taking) -> QosProfiles:
+def profiles(taking: SectionReader) -> QosProfiles:
     """The QoS profiles."""
     found: dict[str, _Profile] = {}
     for header in taking.each("qos profile <name>"):
@@ -92,7 +92,7 @@ def profiles(taking: Taking) -> QosProfiles:
     return QosProfiles(found)
 
 
-def _queue(taking: Taking, below: Selected) -> _Queue:
+def _queue(taking: SectionReader, below: SelectedLine) -> _Queue:
     found = _Queue()
     for one in taking.each("priority strict", below=below):
         found.strict = bool(one.line)
@@ -115,7 +115,7 @@ def _queue(taking: Taking, below: Selected) -> _Queue:
     return found
 
 
-def qos(taking: Taking, known: QosProfiles, bound: Mapping[str, str]) -> QosConfig | None:
+def qos(taking: SectionReader, known: QosProfiles, bound: Mapping[str, str]) -> QosConfig | None:
     """The QoS of a device; None where no profile is bound to a port. ``bound`` are profiles by port."""
     dscps = _dscps(taking)
     queue_of = _queues(taking)
@@ -163,7 +163,7 @@ def qos(taking: Taking, known: QosProfiles, bound: Mapping[str, str]) -> QosConf
     )
 
 
-def _dscps(taking: Taking) -> dict[int, tuple[int, ...]]:
+def _dscps(taking: SectionReader) -> dict[int, tuple[int, ...]]:
     found: dict[int, tuple[int, ...]] = {}
     for one in taking.each("qos map dscp <values...> to traffic-class <number>"):
         group = number(one["number"], 0, QUEUES)
@@ -175,7 +175,7 @@ def _dscps(taking: Taking) -> dict[int, tuple[int, ...]]:
     return found
 
 
-def _queues(taking: Taking) -> dict[int, int]:
+def _queues(taking: SectionReader) -> dict[int, int]:
     found: dict[int, int] = {}
     for one in taking.each("qos map traffic-class <groups...> to uc-tx-queue|tx-queue <number>"):
         groups, queue = numbers(",".join(one["groups"].split()), QUEUES), number(one["number"], 0, QUEUES)
@@ -186,7 +186,7 @@ def _queues(taking: Taking) -> dict[int, int]:
     return found
 
 
-def _marked(taking: Taking, dscps: Mapping[int, tuple[int, ...]]) -> None:
+def _marked(taking: SectionReader, dscps: Mapping[int, tuple[int, ...]]) -> None:
     """Take the DSCPs that tunnels' headers get by traffic class, if each is one of the class's own."""
     for one in taking.each("qos map traffic-class <groups...> to dscp <value>"):
         groups, value = numbers(",".join(one["groups"].split()), QUEUES), number(one["value"], 0, _DSCPS - 1)
@@ -242,7 +242,7 @@ def _names(classes: Mapping[int, TrafficClass], default: int) -> Iterator[tuple[
 class _Thresholds:
     """``platform trident mmu``: headroom, and thresholds of priority groups and queues."""
 
-    def __init__(self, taking: Taking) -> None:
+    def __init__(self, taking: SectionReader) -> None:
         self.headroom = 0
         self.ingress = DEFAULT_THRESHOLD
         self._queues: dict[int, int] = {}
@@ -282,7 +282,7 @@ def _index(text: str) -> int | None:
     return index if 0 <= index <= 10 else None
 
 
-def _watchdog(taking: Taking) -> Watchdog | None:
+def _watchdog(taking: SectionReader) -> Watchdog | None:
     found: dict[str, int] = {}
     for one in taking.each("priority-flow-control pause watchdog default <word> <value>"):
         if _SECONDS.fullmatch(one["value"]) and one["word"] in {"timeout", "recovery-time", "polling-interval"}:
@@ -299,7 +299,7 @@ def _watchdog(taking: Taking) -> Watchdog | None:
     return Watchdog(poll, detection, found.get("recovery-time", usual.recovery), kind)
 
 
-def balancing(taking: Taking, families: tuple[Family, ...]) -> BalancingConfig:
+def balancing(taking: SectionReader, families: tuple[Family, ...]) -> BalancingConfig:
     """Return how next-hop groups are shared. The table's size turns nothing on by itself (AVD, description of ``flow_set_size``)."""
     distribution = "ip hardware fib load-balance distribution dynamic"
     dynamic = taking.last(distribution)

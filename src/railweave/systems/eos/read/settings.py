@@ -12,7 +12,7 @@ from railweave.systems.eos.read.values import as_number, number, secret
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from railweave.model.config.sections import Selected, Taking
+    from railweave.model.config.sections import SectionReader, SelectedLine
 
 EOS_BFD = Bfd(minimum_interval=300, multiplier=3)
 """What EOS asks of a neighbor that says nothing else (EOS user manual, "bfd interval")."""
@@ -73,12 +73,12 @@ class Settings:
         )
 
 
-def usual_bfd(taking: Taking) -> tuple[Bfd, Bfd]:
+def usual_bfd(taking: SectionReader) -> tuple[Bfd, Bfd]:
     """BFD where a neighbor on a link, and one over some hops, says nothing else."""
     return _usual(taking, _ONE_HOP), _usual(taking, _MULTIHOP)
 
 
-def _usual(taking: Taking, forms: tuple[tuple[str, ...], ...]) -> Bfd:
+def _usual(taking: SectionReader, forms: tuple[tuple[str, ...], ...]) -> Bfd:
     found = EOS_BFD
     for form in forms:
         for one in taking.each(*form):
@@ -88,7 +88,7 @@ def _usual(taking: Taking, forms: tuple[tuple[str, ...], ...]) -> Bfd:
     return found
 
 
-def bfd_of(one: Selected) -> Bfd | None:
+def bfd_of(one: SelectedLine) -> Bfd | None:
     """BFD by the words ``interval``, ``receive`` and ``times``: one interval holds for both directions."""
     sent, times = number(one["interval"], 1, 100_000), number(one["times"], 1, 255)
     if sent is None or times is None or one["receive"] != one["interval"]:
@@ -96,7 +96,7 @@ def bfd_of(one: Selected) -> Bfd | None:
     return Bfd(minimum_interval=sent, multiplier=times)
 
 
-def forms(keys: dict[str, Authentication]) -> dict[str, Callable[[Settings, Selected], bool]]:
+def forms(keys: dict[str, Authentication]) -> dict[str, Callable[[Settings, SelectedLine], bool]]:
     """What each form of line sets; it gives whether the words were understood."""
     return {
         "neighbor <name> peer group <value>": _group,
@@ -120,58 +120,58 @@ def forms(keys: dict[str, Authentication]) -> dict[str, Callable[[Settings, Sele
     }
 
 
-def _group(own: Settings, one: Selected) -> bool:
+def _group(own: Settings, one: SelectedLine) -> bool:
     own.group = one["value"]
     return True
 
 
-def _remote_as(own: Settings, one: Selected) -> bool:
+def _remote_as(own: Settings, one: SelectedLine) -> bool:
     own.remote_as = as_number(one["value"])
     return own.remote_as is not None
 
 
-def _local_as(own: Settings, one: Selected) -> bool:
+def _local_as(own: Settings, one: SelectedLine) -> bool:
     own.local_as = as_number(one["value"])
     return own.local_as is not None
 
 
-def _description(own: Settings, one: Selected) -> bool:
+def _description(own: Settings, one: SelectedLine) -> bool:
     own.description = one["value"]
     return True
 
 
-def _imports(own: Settings, one: Selected) -> bool:
+def _imports(own: Settings, one: SelectedLine) -> bool:
     own.imports = one["value"]
     return True
 
 
-def _exports(own: Settings, one: Selected) -> bool:
+def _exports(own: Settings, one: SelectedLine) -> bool:
     own.exports = one["value"]
     return True
 
 
-def _bfd(own: Settings, one: Selected) -> bool:
+def _bfd(own: Settings, one: SelectedLine) -> bool:
     del one
     own.bfd = True
     return True
 
 
-def _timers(own: Settings, one: Selected) -> bool:
+def _timers(own: Settings, one: SelectedLine) -> bool:
     own.timers = bfd_of(one)
     return own.timers is not None
 
 
-def _hops(own: Settings, one: Selected) -> bool:
+def _hops(own: Settings, one: SelectedLine) -> bool:
     own.one_hop = one["value"] == "1"
     return own.one_hop
 
 
-def _password(own: Settings, one: Selected) -> bool:
+def _password(own: Settings, one: SelectedLine) -> bool:
     own.key = Authentication(secret(one["value"]))
     return True
 
 
-def _profile(own: Settings, one: Selected, keys: dict[str, Authentication]) -> bool:
+def _profile(own: Settings, one: SelectedLine, keys: dict[str, Authentication]) -> bool:
     key = keys.get(one["profile"])
     words = {"aes-128-cmac-96": "ao-aes-128-cmac", "hmac-sha1-96": "ao-hmac-sha-1"}
     if key is None or one["word"] not in words:
@@ -182,24 +182,24 @@ def _profile(own: Settings, one: Selected, keys: dict[str, Authentication]) -> b
     return True
 
 
-def _source(own: Settings, one: Selected) -> bool:
+def _source(own: Settings, one: SelectedLine) -> bool:
     own.source = one["value"]
     return True
 
 
-def _unchanged(own: Settings, one: Selected) -> bool:
+def _unchanged(own: Settings, one: SelectedLine) -> bool:
     del one
     own.unchanged = True
     return True
 
 
-def _shutdown(own: Settings, one: Selected) -> bool:
+def _shutdown(own: Settings, one: SelectedLine) -> bool:
     del one
     own.shutdown = True
     return True
 
 
-def key_profiles(taking: Taking) -> dict[str, Authentication]:
+def key_profiles(taking: SectionReader) -> dict[str, Authentication]:
     """Profiles of shared secrets, by name: of several keys, the first."""
     found: dict[str, Authentication] = {}
     for security in taking.each("management security"):

@@ -11,7 +11,7 @@ from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.model.config.sections import Selected, Taking
+    from railweave.model.config.sections import SectionReader, SelectedLine
 
 
 MOST_NAMES = 4096
@@ -142,12 +142,12 @@ _GENERATED = re.compile(
 class Stanzas:
     """What stands below ``interface``. Asking for lines takes them; the last line of a kind holds."""
 
-    def __init__(self, taking: Taking) -> None:
+    def __init__(self, taking: SectionReader) -> None:
         self.taking = taking
         self._found = [(interface_names(one["names"]), one) for one in taking.each("interface <names...>")]
         self.names = tuple(dict.fromkeys(name for names, _ in self._found for name in names))
 
-    def each(self, *forms: str) -> Iterator[tuple[str, Selected]]:
+    def each(self, *forms: str) -> Iterator[tuple[str, SelectedLine]]:
         """Every line of these forms, with the interface that it stands below."""
         for names, header in self._found:
             if header.below:
@@ -155,7 +155,7 @@ class Stanzas:
                     for name in names:
                         yield name, one
 
-    def last(self, *forms: str) -> dict[str, Selected]:
+    def last(self, *forms: str) -> dict[str, SelectedLine]:
         """The line of these forms that holds, by interface."""
         return dict(self.each(*forms))
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Literal
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import Family, InterfaceAddress, Prefix
 from railweave.model.config.section_tree import sections as tree_sections
-from railweave.model.config.sections import Taking
+from railweave.model.config.sections import SectionReader
 from railweave.model.device.balancing import BalancingConfig
 from railweave.model.device.management import Management
 from railweave.model.device.model import DeviceConfig, Gateway, Interface
 from railweave.model.device.port_model import with_parts
-from railweave.model.device.reading import Reading, Said, said
+from railweave.model.device.reading import Reading, ReadStatement, said
 from railweave.systems.frr.changes import config_tree
 from railweave.systems.frr.read import nftables
 from railweave.systems.frr.read.ports import Port, ports
@@ -39,12 +39,12 @@ def read(texts: Mapping[str, str]) -> Reading:
     """The configuration that the texts hold together. Raises ``RenderError`` with the line where one is broken."""
     filters = {file: text for file, text in texts.items() if nftables.is_one(text)}
     files = [(file, sections(text)) for file, text in texts.items() if file not in filters]
-    taking = Taking([one for _, found in files for one in found])
+    taking = SectionReader([one for _, found in files for one in found])
     name = general(taking)
     found = ports(taking)
     routing = Routing(taking, found, [one for one in found if LOOPBACK.fullmatch(one)])
     config = _config(name, routing)
-    made: list[Said] = []
+    made: list[ReadStatement] = []
     for file, text in filters.items():
         protection, lines = nftables.control_plane(text)
         config = replace(config, protection=protection)

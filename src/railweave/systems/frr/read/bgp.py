@@ -11,7 +11,7 @@ from railweave.systems.frr.read.text import address, as_number, number, prefix, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from railweave.model.config.sections import Selected, Taking
+    from railweave.model.config.sections import SectionReader, SelectedLine
     from railweave.model.device.timers import Bfd
 
 
@@ -48,7 +48,7 @@ class Neighbor:
     source: str | None = None
     bfd: str | Bfd | None = None
     """BFD: the name of its profile, or its timers."""
-    bfd_lines: list[Selected] = field(default_factory=list["Selected"])
+    bfd_lines: list[SelectedLine] = field(default_factory=list["SelectedLine"])
     key: str | None = None
     one_hop: bool = False
     shut: bool = False
@@ -128,7 +128,7 @@ class Instance:
         return family == "ipv4" and self.unicast_by_default
 
 
-def family(taking: Taking, line: Selected, here: Instance, words: list[str]) -> None:
+def family(taking: SectionReader, line: SelectedLine, here: Instance, words: list[str]) -> None:
     """Read an address family, or leave it."""
     family: AddressFamily
     match words[1:]:
@@ -213,7 +213,7 @@ def _in_evpn(here: Instance, words: list[str]) -> bool:
     return True
 
 
-def _vni(taking: Taking, one: Selected, here: Instance, words: list[str]) -> None:
+def _vni(taking: SectionReader, one: SelectedLine, here: Instance, words: list[str]) -> None:
     value = number(words[1]) if len(words) > 1 else None
     if value is None:
         taking.leave(one)
@@ -236,7 +236,7 @@ def _vni(taking: Taking, one: Selected, here: Instance, words: list[str]) -> Non
                 taking.leave(line)
 
 
-def instances(taking: Taking) -> list[Instance]:
+def instances(taking: SectionReader) -> list[Instance]:
     """The BGP instances, in the order of the text."""
     found: dict[str, Instance] = {}
     for one in taking.each("router bgp <asn> **"):
@@ -285,7 +285,7 @@ def _general(here: Instance, words: list[str]) -> bool:
     return True
 
 
-def _neighbor(here: Instance, words: list[str], line: Selected) -> bool:
+def _neighbor(here: Instance, words: list[str], line: SelectedLine) -> bool:
     match words:
         case ["neighbor", name, *rest] if rest:
             one = here.neighbors.get(name) or Neighbor(name)
@@ -328,7 +328,7 @@ def _peer_as(one: Neighbor, text: str) -> bool:
     return found is not None
 
 
-def _session(one: Neighbor, words: list[str], line: Selected) -> bool:
+def _session(one: Neighbor, words: list[str], line: SelectedLine) -> bool:
     """How the session is kept up and secured."""
     match words:
         case ["timers", "connect", _] | ["capability", "extended-nexthop"] | ["bfd", "check-control-plane-failure"]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from railweave.model.config.addresses import Prefix
-    from railweave.model.config.sections import Selected, Taking
+    from railweave.model.config.sections import SectionReader, SelectedLine
     from railweave.systems.frr.read.ports import Port
 
 ANY, NOTHING = "(any)", "(nothing)"
@@ -28,7 +28,7 @@ class PrefixList:
     """A prefix list: of each entry the lengths that it takes, and whether it says so."""
 
     entries: dict[int, tuple[Prefix, Lengths, bool]] = field(default_factory=dict[int, "tuple[Prefix, Lengths, bool]"])
-    lines: list[Selected] = field(default_factory=list["Selected"])
+    lines: list[SelectedLine] = field(default_factory=list["SelectedLine"])
 
     def prefixes(self) -> tuple[Prefix, ...]:
         """The prefixes in order."""
@@ -76,7 +76,7 @@ def kind(value: str) -> Literal["large", "standard"]:
     return "large" if value.count(":") == 2 else "standard"
 
 
-def policies(taking: Taking, ports: Mapping[str, Port]) -> Policies:
+def policies(taking: SectionReader, ports: Mapping[str, Port]) -> Policies:
     """Everything that policies are made of. A term about an interface is about the prefixes of its addresses."""
     found = Policies(_lists(taking), _communities(taking), {})
     for name, port in ports.items():
@@ -100,7 +100,7 @@ def policies(taking: Taking, ports: Mapping[str, Port]) -> Policies:
     return found
 
 
-def _lists(taking: Taking) -> dict[str, PrefixList]:
+def _lists(taking: SectionReader) -> dict[str, PrefixList]:
     found: dict[str, PrefixList] = {}
     for one in taking.each("ip|ipv6 prefix-list <name> <rest...>"):
         here = found.setdefault(one["name"], PrefixList())
@@ -129,7 +129,7 @@ def _entry(words: list[str]) -> tuple[Prefix, Lengths, bool] | None:
     return None if taken is None else (found, taken, len(words) > 2)
 
 
-def _communities(taking: Taking) -> dict[str, str]:
+def _communities(taking: SectionReader) -> dict[str, str]:
     """Lists of one community each, by name."""
     found: dict[str, str] = {}
     forms = (
@@ -156,7 +156,7 @@ class _Entry:
     action: Action
 
 
-def _term(taking: Taking, one: Selected, known: Policies, names: dict[str, str], begun: Term) -> Term:
+def _term(taking: SectionReader, one: SelectedLine, known: Policies, names: dict[str, str], begun: Term) -> Term:
     entry = _Entry(begun.name, begun.match, begun.action)
     for line in taking.each("<words...>", below=one) if one.below else ():
         words = line["words"].split()

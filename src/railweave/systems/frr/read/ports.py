@@ -11,7 +11,7 @@ from railweave.systems.frr.read.text import interface_address, number, prefix, s
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from railweave.model.config.sections import Selected, Taking
+    from railweave.model.config.sections import SectionReader, SelectedLine
 
 
 @dataclass
@@ -47,7 +47,7 @@ class OnOspf:
     area: str = ""
     passive: bool = False
     metric: int | None = None
-    lines: list[Selected] = field(default_factory=list["Selected"])
+    lines: list[SelectedLine] = field(default_factory=list["SelectedLine"])
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Port:
 TIMERS = ("ra-interval", "ra-lifetime", "ra-hop-limit", "reachable-time", "ra-retrans-interval", "mtu")
 
 
-def ports(taking: Taking) -> dict[str, Port]:
+def ports(taking: SectionReader) -> dict[str, Port]:
     """The interfaces, by name, in the order of the text."""
     found: dict[str, Port] = {}
     for one in taking.each("interface <name>"):
@@ -86,7 +86,7 @@ def ports(taking: Taking) -> dict[str, Port]:
     return found
 
 
-def _read(taking: Taking, one: Selected, port: Port) -> None:
+def _read(taking: SectionReader, one: SelectedLine, port: Port) -> None:
     if not one.below:
         return
     for line in taking.each("<words...>", below=one):
@@ -170,7 +170,7 @@ def _isis(port: Port, words: list[str]) -> bool:
     return True
 
 
-def _ospf(port: Port, words: list[str], line: Selected) -> bool:
+def _ospf(port: Port, words: list[str], line: SelectedLine) -> bool:
     here = port.ospf or OnOspf()
     match words:
         case ["ip", "ospf", "area", text]:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
-from railweave.model.config.sections import Section, Taking, has
+from railweave.model.config.sections import Section, SectionReader, has
 from railweave.model.device import model
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
-from railweave.model.device.reading import Said, said
+from railweave.model.device.reading import ReadStatement, said
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.frr.read.bgp import EVPN, Instance, instances
 from railweave.systems.frr.read.policy import Policies, policies
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _SHORT = 65535
 
 
-def vrf_sections(taking: Taking) -> dict[str, int]:
+def vrf_sections(taking: SectionReader) -> dict[str, int]:
     """The VNI of every VRF; 0: it has none."""
     found: dict[str, int] = {}
     for one in taking.each("vrf <name>"):
@@ -44,7 +44,7 @@ def vrf_sections(taking: Taking) -> dict[str, int]:
 
 
 def overlay(
-    sessions: Sessions, policies: Policies, loopbacks: Sequence[Address], taking: Taking
+    sessions: Sessions, policies: Policies, loopbacks: Sequence[Address], taking: SectionReader
 ) -> model.OverlayConfig | None:
     """The overlay as a device sees it. Without neighbors of its own, its routes go over the sessions of the fabric."""
     here = sessions.here
@@ -201,7 +201,7 @@ _HIERARCHIES = {"router", "ip", "ipv6", "bgp", "no", "key", "line"}
 class Routing:
     """Routing as its text has it. ``ports`` are the interfaces with their addresses, wherever those stand."""
 
-    def __init__(self, taking: Taking, ports: Mapping[str, Port], loopbacks: Sequence[str]) -> None:
+    def __init__(self, taking: SectionReader, ports: Mapping[str, Port], loopbacks: Sequence[str]) -> None:
         self.taking, self.ports = taking, ports
         self.loopback_names = tuple(name for name in loopbacks if name in ports and not ports[name].vrf)
         self._of_vrfs = {
@@ -305,7 +305,7 @@ class Routing:
         return self.default.here.fast if self.default else True
 
 
-def general(taking: Taking) -> str:
+def general(taking: SectionReader) -> str:
     """The name of the device, with the lines at the top that are as expected."""
     for form in (
         "frr defaults *",
@@ -324,7 +324,7 @@ def general(taking: Taking) -> str:
     return name["name"] if name else ""
 
 
-def _passes(taking: Taking) -> bool:
+def _passes(taking: SectionReader) -> bool:
     """Whether an external session without a route-map passes everything where the instance does not say."""
     profile = taking.last("frr defaults <name>")
     version = taking.last("frr version <release>")
@@ -373,7 +373,7 @@ def prefixes(port: Port) -> tuple[Prefix, ...]:
     return (*(one for one in own if one.family == "ipv4"), *found) if found else own
 
 
-def statements(taking: Taking, files: Sequence[tuple[str, Sequence[Section]]]) -> Iterator[Said]:
+def statements(taking: SectionReader, files: Sequence[tuple[str, Sequence[Section]]]) -> Iterator[ReadStatement]:
     """Every line of the files and what became of it, but of those without a name. No secret is in it."""
     of_file = {id(one): file for file, sections in files for one in sections}
     irrelevant = catalog().systems["frr"].reads.irrelevant

@@ -18,7 +18,7 @@ from railweave.systems.frr.read.text import address, number, prefix, secret, unp
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from railweave.model.config.sections import Selected, Taking
+    from railweave.model.config.sections import SectionReader, SelectedLine
 
 
 _INTERVALS = ("transmit-interval", "receive-interval")
@@ -29,13 +29,13 @@ def default() -> Bfd:
     return Bfd(minimum_interval=unprinted("bgp.bfd.minimum_interval"), multiplier=unprinted("bgp.bfd.multiplier"))
 
 
-def profiles(taking: Taking) -> dict[str, Bfd]:
+def profiles(taking: SectionReader) -> dict[str, Bfd]:
     """The profiles by name. Where a profile receives at another interval than it sends, that line is not understood."""
     found: dict[str, Bfd] = {}
     usual = default()
     for one in taking.each("bfd", "profile <name>"):
         multiplier = usual.multiplier
-        intervals: dict[str, tuple[int, Selected]] = {}
+        intervals: dict[str, tuple[int, SelectedLine]] = {}
         for line in taking.each("<word> <value>", below=one) if one.below else ():
             value, word = number(line["value"]), line["word"]
             if value and word == "detect-multiplier":
@@ -58,7 +58,7 @@ _FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
 
 
 def isis(
-    taking: Taking,
+    taking: SectionReader,
     ports: Mapping[str, Port],
     profiles: Mapping[str, Bfd],
     router_id: Address,
@@ -100,7 +100,7 @@ def isis(
 
 
 def ospf(
-    taking: Taking, ports: Mapping[str, Port], router_id: Address, loopbacks: tuple[str, ...]
+    taking: SectionReader, ports: Mapping[str, Port], router_id: Address, loopbacks: tuple[str, ...]
 ) -> model.Ospf | None:
     """OSPF; None where it does not run. Lines that say more than an area, a metric and what is passive are not understood."""
     named, width, quiet, stands = None, None, dict[str, bool](), False
@@ -144,7 +144,7 @@ def ospf(
     )
 
 
-def leave(taking: Taking, ports: Mapping[str, Port]) -> None:
+def leave(taking: SectionReader, ports: Mapping[str, Port]) -> None:
     """Say that OSPF is not understood after all: BGP finds routes beside it, or it runs nowhere."""
     for port in ports.values():
         for line in port.ospf.lines if port.ospf else ():
@@ -160,7 +160,7 @@ def _usual() -> int:
     return unprinted("ospf.ports.metric")
 
 
-def _network(taking: Taking, line: Selected, ports: Mapping[str, Port], text: str, area: str) -> None:
+def _network(taking: SectionReader, line: SelectedLine, ports: Mapping[str, Port], text: str, area: str) -> None:
     inside = prefix(text)
     if inside is None:
         taking.leave(line)
@@ -264,7 +264,7 @@ class Sessions:
             return said
         return self._profiles.get(said) or default()
 
-    def common_bfd(self, peers: Collection[Neighbor], taking: Taking) -> Bfd | None:
+    def common_bfd(self, peers: Collection[Neighbor], taking: SectionReader) -> Bfd | None:
         """BFD that all of these sessions have; where only some have it, their lines are not understood."""
         found = {self.bfd(one) for one in peers}
         if len(found) == 1:
@@ -276,7 +276,7 @@ class Sessions:
         return None
 
 
-def bgp(sessions: Sessions, policies: Policies, taking: Taking, without: Collection[str]) -> model.Bgp:
+def bgp(sessions: Sessions, policies: Policies, taking: SectionReader, without: Collection[str]) -> model.Bgp:
     """The BGP configuration. ``without`` are route-maps that are for something else."""
     here = sessions.here
     on_links = [one for one, _ in sessions.peers() if sessions.unicast(one) or not sessions.evpn(one)]

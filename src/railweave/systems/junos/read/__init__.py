@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from railweave.model.catalog import catalog
 from railweave.model.config.tree import ConfigTree, Node, Step
 from railweave.model.device.model import DeviceConfig
-from railweave.model.device.reading import Kind, Reading, Said, said
+from railweave.model.device.reading import Kind, Reading, ReadStatement, said
 from railweave.systems.junos.changes import JunosTree, config_tree
 from railweave.systems.junos.read import management, overlay, shape
 from railweave.systems.junos.read.balancing import balancing, runs
@@ -210,11 +210,11 @@ def read(texts: Mapping[str, str]) -> Reading:
     return Reading(config, tuple(result))
 
 
-def _said(top: Word, files: list[str]) -> Iterator[Said]:
+def _said(top: Word, files: list[str]) -> Iterator[ReadStatement]:
     """Every statement; a list on one line is one."""
     irrelevant = catalog().systems["junos"].reads.irrelevant
     each: dict[int, list[tuple[int, str, str, bool]]] = {number: [] for number in range(len(files))}
-    fixed: list[Said] = []
+    fixed: list[ReadStatement] = []
     own = (one for one in statements(top) if not one[0].inherited)
     for (number, at, above), group in groupby(own, lambda one: (one[0].file, one[0].at, one[1][:-1])):
         ends = list(group)
@@ -222,7 +222,7 @@ def _said(top: Word, files: list[str]) -> Iterator[Said]:
         path = " ".join((*above, words[0] if len(words) == 1 else f"[ {' '.join(words)} ]"))
         kinds: set[Kind] = {word.kind for word, _ in ends}
         if kinds == {"irrelevant"}:
-            fixed.append(Said(files[number], at, _hierarchy(above or tuple(words)), path, "irrelevant"))
+            fixed.append(ReadStatement(files[number], at, _hierarchy(above or tuple(words)), path, "irrelevant"))
         else:
             each[number].append((at, _hierarchy((*above, *words)), path, "unknown" not in kinds))
     for number, rows in each.items():
@@ -232,15 +232,15 @@ def _said(top: Word, files: list[str]) -> Iterator[Said]:
     yield from fixed
 
 
-def _beside(file: str, found: Lines) -> Iterator[Said]:
+def _beside(file: str, found: Lines) -> Iterator[ReadStatement]:
     """Lines that are no statements, and statements that are not in force."""
     for path, at in found.asleep:
-        yield Said(file, at, _hierarchy(path), " ".join(map(quoted, path)), "irrelevant")
+        yield ReadStatement(file, at, _hierarchy(path), " ".join(map(quoted, path)), "irrelevant")
     for text, at, kind in found.other:
-        yield Said(file, at, text.split()[0], text, kind)
+        yield ReadStatement(file, at, text.split()[0], text, kind)
 
 
-def _same(file: str, found: Lines, ends: Mapping[tuple[str, ...], Word]) -> Iterator[Said]:
+def _same(file: str, found: Lines, ends: Mapping[tuple[str, ...], Word]) -> Iterator[ReadStatement]:
     """The statements of another form of what was read."""
     irrelevant = catalog().systems["junos"].reads.irrelevant
     each = [(at, _hierarchy(path), " ".join(map(quoted, path)), ends.get(path)) for path, at in found.active]

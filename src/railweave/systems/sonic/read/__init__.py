@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.model.catalog import catalog
 from railweave.model.config.section_tree import sections as tree_sections
-from railweave.model.config.sections import Section, Taking
+from railweave.model.config.sections import Section, SectionReader
 from railweave.model.device.balancing import BalancingConfig, Hash
 from railweave.model.device.model import DeviceConfig, ExternalPeer, Interface, OverlayConfig, TunnelEndpoint, Vrf
 from railweave.model.device.port_model import with_parts
-from railweave.model.device.reading import Reading, Said, said
+from railweave.model.device.reading import Reading, ReadStatement, said
 from railweave.systems.frr.changes import config_tree as frr_tree
 from railweave.systems.frr.read.ports import ports as frr_ports
 from railweave.systems.frr.read.printout import as_given
@@ -64,7 +64,7 @@ def read(texts: Mapping[str, str]) -> Reading:
         made.understood(taking)
         routing.append(("", made.sections))
     irrelevant = catalog().systems["sonic"].reads.irrelevant
-    spoken: list[Said] = []
+    spoken: list[ReadStatement] = []
     for file, found in tables.items():
         spoken += said(file, found.statements(), irrelevant)
     aliases = {row.key: alias for row in every.rows("PORT") if (alias := row.text("alias"))}
@@ -113,15 +113,15 @@ def _at(line: int, found: list[Section]) -> list[Section]:
     return found
 
 
-def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, Taking, bgp_tables.Lines | None]:
-    own = Taking(lines)
+def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, SectionReader, bgp_tables.Lines | None]:
+    own = SectionReader(lines)
     known = frr_ports(own)
     addressed(tables, known)
     made = None
     taking = own
     if not any(one.line.startswith("router bgp ") for one in lines):
         made = bgp_tables.lines(tables, known)
-        taking = Taking([*lines, *made.sections])
+        taking = SectionReader([*lines, *made.sections])
         frr_ports(taking)
     name = general(taking)
     loopbacks = [row.key for row in tables.rows("LOOPBACK_INTERFACE") if "|" not in row.key]

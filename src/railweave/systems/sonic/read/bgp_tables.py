@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.model.config.sections import Section, Taking
+from railweave.model.config.sections import Section, SectionReader
 from railweave.systems.frr.read.text import address, prefix
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Lines:
         self.sources.append((made, row, fields))
         return made
 
-    def understood(self, taking: Taking) -> None:
+    def understood(self, taking: SectionReader) -> None:
         """Take the fields whose lines were understood."""
         known = {id(section) for section, _, understood in taking.lines() if understood}
         for section, row, fields in self.sources:
