@@ -14,6 +14,7 @@ from railweave.analysis.checks.subject import Subject
 from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Routes
 from railweave.counting import counted
 from railweave.errors import UnsettledError, unknown_switches
+from railweave.json_values import JsonObject
 from railweave.model.findings import Finding, by_severity
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Effects:
+class Effects(JsonObject):
     """The differences in the network as a whole.
 
     ``lost`` are prefixes that switches should reach and cannot: by prefix, the switches. ``moved`` are likewise those sent to other links
@@ -47,10 +48,6 @@ class Effects:
 
     def __bool__(self) -> bool:
         return any((self.lost, self.moved, self.gained, self.colors, self.classes, self.tenants, self.unsettled))
-
-    def to_json(self) -> dict[str, object]:
-        """The effects as the documented JSON object."""
-        return asdict(self)
 
     def lines(self) -> list[str]:
         """One sentence for each kind of effect."""

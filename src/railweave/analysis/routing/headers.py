@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from railweave.analysis.routing.paths import LinkShare, QueuePairPath, find_ports, ways
+from railweave.json_values import JsonObject
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
 
@@ -102,7 +103,7 @@ class Wire:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(JsonObject):
     """A queue pair's data on each link, and the congestion notification that answers it; both empty without a path.
 
     Each is also empty if the configuration of a leaf on its path lacks what a tunnel needs, such as a VRF with the prefix.
@@ -110,10 +111,6 @@ class Walk:
 
     data: tuple[Wire, ...]
     cnp: tuple[Wire, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        return {"data": [wire.to_json() for wire in self.data], "cnp": [wire.to_json() for wire in self.cnp]}
 
 
 def walk(

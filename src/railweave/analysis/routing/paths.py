@@ -7,9 +7,10 @@ both lie in prefixes of that color, and so does its way back.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from railweave.errors import InputError, NetworkPart, Option, Problem
+from railweave.json_values import JsonObject
 from railweave.model.config.addresses import WORDS, Family
 
 if TYPE_CHECKING:
@@ -114,13 +115,15 @@ class LinkShare:
 
 
 @dataclass(frozen=True, slots=True)
-class QueuePairPath:
+class QueuePairPath(JsonObject):
     """The path of one queue pair. ``hops`` is empty where the destination cannot be reached.
 
     A hop with several links is a choice by hash or DLB: each link's share is an expectation, not a promise, and
     ``pinned`` is False. ``pinned_to`` says how far the path is held: to its ``links``; to its ``switches``, where links of a
     hop are parallel, between the same two of them; or to nothing, an empty text.
     """
+
+    JSON = ("qp", "src_gid", "dst_gid", "color", "hops", "pinned", "pinned_to")
 
     qp: int
     src_gid: str
@@ -135,18 +138,6 @@ class QueuePairPath:
         if self.pinned:
             return "links"
         return "switches" if self.hops and all(len(by_ends(hop)) == 1 for hop in self.hops) else ""
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        return {
-            "qp": self.qp,
-            "src_gid": self.src_gid,
-            "dst_gid": self.dst_gid,
-            "color": self.color,
-            "hops": [[{"link": link_share.link, "share": link_share.share} for link_share in hop] for hop in self.hops],
-            "pinned": self.pinned,
-            "pinned_to": self.pinned_to,
-        }
 
 
 def by_ends(hop: tuple[LinkShare, ...]) -> dict[str, list[LinkShare]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -11,6 +11,7 @@ from railweave.analysis.expect.hosts import expected_host
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.counting import counted
 from railweave.errors import FileLine, InputError, Option, Problem
+from railweave.json_values import JsonObject
 from railweave.junit import document, suite, suites
 from railweave.live.check import cabling, counters, identity, servers
 from railweave.live.check import ports as of_ports
@@ -55,7 +56,7 @@ HANDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class Task(JsonObject):
     """One line of the list; ``rack`` is empty where the fabric file puts the device into none, ``port`` where it is about the device."""
 
     rack: str
@@ -64,10 +65,6 @@ class Task:
     port: str
     do: str
     because: str
-
-    def to_json(self) -> dict[str, object]:
-        """The line as the documented JSON object."""
-        return asdict(self)
 
 
 def punch_list(network: Network, findings: Sequence[Finding]) -> list[Task]:
@@ -107,12 +104,23 @@ UNKNOWN = Rule(
 
 
 @dataclass(frozen=True)
-class CheckResult:
+class CheckResult(JsonObject):
     """The result of a check.
 
     ``devices`` are those that should answer, ``answered`` those that did. ``rules`` are the ids of the rules that were applied.
     ``since`` says whether counters were compared with an earlier capture.
     """
+
+    JSON = (
+        "good",
+        "devices=#devices",
+        "answered=#answered",
+        "silent",
+        "since",
+        "rules",
+        "findings",
+        "punch_list=tasks",
+    )
 
     network: Network
     findings: list[Finding]
@@ -131,18 +139,10 @@ class CheckResult:
         """The tasks of a technician at racks and ports."""
         return punch_list(self.network, self.findings)
 
-    def to_json(self) -> dict[str, object]:
-        """The whole as the documented JSON object."""
-        return {
-            "good": self.good,
-            "devices": len(self.devices),
-            "answered": len(self.answered),
-            "silent": [device for device in self.devices if device not in self.answered],
-            "since": self.since,
-            "rules": list(self.rules),
-            "findings": [finding.to_json() for finding in self.findings],
-            "punch_list": [task.to_json() for task in self.tasks],
-        }
+    @property
+    def silent(self) -> list[str]:
+        """The devices that should have answered and did not."""
+        return [device for device in self.devices if device not in self.answered]
 
 
 def check(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from railweave.json_values import JsonObject
 
 if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig, Gateway
@@ -20,7 +22,7 @@ This gives the underlay time to switch.
 
 
 @dataclass(frozen=True, slots=True)
-class Overlay:
+class Overlay(JsonObject):
     """Lab-only timers.
 
     Lifetimes are those of router advertisements (RFC 4861): of the router, and valid and preferred of its prefixes.
@@ -39,10 +41,6 @@ class Overlay:
         return replace(
             self, bfd_interval_ms=max(self.bfd_interval_ms, -(-self.bfd_interval_ms * ends // MOST_FAST_ENDS))
         )
-
-    def to_json(self) -> dict[str, int]:
-        """The JSON object of a lab's record."""
-        return asdict(self)
 
     def sentence(self) -> str:
         """Return a sentence about the effect of the overlay, for people."""

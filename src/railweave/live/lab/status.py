@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from railweave.errors import LabError
+from railweave.json_values import JsonObject
 from railweave.junit import document, suite
 from railweave.live.lab import names, state
 from railweave.live.lab.kernel import processes
@@ -41,7 +42,7 @@ _TICKS = 100  # of USER_HZ, in which /proc counts (proc(5)): the same on every L
 
 
 @dataclass(frozen=True)
-class Status:
+class Status(JsonObject):
     """A lab: its record's words, what of it is there now, and what its processes take."""
 
     lab: str
@@ -55,10 +56,6 @@ class Status:
     processes: int
     memory_mb: int
     cpu_s: float
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON object."""
-        return asdict(self)
 
 
 def labs(fabric: Path | None) -> list[Status]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
+
+from railweave.json_values import JsonObject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,12 +15,14 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(JsonObject):
     """One statement about a network: what is so, why it matters, and what to do.
 
     ``id`` is stable (documented in docs/findings.md); ``where`` names a device, server or part of the design;
     ``file`` and ``line`` point into the user's input where the cause stands (line 0: nowhere in particular).
     """
+
+    JSON = ("id", "severity", "where", "file", "line", "what", "why", "fix")
 
     id: str
     severity: Severity
@@ -28,12 +32,6 @@ class Finding:
     fix: str = ""
     file: str = ""
     line: int = 0
-
-    def to_json(self) -> dict[str, str | int]:
-        """The finding as the documented JSON object."""
-        keys = ("id", "severity", "where", "file", "line", "what", "why", "fix")
-        values = asdict(self)
-        return {key: values[key] for key in keys}
 
 
 def by_severity(findings: Sequence[Finding]) -> list[Finding]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from railweave.analysis.checks.causes import is_by_itself, statement
 from railweave.analysis.checks.differs import EXTRA
 from railweave.errors import NetworkPart, Problem, RenderError, SpecError
+from railweave.json_values import JsonObject
 from railweave.live.fleet import host_tree
 from railweave.live.fleet import transaction as of_server
 from railweave.live.fleet.host_tree import TABLES
@@ -68,7 +69,7 @@ class Disruptive:
 
 
 @dataclass(frozen=True)
-class DeviceChange:
+class DeviceChange(JsonObject):
     """The change of one device. Dictionaries are by file.
 
     ``before`` are digests of the running texts, ``commands`` make the change, ``target`` is the whole configuration afterwards, and
@@ -76,6 +77,8 @@ class DeviceChange:
     statement that goes (``-``), comes (``+``) or changes (``~``). ``kept`` are the device's own statements that stay; ``refused`` says
     why the device would not take the change, or why railweave cannot make it.
     """
+
+    JSON = ("system", "before", "commands", "target", "after", "as_designed", "shown", "kept", "disrupts", "refused")
 
     device: str
     system: str
@@ -91,21 +94,6 @@ class DeviceChange:
 
     def __bool__(self) -> bool:
         return any(self.commands.values())
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON form for a plan's file."""
-        return {
-            "system": self.system,
-            "before": dict(self.before),
-            "commands": {file: list(lines) for file, lines in self.commands.items()},
-            "target": dict(self.target),
-            "after": dict(self.after),
-            "as_designed": self.as_designed,
-            "shown": list(self.shown),
-            "kept": list(self.kept),
-            "disrupts": [vars(disruption) for disruption in self.disrupts],
-            "refused": list(self.refused),
-        }
 
     @classmethod
     def of_json(cls, device: str, document: Mapping[str, Any]) -> DeviceChange:

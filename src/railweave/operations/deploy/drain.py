@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import Argument, InputError, Problem
+from railweave.json_values import JsonObject
 from railweave.model.config.compare import compare
 from railweave.operations.deploy.changes import transaction
 from railweave.systems import system
@@ -62,7 +63,7 @@ class DrainWait:
 
 
 @dataclass(frozen=True)
-class Drain:
+class Drain(JsonObject):
     """The part of a plan beyond switches: ``before`` and ``after`` are texts of the fabric file, whose ``status:`` changes.
 
     ``names`` are the lines of ``status:`` that are added or, with ``back``, removed. ``ports`` are the ports, by switch, that carry nothing
@@ -76,18 +77,6 @@ class Drain:
     ports: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
     lines: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON form for a plan's file."""
-        return {
-            "names": list(self.names),
-            "back": self.back,
-            "before": self.before,
-            "after": self.after,
-            "ports": {name: list(ports) for name, ports in self.ports.items()},
-            "lines": list(self.lines),
-            "refused": list(self.refused),
-        }
 
     def other_way(self) -> Drain:
         """Return the drain that reverses this one."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.counting import counted
 from railweave.errors import Argument, FileLine, InputError, Option, Problem, SpecError
+from railweave.json_values import JsonObject
 from railweave.model.config.secret_words import REFERENCE
 from railweave.operations.deploy.changes import DeviceChange
 from railweave.operations.deploy.drain import Drain, difference
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Replacement:
+class Replacement(JsonObject):
     """The part of a plan beyond devices: ``before`` and ``after`` are texts of the inventory, ``file`` is its path.
 
     ``what`` was replaced; ``lines`` tell the consequences, and ``refused`` says why the plan cannot be applied.
@@ -40,10 +41,6 @@ class Replacement:
     after: str
     lines: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON form for a plan's file."""
-        return {**vars(self), "lines": list(self.lines), "refused": list(self.refused)}
 
     @classmethod
     def of_json(cls, document: Mapping[str, Any]) -> Replacement:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem, RenderError
+from railweave.json_values import JsonObject
 from railweave.model.config.compare import compare
 from railweave.model.device.build import device_config
 from railweave.operations.deploy.changes import DeviceChange, Disruptive, statements
@@ -26,7 +27,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Upgrade:
+class Upgrade(JsonObject):
     """The part of a plan beyond configurations: it installs ``image`` on the switches of its waves, which run ``system``.
 
     ``versions`` is the release that each switch ran when the plan was made. ``drained`` were drained before, and stay so. ``force``: drains
@@ -42,19 +43,6 @@ class Upgrade:
     commands: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON form for a plan's file."""
-        return {
-            "image": vars(self.image),
-            "system": self.system,
-            "versions": dict(self.versions),
-            "drained": list(self.drained),
-            "force": self.force,
-            "commands": list(self.commands),
-            "lines": list(self.lines),
-            "refused": list(self.refused),
-        }
 
     @classmethod
     def of_json(cls, fields: Mapping[str, Any]) -> Upgrade:

@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from railweave.errors import InputError, NetworkPart, Problem, RailweaveError
+from railweave.json_values import JsonObject
 from railweave.live.check.identity import same_release
 from railweave.live.reach.failure import ReachError
 from railweave.operations.deploy.rollout import StoppedError
@@ -100,7 +101,7 @@ def machine(site: Site, device: str, seconds: float) -> Machine:
 
 
 @dataclass(frozen=True)
-class SwitchCondition:
+class SwitchCondition(JsonObject):
     """The state of a switch. ``boot`` tells one start from the next.
 
     ``sessions`` are the prefix counts of each established BGP session, by neighbor and address family; ``bfd`` are the BFD sessions that
@@ -113,16 +114,6 @@ class SwitchCondition:
     bfd: tuple[str, ...] = ()
     heard: Mapping[str, str] = field(default_factory=dict[str, str])
     routes: Mapping[str, int] = field(default_factory=dict[str, int])
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON form for the journal's folder."""
-        return {
-            **vars(self),
-            "sessions": {name: dict(families) for name, families in self.sessions.items()},
-            "bfd": list(self.bfd),
-            "heard": dict(self.heard),
-            "routes": dict(self.routes),
-        }
 
     @classmethod
     def of_json(cls, fields: Mapping[str, Any]) -> SwitchCondition:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.analysis.routing.table import UNREACHABLE
 from railweave.counting import counted, several
+from railweave.json_values import JsonObject
 from railweave.operations.deploy.changes import DeviceChange, loses_only
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ UNDISTURBED = "not known to disrupt anything"
 
 
 @dataclass(frozen=True)
-class Wave:
+class Wave(JsonObject):
     """Devices that are changed together.
 
     ``why`` says what they have in common, ``risks`` what is gone while the devices that reset are out. ``refused`` says why the wave is
@@ -37,16 +38,6 @@ class Wave:
     risks: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     servers: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON form for a plan's file."""
-        return {
-            "devices": list(self.devices),
-            "why": self.why,
-            "risks": list(self.risks),
-            "refused": list(self.refused),
-            "servers": list(self.servers),
-        }
 
     @classmethod
     def of_json(cls, fields: Mapping[str, Any]) -> Wave:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from railweave.design.limits.headroom_terms import Headroom, headrooms
+from railweave.json_values import JsonObject
 from railweave.model.catalog.shares import MOST_THRESHOLD, alpha
 from railweave.operations.tune.patch import amended, at_path, unified
 from railweave.prediction.collectives.nccl import NUMBERS, RCCL_NUMBERS
@@ -42,12 +43,14 @@ _LIKE: dict[RoleName, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class Derived(JsonObject):
     """A field value that a rule checks.
 
     ``path`` is below the fabric; ``have`` is the file's value (None: the system's default), ``wanted`` the proposed one. ``least`` and
     ``most`` are the range that the rule gives, None if it is open; ``steps`` are the arithmetic, line by line.
     """
+
+    JSON = ("fabric", "role", "field", "have", "least", "most", "wanted", "unit", "steps")
 
     fabric: str
     role: RoleName
@@ -64,19 +67,10 @@ class Derived:
         """The field with its fabric and role."""
         return f"{self.fabric} {self.role} {'.'.join(self.path)}"
 
-    def to_json(self) -> dict[str, object]:
-        """Return the documented JSON object."""
-        return {
-            "fabric": self.fabric,
-            "role": self.role,
-            "field": ".".join(self.path),
-            "have": self.have,
-            "least": self.least,
-            "most": self.most,
-            "wanted": self.wanted,
-            "unit": self.unit,
-            "steps": list(self.steps),
-        }
+    @property
+    def field(self) -> str:
+        """The path of the field, with dots."""
+        return ".".join(self.path)
 
 
 def _derived(
@@ -289,12 +283,14 @@ def _stated(fabric: Any, role: RoleName) -> tuple[str, ...]:  # noqa: ANN401 - p
 
 
 @dataclass(frozen=True)
-class RuleResult:
+class RuleResult(JsonObject):
     """The values of a design by rule.
 
     ``patch`` is a difference for ``patch -p0``, ``amended`` the whole text of the file with it. Both are empty if every value of the file
     is within its range.
     """
+
+    JSON = ("values", "patch")
 
     fabric: Path
     values: tuple[Derived, ...]
@@ -316,10 +312,6 @@ class RuleResult:
         elif not self.patch:
             lines.append("every value of the file is within its range")
         return "\n".join(lines)
-
-    def to_json(self) -> dict[str, object]:
-        """Return the documented JSON object."""
-        return {"values": [value.to_json() for value in self.values], "patch": self.patch}
 
 
 def _with_unit(number: int, unit: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from railweave.errors import InputError, Option, Problem
+from railweave.json_values import JsonObject
 from railweave.live.check.counters import DROPS, ECN, INPUT_DROPS, PFC, RESOURCE, SERVER, STORM
 from railweave.operations.tune.by_rule import place_in_file
 from railweave.operations.tune.measuring import RefusedCombination, Sample
@@ -95,25 +96,30 @@ _QUEUE, _PRIORITY = re.compile(r"\bqueue (\d+)"), re.compile(r"\bpriority (\d+)"
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class Move(JsonObject):
     """A field's next value. ``path`` is its place in the fabric file."""
+
+    JSON = ("field", "have", "wanted")
 
     path: tuple[str, ...]
     have: int
     wanted: int
 
-    def to_json(self) -> dict[str, object]:
-        """Return the documented JSON object."""
-        return {"field": ".".join(self.path), "have": self.have, "wanted": self.wanted}
+    @property
+    def field(self) -> str:
+        """The path of the field, with dots."""
+        return ".".join(self.path)
 
 
 @dataclass(frozen=True)
-class Symptom:
+class Symptom(JsonObject):
     """A symptom that counters show.
 
     ``row`` is the row of Table 9 (empty: the table has none), ``advice`` the action if no value helps, and ``fabric`` the fabric of the
     first switch with the symptom.
     """
+
+    JSON = ("rule", "row", "evidence", "moves", "advice")
 
     rule: str
     row: str
@@ -122,25 +128,16 @@ class Symptom:
     advice: str = ""
     fabric: str = ""
 
-    def to_json(self) -> dict[str, object]:
-        """Return the documented JSON object."""
-        moves = [move.to_json() for move in self.moves]
-        return {
-            "rule": self.rule,
-            "row": self.row,
-            "evidence": list(self.evidence),
-            "moves": moves,
-            "advice": self.advice,
-        }
-
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(JsonObject):
     """Symptoms in the order in which to fix them, and the step for the first symptom that a value fixes.
 
     ``before`` and ``after`` are runs of the simulator with the file's values and with the step, seed by seed; empty if nothing was
     rehearsed. ``patch`` and ``amended`` are empty if nothing is proposed.
     """
+
+    JSON = ("symptoms", "step", "rehearsed", "before", "after", "refused", "recommended", "patch")
 
     fabric: Path
     symptoms: tuple[Symptom, ...]
@@ -165,19 +162,6 @@ class Diagnosis:
     def recommended(self) -> bool:
         """True if the step is recommended."""
         return bool(self.patch) and not self.worse
-
-    def to_json(self) -> dict[str, object]:
-        """Return the documented JSON object."""
-        return {
-            "symptoms": [symptom.to_json() for symptom in self.symptoms],
-            "step": None if self.step is None else self.step.to_json(),
-            "rehearsed": self.rehearsed,
-            "before": [sample.to_json() for sample in self.before],
-            "after": [sample.to_json() for sample in self.after],
-            "refused": self.refused,
-            "recommended": self.recommended,
-            "patch": self.patch,
-        }
 
     def to_text(self) -> str:
         """Return the diagnosis as text."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from math import exp, log
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from railweave.errors import DesignError, SpecError
 from railweave.garbage import uncollected
+from railweave.json_values import JsonObject
 from railweave.model.intent.fabric import FabricFile
 from railweave.operations.tune.patch import with_values
 from railweave.outputs.folder.steps import design_source
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Sample:
+class Sample(JsonObject):
     """One run with one seed.
 
     ``parts``: the bus bandwidth of each collective, GB/s, or the time of a step of each job, ms. ``speed`` is their weighted geometric
@@ -42,10 +43,6 @@ class Sample:
     marks: int | None = None
     fairness: float | None = None
     complete: bool = True
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plain values; ``sample_of`` reads them back."""
-        return {**asdict(self), "parts": list(self.parts)}
 
 
 def sample_of(value: Mapping[str, Any]) -> Sample:

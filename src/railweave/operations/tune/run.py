@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
+from railweave.json_values import JsonObject
 from railweave.operations.bench.comparing.regressions import chance_of_slower
 from railweave.operations.tune import scoring
 from railweave.operations.tune.measuring import Evaluator, FailedCombination, RefusedCombination, Sample, TrialRequest
@@ -44,24 +45,22 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class HardwareResult:
+class HardwareResult(JsonObject):
     """The result of a candidate on hardware: a score, or why the candidate failed there, with the counter of the guardrail."""
+
+    JSON = (
+        "trial=candidate.number",
+        "values=candidate.values",
+        "simulated=candidate.simulated",
+        "measured=score",
+        "why",
+        "samples",
+    )
 
     candidate: Candidate
     samples: tuple[Sample, ...]
     score: scoring.Score | None
     why: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plain values."""
-        return {
-            "trial": self.candidate.number,
-            "values": dict(self.candidate.values),
-            "simulated": self.candidate.simulated.to_json(),
-            "measured": None if self.score is None else self.score.to_json(),
-            "why": self.why,
-            "samples": [sample.to_json() for sample in self.samples],
-        }
 
 
 @dataclass(frozen=True)

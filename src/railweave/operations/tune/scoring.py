@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from railweave.json_values import JsonObject
 from railweave.model.intent.study import Goal, Limits, Objective, Study
 
 if TYPE_CHECKING:
@@ -62,8 +63,10 @@ def aims_of(goal: Goal) -> tuple[Aim, ...]:
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(JsonObject):
     """The score of a combination: a value for each objective, and the limits it broke, in words with by how much (above 0)."""
+
+    JSON = ("values", "broken=breaches")
 
     values: tuple[float, ...]
     broken: tuple[tuple[str, float], ...] = ()
@@ -73,9 +76,10 @@ class Score:
         """True if the combination kept to every limit."""
         return not self.broken
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the score as plain values."""
-        return {"values": list(self.values), "broken": [breach for breach, _ in self.broken]}
+    @property
+    def breaches(self) -> list[str]:
+        """The limits that the combination broke, in words."""
+        return [breach for breach, _ in self.broken]
 
 
 def value_of(aim: Aim, sample: Sample) -> float:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
+
+from railweave.json_values import JsonObject
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -25,12 +27,14 @@ MOST_CLOSED = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Anomaly:
+class Anomaly(JsonObject):
     """A finding over time. ``evidence`` is what was seen when it was opened; ``finding`` is how it was last seen.
 
     ``follows`` is the finding that explains it (empty: it is a cause). ``deploy`` says that a deploy works on its device. Times are seconds
     since 1970; ``closed`` is None while it lasts; ``times`` is how often it was opened.
     """
+
+    JSON = ("number", "*finding", "device", "port", "first", "last", "evidence", "follows", "deploy", "times", "closed")
 
     number: int
     finding: Finding
@@ -43,12 +47,6 @@ class Anomaly:
     deploy: bool = False
     times: int = 1
     closed: float | None = None
-
-    def to_json(self) -> dict[str, object]:
-        """Return the anomaly as the documented JSON object."""
-        fields = asdict(self)
-        fields.pop("finding")
-        return {"number": fields.pop("number"), **self.finding.to_json(), **fields}
 
 
 _Key = tuple[str, str, str]

@@ -10,11 +10,12 @@ import contextlib
 import ipaddress
 import re
 from collections import Counter, deque
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from time import time
 from typing import TYPE_CHECKING, Literal
 
 from railweave.errors import OutputError
+from railweave.json_values import JsonObject
 from railweave.operations.watch.descriptors import BACKLOG
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ MESSAGE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class Event(JsonObject):
     """A message of a device, and when it came, seconds since 1970."""
 
     time: float
@@ -119,10 +120,6 @@ class Event:
     port: str
     peer: str
     text: str
-
-    def to_json(self) -> dict[str, object]:
-        """Return the message as the documented JSON object."""
-        return asdict(self)
 
 
 class Syslog:

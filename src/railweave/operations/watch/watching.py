@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from time import time
 from typing import TYPE_CHECKING, Literal
 
 from railweave.counting import counted
 from railweave.errors import OutputError
+from railweave.json_values import JsonObject
 from railweave.operations.deploy import journal
 from railweave.operations.watch.validator import Validator, look
 
@@ -29,7 +30,7 @@ SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkStanding:
+class NetworkStanding(JsonObject):
     """The state of the whole network. ``not_known`` are the devices that were not compared with the design at the last look."""
 
     state: Word
@@ -37,10 +38,6 @@ class NetworkStanding:
     errors: int
     warnings: int
     not_known: tuple[str, ...]
-
-    def to_json(self) -> dict[str, object]:
-        """The standing as the documented JSON object."""
-        return asdict(self)
 
     def __str__(self) -> str:
         text = f"{self.state}: {self.devices - len(self.not_known)} of {counted(self.devices, 'device')} compared"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.counting import counted
+from railweave.json_values import JsonObject
 from railweave.model.catalog import catalog
 from railweave.model.config.compare import Change, compare
 from railweave.model.config.tree import Command, ConfigTree, Step
@@ -264,8 +265,21 @@ class DeviceDiff:
 
 
 @dataclass(frozen=True)
-class NetworkDiff:
+class NetworkDiff(JsonObject):
     """The changes between two networks; empty if they are the same."""
+
+    JSON = (
+        "equal",
+        "devices",
+        "servers",
+        "cables_removed",
+        "cables_added",
+        "shared",
+        "cables_changed",
+        "devices_changed",
+        "bill",
+        "cable_work",
+    )
 
     devices: tuple[DeviceDiff, ...]
     servers: dict[str, tuple[str, ...]]
@@ -287,14 +301,6 @@ class NetworkDiff:
         """True if nothing changes."""
         cables = self.cables_removed or self.cables_added or self.cables_changed
         return not (self.devices or self.servers or self.shared or cables or self.devices_changed or self.bill)
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        rows = {
-            "bill": [change._asdict() for change in self.bill],
-            "cable_work": [work._asdict() for work in self.cable_work],
-        }
-        return {"equal": self.equal, **asdict(replace(self, bill=(), cable_work=())), **rows}
 
     def lines(self) -> list[str]:
         """The diff as text: a summary, then a block a device."""

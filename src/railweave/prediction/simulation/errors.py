@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from railweave.json_values import JsonObject
+
 TABLE = Path(__file__).with_name("errors.json")
 
 FEW = 5
@@ -24,7 +26,7 @@ TEN = 10
 
 
 @dataclass(frozen=True)
-class Group:
+class Group(JsonObject):
     """Rows of one kind. ``servers`` and ``bytes`` are the least and the most of them; errors are in percent, whichever way."""
 
     library: str
@@ -42,18 +44,16 @@ class Group:
         """The part by which nine of ten predictions of this kind are off at most; of few rows, all of them."""
         return (self.p90_abs_percent if self.rows >= FEW else self.max_abs_percent) / 100
 
-    def to_json(self) -> dict[str, Any]:
-        """The documented object (docs/predict.md)."""
-        return {**vars(self), "servers": list(self.servers), "bytes": list(self.bytes)}
-
 
 @dataclass(frozen=True)
-class Band:
+class Band(JsonObject):
     """The range of the time, in ps. ``seeds_ps`` are the times of several seeds; ``error`` is the part that validation shows.
 
     ``compared`` names the kind of published rows that the error comes from. ``outside`` says in a sentence which part
     of the question no row was like; empty if there were such rows.
     """
+
+    JSON = ("low_us=low_ps/1e6", "high_us=high_ps/1e6", "error", "compared", "outside", "seeds_us=seeds_ps/1e6")
 
     low_ps: int
     high_ps: int
@@ -89,17 +89,6 @@ class Band:
         if low == high:
             return f"; {len(self.seeds_ps)} seeds give the same: chance does not decide"
         return f"; {len(self.seeds_ps)} seeds from {low / 1e6:.1f} to {high / 1e6:.1f} us"
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented object (docs/predict.md)."""
-        return {
-            "low_us": self.low_ps / 1e6,
-            "high_us": self.high_ps / 1e6,
-            "error": self.error,
-            "compared": self.compared,
-            "outside": self.outside,
-            "seeds_us": [seed_ps / 1e6 for seed_ps in self.seeds_ps],
-        }
 
 
 @cache

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
 
 from railweave.errors import InputError, Option, Problem
+from railweave.json_values import JsonObject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +28,7 @@ One look may take longer than the patience.
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(JsonObject):
     """The outcome of an assertion.
 
     ``checked`` counts what was looked at. An assertion about nothing is not ``applies``.
@@ -42,10 +43,6 @@ class Outcome:
     failed: int = 0
     seconds: float = 0.0
     applies: bool = True
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON object."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,14 @@ import multiprocessing
 import os
 import signal
 import time
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from railweave.counting import counted
 from railweave.errors import LabError
+from railweave.json_values import JsonObject
 from railweave.live.lab import fib, hosts
 from railweave.live.lab.faults.traffic import CHECKING, QueuePair, Traffic, named, queue_pairs, reached, spread
 from railweave.live.lab.frr import held_sessions
@@ -141,7 +142,7 @@ BEFORE_S = 0.3
 
 
 @dataclass(frozen=True)
-class FaultMeasurement:
+class FaultMeasurement(JsonObject):
     """The measured effects of a fault.
 
     ``lost`` counts packets of ``watched`` queue pairs, of ``sent`` while the fault lasted, and ``lost_on_return`` afterwards.
@@ -150,6 +151,25 @@ class FaultMeasurement:
     had their addresses (None: not within the limit). ``kept`` of ``asked`` queue pairs had a path while the fault lasted;
     ``unexpected`` names those that should have had a path. ``interval_s`` is the precision of times.
     """
+
+    JSON = (
+        "kind",
+        "target",
+        "watched",
+        "sent",
+        "lost",
+        "switch_s",
+        "routes_s",
+        "return_s",
+        "lost_on_return",
+        "asked",
+        "kept",
+        "should_keep",
+        "unexpected",
+        "interval_s",
+        "note",
+        "passed",
+    )
 
     kind: str
     target: str
@@ -171,10 +191,6 @@ class FaultMeasurement:
     def passed(self) -> bool:
         """True if every queue pair that should keep a path did, and everything came back."""
         return not self.unexpected and self.return_s is not None and self.switch_s is not None
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON object."""
-        return asdict(self) | {"passed": self.passed}
 
 
 def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> FaultMeasurement:

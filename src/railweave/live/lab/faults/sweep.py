@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from railweave.design.fault_targets import FaultTarget, fault_targets
 from railweave.errors import InputError, Option, Problem, SpecError
+from railweave.json_values import JsonObject
 from railweave.live.lab import fib
 from railweave.live.lab.frr import held_sessions
 from railweave.live.lab.frr.routers import daemons_of
@@ -98,7 +99,7 @@ LIMIT_S = 20
 
 
 @dataclass(frozen=True)
-class LinkOutage:
+class LinkOutage(JsonObject):
     """One link down: seconds until kernels were as ``routes`` has it, and until they were again after its return.
 
     None where they were not within the limit; ``failures`` then say what was otherwise.
@@ -114,10 +115,6 @@ class LinkOutage:
     def passed(self) -> bool:
         """True if routers reached both states."""
         return self.settled_s is not None and self.returned_s is not None
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON object."""
-        return asdict(self)
 
 
 def sweep(

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from railweave.json_values import JsonObject
 from railweave.operations.bench.comparing.rows import REMARKS
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ _Row = tuple[str, str, tuple[tuple[str, str], ...]]
 class Completion:
     """A row. ``profile``: the model alone, or with other traffic; ``tuned``: how switches were tuned, and what else tells it apart; ``seconds``: the median of ``runs`` runs; ``least``, ``most``: of them."""
 
+    JSON = ("profile", "tuned", "seconds", "runs")
+
     profile: str
     tuned: str
     seconds: float
@@ -58,21 +61,16 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class CompletionTable:
+class CompletionTable(JsonObject):
     """A table of one model. ``unit``: min, sec or msec; ``unit_s`` are its seconds."""
+
+    JSON = ("model", "what", "rows")
 
     model: str
     what: str
     unit: str
     unit_s: float
     rows: tuple[Completion, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object; times in seconds."""
-        rows = [
-            {"profile": row.profile, "tuned": row.tuned, "seconds": row.seconds, "runs": row.runs} for row in self.rows
-        ]
-        return {"model": self.model, "what": self.what, "rows": rows}
 
 
 def completion_tables(runs: Iterable[Run]) -> list[CompletionTable]:

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from railweave.json_values import JsonObject
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -33,16 +35,12 @@ hash takes one; a ``rail`` is all NICs of one name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Part(JsonObject):
     """A part; ``also`` are others that the same pairs cross, so that these pairs cannot tell which it is."""
 
     kind: str
     name: str
     also: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        return {"kind": self.kind, "name": self.name, "also": list(self.also)}
 
     def to_text(self) -> str:
         """``NIC h100-01:gpu0_eth``, and what else it may be."""
@@ -135,24 +133,16 @@ MOST_PARTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Slowest:
+class Slowest(JsonObject):
     """A part: the median of its pairs, and of all others of its kind, each as a part of what pairs should have."""
+
+    JSON = ("kind", "name", "level:4", "others:4", "pairs")
 
     kind: str
     name: str
     level: float
     others: float
     pairs: int
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "level": round(self.level, 4),
-            "others": round(self.others, 4),
-            "pairs": self.pairs,
-        }
 
 
 def slowest(pairs: Sequence[Pair], most: int = MOST_PARTS) -> list[Slowest]:
@@ -196,28 +186,20 @@ ENOUGH = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class Suspect:
+class Suspect(JsonObject):
     """A part, and how well it explains the slow pairs.
 
     - ``level``: the rate of pairs that it slows, as a part of what they should have; ``share``: how many of the ``pairs`` that cross it are slow.
     - ``score``: rise of the logarithm of the likelihood, less a penalty for what was fitted.
     """
 
+    JSON = ("*part", "level:4", "share:4", "pairs", "score:2")
+
     part: Part
     level: float
     share: float
     pairs: int
     score: float
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        return {
-            **self.part.to_json(),
-            "level": round(self.level, 4),
-            "share": round(self.share, 4),
-            "pairs": self.pairs,
-            "score": round(self.score, 2),
-        }
 
     def to_text(self) -> str:
         """Return the text that follows the part's name: its pairs, and the level that they get."""

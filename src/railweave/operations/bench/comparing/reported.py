@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from railweave.json_values import JsonObject
 from railweave.operations.bench.comparing.completion import CompletionTable, completion_tables
 from railweave.operations.bench.comparing.curves import Curve, against_prediction, curves, failed
 from railweave.operations.bench.comparing.estimate import Estimate, Slowest, estimate, slowest, with_causes
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class BenchComparison:
+class BenchComparison(JsonObject):
     """The result. ``of``: ``runs`` or ``prediction``, what they were laid beside; ``notes``: what could not be compared, and why."""
+
+    JSON = ("beside=of", "tolerance", "good", "verdict", "rows", "pairs=estimate", "notes")
 
     of: str
     tolerance: float
@@ -40,18 +43,6 @@ class BenchComparison:
         if not counts:
             return "There is nothing to compare."
         return f"{len(self.rows)} rows: {', '.join(f'{count} {word}' for word, count in counts.most_common())}."
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object (docs/bench.md)."""
-        return {
-            "beside": self.of,
-            "tolerance": self.tolerance,
-            "good": self.good,
-            "verdict": self.verdict(),
-            "rows": [row.to_json() for row in self.rows],
-            "pairs": self.estimate.to_json(),
-            "notes": list(self.notes),
-        }
 
 
 def compare_runs(
@@ -108,8 +99,10 @@ def _compared(
 
 
 @dataclass(frozen=True, slots=True)
-class StoreReport:
+class StoreReport(JsonObject):
     """The report of a store. ``regressions`` is None where no baseline was given; ``predicted`` has rows where something was predicted."""
+
+    JSON = ("store", "runs=#runs", "good", "predicted", "slowest", "regressions", "completion", "notes")
 
     store: str
     runs: tuple[Run, ...]
@@ -126,19 +119,6 @@ class StoreReport:
         """Return whether nothing failed, is worse than predicted or than the baseline, or stands out among pairs."""
         worse = any(row.bad for row in self.regressions or ())
         return self.predicted.good and not worse and not self.predicted.estimate.suspects
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object (docs/bench.md)."""
-        return {
-            "store": self.store,
-            "runs": len(self.runs),
-            "good": self.good,
-            "predicted": self.predicted.to_json(),
-            "slowest": [part.to_json() for part in self.slowest],
-            "regressions": None if self.regressions is None else [row.to_json() for row in self.regressions],
-            "completion": [table.to_json() for table in self.completion],
-            "notes": list(self.notes),
-        }
 
 
 def reported(

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+from railweave.json_values import JsonObject
 from railweave.prediction.collectives.program import written
 
 if TYPE_CHECKING:
@@ -145,8 +146,10 @@ REMARKS = ("note", "flag", "source", "table", "timestamp", "unit", "unit_in_sour
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Key:
+class Key(JsonObject):
     """The thing that a number measures. ``where``: the run of a plan, the pair of NICs or the number of GPUs; empty if unknown."""
+
+    JSON = ("where", "operation", "size_bytes=known_size", "place", "quantity", "labels=named_labels")
 
     where: str
     operation: str
@@ -164,16 +167,15 @@ class Key:
             filter(None, (self.where and f"{self.where}:", self.operation, size, self.place, labels and f"({labels})"))
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        return {
-            "where": self.where,
-            "operation": self.operation,
-            "size_bytes": None if self.size_bytes < 0 else self.size_bytes,
-            "place": self.place,
-            "quantity": self.quantity,
-            "labels": dict(self.labels),
-        }
+    @property
+    def known_size(self) -> int | None:
+        """The size in bytes; None if there is none."""
+        return None if self.size_bytes < 0 else self.size_bytes
+
+    @property
+    def named_labels(self) -> dict[str, str]:
+        """The labels by name."""
+        return dict(self.labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +261,7 @@ Verdict = Literal["same", "better", "worse", "too few repeats", "failed", "only 
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Row(JsonObject):
     """A thing that was measured, before and now, or predicted and measured.
 
     - ``before``, ``now``: medians, None where there is none; ``repeats``: of how many runs each.
@@ -268,6 +270,8 @@ class Row:
     - ``tolerance``: how far below its band it may be, of a row beside a prediction.
     - ``likely``: what is likely to hold it back; ``runs``: ids of those of now.
     """
+
+    JSON = ("*key", "before", "now", "ratio:4", "verdict", "repeats", "band", "chance", "tolerance", "likely", "runs")
 
     key: Key
     before: float | None
@@ -287,18 +291,7 @@ class Row:
         """Return whether the row is worse than allowed."""
         return self.verdict in {"worse", "failed"}
 
-    def to_json(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        return {
-            **self.key.to_json(),
-            "before": self.before,
-            "now": self.now,
-            "ratio": None if self.ratio is None else round(self.ratio, 4),
-            "verdict": self.verdict,
-            "repeats": list(self.repeats),
-            "band": None if self.low is None else [self.low, self.high],
-            "chance": self.chance,
-            "tolerance": self.tolerance,
-            "likely": list(self.likely),
-            "runs": list(self.runs),
-        }
+    @property
+    def band(self) -> tuple[float, float | None] | None:
+        """The band of the prediction; None if it has none."""
+        return None if self.low is None else (self.low, self.high)

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from railweave.json_values import JsonObject
 from railweave.model.findings import SEVERITIES, Finding
 from railweave.model.findings.registry import FindingPlace, check
 from railweave.operations.bench.lines import lines_of
@@ -362,15 +363,13 @@ RULES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(JsonObject):
     """A finding, and the line of the output that shows it."""
+
+    JSON = ("*finding", "evidence")
 
     finding: Finding
     evidence: str
-
-    def to_json(self) -> dict[str, str | int]:
-        """The finding as its JSON object, with the evidence."""
-        return {**self.finding.to_json(), "evidence": self.evidence}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from railweave.json_values import JsonObject
 from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph
 from railweave.prediction.jobs.run import Times, exposed
 from railweave.prediction.jobs.traces.traced import PlacedTrace
@@ -45,11 +46,13 @@ class StepErrors:
 
 
 @dataclass(frozen=True)
-class StepBand:
+class StepBand(JsonObject):
     """The range of a step's time in ps. ``error`` is None if no published step ran on the GPU.
 
     ``outside``: the part of the job that no published step has.
     """
+
+    JSON = ("low_ms=low_ps/1e9", "high_ms=high_ps/1e9", "error", "compared", "outside", "seeds_ms=seeds_ps/1e9")
 
     low_ps: int
     high_ps: int
@@ -71,17 +74,6 @@ class StepBand:
         about = self.compared if self.error is None else f"{self.error:.1%} either way: {self.compared}"
         line = f"  between        {self.low_ps / 1e9:,.1f} and {self.high_ps / 1e9:,.1f} ms ({about}{chance})"
         return f"{line}\n  not compared   {self.outside}" if self.outside else line
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented object (docs/jobs.md)."""
-        return {
-            "low_ms": self.low_ps / 1e9,
-            "high_ms": self.high_ps / 1e9,
-            "error": self.error,
-            "compared": self.compared,
-            "outside": self.outside,
-            "seeds_ms": [seed_ps / 1e9 for seed_ps in self.seeds_ps],
-        }
 
 
 @cache
@@ -348,8 +340,10 @@ def _columns(rows: list[tuple[str, ...]]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class TrainingPrediction:
+class TrainingPrediction(JsonObject):
     """The predictions for the jobs of a file on a network."""
+
+    JSON = ("network", "complete", "jobs", "notes")
 
     network: str
     jobs: tuple[JobResult, ...]
@@ -367,12 +361,3 @@ class TrainingPrediction:
         """Lines for people."""
         told = ["\n".join(f"note: {remark}" for remark in self.fabric.remarks)] if self.fabric.remarks else []
         return "\n\n".join([*(job.to_text() for job in self.jobs), *told])
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented object (docs/jobs.md)."""
-        return {
-            "network": self.network,
-            "complete": self.complete,
-            "jobs": [job.to_json() for job in self.jobs],
-            "notes": list(self.notes),
-        }

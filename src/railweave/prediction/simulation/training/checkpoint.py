@@ -7,8 +7,9 @@ it, of up to two steps, and the rest is as that part. Else GPUs wait until it is
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from railweave.json_values import JsonObject
 from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph, Op
 from railweave.prediction.jobs.run import run
 from railweave.prediction.simulation.training.storage import SharedLinks
@@ -24,7 +25,7 @@ MOST_STEPS_RUN = 2
 
 
 @dataclass(frozen=True)
-class CheckpointCost:
+class CheckpointCost(JsonObject):
     """A checkpoint of ``size_bytes``.
 
     - ``alone_ps``: the time to write it with nothing else on the network.
@@ -35,6 +36,20 @@ class CheckpointCost:
     - ``cost_ps``: how much longer all steps between two checkpoints take together.
     - ``fabric``: the fabric that carries the checkpoint.
     """
+
+    JSON = (
+        "bytes=size_bytes",
+        "fabric",
+        "servers",
+        "bound_by=bound",
+        "alone_s=alone_ps/1e12",
+        "time_s=time_ps/1e12",
+        "step_ms=step_ps/1e9",
+        "steps",
+        "every_steps=every",
+        "cost_ms_per_step=each_ps/1e9",
+        "late",
+    )
 
     size_bytes: int
     servers: int
@@ -82,22 +97,6 @@ class CheckpointCost:
         if self.late:
             lines.append("                 the next is due before it is written: make fewer, or have more storage")
         return lines
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented object (docs/jobs.md)."""
-        return {
-            "bytes": self.size_bytes,
-            "fabric": self.fabric,
-            "servers": self.servers,
-            "bound_by": self.bound,
-            "alone_s": self.alone_ps / 1e12,
-            "time_s": self.time_ps / 1e12,
-            "step_ms": self.step_ps / 1e9,
-            "steps": self.steps,
-            "every_steps": self.every,
-            "cost_ms_per_step": self.each_ps / 1e9,
-            "late": self.late,
-        }
 
 
 def written(

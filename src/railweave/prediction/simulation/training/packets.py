@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from railweave.counting import counted
+from railweave.json_values import JsonObject
 from railweave.model.catalog.rdma import POST_COST_PS
 from railweave.prediction.collectives.collective import program
 from railweave.prediction.collectives.queue_pairs import split
@@ -40,11 +41,27 @@ ALIGN = 1 << 16
 
 
 @dataclass(frozen=True)
-class PacketCheck:
+class PacketCheck(JsonObject):
     """A communication by packets and by flows. ``size_bytes``: what was run, less than the communication's where packets would be too many.
 
     ``marked``, ``paused``: packets that were marked (ECN), and pauses (PFC).
     """
+
+    JSON = (
+        "kind=communication.kind",
+        "collective=communication.collective",
+        "size_bytes",
+        "of_bytes=communication.size_bytes",
+        "groups=#communication.groups",
+        "ranks",
+        "flow_us=flow_ps/1e6",
+        "packet_us=packet_ps/1e6",
+        "longer",
+        "ecn_marked_packets=marked",
+        "pfc_pauses=paused",
+        "complete",
+        "wall_s",
+    )
 
     communication: Communication
     size_bytes: int
@@ -70,24 +87,10 @@ class PacketCheck:
             + ("" if self.complete else "; not complete")
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """The documented object (docs/jobs.md)."""
-        communication = self.communication
-        return {
-            "kind": communication.kind,
-            "collective": communication.collective,
-            "size_bytes": self.size_bytes,
-            "of_bytes": communication.size_bytes,
-            "groups": len(communication.groups),
-            "ranks": len(communication.groups[0]),
-            "flow_us": self.flow_ps / 1e6,
-            "packet_us": self.packet_ps / 1e6,
-            "longer": self.longer,
-            "ecn_marked_packets": self.marked,
-            "pfc_pauses": self.paused,
-            "complete": self.complete,
-            "wall_s": self.wall_s,
-        }
+    @property
+    def ranks(self) -> int:
+        """The number of ranks of a group."""
+        return len(self.communication.groups[0])
 
 
 def slowest(graph: Graph, loads: Sequence[CarriedCommunication]) -> list[tuple[Communication, CarriedCommunication]]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from railweave.json_values import JsonObject
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -24,7 +26,7 @@ TIERS = ("server to leaf", "leaf to spine", "spine to super-spine", "between sit
 
 
 @dataclass(frozen=True)
-class Tier:
+class Tier(JsonObject):
     """A tier: bytes up and down, with headers; ``busiest`` of its links, from which end, and for what part of a step it is busy with this job."""
 
     name: str
@@ -34,10 +36,6 @@ class Tier:
     busiest: str
     busiest_from: str
     busy: float
-
-    def to_json(self) -> dict[str, Any]:
-        """The documented object (docs/jobs.md)."""
-        return dict(vars(self))
 
 
 @dataclass(frozen=True, eq=False)

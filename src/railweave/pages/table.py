@@ -1,0 +1,160 @@
+"""A table, declared once: the same columns and rows as text, HTML, CSV, JSON and Markdown.
+
+A cell is a value. Where people read something else than programs do, it is a ``Cell``, which has a text beside its value.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from railweave.pages.shell import element, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+LONG = 16
+"""Rows from which a table of a page gets a scroll bar of its own, if it may (``Table.scrolls``)."""
+
+NOTHING = "–"
+"""The text of a cell without a value, next to others that have one."""
+
+
+class Column(NamedTuple):
+    """A column. ``kind`` sets its cells: numbers to the right, the others to the left; names and addresses (``mono``) in a typewriter's font.
+
+    ``key`` names the column in CSV and JSON. Without a key, that is its title.
+    """
+
+    title: str
+    kind: Literal["text", "number", "mono", "when"] = "text"
+    key: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the column for programs."""
+        return self.key or self.title
+
+
+class Cell(NamedTuple):
+    """A cell whose text differs from its value. ``css`` is the class of the cell, and ``markup`` its content on a page (empty: the text)."""
+
+    value: object
+    text: str
+    css: str = ""
+    markup: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under columns.
+
+    ``name`` is the id of the table on a page; ``caption`` its heading there. ``row_css`` has the class of each row, and
+    ``remarks`` a sentence below a row, by the row's place. ``left_out`` counts rows that are not among ``rows``.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[object]]
+    name: str = ""
+    caption: str = ""
+    row_css: Sequence[str] = ()
+    remarks: dict[int, str] | None = None
+    left_out: int = 0
+    scrolls: bool = False
+
+    def to_text(self, indent: str = "", *, head: bool = True) -> list[str]:
+        """Return the lines for a terminal: columns as wide as their longest text, two blanks between; no line if there are no rows."""
+        if not self.rows:
+            return []
+        lines = [[shown(cell) for cell in row] for row in self.rows]
+        if head:
+            lines.insert(0, [column.title for column in self.columns])
+        widths = [max(map(len, texts)) for texts in zip(*lines, strict=True)]
+        aligned = [str.rjust if column.kind == "number" else str.ljust for column in self.columns]
+        return [
+            indent
+            + "  ".join(align(cell, width) for align, cell, width in zip(aligned, line, widths, strict=True)).rstrip()
+            for line in lines
+        ]
+
+    def to_html(self) -> str:
+        """Return the markup of the table."""
+        rows: list[str] = []
+        for place, row in enumerate(self.rows):
+            css = self.row_css[place] if place < len(self.row_css) else ""
+            cells = (_td(cell, column) for cell, column in zip(row, self.columns, strict=True))
+            rows.append(element("tr", *cells, class_=css or None))
+            if remark := (self.remarks or {}).get(place):
+                rows.append(element("tr", element("td", text(remark), class_="because", colspan=len(self.columns))))
+        more = f"{self.left_out:,} more rows are left out." if self.left_out > 0 else ""
+        return html_table(
+            self.columns, rows, name=self.name, caption=self.caption, scrolls=self.scrolls and len(self.rows) > LONG
+        ) + (element("p", text(more), class_="about") if more else "")
+
+    def to_markdown(self) -> list[str]:
+        """Return the lines of a Markdown table; a bar inside a cell is escaped."""
+        titles = [column.title for column in self.columns]
+        lines = (
+            titles,
+            ["---"] * len(titles),
+            *([shown(cell).replace("|", "\\|") for cell in row] for row in self.rows),
+        )
+        return [f"| {' | '.join(line)} |" for line in lines]
+
+    def to_csv(self) -> str:
+        """Return the values as CSV (RFC 4180, but with line feeds), under the names of the columns; nothing for None."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([column.name for column in self.columns])
+        writer.writerows([["" if (plain := value_of(cell)) is None else plain for cell in row] for row in self.rows])
+        return out.getvalue()
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return an object for each row: values by the names of the columns."""
+        names = [column.name for column in self.columns]
+        return [dict(zip(names, map(value_of, row), strict=True)) for row in self.rows]
+
+
+def columns(*titles: str, numbers: Iterable[str] = ()) -> tuple[Column, ...]:
+    """Return columns of texts by their titles; those in ``numbers`` hold numbers."""
+    right = set(numbers)
+    return tuple(Column(title, "number" if title in right else "text") for title in titles)
+
+
+def shown(cell: object) -> str:
+    """Return a cell for people."""
+    if isinstance(cell, Cell):
+        return cell.text
+    if cell is None:
+        return NOTHING
+    return cell if isinstance(cell, str) else f"{cell:,}" if isinstance(cell, int) else str(cell)
+
+
+def value_of(cell: object) -> Any:  # noqa: ANN401 - any value
+    """Return a cell for programs."""
+    return cell.value if isinstance(cell, Cell) else cell
+
+
+def html_table(
+    heads: Sequence[Column], rows: Iterable[str], *, name: str = "", caption: str = "", scrolls: bool = False
+) -> str:
+    """Return a table of rows that are markup already. With ``scrolls`` it has a scroll bar of its own below a certain height."""
+    top = element("thead", element("tr", *_titles(heads)))
+    label = element("caption", text(caption)) if caption else ""
+    inner = element("table", label, top, element("tbody", *rows), class_="plain", id=name or None)
+    return element("div", inner, class_="scroll long" if scrolls else "scroll", tabindex=0)
+
+
+def _titles(heads: Sequence[Column]) -> Iterator[str]:
+    for column in heads:
+        yield element("th", text(column.title), scope="col", class_="number" if column.kind == "number" else None)
+
+
+def _td(cell: object, column: Column) -> str:
+    css = " ".join(
+        filter(None, ("" if column.kind == "text" else column.kind, cell.css if isinstance(cell, Cell) else ""))
+    )
+    markup = cell.markup if isinstance(cell, Cell) and cell.markup else text(shown(cell))
+    return element("td", markup or "&#8203;", class_=css or None)
