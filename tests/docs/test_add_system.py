@@ -39,7 +39,7 @@ def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "systems" / "acme"
     folder.mkdir(parents=True)
     blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
-    assert [name for name, _ in blocks] == ["system.yaml", "__init__.py"]
+    assert [name for name, _ in blocks] == ["system.yaml", "__init__.py", "render.py"]
     for name, text in blocks:
         (folder / name).write_text(text, encoding="utf-8")
     plug_in(monkeypatch, registry, folder.parent)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from railweave.model.catalog.definitions import system_files
 
@@ -26,10 +26,12 @@ def systems() -> tuple[str, ...]:
 
 @lru_cache(maxsize=32)
 def system(nos: str) -> System:
-    """All that is known of an operating system.
+    """Return all that is known of an operating system.
 
-    Raises ``KeyError`` if no system has that name, ``ImportError`` if its folder is not as ``systems.protocol`` describes.
+    Raises ``KeyError`` if no system has that name, ``ImportError`` if its folder is not as ``systems.loader`` describes.
     """
     if nos not in system_files():
         raise KeyError(nos)
-    return cast("System", importlib.import_module(f"railweave.systems.{nos}").SYSTEM)
+    from railweave.systems.loader import Folder
+
+    return Folder(system_files()[nos], importlib.import_module(f"railweave.systems.{nos}"))

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict, cast
 from railweave import systems
 from railweave.model.catalog.definitions import system_files
 from railweave.reading import packaged_yaml
-from railweave.systems.protocol import FORMS
+from railweave.systems.loader import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -1,21 +1,11 @@
-"""What the folder of an operating system offers. Each gives one ``SYSTEM``, whose parts are imported where they are used."""
+"""The parts of an operating system, as protocols: its folder's modules offer them, and ``systems.loader`` puts them together."""
 
 from __future__ import annotations
 
-import importlib
-import re
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
-
-from railweave.errors import RenderError
-from railweave.model.catalog.definitions import system_files
-from railweave.nearest import nearest
-from railweave.plugged import check_known, modules_of
-from railweave.reading import packaged_yaml
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-    from types import ModuleType
 
     from railweave.model.config.tree import ConfigTree, Node
     from railweave.model.device.expected import ExpectedRouting
@@ -35,222 +25,111 @@ if TYPE_CHECKING:
     from railweave.systems.transaction import Transaction
 
 
-PARTS = {
-    "render": "files",
-    "changes": "trees",
-    "read": "reader",
-    "state": "state",
-    "telemetry": "telemetry",
-    "transaction": "transaction",
-    "upgrade": "upgrade",
-    "outage": "outage",
-    "first_boot": "first_boot",
-    "lint": "lint",
-    "validator": "validators",
-    "runbook": "runbook",
-}
-"""Modules and packages of a system's folder, and the attribute of ``System`` that offers each."""
-
-FORMS = "forms.yaml"
-"""Statement forms, their sources and how each was checked (``systems.forms``): beside ``system.yaml``, if the system has them."""
-
-USED_BY_METHOD = ("changes", "lint")
-"""Parts that a system's own method must use: what a part takes differs from system to system."""
-
-
-def missing_parts(kind: type, plain: type, definition: Path) -> dict[str, str]:
-    """The parts that a system lacks on purpose, with the reasons that its ``system.yaml`` (``definition``) gives.
-
-    ``kind`` is the system's class, ``plain`` the class ``System``. Raises ``ImportError`` for:
-
-    - a module that is no part and that ``modules:`` does not name, such as a misnamed part;
-    - a part that is missing without a reason under ``without:``, or that has a reason and exists;
-    - a part that no method of the class uses.
-    """
-    data: dict[str, Any] = packaged_yaml(definition.read_text(encoding="utf-8"))
-    without: dict[str, str] = data.get("without") or {}
-    folder, modules = definition.parent, data.get("modules") or ()
-    check_known(
-        folder,
-        {*PARTS, *modules, definition.name, FORMS},
-        f"if it is no part of a system, name it in {definition.name} under `modules`",
-    )
-    there = modules_of(folder)
-    for name in modules:
-        if name not in there:
-            raise ImportError(f"{definition}: modules: there is no {name}{_hint(name, there)}")
-    for name in without:
-        if name not in PARTS:
-            raise ImportError(f"{definition}: without: a system has no part {name}{_hint(name, PARTS)}")
-    for name, attribute in PARTS.items():
-        given = getattr(kind, attribute) is not getattr(plain, attribute)
-        if name in USED_BY_METHOD and name in there and not given:
-            raise ImportError(f"{folder / name}: {kind.__name__} has no method {attribute} that uses it")
-        if name in without and (name in there or given):
-            raise ImportError(f"{definition}: without: {name} is not missing")
-        if name not in without and not (name in there or given):
-            raise ImportError(
-                f"{folder} has no {name}: add it, or give the reason in {definition.name} under `without`"
-            )
-    if bool(data.get("lint")) is ("lint" in without):
-        raise ImportError(
-            f"{definition}: `lint` (its id, what it says) must be there exactly if the folder has lint rules"
-        )
-    return without
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    meant = nearest(name, known)
-    return f": did you mean {meant}?" if meant else ""
-
-
-_NOT_IN_A_WORD = re.compile(r"[^!-~]|[\"'`\\?]")
-
-
-def plain_word(text: str) -> str:
-    """A text that a command line takes for one word as it is. Raises ``RenderError`` for another."""
-    found = _NOT_IN_A_WORD.search(text)
-    if found is not None or not text:
-        raise RenderError(f"it holds {found[0]!r}, which would end the word" if found else "it is empty")
-    return text
-
-
 class Renderer(Protocol):
-    """What the package ``render`` of a system's folder offers."""
+    """The printer of configurations: the package ``render`` of a system's folder."""
 
     def files(self, config: DeviceConfig) -> dict[str, str]:
-        """The configuration files of a device, by file name."""
+        """Return the configuration files of a device, by file name."""
         ...
 
     def gaps(self, config: DeviceConfig) -> list[Finding]:
-        """What the configuration asks for that this system cannot express."""
+        """Return what the configuration asks for that this system cannot express."""
         ...
 
     def lines(self, config: DeviceConfig) -> list[str]:
-        """Every statement with what it stands in, a line each: two configurations are compared by them."""
+        """Return every statement with its enclosing statements, a line each: two configurations are compared by them."""
         ...
 
     def check_extra(self, text: str) -> None:
-        """Read the operator's own statements. Raises ``RenderError`` with the line where that cannot be done."""
+        """Read the operator's own statements. Raises ``RenderError`` with the line that cannot be read."""
         ...
 
 
 class System(Renderer, Protocol):
     """An operating system: how a ``DeviceConfig`` is printed for it, read by it, and checked on it. Nothing is decided.
 
-    Its parts are modules of its folder (``systems.protocol``). A folder with an unknown module, or that lacks a part without a
-    reason, is an ``ImportError``. Secrets need no quoting unless the system says otherwise.
+    A part that is None is missing on purpose.
     """
 
-    without: ClassVar[Mapping[str, str]] = {}
-    """Parts that are missing on purpose, and why: ``without:`` in ``system.yaml``."""
-
-    def __init_subclass__(cls, **rest: Any) -> None:  # noqa: ANN401 - whatever classes above take
-        super().__init_subclass__(**rest)
-        definition = system_files().get(cls.__module__.rpartition(".")[2])
-        if definition is not None:
-            cls.without = missing_parts(cls, System, definition)
-
     @property
-    def _renderer(self) -> Renderer:
-        return cast("Renderer", importlib.import_module(f"{type(self).__module__}.render"))
-
-    def files(self, config: DeviceConfig) -> dict[str, str]:
-        """The configuration files of a device, by file name."""
-        return self._renderer.files(config)
-
-    def gaps(self, config: DeviceConfig) -> list[Finding]:
-        """What the configuration asks for that this system cannot express."""
-        return self._renderer.gaps(config)
-
-    def lines(self, config: DeviceConfig) -> list[str]:
-        """Every statement with what it stands in, a line each: two configurations are compared by them."""
-        return self._renderer.lines(config)
-
-    def check_extra(self, text: str) -> None:
-        """Read the operator's own statements. Raises ``RenderError`` with the line where that cannot be done."""
-        self._renderer.check_extra(text)
-
-    def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
-        """The configuration of a device as trees that can be compared, by the file they are printed to; empty: not known."""
-        del config
-        return {}
+    def without(self) -> Mapping[str, str]:
+        """Parts that are missing on purpose, with the reasons: ``without:`` in ``system.yaml``."""
+        ...
 
     @property
     def reader(self) -> Reader | None:
-        """The reader of configuration text: the module ``read`` of its folder; None: missing on purpose."""
-        return cast("Reader | None", self._part("read"))
+        """The reader of configuration text: the module ``read``."""
+        ...
 
     @property
     def state(self) -> StateReader | None:
-        """Questions about a switch's state, and the reader of their answers: the module or package ``state``; None: missing on purpose."""
-        return cast("StateReader | None", self._part("state"))
+        """Questions about a switch's state, and the reader of their answers: the module or package ``state``."""
+        ...
 
     @property
     def telemetry(self) -> Telemetry | None:
-        """Subscriptions by gNMI, and the reader of their paths: the module ``telemetry``; None: missing on purpose."""
-        return cast("Telemetry | None", self._part("telemetry"))
+        """Subscriptions by gNMI, and the reader of their paths: the module ``telemetry``."""
+        ...
 
     @property
     def transaction(self) -> Transaction | None:
-        """Changes of a running device: the module ``transaction``; None: missing on purpose."""
-        return cast("Transaction | None", self._part("transaction"))
+        """Changes of a running device: the module ``transaction``."""
+        ...
 
     @property
     def upgrade(self) -> Installation | None:
-        """Installation of another release: the module ``upgrade``; None: missing on purpose."""
-        return cast("Installation | None", self._part("upgrade"))
+        """Installation of another release: the module ``upgrade``."""
+        ...
 
     @property
     def first_boot(self) -> FirstBoot | None:
-        """Files for the first boot of a new device: the module ``first_boot``; None: missing on purpose."""
-        return cast("FirstBoot | None", self._part("first_boot"))
+        """Files for the first boot of a new device: the module ``first_boot``."""
+        ...
 
     @property
     def outage(self) -> Outage | None:
-        """Outages that are commands: the module ``outage``; None: missing on purpose."""
-        return cast("Outage | None", self._part("outage"))
+        """Outages that are commands: the module ``outage``."""
+        ...
 
-    def _part(self, name: str) -> ModuleType | None:
-        """A module of its folder; None if ``system.yaml`` says that it is missing."""
-        return None if name in self.without else importlib.import_module(f"{type(self).__module__}.{name}")
-
-    def by_hand(self, device: str) -> str:
-        """Why nothing here changes a running device, and which files to load by hand; where ``transaction`` is None."""
-        return f"nothing here changes such a device: load the files of devices/{device} that `railweave build` writes by hand"
-
-    def configurations(self, config: DeviceConfig) -> list[str]:
-        """The files that hold the configuration of a device, and that the reader reads together; as most have it, those of ``trees``."""
-        return list(self.trees(config))
-
-    def quoted(self, file: str, text: str) -> str:
-        """A text, as a secret's, the way one of its files takes it. Raises ``RenderError`` where it takes no such text.
-
-        As most have it: a word, which blanks and quotation marks would end.
-        """
-        del file
-        return plain_word(text)
-
-    def daemons(self, config: DeviceConfig) -> frozenset[str] | None:
-        """FRRouting's daemons that the switch starts with this configuration, which the lab then starts and no others; None: all that it needs."""
-        del config
-        return None
-
-    def lint(self, config: DeviceConfig) -> list[Finding]:
-        """What is wrong with the configuration that neither its type nor an outside validator sees."""
-        del config
-        return []
+    @property
+    def runbook(self) -> Runbook | None:
+        """Parts of a runbook: the module ``runbook``."""
+        ...
 
     @property
     def validators(self) -> Sequence[Validator]:
         """Tools of others that read its files: ``VALIDATOR`` of the module ``validator``."""
-        part = self._part("validator")
-        return () if part is None else (cast("Validator", part.VALIDATOR),)
+        ...
 
-    @property
-    def runbook(self) -> Runbook | None:
-        """Parts of a runbook: the module ``runbook``; None: missing on purpose."""
-        return cast("Runbook | None", self._part("runbook"))
+    def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
+        """Return the configuration of a device as trees that can be compared, by the file they are printed to."""
+        ...
+
+    def configurations(self, config: DeviceConfig) -> list[str]:
+        """Return the files that hold the configuration of a device, and that the reader reads together; usually those of ``trees``."""
+        ...
+
+    def lint(self, config: DeviceConfig) -> list[Finding]:
+        """Return the mistakes of a configuration that neither its type nor an outside validator sees; usually none."""
+        ...
+
+    def quoted(self, file: str, text: str) -> str:
+        """Return a text, such as a secret, as one of its files takes it; usually a single word.
+
+        Raises ``RenderError`` for a text that the file cannot take.
+        """
+        ...
+
+    def daemons(self, config: DeviceConfig) -> frozenset[str] | None:
+        """Return FRRouting's daemons that the switch starts with this configuration; usually None: all that it needs.
+
+        The lab starts these and no others.
+        """
+        ...
+
+    def by_hand(self, device: str) -> str:
+        """Return why nothing here changes a running device, and which files to load by hand, for a system without ``transaction``."""
+        ...
 
 
 class Reader(Protocol):

@@ -17,7 +17,7 @@ from railweave.model.device.config_file import from_document, to_document, to_js
 from railweave.model.device.fields import differences
 from railweave.model.device.model import DeviceConfig
 from railweave.model.device.reading import Reading
-from railweave.systems.eos import SYSTEM
+from railweave.systems import system
 from railweave.systems.eos import read as eos
 from railweave.systems.eos.read.values import UNKNOWN_SECRET
 from tests.access import protected
@@ -28,6 +28,8 @@ from tests.protection.packets import designed, managed, of_servers
 from tests.protection.readers import typed
 from tests.protection.test_sessions import guarded
 from tests.systems.eos.texts import GENERATED_LEAF, SHOWN_SPINE
+
+SYSTEM = system("eos")
 
 READS = catalog().systems["eos"].reads
 FILE = "eos.conf"

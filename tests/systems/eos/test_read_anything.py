@@ -11,10 +11,12 @@ import time
 
 from railweave.errors import RenderError
 from railweave.model.device.config_file import from_document, to_document
-from railweave.systems.eos import SYSTEM
+from railweave.systems import system
 from railweave.systems.eos import read as eos
 from tests.outputs.rendering.eos.networks import config
 from tests.systems.eos.texts import GENERATED_LEAF, SHOWN_SPINE
+
+SYSTEM = system("eos")
 
 LARGEST = 4096
 SLOWEST = 2.0

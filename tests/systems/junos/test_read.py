@@ -16,13 +16,15 @@ from railweave.model.device.fields import differences
 from railweave.model.device.model import DeviceConfig
 from railweave.model.network.model import Network
 from railweave.outputs.folder.steps import design_file
-from railweave.systems.junos import SYSTEM
+from railweave.systems import system
 from railweave.systems.junos.read import parsed, printed, read
 from railweave.systems.junos.secrets import decoded
 from tests.conftest import EXAMPLES, SMALL
 from tests.model.config.variants import networks
 from tests.retarget import LONG_HAUL, retargeted
 from tests.systems.junos import fuzz
+
+SYSTEM = system("junos")
 
 READS = catalog().systems["junos"].reads
 RANDOM = (0, 7, 13, 21, 34)

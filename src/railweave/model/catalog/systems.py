@@ -258,7 +258,7 @@ class System(Model):
     lossless_classes: int
     modules: tuple[str, ...] = Field(
         default=(),
-        description="modules of its folder beside the parts that every system can have (systems/protocol.py)",
+        description="modules of its folder beside the parts that every system can have (systems/loader.py)",
     )
     without: dict[str, str] = Field(
         default_factory=dict[str, str], description="parts that its folder lacks on purpose, and why"

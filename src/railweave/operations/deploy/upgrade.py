@@ -15,7 +15,7 @@ from railweave.model.device.build import device_config
 from railweave.operations.deploy.changes import DeviceChange, Disruptive, statements
 from railweave.systems import system
 from railweave.systems.installation import Image
-from railweave.systems.protocol import plain_word
+from railweave.systems.loader import plain_word
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, printed
 from railweave.model.config.sections import parse as parse_sections
-from railweave.systems.protocol import plain_word
+from railweave.systems.loader import plain_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.protocol import System
-
 if TYPE_CHECKING:
     from railweave.model.config.tree import ConfigTree
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
 
 
-class Eos(System):
-    """Arista EOS."""
+def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
+    """Return the lines of ``eos.conf``."""
+    from railweave.systems.eos.changes import config_tree
+    from railweave.systems.eos.render import tree
 
-    def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
-        """The lines of ``eos.conf``."""
-        from railweave.systems.eos.changes import config_tree
-        from railweave.systems.eos.render import tree
-
-        return {"eos.conf": config_tree(tree(config))}
-
-    def lint(self, config: DeviceConfig) -> list[Finding]:
-        """Mistakes that AVD's schema lets through."""
-        from railweave.systems.eos.lint import lint
-        from railweave.systems.eos.render import tree
-
-        return lint(config.name, tree(config))
+    return {"eos.conf": config_tree(tree(config))}
 
 
-SYSTEM = Eos()
+def lint(config: DeviceConfig) -> list[Finding]:
+    """Return mistakes that AVD's schema lets through."""
+    from railweave.systems.eos.lint import lint
+    from railweave.systems.eos.render import tree
+
+    return lint(config.name, tree(config))

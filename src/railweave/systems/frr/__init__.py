@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.protocol import System
-
 if TYPE_CHECKING:
     from railweave.model.config.tree import ConfigTree
     from railweave.model.device.model import DeviceConfig
 
 
-class Frr(System):
-    """FRRouting."""
+def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
+    """Return the lines of ``frr.conf``."""
+    from railweave.systems.frr.changes import config_tree
+    from railweave.systems.frr.render import tree
 
-    def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
-        """The lines of ``frr.conf``."""
-        from railweave.systems.frr.changes import config_tree
-        from railweave.systems.frr.render import tree
-
-        return {"frr.conf": config_tree(tree(config))}
-
-    def configurations(self, config: DeviceConfig) -> list[str]:
-        """``frr.conf``, and what may reach the switch itself, where that is limited."""
-        return ["frr.conf", *(["nftables.conf"] if config.protection else [])]
+    return {"frr.conf": config_tree(tree(config))}
 
 
-SYSTEM = Frr()
+def configurations(config: DeviceConfig) -> list[str]:
+    """Return ``frr.conf``, and ``nftables.conf`` if access to the switch itself is limited."""
+    return ["frr.conf", *(["nftables.conf"] if config.protection else [])]

@@ -4,37 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.systems.protocol import System
-
 if TYPE_CHECKING:
     from railweave.model.config.tree import ConfigTree
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
 
 
-class Sonic(System):
-    """SONiC."""
+def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
+    """Return the tables of ``config_db.json`` and the lines of ``frr.conf``."""
+    from railweave.systems.frr.changes import config_tree as frr_tree
+    from railweave.systems.sonic.changes import config_tree
+    from railweave.systems.sonic.render import frr, tables
 
-    def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
-        """The tables of ``config_db.json`` and the lines of ``frr.conf``."""
-        from railweave.systems.frr.changes import config_tree as frr_tree
-        from railweave.systems.sonic.changes import config_tree
-        from railweave.systems.sonic.render import frr, tables
-
-        return {"config_db.json": config_tree(tables(config), config.release), "frr.conf": frr_tree(frr.tree(config))}
-
-    def daemons(self, config: DeviceConfig) -> frozenset[str]:
-        """FRRouting's daemons that SONiC starts, by its tables with the operator's own rows."""
-        from railweave.systems.sonic.daemons import started
-
-        return started(config)
-
-    def lint(self, config: DeviceConfig) -> list[Finding]:
-        """Tables and routing have nothing that the published models let through and the switch does not."""
-        from railweave.systems.sonic.lint import lint
-        from railweave.systems.sonic.render import frr, tables
-
-        return lint(config.name, tables(config), frr.tree(config))
+    return {"config_db.json": config_tree(tables(config), config.release), "frr.conf": frr_tree(frr.tree(config))}
 
 
-SYSTEM = Sonic()
+def daemons(config: DeviceConfig) -> frozenset[str]:
+    """Return FRRouting's daemons that SONiC starts, by its tables with the operator's own rows."""
+    from railweave.systems.sonic.daemons import started
+
+    return started(config)
+
+
+def lint(config: DeviceConfig) -> list[Finding]:
+    """Return what the published models let through in tables and routing, and the switch does not."""
+    from railweave.systems.sonic.lint import lint
+    from railweave.systems.sonic.render import frr, tables
+
+    return lint(config.name, tables(config), frr.tree(config))

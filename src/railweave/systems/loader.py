@@ -1,0 +1,230 @@
+"""The loader of operating systems: the modules of a folder as one ``System``, each imported when it is first used.
+
+A folder offers parts by modules and packages with the names of ``PARTS``, and by functions of its ``__init__``: those that
+need more than one part (``USED_BY_FUNCTION``), and those that differ from what most systems do.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from typing import TYPE_CHECKING, Any, cast
+
+from railweave.errors import RenderError
+from railweave.nearest import nearest
+from railweave.plugged import check_known, modules_of
+from railweave.reading import packaged_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+    from types import ModuleType
+
+    from railweave.model.config.tree import ConfigTree
+    from railweave.model.device.model import DeviceConfig
+    from railweave.model.findings import Finding
+    from railweave.model.findings.validators import Validator
+    from railweave.systems import protocol
+    from railweave.systems.installation import Installation
+    from railweave.systems.outage import Outage
+    from railweave.systems.transaction import Transaction
+
+PARTS = (
+    "render", "changes", "read", "state", "telemetry", "transaction", "upgrade", "outage", "first_boot", "lint", "validator", "runbook",
+)  # fmt: skip
+"""Modules and packages of a system's folder. Each is there, or ``without:`` in its ``system.yaml`` gives the reason."""
+
+FORMS = "forms.yaml"
+"""Statement forms, their sources and how each was checked (``systems.forms``): beside ``system.yaml``, if the system has them."""
+
+USED_BY_FUNCTION = {"changes": "trees", "lint": "lint"}
+"""Parts that a function of the folder must use: what a part takes differs from system to system."""
+
+
+class Folder:
+    """A system's folder as a ``System``. Raises ``ImportError`` if a part is missing without a reason, or unknown."""
+
+    def __init__(self, definition: Path, package: ModuleType) -> None:
+        self.without: Mapping[str, str] = missing_parts(definition, package)
+        self._package = package
+
+    def _part(self, name: str) -> ModuleType | None:
+        return None if name in self.without else importlib.import_module(f"{self._package.__name__}.{name}")
+
+    def _function(self, name: str, usual: Callable[..., Any]) -> Callable[..., Any]:
+        return getattr(self._package, name, usual)
+
+    @property
+    def _renderer(self) -> protocol.Renderer:
+        return cast("protocol.Renderer", self._part("render"))
+
+    def files(self, config: DeviceConfig) -> dict[str, str]:
+        """Print a configuration (``Renderer.files``)."""
+        return self._renderer.files(config)
+
+    def gaps(self, config: DeviceConfig) -> list[Finding]:
+        """Find what cannot be expressed (``Renderer.gaps``)."""
+        return self._renderer.gaps(config)
+
+    def lines(self, config: DeviceConfig) -> list[str]:
+        """List the statements (``Renderer.lines``)."""
+        return self._renderer.lines(config)
+
+    def check_extra(self, text: str) -> None:
+        """Read the operator's own statements (``Renderer.check_extra``)."""
+        self._renderer.check_extra(text)
+
+    @property
+    def reader(self) -> protocol.Reader | None:
+        """The module ``read``."""
+        return cast("protocol.Reader | None", self._part("read"))
+
+    @property
+    def state(self) -> protocol.StateReader | None:
+        """The module or package ``state``."""
+        return cast("protocol.StateReader | None", self._part("state"))
+
+    @property
+    def telemetry(self) -> protocol.Telemetry | None:
+        """The module ``telemetry``."""
+        return cast("protocol.Telemetry | None", self._part("telemetry"))
+
+    @property
+    def transaction(self) -> Transaction | None:
+        """The module ``transaction``."""
+        return cast("Transaction | None", self._part("transaction"))
+
+    @property
+    def upgrade(self) -> Installation | None:
+        """The module ``upgrade``."""
+        return cast("Installation | None", self._part("upgrade"))
+
+    @property
+    def first_boot(self) -> protocol.FirstBoot | None:
+        """The module ``first_boot``."""
+        return cast("protocol.FirstBoot | None", self._part("first_boot"))
+
+    @property
+    def outage(self) -> Outage | None:
+        """The module ``outage``."""
+        return cast("Outage | None", self._part("outage"))
+
+    @property
+    def runbook(self) -> protocol.Runbook | None:
+        """The module ``runbook``."""
+        return cast("protocol.Runbook | None", self._part("runbook"))
+
+    @property
+    def validators(self) -> Sequence[Validator]:
+        """``VALIDATOR`` of the module ``validator``."""
+        part = self._part("validator")
+        return () if part is None else (cast("Validator", part.VALIDATOR),)
+
+    def trees(self, config: DeviceConfig) -> dict[str, ConfigTree]:
+        """Return trees by file (``System.trees``); without a function ``trees`` none, and nothing is compared."""
+        return self._function("trees", _no_trees)(config)
+
+    def configurations(self, config: DeviceConfig) -> list[str]:
+        """Return the files of a configuration (``System.configurations``)."""
+        return self._function("configurations", self._printed)(config)
+
+    def _printed(self, config: DeviceConfig) -> list[str]:
+        return list(self.trees(config))
+
+    def lint(self, config: DeviceConfig) -> list[Finding]:
+        """Return mistakes (``System.lint``)."""
+        return self._function("lint", _none)(config)
+
+    def quoted(self, file: str, text: str) -> str:
+        """Return a text as a file takes it (``System.quoted``)."""
+        return self._function("quoted", _word)(file, text)
+
+    def daemons(self, config: DeviceConfig) -> frozenset[str] | None:
+        """Return FRRouting's daemons (``System.daemons``)."""
+        return self._function("daemons", _all)(config)
+
+    def by_hand(self, device: str) -> str:
+        """Return how to load files by hand (``System.by_hand``)."""
+        return self._function("by_hand", _by_hand)(device)
+
+
+def _no_trees(config: DeviceConfig) -> dict[str, ConfigTree]:
+    del config
+    return {}
+
+
+def _none(config: DeviceConfig) -> list[Finding]:
+    del config
+    return []
+
+
+def _word(file: str, text: str) -> str:
+    del file
+    return plain_word(text)
+
+
+def _all(config: DeviceConfig) -> None:
+    del config
+
+
+def _by_hand(device: str) -> str:
+    return (
+        f"nothing here changes such a device: load the files of devices/{device} that `railweave build` writes by hand"
+    )
+
+
+def missing_parts(definition: Path, package: ModuleType) -> dict[str, str]:
+    """Return the parts that a system lacks on purpose, with the reasons that its ``system.yaml`` (``definition``) gives.
+
+    Raises ``ImportError`` for:
+
+    - a module that is no part and that ``modules:`` does not name, such as a misnamed part;
+    - a part that is missing without a reason under ``without:``, or that has a reason and exists;
+    - a part of ``USED_BY_FUNCTION`` without its function, or the function without the part.
+    """
+    data: dict[str, Any] = packaged_yaml(definition.read_text(encoding="utf-8"))
+    without: dict[str, str] = data.get("without") or {}
+    folder, modules = definition.parent, data.get("modules") or ()
+    check_known(
+        folder,
+        {*PARTS, *modules, definition.name, FORMS},
+        f"if it is no part of a system, name it in {definition.name} under `modules`",
+    )
+    there = modules_of(folder)
+    for name in modules:
+        if name not in there:
+            raise ImportError(f"{definition}: modules: there is no {name}{_hint(name, there)}")
+    for name in without:
+        if name not in PARTS:
+            raise ImportError(f"{definition}: without: a system has no part {name}{_hint(name, PARTS)}")
+    for name, function in USED_BY_FUNCTION.items():
+        if name in there and not hasattr(package, function):
+            raise ImportError(f"{folder / name}: {package.__name__} has no function {function} that uses it")
+    for name in PARTS:
+        if name in without and (name in there or hasattr(package, USED_BY_FUNCTION.get(name, " "))):
+            raise ImportError(f"{definition}: without: {name} is not missing")
+        if name not in without and name not in there:
+            raise ImportError(
+                f"{folder} has no {name}: add it, or give the reason in {definition.name} under `without`"
+            )
+    if bool(data.get("lint")) is ("lint" in without):
+        raise ImportError(
+            f"{definition}: `lint` (its id, what it says) must be there exactly if the folder has lint rules"
+        )
+    return without
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    meant = nearest(name, known)
+    return f": did you mean {meant}?" if meant else ""
+
+
+_NOT_IN_A_WORD = re.compile(r"[^!-~]|[\"'`\\?]")
+
+
+def plain_word(text: str) -> str:
+    """Return a text that a command line takes for one word as it is. Raises ``RenderError`` for another."""
+    bad = _NOT_IN_A_WORD.search(text)
+    if bad is not None or not text:
+        raise RenderError(f"it holds {bad[0]!r}, which would end the word" if bad else "it is empty")
+    return text
