@@ -145,12 +145,12 @@ class LabError(RailweaveError):
 class RenderError(RailweaveError):
     """A device configuration holds something its target cannot read or express and must not drop.
 
-    ``what`` says it; ``line`` is the 1-based line of the text that it is about, 0 where there is none.
+    ``what`` is the message; ``line`` is the 1-based line of the text that it is about, 0 where there is none.
     """
 
-    def __init__(self, description: str, line: int = 0) -> None:
-        super().__init__(description, line)
-        self.what = description
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message, line)
+        self.what = message
         self.line = line
 
     def __str__(self) -> str:

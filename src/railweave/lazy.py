@@ -13,9 +13,9 @@ def attributes(package: str, homes: Mapping[str, tuple[str, ...]]) -> Callable[[
     """Return the ``__getattr__`` of a package, of names by the module that has them."""
     places = {name: home for home, names in homes.items() for name in names}
 
-    def found(name: str) -> object:
+    def load(name: str) -> object:
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(places[name]), name)
 
-    return found
+    return load

@@ -43,7 +43,7 @@ def run(app: typer.Typer, words: Sequence[str]) -> int:
         if as_json:
             print_json(failure(error))
         else:
-            print(f"error: {said(error)}", file=sys.stderr)
+            print(f"error: {error_text(error)}", file=sys.stderr)
         return error.exit_code
     except typer.Abort:
         return INTERRUPTED
@@ -68,7 +68,7 @@ _FUNCTIONS_WORDS = frozenset(["what", "plan", "fabric", "resume", "revision", "c
 """Arguments of Python functions that have no option on the command line; their errors are printed without a place."""
 
 
-def said(error: RailweaveError) -> str:
+def error_text(error: RailweaveError) -> str:
     """Return an error as text for the command line."""
     if not isinstance(error, InputError):
         return str(error)
@@ -87,7 +87,7 @@ def failure(error: RailweaveError) -> dict[str, Any]:
     return {
         "error": type(error).__name__,
         "exit_code": error.exit_code,
-        "message": said(error),
+        "message": error_text(error),
         "problems": [_problem(problem) for problem in problems],
     }
 

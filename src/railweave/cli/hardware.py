@@ -70,10 +70,10 @@ class HardwareShow:
 def show(options: HardwareShow, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
     """Show one model with the source of each value, as a hardware file would have it."""
     from railweave.errors import Argument, InputError, Problem
-    from railweave.model.catalog.words import found, text, to_json
+    from railweave.model.catalog.words import sections_of, text, to_json
 
     known, local_hardware = _known(options.hardware, options.fabric)
-    sections = found(known, options.model)
+    sections = sections_of(known, options.model)
     if not sections:
         fix = "`railweave hardware list` names them; docs/hardware.md says how to add one"
         raise InputError([Problem(Argument("hardware show"), f"there is no model {options.model!r}", fix)])

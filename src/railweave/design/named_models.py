@@ -36,7 +36,7 @@ def used_hardware(
     context: Context, switches: Iterable[Switch], servers: Iterable[Server], cables: Iterable[Cable]
 ) -> Hardware:
     """Of the models that are not the package's those that the network has."""
-    own_hardware = context.catalog.own
+    own_hardware = context.catalog.own_hardware
     if own_hardware.empty:
         return own_hardware
     models = {switch.model for switch in switches}

@@ -119,7 +119,7 @@ class _Probe:
     source: str
     target: str
     size: int
-    found: Outcome = field(default_factory=Outcome)
+    outcome: Outcome = field(default_factory=Outcome)
     sent: float = 0.0
 
     @property
@@ -135,7 +135,7 @@ def main(words: list[str] | None = None) -> int:
         for load in json.loads(Path(name).read_text(encoding="utf-8"))
     ]
     by = probed(asked)
-    print(json.dumps({"by": by, "rdma_ping": _rdma_ping(), "probes": [asdict(probe.found) for probe in asked]}))
+    print(json.dumps({"by": by, "rdma_ping": _rdma_ping(), "probes": [asdict(probe.outcome) for probe in asked]}))
     return 0
 
 
@@ -160,7 +160,7 @@ def probed(probes: list[_Probe]) -> str:
                 list(pool.map(_by_program, probes))
             return "ping"
         for probe in probes:
-            probe.found = Outcome(
+            probe.outcome = Outcome(
                 NOT_TRIED, "this user may not send ICMP: allow it by net.ipv4.ping_group_range, or use --sudo"
             )
         return ""
@@ -175,7 +175,7 @@ class _Sockets:
         self.poll = select.poll()
         self.by_number: dict[int, str] = {}
         for probe in probes:
-            if probe.source not in self.of and probe.found.outcome == LOST:
+            if probe.source not in self.of and probe.outcome.outcome == LOST:
                 self._open(probe, probes)
 
     def _open(self, probe: _Probe, probes: list[_Probe]) -> None:
@@ -191,7 +191,7 @@ class _Sockets:
             made.close()
             for other in probes:
                 if other.source == probe.source:
-                    other.found = Outcome(REFUSED, _told(error))
+                    other.outcome = Outcome(REFUSED, _told(error))
             return
         self.of[probe.source] = made
         self.by_number[made.fileno()] = probe.source
@@ -219,7 +219,7 @@ def _rounds(sockets: _Sockets, probes: list[_Probe], size: int | None) -> None:
     """Try probes again and again until they come back; with ``size``, packets of that many bytes in place of their own."""
     for _ in range(TRIES):
         open_ones = {LOST, SIZE} if size else {LOST}
-        left = [probe for probe in probes if probe.found.outcome in open_ones and probe.found.ms is None]
+        left = [probe for probe in probes if probe.outcome.outcome in open_ones and probe.outcome.ms is None]
         for first in range(0, len(left), _AT_ONCE):
             _sent_and_awaited(sockets, left[first : first + _AT_ONCE], size)
 
@@ -239,7 +239,7 @@ def _sent_and_awaited(sockets: _Sockets, probes: list[_Probe], size: int | None)
         try:
             sender.sendto(checked, (probe.target, 0))
         except OSError as error:
-            probe.found = Outcome(SIZE if error.errno == errno.EMSGSIZE else LOST, _told(error))
+            probe.outcome = Outcome(SIZE if error.errno == errno.EMSGSIZE else LOST, _told(error))
             _errors(sockets, probe.source, waiting)
             continue
         waiting[probe.source, probe.target] = probe
@@ -269,9 +269,9 @@ def _replies(sockets: _Sockets, source: str, waiting: dict[tuple[str, str], _Pro
         probe = waiting.pop((source, peer[0].partition("%")[0]), None)
         if probe is not None:
             ms = round((time.monotonic() - probe.sent) * 1000, 3)
-            text = probe.found.said or f"packets of {_SMALL} bytes come back, of {probe.size} bytes none"
+            text = probe.outcome.said or f"packets of {_SMALL} bytes come back, of {probe.size} bytes none"
             whole = len(data) - _ECHO.size == probe.size - _HEADERS[family]
-            probe.found = Outcome(OK, ms=ms) if whole else Outcome(SIZE, text, probe.found.by, ms)
+            probe.outcome = Outcome(OK, ms=ms) if whole else Outcome(SIZE, text, probe.outcome.by, ms)
 
 
 def _errors(sockets: _Sockets, source: str, waiting: dict[tuple[str, str], _Probe]) -> None:
@@ -291,7 +291,7 @@ def _errors(sockets: _Sockets, source: str, waiting: dict[tuple[str, str], _Prob
             text = (
                 f"larger than an MTU of {info} on the way" if large and by else _SAID.get(number, os.strerror(number))
             )
-            probe.found = Outcome(SIZE if large else LOST, text, by)
+            probe.outcome = Outcome(SIZE if large else LOST, text, by)
             waiting.pop((probe.source, probe.target), None)
 
 
@@ -325,11 +325,11 @@ def _by_program(probe: _Probe) -> None:
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         lines = (done.stdout + done.stderr).strip().splitlines()
         if done.returncode == 0:
-            probe.found = Outcome(OK) if size == probe.size else Outcome(SIZE, probe.found.said)
+            probe.outcome = Outcome(OK) if size == probe.size else Outcome(SIZE, probe.outcome.said)
             return
         if size == probe.size:
             wrong = [line for line in lines if "rror" in line or "nreachable" in line or line.startswith("ping:")]
-            probe.found = Outcome(REFUSED if done.returncode == 2 else LOST, wrong[0][:200] if wrong else "")
+            probe.outcome = Outcome(REFUSED if done.returncode == 2 else LOST, wrong[0][:200] if wrong else "")
 
 
 if __name__ == "__main__":

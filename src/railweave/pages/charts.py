@@ -26,12 +26,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Point:
-    """A circle beside the line with this place; ``said`` is shown where it is pointed at."""
+    """A circle beside the line with this place; ``tooltip`` is shown where it is pointed at."""
 
     line: int
     x: float
     y: float
-    said: str
+    tooltip: str
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def lines(
         )
     parts += [
         f'<circle class="point c{point.line % LINES}" cx="{number(across(point.x))}" cy="{number(up(point.y))}" r="4">'
-        f"<title>{text(point.said)}</title></circle>"
+        f"<title>{text(point.tooltip)}</title></circle>"
         for point in points
     ]
     legend = "".join(

@@ -201,7 +201,7 @@ def tenants_check(
             one.vni,
             one.route_distinguisher,
             ", ".join(dict.fromkeys((*one.import_targets, *one.export_targets))),
-            len(one.own),
+            len(one.own_prefixes),
             len(one.learned),
         )
         for one in expected

@@ -66,7 +66,7 @@ def test_what_a_system_writes_by_itself(nos: str, file: str, text: str) -> None:
 )
 def test_what_an_operator_wrote_is_told(nos: str, file: str, text: str, kept: str) -> None:
     found = after(retargeted("evpn-functional", nos), file, text)
-    assert [statement for (_, statement) in found.own] == [kept]
+    assert [statement for (_, statement) in found.own_statements] == [kept]
 
 
 def test_tables_that_sonic_fills_by_itself() -> None:

@@ -92,7 +92,7 @@ def test_tenants_hold_their_own_prefixes_and_no_others() -> None:
     seen = 0
     for here in found.values():
         for one in here.tenants:
-            assert {owner[prefix] for prefix in (*one.own, *one.learned)} == {one.vrf}
+            assert {owner[prefix] for prefix in (*one.own_prefixes, *one.learned)} == {one.vrf}
             seen += len(one.learned)
     assert seen > 0
 
@@ -107,12 +107,12 @@ def test_a_tenants_layer_2_networks_on_other_leaves_are_learned() -> None:
     for name, here in found.items():
         for one in here.tenants:
             mine = {prefix for prefix, tenant in subnets.items() if tenant == one.vrf}
-            assert mine <= {*one.own, *one.learned}, (name, one.vrf)
-            assert not ({*one.own, *one.learned} & subnets.keys()) - mine, (name, one.vrf)
+            assert mine <= {*one.own_prefixes, *one.learned}, (name, one.vrf)
+            assert not ({*one.own_prefixes, *one.learned} & subnets.keys()) - mine, (name, one.vrf)
             config = subject.configs[name]
             vrf = next(each for each in config.vrfs if each.name == one.vrf)
-            assert {*vrf.own(), *one.learned} <= {*subject.routes.of_vrf(name, one.vrf)}
-            assert all(subject.routes.held(name, one.vrf, prefix) for prefix in (*vrf.own(), *one.learned))
+            assert {*vrf.own_prefixes(), *one.learned} <= {*subject.routes.of_vrf(name, one.vrf)}
+            assert all(subject.routes.held(name, one.vrf, prefix) for prefix in (*vrf.own_prefixes(), *one.learned))
     [red] = [one for one in found["stripe3-leaf1"].tenants if one.vrf == "red"]
     assert set(red.learned) == {"0.0.0.0/0", "10.10.3.0/24", "10.100.88.0/24", "10.100.104.0/24"}
     assert not subject.routes.held("stripe3-leaf1", "blue", "10.10.3.0/24")

@@ -404,8 +404,10 @@ def _foreign_in_overlay(dice: random.Random, living: Living) -> Fault | None:
     if state.evpn is None or not state.evpn.type5_prefixes:
         return None
     vrf = dice.choice(list(state.evpn.type5_prefixes))
-    own = {one for tenant in wanted.tenants if tenant.vrf == vrf for one in (*tenant.own, *tenant.learned)}
-    others = sorted({one for each in living.expected.values() for tenant in each.tenants for one in tenant.own} - own)
+    own = {one for tenant in wanted.tenants if tenant.vrf == vrf for one in (*tenant.own_prefixes, *tenant.learned)}
+    others = sorted(
+        {one for each in living.expected.values() for tenant in each.tenants for one in tenant.own_prefixes} - own
+    )
     if not others:
         return None
     prefixes = state.evpn.type5_prefixes | {vrf: (*state.evpn.type5_prefixes[vrf], str(dice.choice(others)))}
@@ -418,8 +420,10 @@ def _foreign(dice: random.Random, living: Living) -> Fault | None:
     if not wanted.tenants or state.routes is None:
         return None
     tenant = dice.choice(wanted.tenants)
-    own = {*tenant.own, *tenant.learned}
-    others = sorted({one for each in living.expected.values() for other in each.tenants for one in other.own} - own)
+    own = {*tenant.own_prefixes, *tenant.learned}
+    others = sorted(
+        {one for each in living.expected.values() for other in each.tenants for one in other.own_prefixes} - own
+    )
     if not others:
         return None
     leaked = Route(str(dice.choice(others)), tenant.vrf, "bgp", True, (NextHop("fe80::9", "tunnel"),))

@@ -61,7 +61,7 @@ def perfect(one: Expected) -> DeviceState:
             errors=known.errors,
             fec=known.fec,
         )
-    tenants = {prefix: each.vrf for each in one.tenants for prefix in (*each.own, *each.learned)}
+    tenants = {prefix: each.vrf for each in one.tenants for prefix in (*each.own_prefixes, *each.learned)}
     peerings = [(each.session, each.bfd, each) for each in one.sessions]
     overlay = [(each.session, each.bfd, None) for each in one.overlay_sessions]
     return DeviceState(

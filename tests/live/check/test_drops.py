@@ -124,7 +124,7 @@ def test_a_tables_missing_route_is_not_replaced_by_that_of_another_vrf() -> None
     name, device, tenant = next(
         (name, one, tenant) for name, one in living.expected.items() for tenant in one.tenants if tenant.learned
     )
-    prefix = next(one.prefix for one in device.routes if one.prefix in {*tenant.own, *tenant.learned})
+    prefix = next(one.prefix for one in device.routes if one.prefix in {*tenant.own_prefixes, *tenant.learned})
     state = living.states[name]
     whole = f"routes-{prefix.family}@{tenant.vrf}"
     routes = [one for one in state.routes or () if (one.vrf, one.prefix) != (tenant.vrf, prefix)]

@@ -139,7 +139,7 @@ def test_queue_pairs_are_set_by_the_run_and_guarded_too(tmp_path: Path, monkeypa
         assert {one.state for one in result.outcome.trials} == {"complete", "failed"}
         assert (
             "packets of lossless classes dropped" in result.outcome.own_score.broken[0][0]
-            or result.outcome.own[0].drops
+            or result.outcome.own_samples[0].drops
         )
         assert any("NCCL_IB_QPS_PER_CONNECTION=8" in words for _, _, words in found.ran())
         assert result.verdict != "better"

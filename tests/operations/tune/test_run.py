@@ -157,7 +157,7 @@ def test_what_breaks_a_limit_does_not_win(tmp_path: Path) -> None:
     broken = [score for score in found.scores.values() if not score.feasible]
     assert broken
     assert "PFC pauses, at most 80" in broken[0].broken[0][0]
-    none = run_study(a_study(limits={"pauses": 0}), replace(SPACE, own=(5, "a")), Known(), tmp_path / "b.db", "")
+    none = run_study(a_study(limits={"pauses": 0}), replace(SPACE, own_values=(5, "a")), Known(), tmp_path / "b.db", "")
     if all(one.chosen[0] for one in none.trials):
         assert none.best is None
         assert none.confirmed is None

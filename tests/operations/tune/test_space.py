@@ -24,7 +24,7 @@ def space(path: Path) -> Space:
 def test_knobs_and_what_the_file_has_of_them(tmp_path: Path) -> None:
     found = space(study(tmp_path))
     assert [one.values for one in found.knobs] == [(1, 5, 20, 40, 70), (1, 4)]
-    assert found.own == (1, 1)
+    assert found.own_values == (1, 1)
     assert found.own_choice == (0, 0)
     assert found.size == 10
 
@@ -32,7 +32,7 @@ def test_knobs_and_what_the_file_has_of_them(tmp_path: Path) -> None:
 def test_a_default_counts_as_the_file_s_own_value(tmp_path: Path) -> None:
     text = STUDY.replace(MIN_FILL, "fabrics.backend.load_balancing.dlb.egress_quantization.max: 30..90 step 10")
     found = space(study(tmp_path, text))
-    assert found.own == (50, 1)
+    assert found.own_values == (50, 1)
     assert found.knobs[0].values == (30, 40, 50, 60, 70, 80, 90)
 
 

@@ -22,7 +22,7 @@ def test_what_python_asks_is_what_the_command_asks(tmp_path: Path) -> None:
     found = railweave.simulate_training(
         fabric, jobs / "experts.yaml", scenario=dead, others=jobs / "two-jobs.yaml", check_packets=True
     )
-    assert found.own == 1
+    assert found.own_jobs == 1
     assert len(found.jobs) == 3
     assert found.jobs[0].step_ps > alone.step_ps
     assert found.jobs[0].checked

@@ -143,7 +143,7 @@ class Draft:
         return self.whole.setdefault("overrides", {}).setdefault("devices", {}).setdefault(device, {})
 
     def slots(self, pool: str, *, per_fabric: bool = False) -> dict[str, int]:
-        """The slots of a pool of the lock; ``own``: one of this fabric."""
+        """The slots of a pool of the lock; ``per_fabric``: a pool of this fabric alone."""
         return self.lock.setdefault(f"{self.name}/{pool}" if per_fabric else pool, {})
 
     def note(self, text: str, part: str = "") -> None:

@@ -124,9 +124,9 @@ def server_groups(fabrics: Sequence[FabricServers]) -> list[dict[str, Any]]:
     homes: dict[str, dict[str, str]] = defaultdict(dict)
     sets: dict[str, list[tuple[str, tuple[frozenset[str], int]]]] = defaultdict(list)
     for on_fabric in fabrics:
-        for name, nic_sets in on_fabric.nics.items():
+        for name, nics in on_fabric.nics.items():
             homes[name][on_fabric.draft.name] = on_fabric.stripes[name]
-            sets[name].append((on_fabric.draft.name, nic_sets))
+            sets[name].append((on_fabric.draft.name, nics))
     groups: dict[str, Counter[str]] = defaultdict(Counter)
     host_groups: list[tuple[str, dict[str, str], list[str]]] = []
     known: dict[tuple[tuple[frozenset[str], int], ...], tuple[str, list[str]] | None] = {}
@@ -156,9 +156,9 @@ def server_groups(fabrics: Sequence[FabricServers]) -> list[dict[str, Any]]:
         if group_name != "gpu":
             on_fabric.draft.fabric["nics"] = group_name
         rails = {
-            len(nic_sets.names)
+            len(nic_group.names)
             for model in known.values()
-            if model is not None and (nic_sets := catalog().servers[model[0]].nics.get(group_name))
+            if model is not None and (nic_group := catalog().servers[model[0]].nics.get(group_name))
         }
         if rails != {on_fabric.leaves_per_stripe}:
             on_fabric.draft.at("topology")["leaves_per_stripe"] = on_fabric.leaves_per_stripe

@@ -58,7 +58,7 @@ class DeviceCheck:
 def stands(
     config: DeviceConfig, designed: Mapping[str, str], actual: Mapping[str, tuple[str, str]], *, why: bool = True
 ) -> DeviceCheck:
-    """The configuration of a device whose ``designed`` texts are otherwise ``found``: by file, with the path that findings name.
+    """The configuration of a device whose ``designed`` texts are ``actual`` on it: by file, with the path that findings name.
 
     Without ``why`` it is not worked out which statement changes what, which takes most of the time: there are no causes then.
     """
@@ -177,13 +177,13 @@ def stand(
     ``configs`` and ``designed`` (text by ``devices/NAME/FILE``) are the designed ones. Long work is spread over the machine's processors.
     """
 
-    def one(name: str) -> DeviceCheck:
+    def check_device(name: str) -> DeviceCheck:
         designed_texts = {
             file: designed[f"devices/{name}/{file}"] for file in system(configs[name].nos).configurations(configs[name])
         }
         return stands(configs[name], designed_texts, texts[name])
 
-    return dict(zip(texts, spread(one, list(texts)), strict=True))
+    return dict(zip(texts, spread(check_device, list(texts)), strict=True))
 
 
 def saved(
@@ -197,7 +197,7 @@ def saved(
     """
     gate = Gate()
 
-    def one(name: str) -> DeviceCheck:
+    def check_device(name: str) -> DeviceCheck:
         config = designed[name]
         rendered = system(config.nos).files(config)
         designed_texts = {file: gate.text(name, rendered[file]) for file in system(config.nos).configurations(config)}
@@ -211,7 +211,7 @@ def saved(
         raise InputError(
             [Problem(NetworkPart(next(iter(captured))), message, "call each folder as the design calls the switch")]
         )
-    return dict(zip(names, spread(one, names), strict=True))
+    return dict(zip(names, spread(check_device, names), strict=True))
 
 
 def configurations(configs: Mapping[str, DeviceConfig]) -> dict[str, tuple[str, str]]:

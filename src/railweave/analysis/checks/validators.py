@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.model.findings.registry import Rule
-from railweave.model.findings.validators import MOST_VALIDATED, Validator, ValidatorReport, said, sample
+from railweave.model.findings.validators import MOST_VALIDATED, Validator, ValidatorReport, sample, sample_note
 from railweave.systems import system, systems
 from railweave.tool_roots import project_root, untrusted
 
@@ -112,7 +112,7 @@ def validate(files: Files, root: Path | None = None, most: int | None = MOST_VAL
     chosen = sample(list(texts), lambda host: _VARYING.sub("#", texts[host]), most)
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         results = list(pool.map(_validate_one, [tool] * len(chosen), chosen, [texts[host] for host in chosen]))
-    reason = str(tool.program) + said(len(chosen), len(texts), "servers")
+    reason = str(tool.program) + sample_note(len(chosen), len(texts), "servers")
     findings = [finding for each in results for finding in each]
     return ValidatorReport(NAME, ran=True, reason=reason, validated=len(chosen), findings=findings)
 

@@ -40,9 +40,11 @@ def adopt_into(file: Path, network: Network, drift: Drift) -> list[str]:
     wanted: dict[tuple[tuple[str, ...], str, str], list[Node]] = {}
     text = file.read_text(encoding="utf-8")
     bound, lists = _lose_an_extra(network, drift), _in_lists(text)
-    for (nos, statement), devices in drift.own.items():
+    for (nos, statement), devices in drift.own_statements.items():
         shown = named(statement)
-        cause = next(candidate for device in drift.devices for candidate in device.own if candidate.found == statement)
+        cause = next(
+            candidate for device in drift.devices for candidate in device.own_statements if candidate.found == statement
+        )
         for fabric, role in sorted({(network.switch(name).fabric, network.switch(name).role) for name in devices}):
             all_of = _alike(network, fabric, role, nos)
             if cause.alone is None:
@@ -82,7 +84,7 @@ def _lose_an_extra(network: Network, drift: Drift) -> set[str]:
         for switch in network.switches
         if switch.nos in network.fabric(switch.fabric).role(switch.role).extra
     }
-    for (nos, _), devices in drift.own.items():
+    for (nos, _), devices in drift.own_statements.items():
         for fabric, role in {(network.switch(name).fabric, network.switch(name).role) for name in devices}:
             alike = _alike(network, fabric, role, nos)
             if alike and alike <= set(devices):

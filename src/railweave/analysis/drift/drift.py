@@ -179,7 +179,7 @@ class DeviceDrift:
         return [(cause, finding) for cause, finding in self.stands.causes if finding.id != EXTRA.id]
 
     @property
-    def own(self) -> list[Cause]:
+    def own_statements(self) -> list[Cause]:
         """Statements that only the device has and that change nothing that is read."""
         return [cause for cause, finding in self.stands.causes if finding.id == EXTRA.id]
 
@@ -230,11 +230,11 @@ class Drift:
         return self.equal and not self.missing
 
     @property
-    def own(self) -> dict[tuple[str, str], tuple[str, ...]]:
+    def own_statements(self) -> dict[tuple[str, str], tuple[str, ...]]:
         """Statements that only devices have, each once: (system, statement) to the devices."""
         devices_of: dict[tuple[str, str], list[str]] = {}
         for device in self.devices:
-            for cause in device.own:
+            for cause in device.own_statements:
                 devices_of.setdefault((device.system, cause.found), []).append(device.device)
         return {statement: tuple(devices) for statement, devices in devices_of.items()}
 
@@ -246,7 +246,7 @@ class Drift:
             "devices": [device.to_json() for device in self.devices],
             "only_on_devices": [
                 {"system": system, "statement": statement, "devices": list(devices)}
-                for (system, statement), devices in self.own.items()
+                for (system, statement), devices in self.own_statements.items()
             ],
             "missing": list(self.missing),
             "unknown": list(self.unknown),
@@ -272,7 +272,7 @@ class Drift:
                     continue
                 text += [f"    designed  {cause.designed}"] if cause.designed else []
                 text += [f"    running   {cause.found}"] if cause.found else []
-        for (_, statement), devices in self.own.items():
+        for (_, statement), devices in self.own_statements.items():
             where = devices[0] if len(devices) == 1 else f"{devices[0]} and {len(devices) - 1} more"
             text.append(f"only on devices, kept: {statement} ({where})")
         secrets = sum(len(device.stands.not_compared) for device in self.devices)

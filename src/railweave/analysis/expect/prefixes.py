@@ -118,7 +118,7 @@ def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tena
     because = ("fabrics", network.switch(config.name).fabric, "tenants")
     expected: list[Tenant] = []
     for vrf in config.vrfs:
-        own_prefixes = vrf.own()
+        own_prefixes = vrf.own_prefixes()
         away = [
             Prefix(prefix)
             for prefix in routes.of_vrf(config.name, vrf.name)
@@ -133,7 +133,7 @@ def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tena
                 route_distinguisher=vrf.route_distinguisher,
                 import_targets=vrf.import_targets,
                 export_targets=vrf.export_targets,
-                own=own_prefixes,
+                own_prefixes=own_prefixes,
                 learned=tuple(prefix for prefix in away if prefix not in own_prefixes),
             )
         )

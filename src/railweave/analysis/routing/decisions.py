@@ -36,7 +36,7 @@ def advertised(
     passed: Ids,
     places: NDArray[np.intp],
 ) -> Ids:
-    """Deterministic path forwarding on export: colored copies of a device's ``own`` prefixes, of those at ``places``.
+    """Deterministic path forwarding on export: colored copies of a device's own prefixes, which ``own_prefixes`` tells of those at ``places``.
 
     ``color`` are the name and the value of the group's color; ``passed`` is what the export policy let pass, and ``kept``
     what is left of it without other colors.
@@ -239,14 +239,14 @@ class Decisions:
             winner = winner if different is None else winner[different[1]]
             best = rows[winner, np.arange(len(local))]
         if rules is not None:
-            own_routes = np.where(local, self._direct_id, np.int32(NONE)).astype(np.int32)
+            direct_routes = np.where(local, self._direct_id, np.int32(NONE)).astype(np.int32)
             if rules.redistribute is not None:
-                own_routes = self._policies.apply(rules.redistribute, own_routes, local, places)
+                direct_routes = self._policies.apply(rules.redistribute, direct_routes, local, places)
             elif not rules.exports_connected:
-                own_routes[:] = NONE
-            best = np.where(local, own_routes, best).astype(np.int32)
-        own_routes = () if isinstance(places, slice) else (id(rules), places.tobytes(), local.tobytes())
-        key = ("passed", id(common), own_routes, best.tobytes())
+                direct_routes[:] = NONE
+            best = np.where(local, direct_routes, best).astype(np.int32)
+        places_key = () if isinstance(places, slice) else (id(rules), places.tobytes(), local.tobytes())
+        key = ("passed", id(common), places_key, best.tobytes())
         passed = self.memo(key, lambda: self._passed(common, rules, local, best, places))
         chosen_pattern = pattern(keys, local if different is None else local[different[0]], weights)
         return Decision(passed, winner, chosen_pattern if different is None else chosen_pattern.spread(different[1]))

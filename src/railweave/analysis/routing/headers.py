@@ -285,7 +285,7 @@ class _Scene:
         end = self.config(far)
         # The VNI is the one that the far leaf advertises: with routes that leak, this leaf may not have that VRF. The VRF is the
         # one that has the prefix, for a leaf that was read may name it otherwise than the design does.
-        vni = next((vrf.vni for vrf in end.vrfs if subnet.prefix in vrf.own()), None)
+        vni = next((vrf.vni for vrf in end.vrfs if subnet.prefix in vrf.own_prefixes()), None)
         to = _endpoint(end, None if target[1].network else subnet.prefix)
         if vni is None or to is None:
             return None

@@ -179,7 +179,7 @@ def overlay_loopbacks(config: DeviceConfig) -> list[str]:
 def placed(config: DeviceConfig, vrf: Vrf) -> list[str]:
     """The prefixes of a VRF that lead to one leaf: those of layer-2 networks are on several (``routes.shared``)."""
     anycast = {prefix for gateway in config.gateways if gateway.mac for prefix in gateway.prefixes}
-    return [prefix for prefix in vrf.own() if prefix not in anycast]
+    return [prefix for prefix in vrf.own_prefixes() if prefix not in anycast]
 
 
 def in_vrfs(config: DeviceConfig) -> list[str]:

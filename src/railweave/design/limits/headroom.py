@@ -113,9 +113,9 @@ def check_headroom(
     total = {name: priorities * sum(port_need.need_bytes for port_need in each) for name, each in need.items()}
     device, most = max(total.items(), key=lambda item: item[1])
     have = model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100
-    own_buffers = "buffers" in kind.own
+    own_buffers = "buffers" in kind.own_keys
     where = (*(kind.place("buffers") if own_buffers else (*qos_at, "buffers")), "headroom")
-    key = "buffers.headroom of this switch" if own_buffers or kind.own else "qos.buffers.headroom"
+    key = "buffers.headroom of this switch" if own_buffers or kind.own_keys else "qos.buffers.headroom"
     if most > have:
         context.finding(
             HEADROOM_SHORT,

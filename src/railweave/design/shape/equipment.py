@@ -34,7 +34,7 @@ OVERRIDE_LEFT_OUT = Rule(
 class Equipment:
     """The equipment of one or more switches of a role.
 
-    ``own`` are the keys that an override gives, and ``at`` is that override. Switches that are alike share one object, so that
+    ``own_keys`` are the keys that an override gives, and ``at`` is that override. Switches that are alike share one object, so that
     each kind is derived once and its problems are reported once.
     """
 
@@ -43,12 +43,12 @@ class Equipment:
     model: SwitchModel
     role_at: Location
     at: Location = ()
-    own: frozenset[str] = frozenset()
+    own_keys: frozenset[str] = frozenset()
 
     def place(self, key: str) -> Location:
         """Where the fabric file says a part of this, or would: in the override where it has it, else in the role."""
-        ports_of_another = key.endswith("_ports") and "device" in self.own
-        return (*(self.at if key in self.own or ports_of_another else self.role_at), key)
+        ports_of_another = key.endswith("_ports") and "device" in self.own_keys
+        return (*(self.at if key in self.own_keys or ports_of_another else self.role_at), key)
 
     def link_speeds(self, kind: PortKind, wanted_gbps: int) -> set[int]:
         """The speeds that a range of ports can give a link between switches, up to the one wanted."""

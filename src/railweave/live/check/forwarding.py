@@ -132,7 +132,7 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
         str(prefix): tenant.vrf
         for expected in living.expected.values()
         for tenant in expected.tenants
-        for prefix in tenant.own
+        for prefix in tenant.own_prefixes
     }
     of_tenants = {prefix for expected in living.expected.values() for prefix in _vrfs(expected)}
     for expected, state in living.pairs():
@@ -163,7 +163,7 @@ def _said(routes: Sequence[Said], vrf: str | None) -> Said | None:
 
 def _vrfs(expected: Expected) -> dict[Prefix, str]:
     """The VRF in which a device has the prefixes of its tenants."""
-    return {prefix: tenant.vrf for tenant in expected.tenants for prefix in (*tenant.own, *tenant.learned)}
+    return {prefix: tenant.vrf for tenant in expected.tenants for prefix in (*tenant.own_prefixes, *tenant.learned)}
 
 
 def _has_table(state: DeviceState, vrf: str, prefix: Prefix) -> bool:
@@ -370,7 +370,7 @@ def _foreign(wanted: Tenant, state: DeviceState, owners: Mapping[str, str]) -> I
     """Prefixes of other tenants: among the routes that were asked for, and those of type 5 where they are listed by VRF."""
     overlay = (state.evpn.type5_prefixes if state.evpn else None) or {}
     held = [route.prefix for route in state.routes or () if route.vrf == wanted.vrf and route.next_hops]
-    allowed = {str(tenant_prefix) for tenant_prefix in (*wanted.own, *wanted.learned)}
+    allowed = {str(tenant_prefix) for tenant_prefix in (*wanted.own_prefixes, *wanted.learned)}
     for prefix in dict.fromkeys((*held, *overlay.get(wanted.vrf, ()))):
         if prefix in owners and prefix not in allowed:
             description = f"VRF {wanted.vrf} holds {prefix} of VRF {owners[prefix]}"

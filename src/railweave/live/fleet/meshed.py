@@ -116,7 +116,7 @@ class Result:
 
     probe: Probe
     outcome: str
-    said: str = ""
+    message: str = ""
     by: str = ""
     ms: float | None = None
 
@@ -213,7 +213,7 @@ class MeshResult:
                 {
                     **asdict(result.probe),
                     "outcome": result.outcome,
-                    "said": result.said,
+                    "said": result.message,
                     "by": result.by,
                     "ms": result.ms,
                 }
@@ -232,9 +232,9 @@ class MeshResult:
         lines = [*matrix(rows), ""]
         for group in self.common:
             lines += [f"failed: {self.told(group)}", *(f"  {each}" for each in self.examples(group)), ""]
-        for reason in dict.fromkeys(result.said for result in self.untried):
+        for reason in dict.fromkeys(result.message for result in self.untried):
             lines += [
-                f"not tried: {counted(sum(result.said == reason for result in self.untried), 'probe')}: {reason}",
+                f"not tried: {counted(sum(result.message == reason for result in self.untried), 'probe')}: {reason}",
                 "",
             ]
         lines += [
@@ -265,7 +265,7 @@ class MeshResult:
         results = [self._of_probe[id(each)] for each in group.probes[:SHOWN]]
         lines = [
             f"{each.probe} ({each.probe.source} to {each.probe.target}, {each.probe.bytes} bytes)"
-            + (f": {each.said}" if each.said else "")
+            + (f": {each.message}" if each.message else "")
             + (f", said by {each.by}" if each.by else "")
             for each in results
         ]
@@ -344,8 +344,10 @@ def _read(text: str, given: Sequence[Probe]) -> list[Result]:
 def _case(result: Result) -> ET.Element:
     case = ET.Element("testcase", classname=result.probe.server, name=str(result.probe))
     if result.outcome == NOT_TRIED:
-        ET.SubElement(case, "skipped", message=result.said)
+        ET.SubElement(case, "skipped", message=result.message)
     elif result.outcome != OK:
-        failure = ET.SubElement(case, "failure", type=result.outcome, message=result.said or MEANINGS[result.outcome])
+        failure = ET.SubElement(
+            case, "failure", type=result.outcome, message=result.message or MEANINGS[result.outcome]
+        )
         failure.text = f"{result.probe.source} to {result.probe.target}; crosses {', '.join(parts(result.probe))}"
     return case

@@ -144,7 +144,7 @@ def _findings(result: FleetCheckResult) -> Iterable[str]:
 def _groups(result: MeshResult) -> Iterable[str]:
     for group in result.common:
         yield _card("failed", result.told(group), [], items=result.examples(group))
-    for reason, count in Counter(probe_result.said for probe_result in result.untried).items():
+    for reason, count in Counter(probe_result.message for probe_result in result.untried).items():
         yield _card("not tried", counted(count, "probe"), [reason])
 
 

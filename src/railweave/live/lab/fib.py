@@ -116,10 +116,10 @@ class Difference:
     device: str
     prefix: str
     expected: tuple[str, ...]
-    found: tuple[str, ...]
+    actual: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.device} sends {self.prefix} to {_links(self.found)}, and should to {_links(self.expected)}"
+        return f"{self.device} sends {self.prefix} to {_links(self.actual)}, and should to {_links(self.expected)}"
 
 
 def _links(links: tuple[str, ...]) -> str:

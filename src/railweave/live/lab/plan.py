@@ -89,7 +89,9 @@ class Plan:
     @cached_property
     def tenant_prefixes(self) -> frozenset[str]:
         """Every prefix that is in a VRF."""
-        return frozenset(prefix for config in self.configs.values() for vrf in config.vrfs for prefix in vrf.own())
+        return frozenset(
+            prefix for config in self.configs.values() for vrf in config.vrfs for prefix in vrf.own_prefixes()
+        )
 
     @cached_property
     def bridged_hosts(self) -> dict[str, Nic]:

@@ -198,7 +198,7 @@ def own_hardware(folder: Path | None = None, fabric: Document | None = None) -> 
     for layer in layers:
         hardware = _read(layer, known, places)
         known = known.with_hardware(hardware)
-    return OwnHardware(known.own, places)
+    return OwnHardware(known.own_hardware, places)
 
 
 def _folder_layer(folder: Path) -> Layer:

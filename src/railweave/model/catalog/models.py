@@ -49,7 +49,7 @@ class Physics(Model):
 
 
 class Catalog(Model):
-    """Everything the catalog holds, by name. ``own`` are the models among it that are not the package's."""
+    """Everything the catalog holds, by name. ``own_hardware`` are the models among it that are not the package's."""
 
     switches: dict[str, SwitchModel]
     systems: dict[str, System]
@@ -58,7 +58,7 @@ class Catalog(Model):
     optics: dict[str, Optic]
     kernel: Kernel
     physics: Physics
-    own: Hardware = Hardware()
+    own_hardware: Hardware = Hardware()
 
     def release_of(self, nos: str, model: str) -> str:
         """Return the release of an operating system that a switch model has by default: the system's, or a newer one that the model needs."""
@@ -70,14 +70,14 @@ class Catalog(Model):
         """The catalog with more models; of two with one name the one that is added."""
         if more.empty:
             return self
-        hardware = self.own.with_more(more)
+        hardware = self.own_hardware.with_more(more)
         return self.model_copy(
             update={
                 "switches": {**self.switches, **more.switches},
                 "nics": {**self.nics, **more.nics},
                 "servers": {**self.servers, **more.servers},
                 "optics": {**self.optics, **more.optics},
-                "own": hardware,
+                "own_hardware": hardware,
             }
         )
 

@@ -67,7 +67,7 @@ def _in_a_line(catalog: Catalog, section: str, model: object) -> str:
     return cast("Optic", model).description
 
 
-def found(catalog: Catalog, name: str) -> list[str]:
+def sections_of(catalog: Catalog, name: str) -> list[str]:
     """The sections that have a model of this name."""
     return [section for section in SECTIONS if name in getattr(catalog, section)]
 

@@ -132,14 +132,14 @@ class Gateway(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant(Expectation):
-    """The VRF of a tenant with the prefixes it must hold: its ``own``, and ``learned`` from other leaves; no others."""
+    """The VRF of a tenant with the prefixes it must hold: ``own_prefixes``, and ``learned`` from other leaves; no others."""
 
     vrf: str
     vni: int
     route_distinguisher: str
     import_targets: tuple[str, ...]
     export_targets: tuple[str, ...]
-    own: tuple[Prefix, ...]
+    own_prefixes: tuple[Prefix, ...]
     learned: tuple[Prefix, ...]
 
 

@@ -113,9 +113,9 @@ class Vrf:
     def families(self) -> tuple[Family, ...]:
         """The address families it routes, IPv4 first."""
         outside = (peer.session.local_address for peer in self.external)
-        return tuple(sorted({address.family for address in (*self.own(), *outside)}))
+        return tuple(sorted({address.family for address in (*self.own_prefixes(), *outside)}))
 
-    def own(self) -> tuple[Prefix, ...]:
+    def own_prefixes(self) -> tuple[Prefix, ...]:
         """Return the connected prefixes that the VRF announces to other leaves: those of its gateways, and its loopbacks."""
         return (*self.prefixes, *self.loopbacks)
 

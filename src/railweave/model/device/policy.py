@@ -76,7 +76,7 @@ def leaf_policy(
 ) -> RoutingPolicy:
     """Return the policy of what a leaf advertises and accepts.
 
-    ``own`` are the prefixes that the leaf originates, by the index of their path color. ``redistribute``: the system originates by
+    ``originated`` are the prefixes that the leaf originates, by the index of their path color. ``redistribute``: the system originates by
     redistribution, not by export.
     """
     colors = {color.index: color for color in fabric.colors}
@@ -352,14 +352,14 @@ def _wholly(network: Network, fabric: Fabric, device: str, links: frozenset[str]
 def _by_other_colors(bgp: Bgp, off: frozenset[str]) -> tuple[FabricAdvertise, ...]:
     """Return the color advertisements, with another color first if a prefix's own color is drained: devices further away use that color."""
 
-    def one(old: FabricAdvertise) -> FabricAdvertise:
+    def reorder(old: FabricAdvertise) -> FabricAdvertise:
         on = [color for color in old.backup_colors if color not in off]
         if old.color not in off or not on:
             return old
         last = (color for color in old.backup_colors if color in off)
         return replace(old, color=on[0], backup_colors=(*on[1:], *last, old.color))
 
-    return tuple(map(one, bgp.fabric_advertise))
+    return tuple(map(reorder, bgp.fabric_advertise))
 
 
 def _of_drained_neighbors(network: Network, device: str) -> frozenset[str]:

@@ -104,7 +104,7 @@ class Reading:
         return {name: Share(**kinds) for name, kinds in counts.items()}
 
 
-def said(
+def classify_statements(
     file: str, lines: Iterable[tuple[int, str, str, bool]], irrelevant: Mapping[str, str]
 ) -> Iterator[ReadStatement]:
     """Statements as (line, hierarchy, path, understood) with what became of them; patterns begin at the start of a path."""

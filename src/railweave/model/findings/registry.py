@@ -72,7 +72,7 @@ class Rule:
     ) -> Finding:
         """A finding of this rule; what is not given is as the rule says.
 
-        Raises ``ValueError`` without ``what`` if the rule has only ``holds``: what must hold is not what was found.
+        Raises ``ValueError`` without ``message`` if the rule has only ``holds``: what must hold is not what was found.
         """
         if not (message or self.says):
             raise ValueError(f"a finding of {self.id} has to say what was found")

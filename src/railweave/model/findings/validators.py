@@ -36,7 +36,7 @@ def sample(items: Sequence[Item], shape: Callable[[Item], Hashable], most: int |
     return [items[place] for place in sorted(places)]
 
 
-def said(chosen: int, count: int, noun: str) -> str:
+def sample_note(chosen: int, count: int, noun: str) -> str:
     """Return a validator's note about its sample; empty if the validator read everything."""
     return f"; one of each shape and a sample: {chosen} of {count} {noun}" if chosen < count else ""
 

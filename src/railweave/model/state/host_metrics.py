@@ -41,23 +41,23 @@ def host_numbers(device: str, texts: Mapping[str, str]) -> Iterator[tuple[Series
 
 
 def _of_nic(nic: Value) -> Iterator[tuple[Series, float]]:
-    name = nic.one("netdev").text()
+    name = nic.get("netdev").text()
     if name is None:
         return
-    numbers = {metric: nic.one(key).number() for key, metric in _GAUGES.items()}
-    counted = nic.one("counters")
-    numbers |= {f"nic_{key}": counted.one(key).number() for key in counted.keys}
+    numbers = {metric: nic.get(key).number() for key, metric in _GAUGES.items()}
+    counted = nic.get("counters")
+    numbers |= {f"nic_{key}": counted.get(key).number() for key in counted.keys}
     for metric, number in numbers.items():
         if number is not None and metric in METRICS:
             yield Series(metric, name), number
 
 
 def _of_plugin(way: Value) -> Iterator[tuple[Series, float]]:
-    device, color = way.one("device").text(), way.one("color").integer()
-    start = _WAYS.get(way.one("direction").text() or "")
+    device, color = way.get("device").text(), way.get("color").integer()
+    start = _WAYS.get(way.get("direction").text() or "")
     if device is None or color is None or start is None:
         return
     for key, suffix in _NET.items():
-        number = way.one(key).number()
+        number = way.get(key).number()
         if number is not None:
             yield Series(f"{start}_{suffix}", device, str(color)), number

@@ -22,7 +22,7 @@ def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:
     if answer is None:
         return None
     neighbors: dict[str, tuple[LldpNeighbor, ...]] = {}
-    for ports in answer.one("lldp").all("interface"):
+    for ports in answer.get("lldp").all("interface"):
         for port, heard in _named(ports):
             neighbors[port] = (*neighbors.get(port, ()), _neighbor(heard))
     return neighbors
@@ -30,19 +30,19 @@ def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:
 
 def _named(ports: Value) -> list[tuple[str, Value]]:
     """Ports by name: ``json`` has the name as key, ``json0`` as a field."""
-    name = ports.one("name").text() if {"name", "port"} <= ports.keys else None
+    name = ports.get("name").text() if {"name", "port"} <= ports.keys else None
     return [(name, ports)] if name else ports.entries()
 
 
 def _neighbor(heard: Value) -> LldpNeighbor:
-    port = heard.one("port")
-    system, chassis = _chassis(heard.one("chassis"))
+    port = heard.get("port")
+    system, chassis = _chassis(heard.get("chassis"))
     return LldpNeighbor(
         system,
-        port.one("id").first("value", "data").text(),
-        port.one("id", "type").lower(),
-        _word(port.one("descr")),
-        chassis.one("id").first("value", "data").text(),
+        port.get("id").first("value", "data").text(),
+        port.get("id", "type").lower(),
+        _word(port.get("descr")),
+        chassis.get("id").first("value", "data").text(),
     )
 
 
@@ -51,7 +51,7 @@ def _chassis(chassis: Value) -> tuple[str | None, Value]:
     entry = chassis
     if len(chassis.keys) == 1 and not {"id", "name"} & chassis.keys:
         return chassis.entries()[0]
-    return _word(entry.one("name")), entry
+    return _word(entry.get("name")), entry
 
 
 def _word(value: Value) -> str | None:
@@ -168,45 +168,45 @@ def read_host(device: str, texts: Mapping[str, str]) -> HostState:
     shown = answers.tree(HOST.name)
     if shown is None:
         return HostState(device, notes=answers.notes)
-    if not shown.one("links").there:
+    if not shown.get("links").there:
         answers.note(HOST.name, "links", "it is not there: this is no answer of `railweave host show --json`")
         return HostState(device, notes=answers.notes)
-    heard = shown.one("lldp")
+    heard = shown.get("lldp")
     state = HostState(
         device,
-        shown.one("host").text(),
-        shown.one("time").number(),
+        shown.get("host").text(),
+        shown.get("time").number(),
         _links(shown),
         tuple(
             HostAddress(
-                shown_address.one("dev").text() or "",
+                shown_address.get("dev").text() or "",
                 address,
-                shown_address.one("prefix_length").integer(),
+                shown_address.get("prefix_length").integer(),
                 tuple(text for flag in shown_address.all("flags") if (text := flag.text())),
             )
             for shown_address in shown.all("addresses")
-            if (address := shown_address.one("address").text()) is not None
+            if (address := shown_address.get("address").text()) is not None
         ),
         tuple(
             HostRule(
-                rule.one("family").integer(),
-                rule.one("priority").integer(),
-                rule.one("from").text() or "",
-                rule.one("to").text() or "",
-                rule.one("table").integer(),
-                rule.one("plain").flag(),
-                rule.one("more").text() or "",
+                rule.get("family").integer(),
+                rule.get("priority").integer(),
+                rule.get("from").text() or "",
+                rule.get("to").text() or "",
+                rule.get("table").integer(),
+                rule.get("plain").flag(),
+                rule.get("more").text() or "",
             )
             for rule in shown.all("rules")
         ),
         tuple(
             HostRoute(
-                route.one("table").integer(),
-                route.one("to").text() or "",
-                route.one("dev").text() or "",
-                route.one("via").text() or "",
-                route.one("type").text(),
-                route.one("metric").integer(),
+                route.get("table").integer(),
+                route.get("to").text() or "",
+                route.get("dev").text() or "",
+                route.get("via").text() or "",
+                route.get("type").text(),
+                route.get("metric").integer(),
                 _texts(route, "rest"),
                 _texts(route, "opaque"),
             )
@@ -214,23 +214,23 @@ def read_host(device: str, texts: Mapping[str, str]) -> HostState:
         ),
         tuple(
             HostGid(
-                shown_gid.one("device").text() or "",
-                shown_gid.one("port").integer(),
+                shown_gid.get("device").text() or "",
+                shown_gid.get("port").integer(),
                 gid,
-                shown_gid.one("type").text(),
-                shown_gid.one("netdev").text(),
+                shown_gid.get("type").text(),
+                shown_gid.get("netdev").text(),
             )
             for shown_gid in shown.all("gids")
-            if (gid := shown_gid.one("gid").text()) is not None
+            if (gid := shown_gid.get("gid").text()) is not None
         ),
         tuple(_rdma(port) for port in shown.all("rdma")),
         lldp(heard) if heard.there else None,
         tuple(
-            PermanentNeighbor(neighbor.one("dev").text() or "", address, neighbor.one("mac").text() or "")
+            PermanentNeighbor(neighbor.get("dev").text() or "", address, neighbor.get("mac").text() or "")
             for neighbor in shown.all("permanent_neighbors")
-            if (address := neighbor.one("address").text()) is not None
+            if (address := neighbor.get("address").text()) is not None
         )
-        if shown.one("permanent_neighbors").there
+        if shown.get("permanent_neighbors").there
         else None,
     )
     return replace(state, notes=answers.notes)
@@ -243,35 +243,35 @@ def _texts(value: Value, key: str) -> tuple[str, ...]:
 def _links(shown: Value) -> dict[str, InterfaceState]:
     interfaces: dict[str, InterfaceState] = {}
     for link in shown.all("links"):
-        name, counters = link.one("name").text(), link.one("counters")
+        name, counters = link.get("name").text(), link.get("counters")
         if name is None:
             continue
-        speed = link.one("speed_mbps").number()
+        speed = link.get("speed_mbps").number()
         interfaces[name] = InterfaceState(
             name,
-            admin_up=link.one("up").flag(),
-            oper_up=link.one("carrier").flag(),
+            admin_up=link.get("up").flag(),
+            oper_up=link.get("carrier").flag(),
             speed_gbps=speed / 1000 if speed else None,
-            mtu=link.one("mtu").integer(),
-            mac=link.one("mac").mac(),
-            flaps=link.one("carrier_changes").integer(),
+            mtu=link.get("mtu").integer(),
+            mac=link.get("mac").mac(),
+            flaps=link.get("carrier_changes").integer(),
             errors=Errors(
-                in_errors=counters.one("rx_errors").integer(),
-                out_errors=counters.one("tx_errors").integer(),
-                in_discards=counters.one("rx_dropped").integer(),
-                out_discards=counters.one("tx_dropped").integer(),
-                in_crc=counters.one("rx_crc_errors").integer(),
+                in_errors=counters.get("rx_errors").integer(),
+                out_errors=counters.get("tx_errors").integer(),
+                in_discards=counters.get("rx_dropped").integer(),
+                out_discards=counters.get("tx_dropped").integer(),
+                in_crc=counters.get("rx_crc_errors").integer(),
             ),
         )
     return interfaces
 
 
 def _rdma(port: Value) -> RdmaPort:
-    state = port.one("state").lower()  # "4: ACTIVE"
-    counts = {name: count for name, value in port.one("counters").entries() if (count := value.integer()) is not None}
+    state = port.get("state").lower()  # "4: ACTIVE"
+    counts = {name: count for name, value in port.get("counters").entries() if (count := value.integer()) is not None}
     return RdmaPort(
-        port.one("device").text() or "",
-        port.one("port").integer(),
+        port.get("device").text() or "",
+        port.get("port").integer(),
         None if state is None else state.endswith("active"),
         counts,
     )

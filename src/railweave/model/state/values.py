@@ -44,7 +44,7 @@ def parse_xml(text: str) -> dict[str, Any]:
         if text and not element.keys() - {"attributes"}:
             element["data"] = text
 
-    def said(text: str) -> None:
+    def add_text(text: str) -> None:
         texts[-1].append(text)
 
     def refuse(*_: object) -> NoReturn:
@@ -52,7 +52,7 @@ def parse_xml(text: str) -> dict[str, Any]:
 
     parser.StartElementHandler = begin
     parser.EndElementHandler = end
-    parser.CharacterDataHandler = said
+    parser.CharacterDataHandler = add_text
     parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(text, True)
@@ -177,7 +177,7 @@ class Value:
             return several[0] if several else None
         return raw
 
-    def one(self, *keys: str) -> Value:
+    def get(self, *keys: str) -> Value:
         """The value under a key, and under the next of these in that one, and so on."""
         value = self
         for key in keys:
@@ -193,14 +193,14 @@ class Value:
     def first(self, *keys: str) -> Value:
         """The value under the first of these keys that is there."""
         for key in keys:
-            value = self.one(key)
+            value = self.get(key)
             if value.there:
                 return value
-        return self.one(keys[-1])
+        return self.get(keys[-1])
 
     def all(self, key: str) -> list[Value]:
         """The values of the list under a key; one that is no list counts as its only value."""
-        return self.one(key).each()
+        return self.get(key).each()
 
     def each(self) -> list[Value]:
         """The values of the list that it is."""
@@ -228,7 +228,7 @@ class Value:
             elif isinstance(here.raw, dict):
                 entries = cast("dict[str, Any]", here.raw)
                 if tag in entries:
-                    yield from here.one(tag).each()
+                    yield from here.get(tag).each()
                 below += [here._below(key, value) for key, value in reversed(entries.items()) if key != tag]  # noqa: SLF001 - of the same class
 
     def text(self) -> str | None:

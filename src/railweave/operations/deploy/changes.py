@@ -124,7 +124,7 @@ def change(
 ) -> DeviceChange:
     """Return the change from the running texts of a device to the wanted ones, by file.
 
-    ``own`` returns which statements are the device's own. It takes long, so it is called only if a statement would go; without ``own``
+    ``own_statements`` returns which statements are the device's own. It takes long, so it is called only if a statement would go; without it
     nothing is kept. Raises ``SpecError`` for a text that cannot be read.
     """
     reader, transaction = system(nos).reader, system(nos).transaction

@@ -206,11 +206,11 @@ def make_plan(
     chosen = {name: texts for name, texts in running.items() if name in names and (not only or name in only)}
     progress(f"comparing {counted(len(chosen), 'switch', 'switches')} with the design")
 
-    def one(name: str) -> DeviceChange:
+    def plan_change(name: str) -> DeviceChange:
         config, texts = designed.configs[name], dict(chosen[name])
         return change(name, config.nos, texts, _wanted(config), lambda: saved({name: config}, {name: texts})[name])
 
-    changes = dict(zip(chosen, spread(one, list(chosen)), strict=True))
+    changes = dict(zip(chosen, spread(plan_change, list(chosen)), strict=True))
     for name, (texts, wanted) in (servers or {}).items():
         changes[name] = server_change(name, texts, wanted)
     changed = {name: device_change for name, device_change in changes.items() if device_change}
@@ -234,12 +234,12 @@ def plan_back(
     """Plan the changes that bring switches back to what they ran ``before`` a revision, their own statements included."""
     designed = Subject(network, configs)
 
-    def one(name: str) -> DeviceChange:
+    def plan_change(name: str) -> DeviceChange:
         if name not in configs:
             return server_change(name, running[name], without_amiss(before[name]))
         return change(name, configs[name].nos, running[name], before[name], None)
 
-    changes = dict(zip(running, spread(one, list(running)), strict=True))
+    changes = dict(zip(running, spread(plan_change, list(running)), strict=True))
     changed = {name: device_change for name, device_change in changes.items() if device_change}
     ordered = _ordered(designed, running, changed, most=most)
     return _plan(fabric, network, changes, ordered, silent, live=True, back_to=revision)

@@ -182,7 +182,7 @@ def plan_of(
 ) -> BenchPlan:
     """Plan every collective of a study once for each seed, one after another, on a network that is in force.
 
-    ``own`` is the design without a trial's values. If these change a job's environment, the runs set the changed variables themselves.
+    ``own_network`` is the design without a trial's values. If these change a job's environment, the runs set the changed variables themselves.
     Names of runs begin with ``label``. Raises ``InputError`` at the line of a collective that cannot be run.
     """
     runs: list[PlannedRun] = []
@@ -365,7 +365,7 @@ class HardwareEvaluator:
         network = designed(self._task.source, in_file, self._task.device, self._task.hardware)
         if isinstance(network, RefusedCombination):
             return [network] * len(wanted)
-        own_values = {knob.name: value for knob, value in zip(space.knobs, space.own, strict=True)}
+        own_values = {knob.name: value for knob, value in zip(space.knobs, space.own_values, strict=True)}
         changed = {name: value for name, value in values.items() if own_values.get(name) != value}
         words = shown(changed, [knob.name for knob in space.knobs]) or "the file's own values"
         seeds = [request.seed for request in wanted]

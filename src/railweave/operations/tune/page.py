@@ -253,9 +253,11 @@ def _lead(result: Result) -> str:
 def _tiles(result: Result) -> list[str]:
     outcome, check = result.outcome, result.outcome.confirmed
     tiles: list[tuple[str, str]] = []
-    if check is not None and check.own and check.best:
+    if check is not None and check.own_samples and check.best:
         for aim in aims_of(outcome.study.goal):
-            before, after = (over_seeds(aim, outcome.study.goal.tail, samples) for samples in (check.own, check.best))
+            before, after = (
+                over_seeds(aim, outcome.study.goal.tail, samples) for samples in (check.own_samples, check.best)
+            )
             tiles.append((f"{shown(before)} → {shown(after)} {aim.unit}".rstrip(), f"{aim.title}"))
         tiles.append((f"{check.chance:.1%}", "by chance"))
     tiles += [(f"{outcome.runs:,}", "runs"), (f"{outcome.space.size:,}", "combinations")]
@@ -266,7 +268,7 @@ def _proposed(result: Result) -> str:
     outcome, check = result.outcome, result.outcome.confirmed
     short = short_names([knob.name for knob in outcome.space.knobs])
     rows: list[str] = []
-    for knob, own_value in zip(outcome.space.knobs, outcome.space.own, strict=True):
+    for knob, own_value in zip(outcome.space.knobs, outcome.space.own_values, strict=True):
         new = None if check is None else check.values.get(knob.name, own_value)
         note = "makes no difference" if check is not None and knob.name in check.needless else ""
         cells = [

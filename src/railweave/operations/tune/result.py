@@ -67,17 +67,17 @@ class Result:
     def parts(self) -> list[tuple[str, float, float]]:
         """The result of each collective (GB/s) or job (ms) on fresh seeds, with the file's own values and with the proposed ones."""
         check = self.outcome.confirmed
-        if check is None or not check.own or not check.best:
+        if check is None or not check.own_samples or not check.best:
             return []
         goal = self.outcome.study.goal
         names = [f"{collective.collective} {written(collective.size)}" for collective in goal.collectives]
-        names = names or [f"job {number}" for number in range(1, len(check.own[0].parts) + 1)]
+        names = names or [f"job {number}" for number in range(1, len(check.own_samples[0].parts) + 1)]
         more = goal.job is None
 
         def tail(rows: Sequence[Sample], place: int) -> float:
             return _tail(goal.tail, [row.parts[place] for row in rows], more=more)
 
-        return [(name, tail(check.own, place), tail(check.best, place)) for place, name in enumerate(names)]
+        return [(name, tail(check.own_samples, place), tail(check.best, place)) for place, name in enumerate(names)]
 
     def to_text(self) -> str:
         """Return a few lines of text."""
@@ -105,13 +105,13 @@ class Result:
                         + (" (makes no difference)" if knob.name in check.needless else ""),
                         outcome.importance[knob.name].to_text() if knob.name in outcome.importance else "-",
                     )
-                    for knob, own_value in zip(outcome.space.knobs, outcome.space.own, strict=True)
+                    for knob, own_value in zip(outcome.space.knobs, outcome.space.own_values, strict=True)
                 ],
             )
             untold = [short[knob.name] for knob in outcome.space.knobs if knob.name not in outcome.importance]
             lines += [f"  the trials cannot tell the share of {', '.join(untold)}"] if untold else []
             for aim in aims_of(outcome.study.goal):
-                lines.append("  " + self._before_and_after(aim, check.own, check.best))
+                lines.append("  " + self._before_and_after(aim, check.own_samples, check.best))
             unit = "GB/s" if outcome.study.goal.job is None else "ms"
             if len(self.parts) > 1:
                 lines += [f"    {name}: {before:,.2f} -> {after:,.2f} {unit}" for name, before, after in self.parts]
@@ -131,7 +131,8 @@ class Result:
     def _words(self, values: Mapping[str, Setting]) -> str:
         """Return the values that are not the file's own, in words."""
         own_values = {
-            knob.name: value for knob, value in zip(self.outcome.space.knobs, self.outcome.space.own, strict=True)
+            knob.name: value
+            for knob, value in zip(self.outcome.space.knobs, self.outcome.space.own_values, strict=True)
         }
         changed = {name: value for name, value in values.items() if own_values.get(name) != value}
         return shown(changed, list(own_values)) or "the file's own values"
@@ -185,9 +186,9 @@ class Result:
                     "now": own_value,
                     **_importance_json(outcome.importance.get(knob.name)),
                 }
-                for knob, own_value in zip(outcome.space.knobs, outcome.space.own, strict=True)
+                for knob, own_value in zip(outcome.space.knobs, outcome.space.own_values, strict=True)
             ],
-            "own": {**outcome.own_score.to_json(), "samples": [sample.to_json() for sample in outcome.own]},
+            "own": {**outcome.own_score.to_json(), "samples": [sample.to_json() for sample in outcome.own_samples]},
             "best": outcome.best,
             "frontier": list(outcome.frontier),
             "confirmed": None if outcome.confirmed is None else outcome.confirmed.to_json(),
@@ -234,7 +235,7 @@ def result_of(outcome: Outcome, fabric: Path, text: str, values: Mapping[str, Se
     taken = values if values is not None else check.values if check is not None and check.verdict == "better" else None
     if taken is None:
         return Result(outcome, fabric, "", "", {})
-    own_values = {knob.name: value for knob, value in zip(outcome.space.knobs, outcome.space.own, strict=True)}
+    own_values = {knob.name: value for knob, value in zip(outcome.space.knobs, outcome.space.own_values, strict=True)}
     changed = {name: value for name, value in taken.items() if own_values.get(name) != value}
     after = amended(text, str(fabric), outcome.space.in_file(changed))
     return Result(outcome, fabric, unified(text, after, str(fabric)), after, outcome.space.in_engine(changed))

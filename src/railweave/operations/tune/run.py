@@ -73,7 +73,7 @@ class Confirmation:
 
     values: Mapping[str, Setting]
     needless: tuple[str, ...]
-    own: tuple[Sample, ...]
+    own_samples: tuple[Sample, ...]
     best: tuple[Sample, ...]
     own_score: scoring.Score
     best_score: scoring.Score
@@ -89,7 +89,7 @@ class Confirmation:
             "chance": self.chance,
             "values": dict(self.values),
             "needless": list(self.needless),
-            "own": {**self.own_score.to_json(), "samples": [sample.to_json() for sample in self.own]},
+            "own": {**self.own_score.to_json(), "samples": [sample.to_json() for sample in self.own_samples]},
             "best": {**self.best_score.to_json(), "samples": [sample.to_json() for sample in self.best]},
             "hardware": [measured.to_json() for measured in self.hardware],
         }
@@ -225,7 +225,7 @@ def _verdict(study: Study, before: Sequence[Sample], after: Sequence[Sample], ch
 class Outcome:
     """The outcome of a study.
 
-    ``own``, ``own_score``: samples and score of the file's own values on the study's seeds.
+    ``own_samples``, ``own_score``: samples and score of the file's own values on the study's seeds.
     ``scores``: the score of each trial that was measured with every seed, by number.
     ``best``: the number of the best trial that kept to the limits, by the first objective; None if no trial did.
     ``frontier``: trials that no other trial beats in every objective.
@@ -237,7 +237,7 @@ class Outcome:
     space: Space
     trials: tuple[Trial, ...]
     scores: Mapping[int, scoring.Score]
-    own: tuple[Sample, ...]
+    own_samples: tuple[Sample, ...]
     own_score: scoring.Score
     best: int | None
     frontier: tuple[int, ...]
@@ -288,7 +288,9 @@ def run_study(
     Raises ``StoppedError`` if the study is interrupted, and ``InputError`` for a goal that cannot be run.
     """
     searcher = Searcher(database, study, space, digest)
-    own_values = {knob.name: value for knob, value in zip(space.knobs, space.own, strict=True) if value is not None}
+    own_values = {
+        knob.name: value for knob, value in zip(space.knobs, space.own_values, strict=True) if value is not None
+    }
     try:
         progress("measuring the fabric file's own values")
         asked = [TrialRequest(own_values, seed) for seed in range(1, study.seeds + 1)]

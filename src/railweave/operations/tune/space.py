@@ -62,10 +62,10 @@ Chosen = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Space:
-    """All knobs. ``own``: the fabric file's present value of each, defaults included; None if unknown."""
+    """All knobs. ``own_values``: the fabric file's present value of each, defaults included; None if unknown."""
 
     knobs: tuple[Knob, ...]
-    own: tuple[Setting | None, ...]
+    own_values: tuple[Setting | None, ...]
 
     @property
     def size(self) -> int:
@@ -87,7 +87,7 @@ class Space:
     @property
     def own_choice(self) -> Chosen | None:
         """The file's own values as a combination; None if a knob does not have its own value."""
-        places = [knob.place(value) for knob, value in zip(self.knobs, self.own, strict=True)]
+        places = [knob.place(value) for knob, value in zip(self.knobs, self.own_values, strict=True)]
         return None if None in places else tuple(cast("list[int]", places))
 
 

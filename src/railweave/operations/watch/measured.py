@@ -22,7 +22,7 @@ _PFC = {"pfc_received": "received", "pfc_sent": "sent"}
 _DOG = {"storms": "detected", "storms_over": "recovered", "storming": "storming"}
 
 
-def said(state: DeviceState) -> Iterator[tuple[Series, float]]:
+def measurements(state: DeviceState) -> Iterator[tuple[Series, float]]:
     """Every number that a state has."""
     for name, port in (state.interfaces or {}).items():
         if port.oper_up is not None:

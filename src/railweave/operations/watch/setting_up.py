@@ -20,7 +20,7 @@ from railweave.model.state.question import CONFIGURATION, Question
 from railweave.model.state.telemetry import PORT_NAMES, PORTS_BY_SNMP, Column, Series, Subscription
 from railweave.operations.watch.collector import WatchedDevice
 from railweave.operations.watch.layout import Layout
-from railweave.operations.watch.measured import said
+from railweave.operations.watch.measured import measurements
 from railweave.operations.watch.stream import Stream
 from railweave.systems import system
 from railweave.systems.reading import read_state
@@ -382,7 +382,7 @@ def watched(
 
 def _read(device: WatchedDevice, texts: Mapping[str, str]) -> Iterator[tuple[Series, float]]:
     device.asked = read_state(device.name, device.system, texts)
-    return said(device.asked)
+    return measurements(device.asked)
 
 
 def _read_server(device: WatchedDevice, texts: Mapping[str, str]) -> Iterator[tuple[Series, float]]:

@@ -249,7 +249,7 @@ class DeviceDiff:
     """The operating system before and after; empty where there is no such switch."""
 
     @property
-    def what(self) -> str:
+    def reason(self) -> str:
         """The reason why no commands lead from the old configuration to the new one; empty if commands do."""
         before, after = self.systems
         if self.change == "new":
@@ -348,10 +348,10 @@ class NetworkDiff(JsonObject):
         for device in self.devices:
             if device.junos:
                 lines += [f"# {device.device}", *device.junos]
-            elif device.what and any(
+            elif device.reason and any(
                 catalog().systems[system_name].set_form for system_name in device.systems if system_name
             ):
-                lines.append(f"# {device.what}")
+                lines.append(f"# {device.reason}")
         return lines
 
     def command_lines(self, system: str) -> list[str]:
@@ -366,8 +366,8 @@ class NetworkDiff(JsonObject):
             ]
             commands = [str(line) for file_change in wanted for line in file_change.commands]
             lines += [f"! {device.device}", *commands] if commands else []
-            if not commands and device.what and (system in device.systems or system == EMULATION):
-                lines.append(f"! {device.what}")
+            if not commands and device.reason and (system in device.systems or system == EMULATION):
+                lines.append(f"! {device.reason}")
         return lines
 
     def patches(self, system: str, file: str) -> dict[str, list[Command]]:
@@ -390,8 +390,8 @@ class NetworkDiff(JsonObject):
                         f"{device.device}: {file_change.file} changes too: `--as {file_change.file.removesuffix('.conf')}` has it"
                     )
                 notes += _refused_lines(device.device, file_change)
-            if system in device.systems and device.what:
-                notes.append(device.what)
+            if system in device.systems and device.reason:
+                notes.append(device.reason)
         return notes
 
 

@@ -145,7 +145,7 @@ def rendering_servers(
 def rendering_switches(
     network: Network, by_switch: Mapping[str, DeviceConfig], secrets: Mapping[str, str], earlier: EarlierBuild
 ) -> Generator[Callable[[], RenderedFiles]]:
-    """Start rendering the switches, whose configurations are ``own``; what is given waits for the result."""
+    """Start rendering the switches from their configurations, ``by_switch``; what is given waits for the result."""
     given, program = sorted(secrets.items()), _program(network)
 
     def switch(folder: str) -> _Folder:

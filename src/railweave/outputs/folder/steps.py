@@ -270,12 +270,12 @@ def pages(
 
     with spreading(write, ["", *configs]) as results:
 
-        def found() -> tuple[dict[str, str], Body]:
+        def collect() -> tuple[dict[str, str], Body]:
             body, *texts = results()
             runbooks = {f"runbook/{name}.md": cast("str", text) for name, text in zip(configs, texts, strict=True)}
             return {path: text for path, text in runbooks.items() if text}, cast("Body", body)
 
-        yield found
+        yield collect
 
 
 @dataclass(frozen=True)

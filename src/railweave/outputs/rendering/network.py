@@ -38,7 +38,7 @@ def emulation(switch: Switch) -> str:
 
 
 def switch_configs(network: Network, config: DeviceConfig) -> list[DeviceConfig]:
-    """The configurations that a switch is rendered from, one a target: ``own``, and the emulation's, worked out here."""
+    """The configurations that a switch is rendered from, one a target: ``config``, and the emulation's, worked out here."""
     wanted = targets(network.switch(config.name))
     return [config if target == config.nos else device_config(network, config.name, target) for target in wanted]
 
@@ -71,7 +71,7 @@ def shared_files(network: Network) -> dict[str, str]:
 def render_network(network: Network, by_switch: Mapping[str, DeviceConfig]) -> tuple[dict[str, str], list[Finding]]:
     """The files of every switch, and what the targets cannot express.
 
-    ``own`` holds the configuration of every switch for its own system.
+    ``by_switch`` holds the configuration of every switch for its own system.
     """
 
     def render(name: str) -> tuple[dict[str, str], list[Finding]]:

@@ -156,8 +156,8 @@ def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> JobPl
     """A job of a file on so many GPUs of a name; or what is wrong with it, with its lines."""
     job = read.jobs[number]
 
-    def problem(place: str, description: str, fix: str = "") -> Problem:
-        return read.document.problem(read.location(number, *place.split(".")), description, fix)
+    def problem(place: str, message: str, fix: str = "") -> Problem:
+        return read.document.problem(read.location(number, *place.split(".")), message, fix)
 
     model = transformer(job)
     if model is None:

@@ -250,7 +250,9 @@ def _workload(request: _Request) -> _Workload:
     """Return the messages to run: one server's, a flow for each connection and queue pair, or all of them."""
     rotated = _rotation(request)
     if rotated is not None:
-        return _Workload(rotated.program, rotated.parts, rotated.own, rotated.own, rotation=rotated)
+        return _Workload(
+            rotated.program, rotated.parts, rotated.sample_traffic, rotated.sample_traffic, rotation=rotated
+        )
     fabric, job, background = request.bed.fabric, request.bed.job, request.conditions.background
     count = messages(job, request.collective, request.size_bytes, request.nccl)
     merged = request.engine != "packet" and count > MOST_FLOW_MESSAGES and background is None

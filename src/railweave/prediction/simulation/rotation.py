@@ -211,7 +211,7 @@ class Rotation:
 
     program: Program
     parts: Split
-    own: Traffic
+    sample_traffic: Traffic
     arguments: FlowArguments
     ways: PlacementRows
     delay_ps: int
@@ -390,9 +390,9 @@ def _pairs(sample: Rotation) -> NDArray[np.uint32]:
 
 
 def _of_pair(sample: Rotation) -> NDArray[np.int64]:
-    """The connection of each queue pair of ``Rotation.own``: any of its messages tells."""
-    connection = np.zeros(len(sample.own.pairs), np.int64)
-    connection[sample.own.messages[:, 0].astype(np.int64)] = sample.parts.connection.astype(np.int64)
+    """The connection of each queue pair of ``Rotation.sample_traffic``: any of its messages tells."""
+    connection = np.zeros(len(sample.sample_traffic.pairs), np.int64)
+    connection[sample.sample_traffic.messages[:, 0].astype(np.int64)] = sample.parts.connection.astype(np.int64)
     return connection
 
 
@@ -406,7 +406,7 @@ def _sender_is_first(sample: Rotation) -> NDArray[np.bool_]:
 
 def _between_two(sample: Rotation) -> tuple[Traffic, NDArray[np.int64]]:
     """The messages of two servers, and where those of the first stand among them: data of both, then credit of both."""
-    program, parts, sample_traffic = sample.program, sample.parts, sample.own
+    program, parts, sample_traffic = sample.program, sample.parts, sample.sample_traffic
     count, pairs = len(parts.message), len(sample_traffic.pairs)
     data = sample_traffic.data[sample_traffic.messages[:, 0].astype(np.int64)]
     number = np.empty((2, count), np.int64)

@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element, tostring
 
 from railweave.errors import RenderError
 from railweave.model.findings.registry import Rule
-from railweave.model.findings.validators import MOST_VALIDATED, Validator, ValidatorReport, said, sample
+from railweave.model.findings.validators import MOST_VALIDATED, Validator, ValidatorReport, sample, sample_note
 from railweave.systems.junos.parse import parse
 from railweave.systems.junos.tree import Statement, set_paths, to_curly
 from railweave.systems.junos.yang_models import Conversion, Models, ModelsError, Unknown, load
@@ -105,7 +105,7 @@ def validate(files: Files, yang: Path | None, most: int | None = MOST_VALIDATED)
         if words:
             left_out.setdefault(", ".join(words), []).append(one.device)
     findings += [_unpublished(words, devices) for words, devices in left_out.items()]
-    shapes = said(len(chosen), len(read), "devices")
+    shapes = sample_note(len(chosen), len(read), "devices")
     return ValidatorReport(NAME, ran=True, reason=models.described + shapes, validated=len(chosen), findings=findings)
 
 

@@ -43,7 +43,7 @@ def tables(answer: Value | None) -> Tables | None:
     if answer is None:
         return None
     return {
-        key: one.one("value") if "value" in one.keys and one.one("value").keys else one for key, one in answer.entries()
+        key: one.get("value") if "value" in one.keys and one.get("value").keys else one for key, one in answer.entries()
     }
 
 
@@ -82,8 +82,8 @@ def pfc(names: Tables | None, counters: Tables | None) -> dict[str, dict[int, Pf
     for port, row in objects(names, "COUNTERS_PORT_NAME_MAP", counters, "COUNTERS"):
         for priority in sorted(int(one[1]) for key in row.keys if (one := _PFC.fullmatch(key))):
             found.setdefault(port, {})[priority] = PfcCounters(
-                row.one(f"SAI_PORT_STAT_PFC_{priority}_RX_PKTS").integer(),
-                row.one(f"SAI_PORT_STAT_PFC_{priority}_TX_PKTS").integer(),
+                row.get(f"SAI_PORT_STAT_PFC_{priority}_RX_PKTS").integer(),
+                row.get(f"SAI_PORT_STAT_PFC_{priority}_TX_PKTS").integer(),
             )
     return found
 
@@ -98,25 +98,25 @@ def queues(names: Tables | None, counters: Tables | None, watermarks: Tables | N
         if (at := numbered(name)) is not None:
             egress.setdefault(at[0], {})[at[1]] = Queue(
                 None,
-                row.one("SAI_QUEUE_STAT_PACKETS").integer(),
-                row.one("SAI_QUEUE_STAT_DROPPED_PACKETS").integer(),
-                row.one("SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS").integer(),
+                row.get("SAI_QUEUE_STAT_PACKETS").integer(),
+                row.get("SAI_QUEUE_STAT_DROPPED_PACKETS").integer(),
+                row.get("SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS").integer(),
             )
     for name, row in objects(names, "COUNTERS_QUEUE_NAME_MAP", watermarks, "USER_WATERMARKS"):
         if (at := numbered(name)) is not None:
             here = egress.setdefault(at[0], {})
-            peak = row.one("SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES").integer()
+            peak = row.get("SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES").integer()
             here[at[1]] = replace(here.get(at[1], Queue()), peak_bytes=peak)
     for name, row in objects(names, "COUNTERS_PG_NAME_MAP", counters, "COUNTERS"):
         if (at := numbered(name)) is not None:
-            ingress.setdefault(at[0], {})[at[1]] = PriorityGroup(row.one(f"{_GROUP}_DROPPED_PACKETS").integer())
+            ingress.setdefault(at[0], {})[at[1]] = PriorityGroup(row.get(f"{_GROUP}_DROPPED_PACKETS").integer())
     for name, row in objects(names, "COUNTERS_PG_NAME_MAP", watermarks, "USER_WATERMARKS"):
         if (at := numbered(name)) is not None:
             groups = ingress.setdefault(at[0], {})
             groups[at[1]] = replace(
                 groups.get(at[1], PriorityGroup()),
-                peak_bytes=row.one(f"{_GROUP}_SHARED_WATERMARK_BYTES").integer(),
-                peak_headroom_bytes=row.one(f"{_GROUP}_XOFF_ROOM_WATERMARK_BYTES").integer(),
+                peak_bytes=row.get(f"{_GROUP}_SHARED_WATERMARK_BYTES").integer(),
+                peak_headroom_bytes=row.get(f"{_GROUP}_XOFF_ROOM_WATERMARK_BYTES").integer(),
             )
     return {port: PortQueues(egress.get(port, {}), ingress.get(port, {})) for port in sorted({*egress, *ingress})}
 
@@ -126,7 +126,7 @@ def pools(names: Tables | None, watermarks: Tables | None) -> dict[str, Pool] | 
     if names is None or watermarks is None or "COUNTERS_BUFFER_POOL_NAME_MAP" not in names:
         return None
     rows = objects(names, "COUNTERS_BUFFER_POOL_NAME_MAP", watermarks, "USER_WATERMARKS")
-    return {name: Pool(peak_bytes=row.one("SAI_BUFFER_POOL_STAT_WATERMARK_BYTES").integer()) for name, row in rows}
+    return {name: Pool(peak_bytes=row.get("SAI_BUFFER_POOL_STAT_WATERMARK_BYTES").integer()) for name, row in rows}
 
 
 def watchdog(names: Tables | None, counters: Tables | None) -> dict[str, dict[int, Watchdog]] | None:
@@ -138,9 +138,9 @@ def watchdog(names: Tables | None, counters: Tables | None) -> dict[str, dict[in
         at = numbered(name)
         if at is not None and "PFC_WD_STATUS" in row.keys:
             found.setdefault(at[0], {})[at[1]] = Watchdog(
-                row.one("PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED").integer(),
-                row.one("PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED").integer(),
-                row.one("PFC_WD_STATUS").lower() == "stormed",
+                row.get("PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED").integer(),
+                row.get("PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED").integer(),
+                row.get("PFC_WD_STATUS").lower() == "stormed",
             )
     return found
 
@@ -158,22 +158,22 @@ def interfaces(
         if "admin_status" not in one.keys and "oper_status" not in one.keys:  # PortConfigDone, PortInitDone
             continue
         now = negotiated.get(name)
-        speed = (now.one("speed").integer() if now else None) or one.one("speed").integer()
-        lanes = one.one("lanes").text()
-        up = one.one("oper_status").flag()
+        speed = (now.get("speed").integer() if now else None) or one.get("speed").integer()
+        lanes = one.get("lanes").text()
+        up = one.get("oper_status").flag()
         found[name] = InterfaceState(
             name,
-            admin_up=one.one("admin_status").flag(),
+            admin_up=one.get("admin_status").flag(),
             oper_up=up,
-            description=one.one("description").text(),
+            description=one.get("description").text(),
             speed_gbps=speed / 1000 if speed else None,
             lanes=lanes.count(",") + 1 if lanes else None,
-            mtu=one.one("mtu").integer(),
-            flaps=one.one("flap_count").integer(),
+            mtu=one.get("mtu").integer(),
+            flaps=one.get("flap_count").integer(),
             errors=_errors(counts[name]) if name in counts else Errors(),
             fec=_fec(one, now, counts.get(name)),
-            in_bytes=counts[name].one("SAI_PORT_STAT_IF_IN_OCTETS").integer() if name in counts else None,
-            out_bytes=counts[name].one("SAI_PORT_STAT_IF_OUT_OCTETS").integer() if name in counts else None,
+            in_bytes=counts[name].get("SAI_PORT_STAT_IF_IN_OCTETS").integer() if name in counts else None,
+            out_bytes=counts[name].get("SAI_PORT_STAT_IF_OUT_OCTETS").integer() if name in counts else None,
         )
     return found
 
@@ -192,22 +192,22 @@ def with_addresses(
 
 def _errors(counts: Value) -> Errors:
     return Errors(
-        in_errors=counts.one("SAI_PORT_STAT_IF_IN_ERRORS").integer(),
-        out_errors=counts.one("SAI_PORT_STAT_IF_OUT_ERRORS").integer(),
-        in_discards=counts.one("SAI_PORT_STAT_IF_IN_DISCARDS").integer(),
-        out_discards=counts.one("SAI_PORT_STAT_IF_OUT_DISCARDS").integer(),
+        in_errors=counts.get("SAI_PORT_STAT_IF_IN_ERRORS").integer(),
+        out_errors=counts.get("SAI_PORT_STAT_IF_OUT_ERRORS").integer(),
+        in_discards=counts.get("SAI_PORT_STAT_IF_IN_DISCARDS").integer(),
+        out_discards=counts.get("SAI_PORT_STAT_IF_OUT_DISCARDS").integer(),
     )
 
 
 def _fec(port: Value, now: Value | None, counts: Value | None) -> Fec:
-    mode = (now.one("fec").lower() if now else None) or port.one("fec").lower()
+    mode = (now.get("fec").lower() if now else None) or port.get("fec").lower()
     mode = None if mode == "n/a" else mode
     if counts is None:
         return Fec(mode)
     return Fec(
         mode,
-        counts.one("SAI_PORT_STAT_IF_IN_FEC_CORRECTABLE_FRAMES").integer(),
-        counts.one("SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES").integer(),
+        counts.get("SAI_PORT_STAT_IF_IN_FEC_CORRECTABLE_FRAMES").integer(),
+        counts.get("SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES").integer(),
     )
 
 
@@ -225,10 +225,10 @@ def optics(answer: Tables | None, ports: Tables | None = None) -> dict[str, Opti
         sensor, limit = sensors.get(name), limits.get(name)
         found[name] = Optic(
             present=True,
-            kind=one.one("type").text(),
+            kind=one.get("type").text(),
             vendor=one.first("manufacturer", "vendor_name").text(),
-            part=one.one("model").text(),
-            serial=one.one("serial").text(),
+            part=one.get("model").text(),
+            serial=one.get("serial").text(),
             temperature_c=_number(sensor, "temperature"),
             voltage_v=_number(sensor, "voltage"),
             lanes=_lanes(sensor),
@@ -249,7 +249,7 @@ _LONGEST_M = 255
 
 def _cable(module: Value) -> float | None:
     """The length of the cable that a module is part of; the lengths of other types of cable are how far light reaches."""
-    length = _number(module, "cable_length") if module.one("cable_type").lower() == _ASSEMBLY else None
+    length = _number(module, "cable_length") if module.get("cable_type").lower() == _ASSEMBLY else None
     return length if length is not None and 0 < length < _LONGEST_M else None
 
 
@@ -270,10 +270,10 @@ def _lanes(sensor: Value | None) -> tuple[Lane, ...]:
 
 def _number(row: Value | None, field: str) -> float | None:
     """A number of a sensor; ``N/A`` is absent, and no light is minus infinity."""
-    text = row.one(field).lower() if row else None
+    text = row.get(field).lower() if row else None
     if row is None or text is None or text in {"n/a", "none"}:
         return None
-    return float("-inf") if text == "-inf" else row.one(field).number()
+    return float("-inf") if text == "-inf" else row.get(field).number()
 
 
 NOT_READ = {
@@ -368,5 +368,5 @@ def _alarms(answers: Answers) -> tuple[Alarm, ...] | None:
     ready = tables(answers.tree("health"))
     if ready is None:
         return None
-    states = [(key, one.one("Status").text()) for key, one in ready.items()]
+    states = [(key, one.get("Status").text()) for key, one in ready.items()]
     return tuple(Alarm(None, f"{key}: {state}") for key, state in states if state not in {None, "UP"})

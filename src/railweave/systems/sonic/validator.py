@@ -22,7 +22,7 @@ from railweave.errors import RailweaveError, RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.secret_words import REFERENCE
 from railweave.model.findings.registry import Rule
-from railweave.model.findings.validators import MOST_VALIDATED, Validator, ValidatorReport, said, sample
+from railweave.model.findings.validators import MOST_VALIDATED, Validator, ValidatorReport, sample, sample_note
 from railweave.systems.sonic.branches import MASTER, NUMBERED, branch
 from railweave.systems.sonic.tables import Row, Tables, Value, parse
 
@@ -185,7 +185,7 @@ def validate(
             NAME, ran=False, reason=f"{yang} holds no models of the devices' branches: {why}" if folders else why
         )
     version = f"libyang {importlib.metadata.version('libyang')}"
-    reason = "; ".join([*with_which, *without, version]) + said(len(chosen), len(names), "devices")
+    reason = "; ".join([*with_which, *without, version]) + sample_note(len(chosen), len(names), "devices")
     return ValidatorReport(NAME, ran=True, reason=reason, validated=validated, findings=findings)
 
 

@@ -28,7 +28,7 @@ def _said(case: Case, pattern: str) -> Iterator[FindingPlace]:
     for excerpt, line, often in once(
         (match[0][:200], line.number) for line in case.lines if (match := compiled.search(line.text))
     ):
-        yield case.found(line, excerpt + times(often))
+        yield case.finding(line, excerpt + times(often))
 
 
 @check(
@@ -82,7 +82,7 @@ def memlock(case: Case) -> Iterator[FindingPlace]:
     ]
     for key, line, often in once((f"{call.host}\n{call.text}", call.line) for call in refused):
         host, _, text = key.partition("\n")
-        yield case.found(line, text[:200] + times(often), host)
+        yield case.finding(line, text[:200] + times(often), host)
 
 
 FEW = 2
@@ -114,7 +114,7 @@ def affinity(case: Case) -> Iterator[FindingPlace]:
             )
     for key, line, often in once(seen):
         host, _, sentence = key.partition("\n")
-        yield case.found(line, sentence + times(often), host)
+        yield case.finding(line, sentence + times(often), host)
 
 
 def processors(text: str, *, mask: bool) -> int:
@@ -137,12 +137,12 @@ def versions(case: Case) -> Iterator[FindingPlace]:
     """Every rank has the same version of the library."""
     if case.log is not None and len(case.log.versions) > 1:
         names = ", ".join(text for _, text in case.log.versions)
-        yield case.found(case.log.versions[1][0], f"ranks have different versions: {names}")
+        yield case.finding(case.log.versions[1][0], f"ranks have different versions: {names}")
     pattern = re.compile(r"Mismatched NCCL version detected.*")
     for excerpt, line, often in once(
         (match[0], line.number) for line in case.lines if (match := pattern.search(line.text))
     ):
-        yield case.found(line, excerpt + times(often))
+        yield case.finding(line, excerpt + times(often))
 
 
 @check(
@@ -159,7 +159,7 @@ def intranet(case: Case) -> Iterator[FindingPlace]:
     told = case.log.variable("RCCL_ENABLE_INTRANET")
     if told in {"", "0"} and not any(channel.transport == "NET" for channel in case.log.channels):
         reason = f"RCCL_ENABLE_INTRANET is {told or 'not set'}" if case.log.library == "RCCL" else "P2P is on"
-        yield case.found(
+        yield case.finding(
             case.log.channels[0].line, f"no connection of this run on one server goes over a NIC: {reason}"
         )
 
@@ -179,7 +179,7 @@ def rails(case: Case) -> Iterator[FindingPlace]:
     for excerpt, line, often in once(
         (match[0][:200], line.number) for line in case.lines if (match := pattern.search(line.text))
     ):
-        yield case.found(line, excerpt + times(often))
+        yield case.finding(line, excerpt + times(often))
 
 
 _VIRTUAL = re.compile(
@@ -207,7 +207,7 @@ def plugin(case: Case) -> Iterator[FindingPlace]:
     for name, line, often in once(missing):
         hosts = {net_plugin.host for net_plugin in net if not net_plugin.loaded} - loaded
         if hosts or not loaded:
-            yield case.found(
+            yield case.finding(
                 line, f"NCCL_NET_PLUGIN asks for {asked}, and {name} is not found{times(often)}", min(hosts, default="")
             )
 
@@ -224,7 +224,7 @@ def plugin_failed(case: Case) -> Iterator[FindingPlace]:
     pattern = re.compile(r"Failed to initialize (?:any )?NET plugin ?(\S*)")
     seen = [(match[0], line.number) for line in case.lines if (match := pattern.search(line.text))]
     for excerpt, line, often in once(seen):
-        yield case.found(line, f"{excerpt}{times(often)}")
+        yield case.finding(line, f"{excerpt}{times(often)}")
 
 
 @check(
@@ -238,7 +238,7 @@ def sockets(case: Case) -> Iterator[FindingPlace]:
     """NCCL uses RDMA."""
     seen = [(network.text, network.line, network.host) for network in case.log.networks] if case.log else []
     for text, line, often in once((text, line) for text, line, _ in seen if text == "Socket"):
-        yield case.found(line, f"NCCL uses the network {text}{times(often)}", next(host for *_, host in seen))
+        yield case.finding(line, f"NCCL uses the network {text}{times(often)}", next(host for *_, host in seen))
 
 
 @check(
@@ -255,7 +255,7 @@ def device(case: Case) -> Iterator[FindingPlace]:
     none = ((event.text, event.line) for event in case.log.events if "No device found" in event.text)
     for _, line, often in once(none):
         wanted = case.log.variable("NCCL_IB_HCA")
-        yield case.found(
+        yield case.finding(
             line, "no RDMA device is found" + (f" by NCCL_IB_HCA={wanted}" if wanted else "") + times(often)
         )
     yield from _left_out(case, case.log)
@@ -268,7 +268,7 @@ def _left_out(case: Case, log: NcclLog) -> Iterator[FindingPlace]:
     there = {rdma_device.name for rdma_device in log.devices}
     for name in filter(None, (word.partition(":")[0] for word in wanted.split(","))):
         if not any(device_name.startswith(name) for device_name in there):
-            yield case.found(
+            yield case.finding(
                 log.devices[0].line,
                 f"NCCL_IB_HCA names {name}, which is not among the devices in use: {', '.join(sorted(there))}",
             )
@@ -294,7 +294,7 @@ def gpudirect(case: Case) -> Iterator[FindingPlace]:
         by_host.setdefault(channel.host, []).append(channel.line)
     for host, lines in by_host.items():
         all_of = sum(channel.host == host for channel in net)
-        yield case.found(
+        yield case.finding(
             lines[0], f"{len(lines)} of {all_of} connections go over the network without GPUDirect RDMA{told}", host
         )
     if not net:
@@ -304,7 +304,7 @@ def gpudirect(case: Case) -> Iterator[FindingPlace]:
             if not gpu_direct.enabled
         )
         for name, line, _ in once(disabled):
-            yield case.found(line, f"GPUDirect RDMA is off for {name.split()[-1]}", name.split()[0])
+            yield case.finding(line, f"GPUDirect RDMA is off for {name.split()[-1]}", name.split()[0])
 
 
 @check(
@@ -322,16 +322,16 @@ def bootstrap(case: Case) -> Iterator[FindingPlace]:
     several = len({interface.host for interface in interfaces}) > 1 or (case.log.nodes or 1) > 1
     for name, line, often in once((interface.name, interface.line) for interface in interfaces):
         if _VIRTUAL.match(name):
-            yield case.found(
+            yield case.finding(
                 line, f"ranks find each other over {name}, which containers or virtual machines use{times(often)}"
             )
         elif name == "lo" and several:
-            yield case.found(line, f"ranks of several servers look for each other over {name}{times(often)}")
+            yield case.finding(line, f"ranks of several servers look for each other over {name}{times(often)}")
     names = sorted({interface.name for interface in interfaces})
     if len(names) > 1:
         odd = min(names, key=lambda name: sum(interface.name == name for interface in interfaces))
         first = next(interface for interface in interfaces if interface.name == odd)
-        yield case.found(
+        yield case.finding(
             first.line, f"servers use different interfaces to find each other: {', '.join(names)}", first.host
         )
 

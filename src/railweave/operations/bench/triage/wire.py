@@ -40,7 +40,7 @@ class Case:
         """The log of NCCL in it."""
         return self.read.log
 
-    def found(self, line: int, description: str, where: str = "", *, fix: str | None = None) -> FindingPlace:
+    def finding(self, line: int, description: str, where: str = "", *, fix: str | None = None) -> FindingPlace:
         """Return the finding of a rule, with the line that shows it; ``where`` is a host, else the file."""
         return FindingPlace(where or self.file.rpartition("/")[2] or self.file, description, self.file, line, fix=fix)
 
@@ -84,7 +84,7 @@ def retries(case: Case) -> Iterator[FindingPlace]:
             if failure.status == 12:
                 mtu = f", MTU {test.mtu_bytes}" if test.mtu_bytes else ""
                 gids = f" from {test.local_gid} to {test.remote_gid}" if test.local_gid and test.remote_gid else ""
-                yield case.found(failure.line, f"no answer to all retries{gids}{mtu}", test.device)
+                yield case.finding(failure.line, f"no answer to all retries{gids}{mtu}", test.device)
     for key, line, often in once(
         (
             f"{completion.host}\n{completion.device}\n{completion.local_gid}\n{completion.remote_gid or completion.peer}",
@@ -95,7 +95,7 @@ def retries(case: Case) -> Iterator[FindingPlace]:
     ):
         host, name, local, remote = key.split("\n")
         way = f" from {local}" * bool(local) + f" to {remote}" * bool(remote)
-        yield case.found(line, f"no answer to all retries{f' of {name}' if name else ''}{way}{times(often)}", host)
+        yield case.finding(line, f"no answer to all retries{f' of {name}' if name else ''}{way}{times(often)}", host)
 
 
 @check(
@@ -110,14 +110,14 @@ def completions(case: Case) -> Iterator[FindingPlace]:
     for test in case.read.perftests:
         for failure in test.failures:
             if failure.status not in {None, 12}:
-                yield case.found(failure.line, f"completion with status {failure.status}", test.device)
+                yield case.finding(failure.line, f"completion with status {failure.status}", test.device)
     failed = case.log.failed if case.log else ()
     seen = (
         (f"{completion.host}\n{completion.says}", completion.line) for completion in failed if completion.status != 12
     )
     for key, line, often in once(seen):
         host, _, text = key.partition("\n")
-        yield case.found(line, text + times(often), host)
+        yield case.finding(line, text + times(often), host)
 
 
 @check(
@@ -135,7 +135,7 @@ def calls(case: Case) -> Iterator[FindingPlace]:
         host, _, text = key.partition("\n")
         error = errors[key].error
         number = "" if error is None or re.search(rf"\b{error}\b", text) else f" (errno {error})"
-        yield case.found(line, f"{text[:200]}{number}{times(often)}", host, fix=_remedy(errors[key]))
+        yield case.finding(line, f"{text[:200]}{number}{times(often)}", host, fix=_remedy(errors[key]))
 
 
 def of_memory(call: FailedCall) -> bool:
@@ -187,7 +187,7 @@ def gids(case: Case) -> Iterator[FindingPlace]:
     seen = ((f"{where}\n{problem}", line) for *pair, line, where in pairs for problem in _wrong(case, *map(str, pair)))
     for key, line, often in once(seen):
         where, _, problem = key.partition("\n")
-        yield case.found(line, problem + times(often), where)
+        yield case.finding(line, problem + times(often), where)
 
 
 def _wrong(case: Case, *ends: str) -> Iterator[str]:
@@ -219,7 +219,7 @@ def events(case: Case) -> Iterator[FindingPlace]:
         if "No device found" not in message.text
     ):
         host, _, text = key.partition("\n")
-        yield case.found(line, text + times(often), host)
+        yield case.finding(line, text + times(often), host)
 
 
 @check(
@@ -237,11 +237,11 @@ def data(case: Case) -> Iterator[FindingPlace]:
                 measurement.wrong or 0 for measurement in (row.out_of_place, row.in_place) if measurement is not None
             )
             if wrong:
-                yield case.found(row.line, f"{wrong:g} values of {row.size_bytes} bytes are wrong")
+                yield case.finding(row.line, f"{wrong:g} values of {row.size_bytes} bytes are wrong")
         if test.out_of_bounds and not any(
             (measurement and measurement.wrong) for row in test.rows for measurement in (row.out_of_place, row.in_place)
         ):
-            yield case.found(test.line, f"{test.out_of_bounds} values are out of bounds")
+            yield case.finding(test.line, f"{test.out_of_bounds} values are out of bounds")
 
 
 @check(
@@ -255,12 +255,12 @@ def ended(case: Case) -> Iterator[FindingPlace]:
     """A run comes to its end, above the bandwidth that was asked for."""
     for test in case.read.nccl_tests:
         for line, reason in test.failures:
-            yield case.found(line, reason)
+            yield case.finding(line, reason)
         if not test.concluded and not test.failures:
-            yield case.found(test.line, "the test did not come to its end")
+            yield case.finding(test.line, "the test did not come to its end")
         if test.average_is_enough is False:
-            yield case.found(test.line, "the average bus bandwidth is below what NCCL_TESTS_MIN_BW asks for")
+            yield case.finding(test.line, "the average bus bandwidth is below what NCCL_TESTS_MIN_BW asks for")
     for test in case.read.perftests:
         for failure in test.failures:
             if failure.status is None and not failure.what.startswith("Failed to complete"):
-                yield case.found(failure.line, failure.what, test.device)
+                yield case.finding(failure.line, failure.what, test.device)

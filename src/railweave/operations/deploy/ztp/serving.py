@@ -84,10 +84,10 @@ class Server(ThreadingHTTPServer):
             with (self.folder / LOG).open("a", encoding="utf-8") as log:
                 log.write(f"{stamp} {line}\n")
 
-    def found(self, path: str, headers: dict[str, str]) -> tuple[Path | None, str]:
+    def resolve(self, path: str, headers: dict[str, str]) -> tuple[Path | None, str]:
         """Return the file of a path, and the device that asks, or why there is no file.
 
-        ``said`` are the headers of a request, with names in lower case.
+        ``headers`` are those of a request, with names in lower case.
         """
         root = re.sub(r"^https?://[^/]*", "", str(self.record["url"]))
         parts = path.removeprefix(root).split("/")[1:] if path.startswith(f"{root}/") else []
@@ -158,7 +158,7 @@ class _Request(BaseHTTPRequestHandler):
         self._late.cancel()
         headers = {name.lower(): value for name, value in self.headers.items()}
         path = self.path.partition("?")[0]
-        file, who = self._of.found(path, headers)
+        file, who = self._of.resolve(path, headers)
         if file is None or not file.is_file():
             self._of.note(f"{self.client_address[0]} {path}: nothing given: {who}")
             self.send_error(404)

@@ -157,12 +157,12 @@ def _rates(measured: PacketCounts, axis: Axis, per: int, count: int) -> Chart:
         return Chart("rates", "", "", "")
     rows = raw["queue_pairs"]
     width_ps = per * measured.every_ps
-    inside = (rows["time_ps"] <= np.uint64(count * width_ps)) & (rows["queue_pair"] < measured.own)
+    inside = (rows["time_ps"] <= np.uint64(count * width_ps)) & (rows["queue_pair"] < measured.own_pairs)
     bucket = ((rows["time_ps"][inside] - np.uint64(1)) // np.uint64(width_ps)).astype(np.int64)
     pair = rows["queue_pair"][inside].astype(np.int64)
-    carried = np.zeros((measured.own, count))
+    carried = np.zeros((measured.own_pairs, count))
     np.add.at(carried, (pair, bucket), rows["delivered_bytes"][inside] * 8e3 / width_ps)
-    under_way = np.zeros((measured.own, count), np.bool_)
+    under_way = np.zeros((measured.own_pairs, count), np.bool_)
     under_way[pair, bucket] = True
     several: list[Line] = []
     for percent, name in PERCENTILES:
@@ -173,7 +173,7 @@ def _rates(measured: PacketCounts, axis: Axis, per: int, count: int) -> Chart:
         several.append(Line(name, values))
     allowed = rows["rate_mbps"][inside] / 1e3
     about = (
-        f"What {measured.own:,} queue pairs delivered, Gb/s: percentiles over those with something under way. DCQCN allowed "
+        f"What {measured.own_pairs:,} queue pairs delivered, Gb/s: percentiles over those with something under way. DCQCN allowed "
         f"{between(allowed.min(), allowed.max())} Gb/s."
         if len(allowed)
         else ""

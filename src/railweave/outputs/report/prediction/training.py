@@ -90,7 +90,7 @@ def _job(job: JobResult) -> str:
             element("p", text(about), class_="about"),
             element("p", text(_sure(job)), class_="about"),
             element("ul", *(tile(value, label) for value, label in figures), class_="tiles"),
-            *([] if job.checkpoint is None else [element("p", text(job.checkpoint.said), class_="about")]),
+            *([] if job.checkpoint is None else [element("p", text(job.checkpoint.summary), class_="about")]),
             *(element("p", text(f"{note}."), class_="about") for note in job.plan.notes),
             element("h3", "What GPUs do in a step"),
             table(("", "ms", "of the step"), rows),
@@ -292,7 +292,7 @@ VARIANTS_PURPOSE = (
 
 def variants_html(variants: Variants) -> str:
     """The page of a comparison."""
-    network = variants.found[0][1].network
+    network = variants.predictions[0][1].network
     title = f"{network}: {'choices' if variants.name == SEVERAL else variants.name} compared"
     sections: list[str] = []
     links: list[tuple[str, str]] = []
@@ -300,7 +300,7 @@ def variants_html(variants: Variants) -> str:
         name, rows = variants.title(place), variants.rows(place)
         links.append((f"job{place + 1}", name))
         sections.append(section(f"job{place + 1}", name, "", _variants_job(variants, rows)))
-    notes = dict.fromkeys(note for _, prediction in variants.found for note in prediction.notes)
+    notes = dict.fromkeys(note for _, prediction in variants.predictions for note in prediction.notes)
     links.append(("notes", "Assumed"))
     sections.append(section("notes", "Assumed", "", element("ul", *(element("li", text(note)) for note in notes))))
     header = element("h1", text(title)) + element("p", text(VARIANTS_PURPOSE), class_="lead")

@@ -401,8 +401,8 @@ class _Reading:
         pair = [member for member in self.groups.members[group] if member != self.rank]
         peer = self._number(message, attributes, other, pair[0] if len(pair) == 1 else None, self.groups.ranks - 1)
         tag = self._number(message, attributes, "comm_tag", 0, 1 << 32)
-        description = "send" if kind == "COMM_SEND" else "receive"
-        return Node(message.id, message.name, description, 0, (), "send-recv", size, peer=peer, tag=tag, label=label)
+        direction = "send" if kind == "COMM_SEND" else "receive"
+        return Node(message.id, message.name, direction, 0, (), "send-recv", size, peer=peer, tag=tag, label=label)
 
     def _group(self, message: Any, attributes: dict[str, Any]) -> int:  # noqa: ANN401 - protobuf
         name = attributes.get("pg_name", EVERYBODY)

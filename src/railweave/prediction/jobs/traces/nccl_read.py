@@ -92,8 +92,8 @@ def _lines(path: Path) -> list[str]:
     except OSError as error:
         raise SpecError([Problem(FileLine(str(path)), f"cannot be read: {error.strerror or error}")]) from None
     if len(data) > MOST_BYTES:
-        description = f"larger than {MOST_BYTES >> 30} GiB, the most that is read of a log"
-        raise SpecError([Problem(FileLine(str(path)), description, "give the part with the step")])
+        message = f"larger than {MOST_BYTES >> 30} GiB, the most that is read of a log"
+        raise SpecError([Problem(FileLine(str(path)), message, "give the part with the step")])
     return data.decode(errors="replace").split("\n")
 
 
@@ -111,9 +111,9 @@ def _member(init: re.Match[str], unnamed: dict[tuple[str, str, int], int]) -> Me
 def _call(path: Path, number: int, call: re.Match[str], member: Member | None, time: int | None) -> Call:
     place = FileLine(str(path), number)
     if member is None:
-        description = f"nothing before it says which rank communicator {call['comm']} of {call['host']} is"
+        message = f"nothing before it says which rank communicator {call['comm']} of {call['host']} is"
         raise SpecError(
-            [Problem(place, description, "log with NCCL_DEBUG_SUBSYS=INIT,COLL, from the beginning of the job")]
+            [Problem(place, message, "log with NCCL_DEBUG_SUBSYS=INIT,COLL, from the beginning of the job")]
         )
     width = SIZES.get(int(call["type"]))
     if width is None:
@@ -157,9 +157,9 @@ def read_nccl(files: Sequence[Path], where: Path) -> Trace:
     """Read a log, of one file or of one for each process. Raises ``SpecError`` with file and line."""
     calls = calls_of(files)
     if not calls:
-        description = "no call of NCCL is in it, and it is no execution trace"
+        message = "no call of NCCL is in it, and it is no execution trace"
         raise SpecError(
-            [Problem(FileLine(str(where)), description, "log with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL")]
+            [Problem(FileLine(str(where)), message, "log with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL")]
         )
     ranks = _ranks(calls)
     groups = _groups(calls, ranks)
@@ -211,17 +211,17 @@ def _groups(calls: Sequence[Call], ranks: dict[tuple[str, int], int]) -> _Groups
         call = seen[name]
         size = call.member.ranks
         if absent := next((rank for rank in range(size) if rank not in by_rank), None):
-            description = f"its communicator has {size} ranks, and the log has no call of rank {absent}"
+            message = f"its communicator has {size} ranks, and the log has no call of rank {absent}"
         elif 0 not in by_rank:
-            description = f"its communicator has {size} ranks, and the log has no call of rank 0"
+            message = f"its communicator has {size} ranks, and the log has no call of rank 0"
         elif len({(member.host, member.gpu) for member in by_rank.values()}) < size:
-            description = "two ranks of its communicator are on one GPU"
+            message = "two ranks of its communicator are on one GPU"
         else:
             groups.place[name] = len(groups.ranks)
             groups.ranks.append(tuple(ranks[by_rank[rank].host, by_rank[rank].gpu] for rank in range(size)))
             continue
         fix = "give the logs of all processes, as one file or as a folder (NCCL_DEBUG_FILE=DIR/nccl.%h.%p.log)"
-        raise SpecError([Problem(FileLine(call.file, call.line), description, fix)])
+        raise SpecError([Problem(FileLine(call.file, call.line), message, fix)])
     return groups
 
 
@@ -277,8 +277,8 @@ class _Reading:
         members = self.groups.ranks[group]
         if call.name in {"Send", "Recv"}:
             if not 0 <= call.root < len(members):
-                description = f"its communicator has no rank {call.root}"
-                raise SpecError([Problem(FileLine(call.file, call.line), description)])
+                message = f"its communicator has no rank {call.root}"
+                raise SpecError([Problem(FileLine(call.file, call.line), message)])
             if call.root != call.member.rank:  # else to itself: a copy
                 kind = "send" if call.name == "Send" else "receive"
                 size, peer = call.size_bytes, members[call.root]

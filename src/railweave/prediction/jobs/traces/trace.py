@@ -51,11 +51,11 @@ class RankTrace:
     nodes: tuple[Node, ...]
     text: bool = False
 
-    def problem(self, node: Node, description: str, fix: str = "") -> Problem:
+    def problem(self, node: Node, message: str, fix: str = "") -> Problem:
         """A problem of a node: it names the file and the node."""
         if self.text:
-            return Problem(FileLine(self.file, node.number), description, fix)
-        return node_problem(self.file, node.number, node.name, description, fix)
+            return Problem(FileLine(self.file, node.number), message, fix)
+        return node_problem(self.file, node.number, node.name, message, fix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +73,10 @@ class Trace:
         return sum(len(rank.nodes) for rank in self.ranks)
 
 
-def node_problem(file: str, number: int, name: str, description: str, fix: str = "") -> Problem:
+def node_problem(file: str, number: int, name: str, message: str, fix: str = "") -> Problem:
     """A problem of a node of a file."""
     shown = "".join(letter if letter.isprintable() else "?" for letter in name[:60])
-    return Problem(FileLine(file), f"node {number}{f' ({shown})' if shown else ''}: {description}", fix)
+    return Problem(FileLine(file), f"node {number}{f' ({shown})' if shown else ''}: {message}", fix)
 
 
 def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Sequence[Iterable[int]]) -> RankTrace:
@@ -87,11 +87,11 @@ def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Seq
     order, missing = sorted_by(after, lambda place: (begins[place], nodes[place].number))
     if missing:
         stuck, *way = circle(missing, after)
-        description = "it waits for itself" + (
+        message = "it waits for itself" + (
             f", by {' and '.join(f'node {nodes[step].number}' for step in way[:6])}" if way else ""
         )
         fix = "dependencies of a trace go in no circle"
-        raise SpecError([node_problem(file, nodes[stuck].number, nodes[stuck].name, description, fix)])
+        raise SpecError([node_problem(file, nodes[stuck].number, nodes[stuck].name, message, fix)])
     place_of = {place: number for number, place in enumerate(order)}
     return RankTrace(
         file,

@@ -140,16 +140,16 @@ def _look_at_messages(trace: Trace, used: list[dict[Slot, list[Node]]]) -> None:
 def _same(first: RankTrace, ones: list[Node], second: RankTrace, others: list[Node], subject: str) -> None:
     for a, b in zip(ones, others, strict=False):
         if (a.collective, a.size_bytes) != (b.collective, b.size_bytes):
-            description = f"it is {_said(b)}; the other side, {first.problem(a, '').place}{'' if first.text else f': node {a.number}'}, has {_said(a)}"
+            message = f"it is {_said(b)}; the other side, {first.problem(a, '').place}{'' if first.text else f': node {a.number}'}, has {_said(a)}"
             raise SpecError(
-                [second.problem(b, description, f"{subject} have to be the same on both sides, in the same order")]
+                [second.problem(b, message, f"{subject} have to be the same on both sides, in the same order")]
             )
     if len(ones) != len(others):
         longer, alone, short = (
             (first, ones[len(others)], second) if len(ones) > len(others) else (second, others[len(ones)], first)
         )
-        description = f"{_said(alone)} has no counterpart in {short.file}"
-        raise SpecError([longer.problem(alone, description, f"{subject} have to be the same on both sides")])
+        message = f"{_said(alone)} has no counterpart in {short.file}"
+        raise SpecError([longer.problem(alone, message, f"{subject} have to be the same on both sides")])
 
 
 def _said(node: Node) -> str:
@@ -250,9 +250,9 @@ class _Making:
         stuck = [nodes[op_number] for op_number in circle(missing, waits) if op_number in nodes]
         (number, _, node), *others = stuck
         other_nodes = [f"{self._rank(rank_class).file}: node {other.number}" for rank_class, _, other in others[:4]]
-        description = f"it waits for itself, by {' and '.join(other_nodes) or 'nodes of other ranks'}"
+        message = f"it waits for itself, by {' and '.join(other_nodes) or 'nodes of other ranks'}"
         fix = "ranks of a group do its collectives in the same order"
-        raise SpecError([self._rank(number).problem(node, description, fix)])
+        raise SpecError([self._rank(number).problem(node, message, fix)])
 
     def _rank(self, number: int) -> RankTrace:
         """The first rank of a class."""
@@ -334,19 +334,19 @@ def read_trace(path: Path, groups: Path | None = None) -> Trace:
     if any(FILE.fullmatch(name) for name in names if path.is_dir() or name.startswith(path.name)):
         return read_chakra(path, groups)
     if not path.exists() or not logs:
-        description = "no execution trace: no file is called NAME.RANK.et"
+        message = "no execution trace: no file is called NAME.RANK.et"
         raise SpecError(
             [
                 Problem(
                     FileLine(str(path)),
-                    description,
+                    message,
                     "give a folder, folder and name before the ranks, or a log of NCCL",
                 )
             ]
         )
     if groups is not None:
-        description = "a log of NCCL says itself which ranks form groups"
-        raise SpecError([Problem(FileLine(str(groups)), description, "leave out trace_groups")])
+        message = "a log of NCCL says itself which ranks form groups"
+        raise SpecError([Problem(FileLine(str(groups)), message, "leave out trace_groups")])
     return read_nccl(logs, path)
 
 
@@ -405,8 +405,8 @@ def traced(
     """A job of a file that is a trace, on so many GPUs of some servers; or what is wrong with it, with its lines. Raises ``SpecError``, ``OutputError``."""
     job = read.jobs[number]
 
-    def problem(place: str, description: str, fix: str = "") -> Problem:
-        return read.document.problem(read.location(number, place), description, fix)
+    def problem(place: str, message: str, fix: str = "") -> Problem:
+        return read.document.problem(read.location(number, place), message, fix)
 
     path, groups = read.beside(job.trace or ""), read.beside(job.trace_groups) if job.trace_groups else None
     if not path.parent.is_dir():

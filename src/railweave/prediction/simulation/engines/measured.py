@@ -47,11 +47,11 @@ def interval_ps(wiring: Wiring, traffic: Traffic) -> int:
 
 @dataclass(frozen=True, eq=False)
 class PacketCounts:
-    """The counts of the packet engine in a run. ``own``: the number of queue pairs of the job; the others are background."""
+    """The counts of the packet engine in a run. ``own_pairs``: the number of queue pairs of the job; the others are background."""
 
     wiring: Wiring
     traffic: Traffic
-    own: int
+    own_pairs: int
     arrivals: NDArray[np.uint64]
     sent_bytes: NDArray[np.float64]
     ports: dict[str, NDArray[np.uint64]] | None
@@ -162,11 +162,11 @@ class PacketCounts:
         """A row for each queue pair of the job: bytes, and when the last of them had arrived (NaN: they never did)."""
         messages = self.traffic.messages[: len(self.arrivals)]
         which = messages[:, 0].astype(np.int64)
-        last = np.zeros(self.own, np.uint64)
+        last = np.zeros(self.own_pairs, np.uint64)
         np.maximum.at(last, which, self.arrivals)
         return {
-            **self._of_pairs(np.arange(self.own)),
-            "bytes": np.bincount(which, messages[:, 1].astype(np.float64), self.own).astype(np.int64),
+            **self._of_pairs(np.arange(self.own_pairs)),
+            "bytes": np.bincount(which, messages[:, 1].astype(np.float64), self.own_pairs).astype(np.int64),
             "fct_us": np.where(last == NEVER, np.nan, last / 1e6),
         }
 
@@ -176,7 +176,7 @@ class PacketCounts:
         ends = zip(flows["src"], flows["dst"], flows["bytes"].tolist(), flows["fct_us"].tolist(), strict=True)
         return [
             {"src": src, "dst": dst, "bytes": size, "start_us": 0.0, "fct_us": None if isnan(end) else end}
-            for (src, dst, size, end), data in zip(ends, self.traffic.data[: self.own].tolist(), strict=True)
+            for (src, dst, size, end), data in zip(ends, self.traffic.data[: self.own_pairs].tolist(), strict=True)
             if data
         ]
 
@@ -223,7 +223,7 @@ class PacketCounts:
         return {
             "time_us": raw["time_ps"] / 1e6,
             **self._of_pairs(raw["queue_pair"].astype(np.int64)),
-            "background": raw["queue_pair"] >= self.own,
+            "background": raw["queue_pair"] >= self.own_pairs,
             "delivered_bytes": raw["delivered_bytes"],
             "rate_gbps": raw["rate_mbps"] / 1e3,
         }

@@ -293,7 +293,7 @@ def run_packets(
     """Run until every message arrived, or nothing more does. ``arguments``: ``PacketFabric.arguments`` of these queue pairs.
 
     Where all of the traffic has ``repeated`` rounds, the run is stopped when it is steady. ``progress`` is called with messages arrived, and
-    how many there are. Of the messages the first ``own`` are waited for (all, where left out); what the others send after the
+    how many there are. Of the messages the first ``own_messages`` are waited for (all, where left out); what the others send after the
     last of those arrived is taken out of ``sent_bytes`` by its share of the time. ``series_every_ps``: collect series of
     intervals this long. Raises ``InputError`` for a parameter that cannot be.
     """

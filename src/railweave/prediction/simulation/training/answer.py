@@ -349,7 +349,7 @@ class TrainingPrediction(JsonObject):
     jobs: tuple[JobResult, ...]
     fabric: PacketFabric
     notes: tuple[str, ...]
-    own: int
+    own_jobs: int
     """Number of jobs from the requested file; the other jobs are from the file of jobs that run beside them."""
 
     @property

@@ -76,7 +76,7 @@ class CheckpointCost(JsonObject):
         return self.steps > self.every
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """A sentence or two for people."""
         return (
             f"A checkpoint of {self.size_bytes / 1e9:,.1f} GB goes over {self.fabric} to {self.servers} storage servers in {self.time_ps / 1e12:,.2f} s, "

@@ -96,14 +96,14 @@ RUN_BYTES = 1 << 30
 
 @dataclass(frozen=True, eq=False)
 class Stores:
-    """The way to the storage of a job. ``clients``, ``servers``: hosts of the engine of the job's NICs, and of each storage server's; ``own``: whether it is the fabric of the GPUs."""
+    """The way to the storage of a job. ``clients``, ``servers``: hosts of the engine of the job's NICs, and of each storage server's; ``on_gpu_fabric``: whether the fabric to it is that of the GPUs."""
 
     fabric: PacketFabric
     name: str
     clients: NDArray[np.uint32]
     servers: tuple[NDArray[np.uint32], ...]
     rail: NDArray[np.int64]
-    own: bool
+    on_gpu_fabric: bool
     timeline: Timeline
 
 
@@ -182,7 +182,7 @@ def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> 
     sent = run.sent_bytes * scale
     busy = sent * 8e6 / wiring.cables[wiring.port_cable, 2].astype(np.float64) / alone
     bound = "what storage servers take" if slowest > arrived else f"link {wiring.port_link(int(busy.argmax()))}"
-    ports = np.flatnonzero(busy > LEAST) if stores.own else np.zeros(0, np.int64)
+    ports = np.flatnonzero(busy > LEAST) if stores.on_gpu_fabric else np.zeros(0, np.int64)
     return CarriedCommunication(
         alone, ports, np.minimum(busy[ports], 1.0), sent[ports], bound, "point to point", run.complete
     )

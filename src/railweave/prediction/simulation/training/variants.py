@@ -217,18 +217,18 @@ class Variants:
     """The prediction of each choice that was run. ``name``: the setting that was varied, or a word for several settings."""
 
     name: str
-    found: tuple[tuple[str, TrainingPrediction], ...]
+    predictions: tuple[tuple[str, TrainingPrediction], ...]
     jobs: int
     """Number of jobs of a prediction that are the file's own. The jobs of other files come after these."""
 
     @property
     def complete(self) -> bool:
         """Return whether every message of all variants arrives."""
-        return all(prediction.complete for _, prediction in self.found)
+        return all(prediction.complete for _, prediction in self.predictions)
 
     def rows(self, number: int) -> list[Row]:
         """A job with each choice, in the order in which they were given."""
-        results = [(label, prediction.jobs[number]) for label, prediction in self.found]
+        results = [(label, prediction.jobs[number]) for label, prediction in self.predictions]
         best = min(result.step_ps for _, result in results)
         return [
             Row(label, result, result.step_ps / best - 1, result.plan.ranks * (1 - best / result.step_ps))
@@ -237,7 +237,7 @@ class Variants:
 
     def title(self, number: int) -> str:
         """Return the name of a job."""
-        return self.found[0][1].jobs[number].plan.job.name or f"job {number + 1}"
+        return self.predictions[0][1].jobs[number].plan.job.name or f"job {number + 1}"
 
     def to_text(self) -> str:
         """A table for each job."""
@@ -271,7 +271,7 @@ class Variants:
                     "cost": [{"slower": rows[place].slower, "gpus_wasted": rows[place].gpus_wasted} for rows in costs],
                     **prediction.to_json(),
                 }
-                for place, (value, prediction) in enumerate(self.found)
+                for place, (value, prediction) in enumerate(self.predictions)
             ],
         }
 
@@ -305,7 +305,7 @@ def compare_training(
         with in_force(net.catalog):
             asked: dict[str, Any] = {**given, "whole": whole, **choice.given}
             predictions.append((label, predict_training(net, path, **asked)))
-    own_jobs = min(prediction.own for _, prediction in predictions)
+    own_jobs = min(prediction.own_jobs for _, prediction in predictions)
     return Variants(words.partition("=")[0] if len(several) == 1 else SEVERAL, tuple(predictions), own_jobs)
 
 

@@ -15,7 +15,7 @@ from railweave.model.catalog import catalog
 from railweave.model.config.section_tree import sections as as_sections
 from railweave.model.config.sections import CLOSERS, Section, SectionReader
 from railweave.model.device.model import DeviceConfig, Interface
-from railweave.model.device.reading import Reading, ReadStatement, said
+from railweave.model.device.reading import Reading, ReadStatement, classify_statements
 from railweave.systems.dell_sonic.changes import config_tree
 from railweave.systems.dell_sonic.read import devices, overlay, ports, qos, routing
 from railweave.systems.dell_sonic.read.control_plane import protection
@@ -184,7 +184,7 @@ def read(texts: Mapping[str, str]) -> Reading:
     for file, some in of_file.items():
         count = _count(some)
         own = ((one.at, hierarchy, path, known) for one, path, known, hierarchy in _named(lines[place : place + count]))
-        statements += said(file, own, irrelevant)
+        statements += classify_statements(file, own, irrelevant)
         place += count
     return Reading(config, tuple(statements))
 

@@ -83,7 +83,7 @@ def _plain(name: str) -> str:
 
 def _leaf(one: Value, name: str) -> Value:
     """A leaf of data, with or without the name of its module."""
-    return one.one(next((key for key in sorted(one.keys) if _plain(key) == name), name))
+    return one.get(next((key for key in sorted(one.keys) if _plain(key) == name), name))
 
 
 def _at(one: Value, *names: str) -> Value:

@@ -14,7 +14,7 @@ from railweave.errors import RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.section_tree import sections
 from railweave.model.config.sections import Section, SectionReader
-from railweave.model.device.reading import Reading, said
+from railweave.model.device.reading import Reading, classify_statements
 from railweave.systems.eos.changes import config_tree
 from railweave.systems.eos.read.device import device
 from railweave.systems.eos.read.values import redacted
@@ -160,7 +160,7 @@ def read(texts: Mapping[str, str]) -> Reading:
     config = device(taking, model, release)
     files = {id(one): name for name, found in own.items() for one in found}
     wanted = catalog().systems["eos"].reads.irrelevant
-    statements = [one for name, lines in _by_file(taking, files) for one in said(name, lines, wanted)]
+    statements = [one for name, lines in _by_file(taking, files) for one in classify_statements(name, lines, wanted)]
     return Reading(config, tuple(statements))
 
 

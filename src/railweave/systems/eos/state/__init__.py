@@ -32,15 +32,15 @@ def adjacencies(answer: Value | None) -> tuple[IsisAdjacency, ...] | None:
     return tuple(
         IsisAdjacency(
             interface,
-            one.one("hostname").text() or system,
-            one.one("state").lower(),
-            _LEVELS.get(one.one("level").lower() or ""),
+            one.get("hostname").text() or system,
+            one.get("state").lower(),
+            _LEVELS.get(one.get("level").lower() or ""),
         )
-        for _, vrf in answer.one("vrfs").entries()
-        for _, instance in vrf.one("isisInstances").entries()
-        for system, neighbor in instance.one("neighbors").entries()
+        for _, vrf in answer.get("vrfs").entries()
+        for _, instance in vrf.get("isisInstances").entries()
+        for system, neighbor in instance.get("neighbors").entries()
         for one in neighbor.all("adjacencies")
-        if (interface := one.one("interfaceName").text()) is not None
+        if (interface := one.get("interfaceName").text()) is not None
     )
 
 
@@ -53,29 +53,29 @@ def interfaces(answers: Answers) -> dict[str, InterfaceState] | None:
     phy, drops = answers.tree("phy"), answers.tree("chip-drops")
     addresses = _addresses(answers.tree("addresses-ipv6"), answers.tree("addresses-ipv4"))
     found: dict[str, InterfaceState] = {}
-    for name, one in answer.one("interfaces").entries():
-        status = one.one("interfaceStatus").text()
-        line = one.one("lineProtocolStatus").text()
-        bandwidth = one.one("bandwidth").number()
-        counters = one.one("interfaceCounters")
+    for name, one in answer.get("interfaces").entries():
+        status = one.get("interfaceStatus").text()
+        line = one.get("lineProtocolStatus").text()
+        bandwidth = one.get("bandwidth").number()
+        counters = one.get("interfaceCounters")
         up = None if line is None else line == "up"
         found[name] = InterfaceState(
             name,
             admin_up=None if status is None else status != "disabled",
             oper_up=up,
             reason=None if up else status,
-            description=one.one("description").text(),
+            description=one.get("description").text(),
             speed_gbps=bandwidth / 1e9 if bandwidth else None,
-            lanes=one.one("lanes").integer() or None,
-            mtu=one.one("mtu").integer(),
-            mac=one.one("physicalAddress").mac(),
+            lanes=one.get("lanes").integer() or None,
+            mtu=one.get("mtu").integer(),
+            mac=one.get("physicalAddress").mac(),
             addresses=addresses.get(name),
-            flaps=counters.one("linkStatusChanges").integer(),
-            last_change=one.one("lastStatusChangeTimestamp").number(),
+            flaps=counters.get("linkStatusChanges").integer(),
+            last_change=one.get("lastStatusChangeTimestamp").number(),
             errors=_errors(name, errors, discards, drops, counters),
-            fec=_fec(phy.one("interfacePhyStatuses", name)) if phy else Fec(),
-            in_bytes=counters.one("inOctets").integer(),
-            out_bytes=counters.one("outOctets").integer(),
+            fec=_fec(phy.get("interfacePhyStatuses", name)) if phy else Fec(),
+            in_bytes=counters.get("inOctets").integer(),
+            out_bytes=counters.get("outOctets").integer(),
         )
     return found
 
@@ -83,29 +83,29 @@ def interfaces(answers: Answers) -> dict[str, InterfaceState] | None:
 def _addresses(ipv6: Value | None, ipv4: Value | None) -> dict[str, tuple[str, ...]]:
     """The addresses of each interface that ``show ipv6 interface`` and ``show ip interface`` list."""
     found: dict[str, tuple[str, ...]] = {}
-    for name, one in ipv6.one("interfaces").entries() if ipv6 else ():
-        found[name] = _texts([*one.all("addresses"), one.one("linkLocal")])
-    for name, one in ipv4.one("interfaces").entries() if ipv4 else ():
-        given = one.one("interfaceAddress")
-        found[name] = found.get(name, ()) + _texts([given.one("primaryIp"), *given.all("secondaryIpsOrderedList")])
+    for name, one in ipv6.get("interfaces").entries() if ipv6 else ():
+        found[name] = _texts([*one.all("addresses"), one.get("linkLocal")])
+    for name, one in ipv4.get("interfaces").entries() if ipv4 else ():
+        given = one.get("interfaceAddress")
+        found[name] = found.get(name, ()) + _texts([given.get("primaryIp"), *given.all("secondaryIpsOrderedList")])
     return found
 
 
 def _texts(entries: list[Value]) -> tuple[str, ...]:
-    found = (one.one("address").text() for one in entries if one.there)
+    found = (one.get("address").text() for one in entries if one.there)
     return tuple(text for text in found if text is not None)
 
 
 def _errors(name: str, errors: Value | None, discards: Value | None, drops: Value | None, counters: Value) -> Errors:
-    here = errors.one("interfaceErrorCounters", name) if errors else counters
-    lost = discards.one("interfaces", name) if discards else counters
-    chip = drops.one("ethernet", name, "count", "drop").one("rxMmuDrop").integer() if drops else None
+    here = errors.get("interfaceErrorCounters", name) if errors else counters
+    lost = discards.get("interfaces", name) if discards else counters
+    chip = drops.get("ethernet", name, "count", "drop").get("rxMmuDrop").integer() if drops else None
     return Errors(
         in_errors=here.first("inErrors", "totalInErrors").integer(),
         out_errors=here.first("outErrors", "totalOutErrors").integer(),
-        in_discards=lost.one("inDiscards").integer(),
-        out_discards=lost.one("outDiscards").integer(),
-        in_crc=here.one("fcsErrors").integer(),
+        in_discards=lost.get("inDiscards").integer(),
+        out_discards=lost.get("outDiscards").integer(),
+        in_crc=here.get("fcsErrors").integer(),
         in_resource=chip,
     )
 
@@ -113,13 +113,13 @@ def _errors(name: str, errors: Value | None, discards: Value | None, drops: Valu
 def _fec(status: Value) -> Fec:
     """The FEC of the first PHY that has any: a port may pass through several."""
     for one in status.all("phyStatuses"):
-        fec = one.one("fec")
-        if fec.there or one.one("preFecBer").there:
+        fec = one.get("fec")
+        if fec.there or one.get("preFecBer").there:
             return Fec(
                 mode=fec.first("encoding", "mode").text(),
-                corrected=fec.one("correctedCodewords", "value").integer(),
-                uncorrected=fec.one("uncorrectedCodewords", "value").integer(),
-                pre_fec_ber=one.one("preFecBer", "value").number(),
+                corrected=fec.get("correctedCodewords", "value").integer(),
+                uncorrected=fec.get("uncorrectedCodewords", "value").integer(),
+                pre_fec_ber=one.get("preFecBer", "value").number(),
             )
     return Fec()
 
@@ -130,31 +130,31 @@ def optics(answers: Answers) -> dict[str, Optic] | None:
     if answer is None and slots is None:
         return None
     found: dict[str, Optic] = {}
-    for name, one in answer.one("interfaces").entries() if answer else []:
-        present = one.one("mediaType").there
-        levels = (one.one("txPower").number(), one.one("rxPower").number(), one.one("txBias").number())
+    for name, one in answer.get("interfaces").entries() if answer else []:
+        present = one.get("mediaType").there
+        levels = (one.get("txPower").number(), one.get("rxPower").number(), one.get("txBias").number())
         lanes = () if levels == (None, None, None) else (Lane(1, levels[0], levels[1], levels[2]),)
-        limits = thresholds.one("interfaces", name, "parameters") if thresholds else None
+        limits = thresholds.get("interfaces", name, "parameters") if thresholds else None
         found[name] = Optic(
             present=present,
-            kind=one.one("mediaType").text(),
-            serial=one.one("vendorSn").text(),
-            temperature_c=one.one("temperature").number(),
-            voltage_v=one.one("voltage").number(),
+            kind=one.get("mediaType").text(),
+            serial=one.get("vendorSn").text(),
+            temperature_c=one.get("temperature").number(),
+            voltage_v=one.get("voltage").number(),
             lanes=_channels(limits) or lanes if limits else lanes,
-            rx_low_dbm=limits.one("rxPower", "threshold", "lowAlarm").number() if limits else None,
-            tx_low_dbm=limits.one("txPower", "threshold", "lowAlarm").number() if limits else None,
+            rx_low_dbm=limits.get("rxPower", "threshold", "lowAlarm").number() if limits else None,
+            tx_low_dbm=limits.get("txPower", "threshold", "lowAlarm").number() if limits else None,
         )
-    for slot, one in slots.one("xcvrSlots").entries() if slots else []:
-        model = one.one("modelName").text()
+    for slot, one in slots.get("xcvrSlots").entries() if slots else []:
+        model = one.get("modelName").text()
         names = [name for name in found if _in_slot(name, slot)] or [f"Ethernet{slot}"]
         for name in names:
             found[name] = replace(
                 found.get(name, Optic()),
                 present=model is not None,
-                vendor=one.one("mfgName").text(),
+                vendor=one.get("mfgName").text(),
                 part=model,
-                serial=one.one("serialNum").text(),
+                serial=one.get("serialNum").text(),
             )
     return found
 
@@ -166,8 +166,8 @@ def _in_slot(name: str, slot: str) -> bool:
 
 def _channels(limits: Value) -> tuple[Lane, ...]:
     """The light of each lane, where the answer has it by channel."""
-    sent = dict(limits.one("txPower", "channels").entries())
-    heard = dict(limits.one("rxPower", "channels").entries())
+    sent = dict(limits.get("txPower", "channels").entries())
+    heard = dict(limits.get("rxPower", "channels").entries())
     return tuple(
         Lane(
             int(channel),
@@ -190,11 +190,11 @@ def pfc(answer: Value | None) -> dict[str, dict[int, PfcCounters]] | None:
         return None
     return {
         name: {
-            number: PfcCounters(one.one("rxFrames").integer(), one.one("txFrames").integer())
-            for priority, one in port.one("priorities").entries()
+            number: PfcCounters(one.get("rxFrames").integer(), one.get("txFrames").integer())
+            for priority, one in port.get("priorities").entries()
             if (number := _number(priority)) is not None
         }
-        for name, port in answer.one("interfaces").entries()
+        for name, port in answer.get("interfaces").entries()
     }
 
 
@@ -203,12 +203,12 @@ def watchdog(answer: Value | None) -> dict[str, dict[int, Watchdog]] | None:
     if answer is None:
         return None
     found: dict[str, dict[int, Watchdog]] = {}
-    for name, port in answer.one("interfaces").entries():
+    for name, port in answer.get("interfaces").entries():
         found[name] = {}
-        for queue, one in port.one("txQueues").entries():
+        for queue, one in port.get("txQueues").entries():
             number = _number(queue)
             if number is not None:
-                stuck, ended = one.one("stuckCount").integer(), one.one("recoveryCount").integer()
+                stuck, ended = one.get("stuckCount").integer(), one.get("recoveryCount").integer()
                 storming = stuck > ended if stuck is not None and ended is not None else None
                 found[name][number] = Watchdog(stuck, ended, storming)
     return found
@@ -219,18 +219,18 @@ def queues(answer: Value | None, marks: Value | None) -> dict[str, PortQueues] |
     if answer is None and marks is None:
         return None
     found: dict[str, dict[int, Queue]] = {}
-    for name, port in answer.one("egressQueueCounters", "interfaces").entries() if answer else []:
-        for label, one in port.one("ucastQueues", "trafficClasses").entries():
+    for name, port in answer.get("egressQueueCounters", "interfaces").entries() if answer else []:
+        for label, one in port.get("ucastQueues", "trafficClasses").entries():
             number = _number(label, "TC")
             if number is not None:
-                points = [point for _, point in one.one("dropPrecedences").entries()]
+                points = [point for _, point in one.get("dropPrecedences").entries()]
                 found.setdefault(name, {})[number] = Queue(
                     label,
                     sent=_sum(points, "enqueuedPackets"),
                     dropped=_sum(points, "droppedPackets"),
                 )
-    for name, port in marks.one("intfQueueCounters").entries() if marks else []:
-        for label, one in port.one("queueCounters").entries():
+    for name, port in marks.get("intfQueueCounters").entries() if marks else []:
+        for label, one in port.get("queueCounters").entries():
             number = _number(label)
             if number is not None:
                 here = found.setdefault(name, {})
@@ -240,7 +240,7 @@ def queues(answer: Value | None, marks: Value | None) -> dict[str, PortQueues] |
 
 def _sum(points: list[Value], key: str) -> int | None:
     """The sum over drop precedences; None where none of them has the counter."""
-    counts = [count for one in points if (count := one.one(key).integer()) is not None]
+    counts = [count for one in points if (count := one.get(key).integer()) is not None]
     return sum(counts) if counts else None
 
 
@@ -362,10 +362,10 @@ def _identity(answers: Answers) -> Identity | None:
     if version is None:
         return None
     return Identity(
-        model=version.one("modelName").text(),
-        serial=version.one("serialNumber").text(),
-        version=version.one("version").text(),
-        booted=version.one("bootupTimestamp").number(),
+        model=version.get("modelName").text(),
+        serial=version.get("serialNumber").text(),
+        version=version.get("version").text(),
+        booted=version.get("bootupTimestamp").number(),
     )
 
 
@@ -377,7 +377,7 @@ def _clock(answers: Answers) -> Clock | None:
     first = re.match(r"\s*(un)?synchroni[sz]ed\b", ntp[:200]) if ntp is not None else None
     if ntp is not None and first is None:
         answers.note("ntp", "", "its first line does not say whether the clock is synchronised")
-    return Clock(uptime.one("currentTime").number() if uptime else None, first[1] is None if first else None)
+    return Clock(uptime.get("currentTime").number() if uptime else None, first[1] is None if first else None)
 
 
 def _commit(answers: Answers) -> Commit | None:
@@ -385,8 +385,8 @@ def _commit(answers: Answers) -> Commit | None:
     open_sessions = answers.tree("sessions")
     if open_sessions is None:
         return None
-    states = [one.one("state").text() for _, one in open_sessions.one("sessions").entries()]
-    return Commit(pending=open_sessions.one("commitTimerSessionName").there or "pendingCommitTimer" in states)
+    states = [one.get("state").text() for _, one in open_sessions.get("sessions").entries()]
+    return Commit(pending=open_sessions.get("commitTimerSessionName").there or "pendingCommitTimer" in states)
 
 
 def _alarms(answers: Answers) -> tuple[Alarm, ...] | None:
@@ -394,11 +394,11 @@ def _alarms(answers: Answers) -> tuple[Alarm, ...] | None:
     if temperature is None and power is None:
         return None
     found: list[Alarm] = []
-    status = temperature.one("systemStatus").text() if temperature else None
+    status = temperature.get("systemStatus").text() if temperature else None
     if status not in {None, "temperatureOk"}:
         found.append(Alarm(None, f"temperature: {status}"))
-    for name, supply in power.one("powerSupplies").entries() if power else ():
-        state = supply.one("state").text()
+    for name, supply in power.get("powerSupplies").entries() if power else ():
+        state = supply.get("state").text()
         if state not in {None, "ok"}:
             found.append(Alarm(None, f"power supply {name}: {state}"))
     return tuple(found)

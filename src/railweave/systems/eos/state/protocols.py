@@ -36,7 +36,7 @@ def _as_number(value: Value) -> int | None:
 
 
 def _by_vrf(answer: Value | None) -> list[tuple[str, Value]]:
-    return answer.one("vrfs").entries() if answer else []
+    return answer.get("vrfs").entries() if answer else []
 
 
 def lldp(answer: Value | None) -> dict[str, tuple[protocols.LldpNeighbor, ...]] | None:
@@ -44,14 +44,14 @@ def lldp(answer: Value | None) -> dict[str, tuple[protocols.LldpNeighbor, ...]] 
     if answer is None:
         return None
     found: dict[str, tuple[protocols.LldpNeighbor, ...]] = {}
-    for port, one in answer.one("lldpNeighbors").entries():
+    for port, one in answer.get("lldpNeighbors").entries():
         heard = [
             protocols.LldpNeighbor(
-                info.one("systemName").text(),
-                _unquoted(info.one("neighborInterfaceInfo").first("interfaceId_v2", "interfaceId").text()),
-                info.one("neighborInterfaceInfo", "interfaceIdType").lower(),
-                info.one("neighborInterfaceInfo", "interfaceDescription").text(),
-                info.one("chassisId").text(),
+                info.get("systemName").text(),
+                _unquoted(info.get("neighborInterfaceInfo").first("interfaceId_v2", "interfaceId").text()),
+                info.get("neighborInterfaceInfo", "interfaceIdType").lower(),
+                info.get("neighborInterfaceInfo", "interfaceDescription").text(),
+                info.get("chassisId").text(),
             )
             for info in one.all("lldpNeighborInfo")
         ]
@@ -69,9 +69,9 @@ def ipv6_neighbors(answer: Value | None) -> tuple[protocols.Ipv6Neighbor, ...] |
     if answer is None:
         return None
     return tuple(
-        protocols.Ipv6Neighbor(address, full_name(one.one("interface").text()), one.one("hwAddress").mac())
+        protocols.Ipv6Neighbor(address, full_name(one.get("interface").text()), one.get("hwAddress").mac())
         for one in answer.find("ipV6Neighbors")
-        if (address := one.one("address").text()) is not None
+        if (address := one.get("address").text()) is not None
     )
 
 
@@ -82,32 +82,32 @@ def sessions(summary: Value | None, neighbors: Value | None) -> tuple[protocols.
     found: dict[tuple[str, str], protocols.BgpSession] = {}
     for vrf, table in _by_vrf(neighbors):
         for one in table.all("peerList"):
-            name = one.one("peerAddress").text()
+            name = one.get("peerAddress").text()
             if name is not None:
                 found[vrf, _key(name)] = _neighbor(vrf, name, one)
     for vrf, table in _by_vrf(summary):
-        for name, one in table.one("peers").entries():
+        for name, one in table.get("peers").entries():
             address, interface = _peer(name)
             here = found.get((vrf, _key(name))) or protocols.BgpSession(
                 address, interface, vrf, discovered=interface is not None
             )
             families = {
                 short: protocols.FamilyState(
-                    received=one.one(long, "nlrisReceived").integer(), accepted=one.one(long, "nlrisAccepted").integer()
+                    received=one.get(long, "nlrisReceived").integer(), accepted=one.get(long, "nlrisAccepted").integer()
                 )
                 for long, short in _FAMILIES.items()
-                if one.one(long).there
+                if one.get(long).there
             }
-            if not families and one.one("prefixReceived").there:  # the older form, which has one family
+            if not families and one.get("prefixReceived").there:  # the older form, which has one family
                 family = "ipv6" if ":" in address else "ipv4"
                 families[family] = protocols.FamilyState(
-                    one.one("prefixReceived").integer(), one.one("prefixAccepted").integer()
+                    one.get("prefixReceived").integer(), one.get("prefixAccepted").integer()
                 )
             found[vrf, _key(name)] = replace(
                 here,
-                state=one.one("peerState").lower() or here.state,
+                state=one.get("peerState").lower() or here.state,
                 peer_as=_as_number(one.first("peerAsn", "asn")) or here.peer_as,
-                local_as=_as_number(table.one("asn")) or here.local_as,
+                local_as=_as_number(table.get("asn")) or here.local_as,
                 families=here.families | families,
             )
     return tuple(found.values())
@@ -125,18 +125,18 @@ def _key(name: str) -> str:
 
 def _neighbor(vrf: str, name: str, one: Value) -> protocols.BgpSession:
     address, zone = _peer(name)
-    interface = full_name(one.one("ifName").text()) or zone
+    interface = full_name(one.get("ifName").text()) or zone
     return protocols.BgpSession(
         address,
         interface if zone or address.startswith("fe80") else None,
         vrf,
-        state=one.one("state").lower(),
-        peer_as=_as_number(one.one("asn")),
-        local_as=_as_number(one.one("localAsn")),
-        group=one.one("peerGroupName").text(),
-        description=one.one("description").text(),
+        state=one.get("state").lower(),
+        peer_as=_as_number(one.get("asn")),
+        local_as=_as_number(one.get("localAsn")),
+        group=one.get("peerGroupName").text(),
+        description=one.get("description").text(),
         discovered=zone is not None,
-        flaps=_flaps(one.one("establishedTransitions").integer(), one.one("state").lower()),
+        flaps=_flaps(one.get("establishedTransitions").integer(), one.get("state").lower()),
     )
 
 
@@ -154,21 +154,21 @@ def bfd_sessions(answer: Value | None) -> tuple[protocols.BfdSession, ...] | Non
     found: list[protocols.BfdSession] = []
     for vrf, table in _by_vrf(answer):
         for kind in ("ipv4Neighbors", "ipv6Neighbors"):
-            for name, peer in table.one(kind).entries():
+            for name, peer in table.get(kind).entries():
                 address, zone = _peer(name)
-                for label, one in peer.one("peerStats").entries():
-                    detail = one.one("peerStatsDetail")
+                for label, one in peer.get("peerStats").entries():
+                    detail = one.get("peerStatsDetail")
                     found.append(
                         protocols.BfdSession(
                             address,
-                            full_name(one.one("l3intf").text() or label) or zone,
+                            full_name(one.get("l3intf").text() or label) or zone,
                             vrf,
-                            one.one("status").lower(),
-                            _ms(detail.one("operTxInterval")),
-                            _ms(detail.one("operRxInterval")),
-                            detail.one("detectMult").integer(),
-                            _ms(detail.one("detectTime")),
-                            one.one("lastDiag").text(),
+                            one.get("status").lower(),
+                            _ms(detail.get("operTxInterval")),
+                            _ms(detail.get("operRxInterval")),
+                            detail.get("detectMult").integer(),
+                            _ms(detail.get("detectTime")),
+                            one.get("lastDiag").text(),
                         )
                     )
     return tuple(found)
@@ -193,7 +193,7 @@ def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
     for name, (_, vrf, prefix) in asked:
         answer, known = answers.tree(name), answers.tree(name.replace("route@", "path@", 1))
         if answer is not None:
-            entry = next((table.one(prefix) for table in answer.find("routes")), None)
+            entry = next((table.get(prefix) for table in answer.find("routes")), None)
             found[vrf, prefix] = _route(vrf, prefix, entry, None if known is None else _paths(known, prefix))
     return tuple(found.values())
 
@@ -203,25 +203,25 @@ def _route(vrf: str, prefix: str, entry: Value | None, paths: tuple[protocols.Pa
         return protocols.Route(prefix, vrf, paths=paths)
     hops = tuple(
         protocols.NextHop(
-            one.one("nexthopAddr").text(),
-            full_name(one.one("interface").text()),
-            vtep=one.one("vtepAddr").text(),
-            vni=one.one("vni").integer(),
+            one.get("nexthopAddr").text(),
+            full_name(one.get("interface").text()),
+            vtep=one.get("vtepAddr").text(),
+            vni=one.get("vni").integer(),
         )
         for one in entry.all("vias")
     )
-    programmed = entry.one("hardwareProgrammed").flag()
-    return protocols.Route(prefix, vrf, entry.one("routeType").lower(), programmed, hops, paths, _drops(entry))
+    programmed = entry.get("hardwareProgrammed").flag()
+    return protocols.Route(prefix, vrf, entry.get("routeType").lower(), programmed, hops, paths, _drops(entry))
 
 
 def _drops(entry: Value) -> str | None:
     """Return how a route drops packets: its action is no forwarding, or it leads to ``Null0``."""
-    action = entry.one("routeAction").lower()
+    action = entry.get("routeAction").lower()
     null = next(
         (
             name
             for one in entry.all("vias")
-            if (name := one.one("interface").text()) and name.lower().startswith("null")
+            if (name := one.get("interface").text()) and name.lower().startswith("null")
         ),
         None,
     )
@@ -249,21 +249,21 @@ def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
 def _paths(answer: Value, prefix: str) -> tuple[protocols.Path, ...]:
     found: list[protocols.Path] = []
     for table in answer.find("bgpRouteEntries"):
-        for one in table.one(prefix).all("bgpRoutePaths"):
-            kind, detail = one.one("routeType"), one.one("routeDetail")
+        for one in table.get(prefix).all("bgpRoutePaths"):
+            kind, detail = one.get("routeType"), one.get("routeDetail")
             found.append(
                 protocols.Path(
-                    peer=one.first("peerEntry").one("peerAddr").text()
-                    if one.one("peerEntry").there
-                    else one.one("nextHop").text(),
-                    best=kind.one("active").flag(),
-                    multipath=kind.one("ecmpContributor").flag() or kind.one("ecmpHead").flag(),
-                    valid=kind.one("valid").flag(),
-                    as_path=one.one("asPathEntry", "asPath").text(),
-                    local_preference=one.one("localPreference").integer(),
-                    communities=_words(detail.one("communityList")),
-                    large_communities=_words(detail.one("largeCommunityList")),
-                    extended_communities=_words(detail.one("extCommunityList")),
+                    peer=one.first("peerEntry").get("peerAddr").text()
+                    if one.get("peerEntry").there
+                    else one.get("nextHop").text(),
+                    best=kind.get("active").flag(),
+                    multipath=kind.get("ecmpContributor").flag() or kind.get("ecmpHead").flag(),
+                    valid=kind.get("valid").flag(),
+                    as_path=one.get("asPathEntry", "asPath").text(),
+                    local_preference=one.get("localPreference").integer(),
+                    communities=_words(detail.get("communityList")),
+                    large_communities=_words(detail.get("largeCommunityList")),
+                    extended_communities=_words(detail.get("extCommunityList")),
                 )
             )
     return tuple(found)
@@ -281,9 +281,9 @@ def vrfs(answer: Value | None, bindings: Value | None) -> dict[str, protocols.Vr
     return {
         name: protocols.VrfState(
             name,
-            one.one("routeDistinguisher").text(),
+            one.get("routeDistinguisher").text(),
             numbers.get(name),
-            one.one("vrfState").flag(),
+            one.get("vrfState").flag(),
             tuple(full_name(text) or "" for entry in one.all("interfaces") if (text := entry.text())),
         )
         for name, one in _by_vrf(answer)
@@ -295,12 +295,12 @@ def vnis(answer: Value | None) -> dict[int, protocols.VniState] | None:
     if answer is None:
         return None
     found: dict[int, protocols.VniState] = {}
-    for _, tunnel in answer.one("vxlanIntfs").entries():
+    for _, tunnel in answer.get("vxlanIntfs").entries():
         for key, layer in (("vniBindings", 2), ("vniBindingsToVrf", 3)):
-            for number, one in tunnel.one(key).entries():
+            for number, one in tunnel.get(key).entries():
                 if number.isascii() and number.isdecimal() and len(number) < 9:
                     found[int(number)] = protocols.VniState(
-                        int(number), layer, one.one("vrfName").text(), one.one("vlan").integer()
+                        int(number), layer, one.get("vrfName").text(), one.get("vlan").integer()
                     )
     return found
 
@@ -312,14 +312,14 @@ def evpn(prefixes: Sequence[Value | None], macs: Value | None) -> protocols.Evpn
         return None
     by_distinguisher: dict[str, list[str]] = {}
     for answer in asked:
-        for key, _ in answer.one("evpnRoutes").entries():
+        for key, _ in answer.get("evpnRoutes").entries():
             found = re.fullmatch(r"RD: (\S+) ip-prefix (\S+)", key)
             if found:
                 by_distinguisher.setdefault(found[1], []).append(found[2])
             else:
                 answer.note(f"{key[:80]!r} is no `RD: … ip-prefix …`")
     return protocols.EvpnRoutes(
-        type2=None if macs is None else sum(" mac-ip " in key for key, _ in macs.one("evpnRoutes").entries()),
+        type2=None if macs is None else sum(" mac-ip " in key for key, _ in macs.get("evpnRoutes").entries()),
         type5=sum(map(len, by_distinguisher.values())) if asked else None,
         type5_prefixes={key: tuple(found) for key, found in by_distinguisher.items()} if asked else None,
     )

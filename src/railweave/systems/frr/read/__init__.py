@@ -14,7 +14,7 @@ from railweave.model.device.balancing import BalancingConfig
 from railweave.model.device.management import Management
 from railweave.model.device.model import DeviceConfig, Gateway, Interface
 from railweave.model.device.port_model import with_parts
-from railweave.model.device.reading import Reading, ReadStatement, said
+from railweave.model.device.reading import Reading, ReadStatement, classify_statements
 from railweave.systems.frr.changes import config_tree
 from railweave.systems.frr.read import nftables
 from railweave.systems.frr.read.ports import Port, ports
@@ -48,7 +48,7 @@ def read(texts: Mapping[str, str]) -> Reading:
     for file, text in filters.items():
         protection, lines = nftables.control_plane(text)
         config = replace(config, protection=protection)
-        made += said(file, lines, catalog().systems["frr"].reads.irrelevant)
+        made += classify_statements(file, lines, catalog().systems["frr"].reads.irrelevant)
     return Reading(config, (*statements(taking, files), *made))
 
 

@@ -9,7 +9,7 @@ from railweave.model.catalog import catalog
 from railweave.model.config.sections import Section, SectionReader, has
 from railweave.model.device import model
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
-from railweave.model.device.reading import ReadStatement, said
+from railweave.model.device.reading import ReadStatement, classify_statements
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.frr.read.bgp import EVPN, Instance, instances
 from railweave.systems.frr.read.policy import Policies, policies
@@ -386,4 +386,4 @@ def statements(taking: SectionReader, files: Sequence[tuple[str, Sequence[Sectio
         lines[file].append((section.at, hierarchy, without_secrets(path), understood))
     for name, found in lines.items():
         if name:
-            yield from said(name, found, irrelevant)
+            yield from classify_statements(name, found, irrelevant)

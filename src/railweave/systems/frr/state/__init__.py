@@ -139,20 +139,20 @@ def _interfaces(zebra: Value | None, kernel: dict[str, InterfaceState] | None) -
     found = dict(kernel or {})
     for name, one in zebra.entries():
         here = found.get(name, InterfaceState(name))
-        speed = one.one("speed").number()
+        speed = one.get("speed").number()
         found[name] = replace(
             here,
-            admin_up=one.one("administrativeStatus").flag(),
-            oper_up=one.one("operationalStatus").flag(),
+            admin_up=one.get("administrativeStatus").flag(),
+            oper_up=one.get("operationalStatus").flag(),
             description=one.first("description", "OsDescription").text(),
             speed_gbps=speed / 1000 if speed else None,
-            mtu=one.one("mtu").integer() or here.mtu,
-            mac=one.one("hardwareAddress").mac() or here.mac,
+            mtu=one.get("mtu").integer() or here.mtu,
+            mac=one.get("hardwareAddress").mac() or here.mac,
             addresses=here.addresses
             if here.addresses is not None
-            else tuple(text for entry in one.all("ipAddresses") if (text := entry.one("address").text())),
-            vrf=one.one("vrfName").text(),
-            flaps=one.one("linkDowns").integer(),
+            else tuple(text for entry in one.all("ipAddresses") if (text := entry.get("address").text())),
+            vrf=one.get("vrfName").text(),
+            flaps=one.get("linkDowns").integer(),
         )
     return found
 
@@ -163,15 +163,15 @@ def _advertising(zebra: Value | None) -> dict[str, RouterAdvertising] | None:
         return None
     found = {
         name: RouterAdvertising(
-            one.one("ndRouterAdvertisementsSent").integer(),
-            one.one("ndRouterAdvertisementsRcvd").integer(),
-            interval_s=one.one("ndRouterAdvertisementsIntervalSecs").integer(),
-            lifetime_s=one.one("ndRouterAdvertisementsLiveForSecs").integer(),
-            hop_limit=one.one("ndAdvertisedHopCountLimitHops").integer(),
-            reachable_ms=one.one("ndAdvertisedReachableTimeMsecs").integer(),
-            retransmit_ms=one.one("ndAdvertisedRetransmitIntervalMsecs").integer(),
+            one.get("ndRouterAdvertisementsSent").integer(),
+            one.get("ndRouterAdvertisementsRcvd").integer(),
+            interval_s=one.get("ndRouterAdvertisementsIntervalSecs").integer(),
+            lifetime_s=one.get("ndRouterAdvertisementsLiveForSecs").integer(),
+            hop_limit=one.get("ndAdvertisedHopCountLimitHops").integer(),
+            reachable_ms=one.get("ndAdvertisedReachableTimeMsecs").integer(),
+            retransmit_ms=one.get("ndAdvertisedRetransmitIntervalMsecs").integer(),
         )
         for name, one in zebra.entries()
-        if one.one("ndRouterAdvertisementsSent").there
+        if one.get("ndRouterAdvertisementsSent").there
     }
     return found or None

@@ -32,33 +32,33 @@ def links(answer: Value | None) -> dict[str, InterfaceState] | None:
         return None
     found: dict[str, InterfaceState] = {}
     for one in answer.each():
-        name = one.one("ifname").text()
+        name = one.get("ifname").text()
         if name is None:
             continue
         words = {word for flag in one.all("flags") if (word := flag.text())}
-        state = one.one("operstate").text()
-        received, sent = one.one("stats64", "rx"), one.one("stats64", "tx")
+        state = one.get("operstate").text()
+        received, sent = one.get("stats64", "rx"), one.get("stats64", "tx")
         found[name] = InterfaceState(
             name,
             admin_up="UP" in words if words else None,
             oper_up={"UP": True, "DOWN": False, "LOWERLAYERDOWN": False}.get(state or ""),
-            mtu=one.one("mtu").integer(),
-            mac=one.one("address").mac(),
+            mtu=one.get("mtu").integer(),
+            mac=one.get("address").mac(),
             addresses=_addresses(one) if "addr_info" in one.keys else None,
             errors=Errors(
-                in_errors=received.one("errors").integer(),
-                out_errors=sent.one("errors").integer(),
-                in_discards=received.one("dropped").integer(),
-                out_discards=sent.one("dropped").integer(),
+                in_errors=received.get("errors").integer(),
+                out_errors=sent.get("errors").integer(),
+                in_discards=received.get("dropped").integer(),
+                out_discards=sent.get("dropped").integer(),
             ),
-            in_bytes=received.one("bytes").integer(),
-            out_bytes=sent.one("bytes").integer(),
+            in_bytes=received.get("bytes").integer(),
+            out_bytes=sent.get("bytes").integer(),
         )
     return found
 
 
 def _addresses(link: Value) -> tuple[str, ...]:
-    return tuple(text for one in link.all("addr_info") if (text := one.one("local").text()))
+    return tuple(text for one in link.all("addr_info") if (text := one.get("local").text()))
 
 
 def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
@@ -73,11 +73,11 @@ def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
         off = {
             name
             for one in (settings.each() if settings else [])
-            if one.one("forwarding").flag() is False and (name := one.one("interface").text())
+            if one.get("forwarding").flag() is False and (name := one.get("interface").text())
         }
         off = off - {"default", "lo"} if family == "ipv4" else off & {"all"}
         for one in rules.each() if rules else []:
-            whole = one.one("src").text() == "all" and not one.keys & {
+            whole = one.get("src").text() == "all" and not one.keys & {
                 "dst",
                 "fwmark",
                 "oif",
@@ -85,8 +85,8 @@ def not_forwarding(answers: Answers) -> dict[str, tuple[str, ...]] | None:
                 "sport",
                 "ipproto",
             }
-            if whole and one.one("action").lower() in DROPPING:
-                off.add(one.one("iif").text() or "all")
+            if whole and one.get("action").lower() in DROPPING:
+                off.add(one.get("iif").text() or "all")
         if settings is not None or rules is not None:
             found[family] = tuple(sorted(off))
     return found or None
@@ -99,13 +99,13 @@ def ipv6_neighbors(answer: Value | None) -> tuple[Ipv6Neighbor, ...] | None:
     return tuple(
         Ipv6Neighbor(
             address,
-            one.one("dev").text(),
-            one.one("lladdr").mac(),
+            one.get("dev").text(),
+            one.get("lladdr").mac(),
             next((text for state in one.all("state") if (text := state.lower())), None),
             "router" in one.keys,
         )
         for one in answer.each()
-        if (address := one.one("dst").text()) is not None
+        if (address := one.get("dst").text()) is not None
     )
 
 

@@ -26,7 +26,7 @@ def sessions(summary: Value | None, neighbors: Value | None) -> tuple[protocols.
             found[vrf, name] = _neighbor(vrf, name, peer)
     for vrf, families in _by_vrf(summary, "peers"):
         for family, table in families:
-            for name, peer in table.one("peers").entries():
+            for name, peer in table.get("peers").entries():
                 here = found.get((vrf, name)) or _summarized(vrf, name, peer)
                 carried = _carried(peer)
                 known = here.families.get(_FAMILIES.get(family, family), protocols.FamilyState())
@@ -35,7 +35,7 @@ def sessions(summary: Value | None, neighbors: Value | None) -> tuple[protocols.
                     accepted=carried.accepted if carried.accepted is not None else known.accepted,
                     sent=carried.sent if carried.sent is not None else known.sent,
                 )
-                missing = here.policy_missing or peer.one("peerState").lower() == "policy"
+                missing = here.policy_missing or peer.get("peerState").lower() == "policy"
                 families_of = {**here.families, _FAMILIES.get(family, family): both}
                 found[vrf, name] = replace(here, families=families_of, policy_missing=missing)
     return tuple(found.values())
@@ -46,11 +46,11 @@ def _by_vrf(answer: Value | None, mark: str) -> list[tuple[str, list[tuple[str, 
     if answer is None:
         return []
     here = [(key, one) for key, one in answer.entries() if one.keys]
-    plain = [(key, one) for key, one in here if one.one(mark).there]
+    plain = [(key, one) for key, one in here if one.get(mark).there]
     inside = [
-        (vrf, [(key, one) for key, one in table.entries() if one.keys and one.one(mark).there])
+        (vrf, [(key, one) for key, one in table.entries() if one.keys and one.get(mark).there])
         for vrf, table in here
-        if not table.one(mark).there
+        if not table.get(mark).there
     ]
     return [*([(DEFAULT_VRF, plain)] if plain else []), *((vrf, found) for vrf, found in inside if found)]
 
@@ -65,30 +65,30 @@ def _neighbor(vrf: str, name: str, peer: Value) -> protocols.BgpSession:
     address = peer.first("bgpNeighborAddr", "neighborAddr").text()
     families = {
         _FAMILIES.get(family, family): protocols.FamilyState(
-            accepted=one.one("acceptedPrefixCounter").integer(), sent=one.one("sentPrefixCounter").integer()
+            accepted=one.get("acceptedPrefixCounter").integer(), sent=one.get("sentPrefixCounter").integer()
         )
-        for family, one in peer.one("addressFamilyInfo").entries()
+        for family, one in peer.get("addressFamilyInfo").entries()
     }
     missing = any(
-        one.one("inboundEbgpRequiresPolicy").there or one.one("outboundEbgpRequiresPolicy").there
-        for _, one in peer.one("addressFamilyInfo").entries()
+        one.get("inboundEbgpRequiresPolicy").there or one.get("outboundEbgpRequiresPolicy").there
+        for _, one in peer.get("addressFamilyInfo").entries()
     )
-    heard = peer.one("neighborCapabilities", "hostName", "rcvHostName").text()
+    heard = peer.get("neighborCapabilities", "hostName", "rcvHostName").text()
     return protocols.BgpSession(
         peer=address if interface else name,
         interface=interface,
         vrf=vrf,
-        state=peer.one("bgpState").lower(),
-        peer_as=peer.one("remoteAs").integer(),
-        local_as=peer.one("localAs").integer(),
-        group=peer.one("peerGroup").text(),
-        description=peer.one("nbrDesc").text(),
-        host_name=heard or peer.one("hostname").text(),
+        state=peer.get("bgpState").lower(),
+        peer_as=peer.get("remoteAs").integer(),
+        local_as=peer.get("localAs").integer(),
+        group=peer.get("peerGroup").text(),
+        description=peer.get("nbrDesc").text(),
+        host_name=heard or peer.get("hostname").text(),
         discovered=interface is not None,
-        established_since=peer.one("bgpTimerUpEstablishedEpoch").number(),
-        flaps=peer.one("connectionsDropped").integer(),
+        established_since=peer.get("bgpTimerUpEstablishedEpoch").number(),
+        flaps=peer.get("connectionsDropped").integer(),
         last_error=peer.first("lastNotificationReason", "lastResetDueTo").text(),
-        bfd=peer.one("peerBfdInfo", "status").lower(),
+        bfd=peer.get("peerBfdInfo", "status").lower(),
         policy_missing=missing,
         families=families,
     )
@@ -100,19 +100,19 @@ def _summarized(vrf: str, name: str, peer: Value) -> protocols.BgpSession:
         peer=None if interface else name,
         interface=interface,
         vrf=vrf,
-        state=peer.one("state").lower(),
-        peer_as=peer.one("remoteAs").integer(),
-        local_as=peer.one("localAs").integer(),
-        description=peer.one("desc").text(),
-        host_name=peer.one("hostname").text(),
+        state=peer.get("state").lower(),
+        peer_as=peer.get("remoteAs").integer(),
+        local_as=peer.get("localAs").integer(),
+        description=peer.get("desc").text(),
+        host_name=peer.get("hostname").text(),
         discovered=interface is not None,
-        flaps=peer.one("connectionsDropped").integer(),
+        flaps=peer.get("connectionsDropped").integer(),
     )
 
 
 def _carried(peer: Value) -> protocols.FamilyState:
     received = peer.first("pfxRcd", "prefixReceivedCount").integer()
-    return protocols.FamilyState(accepted=received, sent=peer.one("pfxSnt").integer())
+    return protocols.FamilyState(accepted=received, sent=peer.get("pfxSnt").integer())
 
 
 def bfd_sessions(answer: Value | None) -> tuple[protocols.BfdSession, ...] | None:
@@ -122,17 +122,17 @@ def bfd_sessions(answer: Value | None) -> tuple[protocols.BfdSession, ...] | Non
     return tuple(
         protocols.BfdSession(
             peer=address,
-            interface=one.one("interface").text(),
-            vrf=one.one("vrf").text(),
-            state=one.one("status").lower(),
-            tx_ms=one.one("transmit-interval").number(),
-            rx_ms=one.one("receive-interval").number(),
-            multiplier=one.one("detect-multiplier").integer(),
-            detection_ms=one.one("detection-timeout").number(),
-            diagnostic=one.one("diagnostic").text(),
+            interface=one.get("interface").text(),
+            vrf=one.get("vrf").text(),
+            state=one.get("status").lower(),
+            tx_ms=one.get("transmit-interval").number(),
+            rx_ms=one.get("receive-interval").number(),
+            multiplier=one.get("detect-multiplier").integer(),
+            detection_ms=one.get("detection-timeout").number(),
+            diagnostic=one.get("diagnostic").text(),
         )
         for one in answer.each()
-        if (address := one.one("peer").text()) is not None
+        if (address := one.get("peer").text()) is not None
     )
 
 
@@ -140,16 +140,16 @@ def paths(answer: Value) -> tuple[protocols.Path, ...]:
     """The paths of ``show bgp ipv6 unicast PREFIX json``."""
     return tuple(
         protocols.Path(
-            peer=one.one("peer").first("interface", "peerId").text(),
-            best=one.one("bestpath", "overall").flag() or False,
-            multipath=one.one("multipath").flag() or False,
-            valid=one.one("valid").flag() or False,
-            as_path=one.one("aspath", "string").text(),
-            local_preference=one.one("locPrf").integer(),
-            aigp=one.one("aigpMetric").integer(),
-            communities=words(one.one("community")),
-            large_communities=words(one.one("largeCommunity")),
-            extended_communities=words(one.one("extendedCommunity")),
+            peer=one.get("peer").first("interface", "peerId").text(),
+            best=one.get("bestpath", "overall").flag() or False,
+            multipath=one.get("multipath").flag() or False,
+            valid=one.get("valid").flag() or False,
+            as_path=one.get("aspath", "string").text(),
+            local_preference=one.get("locPrf").integer(),
+            aigp=one.get("aigpMetric").integer(),
+            communities=words(one.get("community")),
+            large_communities=words(one.get("largeCommunity")),
+            extended_communities=words(one.get("extendedCommunity")),
         )
         for one in answer.all("paths")
     )
@@ -158,7 +158,7 @@ def paths(answer: Value) -> tuple[protocols.Path, ...]:
 def words(communities: Value) -> tuple[str, ...]:
     """The communities of a path: its list, or else the words of its text."""
     listed = tuple(text for one in communities.all("list") if (text := one.text()) is not None)
-    return listed or tuple((communities.one("string").text() or "").split())
+    return listed or tuple((communities.get("string").text() or "").split())
 
 
 def adjacencies(answer: Value | None) -> tuple[protocols.IsisAdjacency, ...] | None:
@@ -171,13 +171,13 @@ def adjacencies(answer: Value | None) -> tuple[protocols.IsisAdjacency, ...] | N
     found: list[protocols.IsisAdjacency] = []
     for area in answer.all("areas"):
         for one in area.all("circuits"):
-            within = one.one("interface")
+            within = one.get("interface")
             detail = bool(within.keys)
-            name = within.one("name").text() if detail else within.text()
+            name = within.get("name").text() if detail else within.text()
             if name is not None:
-                state = within.one("state") if detail else one.one("state")
+                state = within.get("state") if detail else one.get("state")
                 found.append(
-                    protocols.IsisAdjacency(name, one.one("adj").text(), state.lower(), one.one("level").integer())
+                    protocols.IsisAdjacency(name, one.get("adj").text(), state.lower(), one.get("level").integer())
                 )
     return tuple(found)
 
@@ -208,35 +208,35 @@ def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
         answer = answers.tree(name)
         if answer is not None:
             found[vrf, prefix] = route(
-                vrf, prefix, answer.one(prefix), answers.tree(name.replace("route@", "path@", 1))
+                vrf, prefix, answer.get(prefix), answers.tree(name.replace("route@", "path@", 1))
             )
     return tuple(found.values())
 
 
 def route(vrf: str, prefix: str, entries: Value, known: Value | None) -> protocols.Route:
     """One route of ``show ipv6 route … json``, with its paths of ``show bgp … json`` where these were asked for."""
-    chosen = next((one for one in entries.each() if one.one("selected").flag()), None)
+    chosen = next((one for one in entries.each() if one.get("selected").flag()), None)
     through = None if known is None else paths(known)
     if chosen is None:
         return protocols.Route(prefix, vrf, paths=through)
     hops = tuple(
         protocols.NextHop(
-            one.one("ip").text(),
-            one.one("interfaceName").text(),
-            one.one("fib").flag() or False,
+            one.get("ip").text(),
+            one.get("interfaceName").text(),
+            one.get("fib").flag() or False,
         )
         for one in chosen.all("nexthops")
-        if not one.one("recursive").flag()  # what it resolves to follows it
+        if not one.get("recursive").flag()  # what it resolves to follows it
     )
-    drops = next((_drops(one) for one in chosen.all("nexthops") if one.one("unreachable").flag()), None)
-    protocol, installed = chosen.one("protocol").text(), chosen.one("installed").flag() or False
+    drops = next((_drops(one) for one in chosen.all("nexthops") if one.get("unreachable").flag()), None)
+    protocol, installed = chosen.get("protocol").text(), chosen.get("installed").flag() or False
     return protocols.Route(prefix, vrf, protocol, installed, hops, through, drops)
 
 
 def _drops(hop: Value) -> str:
     """Return how a next hop drops packets: ``Null0`` and blackhole say nothing to the sender."""
     words = {"reject": "reject", "adminProhibited": "prohibit", "admin-prohibited": "prohibit"}
-    return next((word for key, word in words.items() if hop.one(key).flag()), "blackhole")
+    return next((word for key, word in words.items() if hop.get(key).flag()), "blackhole")
 
 
 def vrfs(answer: Value | None, evpn: Value | None) -> dict[str, protocols.VrfState] | None:
@@ -245,15 +245,15 @@ def vrfs(answer: Value | None, evpn: Value | None) -> dict[str, protocols.VrfSta
         return None
     found: dict[str, protocols.VrfState] = {}
     for one in answer.all("vrfs"):
-        if (name := one.one("vrf").text()) is None:
+        if (name := one.get("vrf").text()) is None:
             continue
-        vni = one.one("vni").integer()
-        state = protocols.VrfState(name, vni=vni, up=one.one("state").flag())
+        vni = one.get("vni").integer()
+        state = protocols.VrfState(name, vni=vni, up=one.get("state").flag())
         if evpn is not None and str(vni) in evpn.keys:
-            bgp = evpn.one(str(vni))
+            bgp = evpn.get(str(vni))
             state = replace(
                 state,
-                route_distinguisher=bgp.one("rd").text(),
+                route_distinguisher=bgp.get("rd").text(),
                 import_targets=_texts(bgp.first("importRTs", "importRts")),
                 export_targets=_texts(bgp.first("exportRTs", "exportRts")),
             )
@@ -273,12 +273,12 @@ def vnis(answer: Value | None) -> dict[int, protocols.VniState] | None:
     entries = answer.each() if isinstance(answer.raw, list) else [one for _, one in answer.entries()]
     found: dict[int, protocols.VniState] = {}
     for one in entries:
-        vni = one.one("vni").integer() if one.keys else None
+        vni = one.get("vni").integer() if one.keys else None
         if vni is not None:
-            layer = {"l2": 2, "l3": 3}.get(one.one("type").lower() or "")
-            state = one.one("state").flag() if layer == 3 else None
+            layer = {"l2": 2, "l3": 3}.get(one.get("type").lower() or "")
+            state = one.get("state").flag() if layer == 3 else None
             found[vni] = protocols.VniState(
-                vni, layer, one.first("tenantVrf", "vrf").text(), one.one("vlan").integer(), state
+                vni, layer, one.first("tenantVrf", "vrf").text(), one.get("vlan").integer(), state
             )
     return found
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from railweave.model.catalog import catalog
 from railweave.model.config.tree import ConfigTree, Node, Step
 from railweave.model.device.model import DeviceConfig
-from railweave.model.device.reading import Kind, Reading, ReadStatement, said
+from railweave.model.device.reading import Kind, Reading, ReadStatement, classify_statements
 from railweave.systems.junos.changes import JunosTree, config_tree
 from railweave.systems.junos.read import management, overlay, shape
 from railweave.systems.junos.read.balancing import balancing, runs
@@ -227,7 +227,7 @@ def _said(top: Word, files: list[str]) -> Iterator[ReadStatement]:
             each[number].append((at, _hierarchy((*above, *words)), path, "unknown" not in kinds))
     for number, rows in each.items():
         bare = [(at, part, _GROUP.sub("", path), understood) for at, part, path, understood in rows]
-        for (_, _, path, _), one in zip(rows, said(files[number], bare, irrelevant), strict=True):
+        for (_, _, path, _), one in zip(rows, classify_statements(files[number], bare, irrelevant), strict=True):
             yield one if one.path == path else replace(one, path=path)
     yield from fixed
 
@@ -245,7 +245,7 @@ def _same(file: str, found: Lines, ends: Mapping[tuple[str, ...], Word]) -> Iter
     irrelevant = catalog().systems["junos"].reads.irrelevant
     each = [(at, _hierarchy(path), " ".join(map(quoted, path)), ends.get(path)) for path, at in found.active]
     rows = [(at, part, text, word is not None and word.kind == "understood") for at, part, text, word in each]
-    yield from said(file, rows, irrelevant)
+    yield from classify_statements(file, rows, irrelevant)
 
 
 def _hierarchy(path: tuple[str, ...]) -> str:

@@ -29,7 +29,7 @@ _DEGREES = re.compile(r"(-?\d{1,4}(?:\.\d{1,4})?)\s*degrees C")
 
 def _ports(answer: Value) -> Iterator[tuple[str, Value]]:
     for one in answer.find("physical-interface"):
-        name = one.one("name").text()
+        name = one.get("name").text()
         if name is not None:
             yield name, one
 
@@ -46,28 +46,28 @@ def interfaces(answer: Value | None, now: float | None) -> dict[str, InterfaceSt
         return None
     found: dict[str, InterfaceState] = {}
     for name, one in _ports(answer):
-        speed = _SPEED.search(one.one("speed").text() or "")
-        ago = one.one("interface-flapped").attribute("seconds").number()
-        up = _up(one.one("oper-status"))
-        reasons = [key for key in (one.one("if-device-flags")).keys if key.startswith("ifdf-") and key not in _GOOD]
+        speed = _SPEED.search(one.get("speed").text() or "")
+        ago = one.get("interface-flapped").attribute("seconds").number()
+        up = _up(one.get("oper-status"))
+        reasons = [key for key in (one.get("if-device-flags")).keys if key.startswith("ifdf-") and key not in _GOOD]
         found[name] = InterfaceState(
             name,
-            admin_up=_up(one.one("admin-status")),
+            admin_up=_up(one.get("admin-status")),
             oper_up=up,
             reason=", ".join(sorted(reasons)) or None if up is False else None,
-            description=one.one("description").text(),
+            description=one.get("description").text(),
             speed_gbps=int(speed[1]) / (1 if speed[2] in "gG" else 1000) if speed else None,
-            mtu=_digits(one.one("mtu")),
+            mtu=_digits(one.get("mtu")),
             mac=one.first("current-physical-address", "hardware-physical-address").mac(),
-            flaps=one.one("output-error-list", "carrier-transitions").integer(),
+            flaps=one.get("output-error-list", "carrier-transitions").integer(),
             last_change=now - ago if now is not None and ago is not None else None,
             errors=_errors(one),
             fec=_fec(one),
-            in_bytes=one.one("traffic-statistics", "input-bytes").integer(),
-            out_bytes=one.one("traffic-statistics", "output-bytes").integer(),
+            in_bytes=one.get("traffic-statistics", "input-bytes").integer(),
+            out_bytes=one.get("traffic-statistics", "output-bytes").integer(),
         )
         for unit in one.all("logical-interface"):
-            inner = unit.one("name").text()
+            inner = unit.get("name").text()
             if inner is not None:
                 found[inner] = _unit(inner, unit, found[name])
         routed = found.get(f"{name}.0")
@@ -84,15 +84,15 @@ def _up(value: Value) -> bool | None:
 
 
 def _unit(name: str, unit: Value, port: InterfaceState) -> InterfaceState:
-    admin, up = _up(unit.one("admin-status")), _up(unit.one("oper-status"))
+    admin, up = _up(unit.get("admin-status")), _up(unit.get("oper-status"))
     families = unit.all("address-family")
-    mtus = [mtu for family in families if (mtu := _digits(family.one("mtu"))) is not None]
-    addresses = [address.one("ifa-local").text() for family in families for address in family.all("interface-address")]
+    mtus = [mtu for family in families if (mtu := _digits(family.get("mtu"))) is not None]
+    addresses = [address.get("ifa-local").text() for family in families for address in family.all("interface-address")]
     return InterfaceState(
         name,
         admin_up=port.admin_up if admin is None else admin,
         oper_up=port.oper_up if up is None else up,
-        description=unit.one("description").text(),
+        description=unit.get("description").text(),
         mtu=min(mtus, default=None),
         addresses=tuple(one for one in addresses if one),
     )
@@ -100,28 +100,28 @@ def _unit(name: str, unit: Value, port: InterfaceState) -> InterfaceState:
 
 def _errors(port: Value) -> Errors:
     received, sent, mac = (
-        port.one("input-error-list"),
-        port.one("output-error-list"),
-        port.one("ethernet-mac-statistics"),
+        port.get("input-error-list"),
+        port.get("output-error-list"),
+        port.get("ethernet-mac-statistics"),
     )
     return Errors(
-        in_errors=received.one("input-errors").integer(),
-        out_errors=sent.one("output-errors").integer(),
-        in_discards=received.one("input-drops").integer(),
-        out_discards=sent.one("output-drops").integer(),
-        in_crc=mac.one("input-crc-errors").integer(),
-        in_resource=received.one("input-resource-errors").integer(),
-        out_mtu=sent.one("mtu-errors").integer(),
-        ecn_marked=sent.one("ecn-marked-packets").integer(),
+        in_errors=received.get("input-errors").integer(),
+        out_errors=sent.get("output-errors").integer(),
+        in_discards=received.get("input-drops").integer(),
+        out_discards=sent.get("output-drops").integer(),
+        in_crc=mac.get("input-crc-errors").integer(),
+        in_resource=received.get("input-resource-errors").integer(),
+        out_mtu=sent.get("mtu-errors").integer(),
+        ecn_marked=sent.get("ecn-marked-packets").integer(),
     )
 
 
 def _fec(port: Value) -> Fec:
-    statistics = port.one("ethernet-fec-statistics")
+    statistics = port.get("ethernet-fec-statistics")
     return Fec(
-        port.one("ethernet-fec-mode", "enabled_fec_mode").text(),
-        statistics.one("fec_ccw_count").integer(),
-        statistics.one("fec_nccw_count").integer(),
+        port.get("ethernet-fec-mode", "enabled_fec_mode").text(),
+        statistics.get("fec_ccw_count").integer(),
+        statistics.get("fec_nccw_count").integer(),
     )
 
 
@@ -135,14 +135,14 @@ def optics(answer: Value | None, hardware: Value | None, ports: Iterable[str] = 
     modules = dict(_modules(hardware)) if hardware else {}
     found: dict[str, Optic] = {}
     for name, port in _ports(answer) if answer else ():
-        said = port.one("optics-diagnostics")
-        warm = _DEGREES.search(said.one("module-temperature").text() or "")
+        said = port.get("optics-diagnostics")
+        warm = _DEGREES.search(said.get("module-temperature").text() or "")
         lanes = tuple(
             Lane(
-                _digits(one.one("lane-index")) or 0,
-                _dbm(one.one("laser-output-power-dbm")),
+                _digits(one.get("lane-index")) or 0,
+                _dbm(one.get("laser-output-power-dbm")),
                 _dbm(one.first("laser-rx-optical-power-dbm", "rx-signal-avg-optical-power-dbm")),
-                _loose(one.one("laser-bias-current")),
+                _loose(one.get("laser-bias-current")),
             )
             for one in said.all("optics-diagnostics-lane-values") or [said]
         )
@@ -159,10 +159,10 @@ def optics(answer: Value | None, hardware: Value | None, ports: Iterable[str] = 
         found[name] = Optic(
             present=True,
             temperature_c=float(warm[1]) if warm else None,
-            voltage_v=_loose(said.one("module-voltage")),
+            voltage_v=_loose(said.get("module-voltage")),
             lanes=lanes,
-            rx_low_dbm=_dbm(said.one("laser-rx-power-low-alarm-threshold-dbm")),
-            tx_low_dbm=_dbm(said.one("laser-tx-power-low-alarm-threshold-dbm")),
+            rx_low_dbm=_dbm(said.get("laser-rx-power-low-alarm-threshold-dbm")),
+            tx_low_dbm=_dbm(said.get("laser-tx-power-low-alarm-threshold-dbm")),
             alarms=alarms,
         )
     for name in {*found, *(place for place in modules if place not in {_cage(one) for one in found})}:
@@ -170,9 +170,9 @@ def optics(answer: Value | None, hardware: Value | None, ports: Iterable[str] = 
         if module is not None:
             found[name] = replace(
                 found.get(name, Optic(present=True)),
-                kind=module.one("description").text(),
+                kind=module.get("description").text(),
                 part=module.first("model-number", "part-number").text(),
-                serial=module.one("serial-number").text(),
+                serial=module.get("serial-number").text(),
             )
     for name in ports if modules else ():
         if _PORT.fullmatch(name) and name not in found and _cage(name) not in modules:
@@ -193,7 +193,7 @@ def _modules(hardware: Value) -> Iterator[tuple[str, Value]]:
 
 
 def _slot(module: Value, kind: str) -> str | None:
-    words = (module.one("name").text() or "").split()
+    words = (module.get("name").text() or "").split()
     return words[1] if len(words) == 2 and words[0] == kind and words[1].isdecimal() else None
 
 
@@ -258,15 +258,15 @@ def queues(answers: Iterable[Value]) -> dict[str, PortQueues] | None:
     for answer in asked:
         for name, port in _ports(answer):
             for one in port.find("queue"):
-                number = _digits(one.one("queue-number"))
+                number = _digits(one.get("queue-number"))
                 if number is None:
                     continue
                 here = Queue(
-                    one.one("forwarding-class-name").text(),
-                    one.one("queue-counters-trans-packets").integer(),
-                    one.one("queue-counters-total-drop-packets").integer(),
-                    one.one("queue-counters-ecn-ce-packets").integer(),
-                    one.one("queue-counters-depth-peak").integer(),
+                    one.get("forwarding-class-name").text(),
+                    one.get("queue-counters-trans-packets").integer(),
+                    one.get("queue-counters-total-drop-packets").integer(),
+                    one.get("queue-counters-ecn-ce-packets").integer(),
+                    one.get("queue-counters-depth-peak").integer(),
                 )
                 known = found.setdefault(name, {}).get(number, Queue())
                 found[name][number] = Queue(
@@ -407,7 +407,7 @@ def _identity(answers: Answers) -> Identity | None:
     chassis = next(iter(hardware.find("chassis")), None) if hardware else None
     booted = (
         next(
-            (one.one("date-time") for tag in ("node-booted-time", "system-booted-time") for one in uptime.find(tag)),
+            (one.get("date-time") for tag in ("node-booted-time", "system-booted-time") for one in uptime.find(tag)),
             None,
         )
         if uptime
@@ -416,7 +416,7 @@ def _identity(answers: Answers) -> Identity | None:
     return Identity(
         first("host-name"),
         first("hardware-model", "product-model"),
-        first("serial-number") or (chassis.one("serial-number").text() if chassis else None),
+        first("serial-number") or (chassis.get("serial-number").text() if chassis else None),
         first("os-version", "junos-version"),
         booted.attribute("seconds").number() if booted else None,
     )
@@ -426,7 +426,7 @@ def _clock(answers: Answers) -> Clock | None:
     uptime = answers.tree("uptime")
     if uptime is None:
         return None
-    now = next((one.one("date-time").attribute("seconds").number() for one in uptime.find("current-time")), None)
+    now = next((one.get("date-time").attribute("seconds").number() for one in uptime.find("current-time")), None)
     source = next((text for one in uptime.find("time-source") if (text := one.lower())), None)
     return Clock(now, None if source is None else "ntp" in source or "ptp" in source)
 
@@ -440,11 +440,11 @@ def _commit(answers: Answers) -> Commit | None:
     if newest is None:
         return Commit()
     comment = newest.first("comment", "log").text()
-    pending = newest.one("commit-confirmed").there or "rollback in" in (comment or "")
+    pending = newest.get("commit-confirmed").there or "rollback in" in (comment or "")
     return Commit(
-        newest.one("date-time").attribute("seconds").number(),
-        newest.one("user").text(),
-        newest.one("configuration-revision").text(),
+        newest.get("date-time").attribute("seconds").number(),
+        newest.get("user").text(),
+        newest.get("configuration-revision").text(),
         comment,
         pending,
     )
@@ -455,7 +455,7 @@ def _alarms(answers: Answers) -> tuple[Alarm, ...] | None:
     if not both:
         return None
     return tuple(
-        Alarm(one.one("alarm-class").lower(), text, one.one("alarm-time").attribute("seconds").number())
+        Alarm(one.get("alarm-class").lower(), text, one.get("alarm-time").attribute("seconds").number())
         for answer in both
         for one in answer.find("alarm-detail")
         if (text := one.first("alarm-description", "alarm-short-description").text()) is not None

@@ -29,20 +29,20 @@ def lldp(answer: Value | None) -> dict[str, tuple[protocols.LldpNeighbor, ...]] 
         return None
     found: dict[str, tuple[protocols.LldpNeighbor, ...]] = {}
     for one in answer.find("lldp-neighbor-information"):
-        names = [one.one(key).text() for key in ("lldp-local-port-id", "lldp-local-interface")]
+        names = [one.get(key).text() for key in ("lldp-local-port-id", "lldp-local-interface")]
         port = next((name for name in names if name and not _INDEX.fullmatch(name)), None)
         if port is None:
             one.note("it does not name the local port")
             continue
-        remote, description = one.one("lldp-remote-port-id").text(), one.one("lldp-remote-port-description").text()
+        remote, description = one.get("lldp-remote-port-id").text(), one.get("lldp-remote-port-description").text()
         if remote is None or (_INDEX.fullmatch(remote) and description):
             remote = description
         heard = protocols.LldpNeighbor(
-            one.one("lldp-remote-system-name").text(),
+            one.get("lldp-remote-system-name").text(),
             port_of(remote),
-            one.one("lldp-remote-port-id-subtype").lower(),
+            one.get("lldp-remote-port-id-subtype").lower(),
             description,
-            one.one("lldp-remote-chassis-id").text(),
+            one.get("lldp-remote-chassis-id").text(),
         )
         found[port_of(port) or port] = (*found.get(port_of(port) or port, ()), heard)
     return found
@@ -55,13 +55,13 @@ def ipv6_neighbors(answer: Value | None) -> tuple[protocols.Ipv6Neighbor, ...] |
     return tuple(
         protocols.Ipv6Neighbor(
             address,
-            port_of(one.one("ipv6-nd-interface-name").text()),
-            one.one("ipv6-nd-neighbor-l2-address").mac(),
-            one.one("ipv6-nd-state").lower(),
-            one.one("ipv6-nd-isrouter").flag(),
+            port_of(one.get("ipv6-nd-interface-name").text()),
+            one.get("ipv6-nd-neighbor-l2-address").mac(),
+            one.get("ipv6-nd-state").lower(),
+            one.get("ipv6-nd-isrouter").flag(),
         )
         for one in answer.find("ipv6-nd-entry")
-        if (address := one.one("ipv6-nd-neighbor-address").text()) is not None
+        if (address := one.get("ipv6-nd-neighbor-address").text()) is not None
     )
 
 
@@ -71,11 +71,11 @@ def advertising(answer: Value | None) -> dict[str, protocols.RouterAdvertising] 
         return None
     found: dict[str, protocols.RouterAdvertising] = {}
     for one in answer.find("ipv6-ra-interface"):
-        name = port_of(one.one("interface-name").text())
+        name = port_of(one.get("interface-name").text())
         if name is not None:
             found[name] = protocols.RouterAdvertising(
-                one.one("ipv6-ra-advertisements-sent").integer(),
-                one.one("ipv6-ra-advertisements-received").integer(),
+                one.get("ipv6-ra-advertisements-sent").integer(),
+                one.get("ipv6-ra-advertisements-received").integer(),
                 tuple(_heard(heard) for heard in one.all("ipv6-ra-advertisement")),
             )
     return found
@@ -87,8 +87,8 @@ def _heard(one: Value) -> protocols.HeardAdvertisement:
         key.removesuffix("-conflict") for part in (one, *prefixes) for key in part.keys if key.endswith("-conflict")
     }
     return protocols.HeardAdvertisement(
-        one.one("ipv6-source-address").text() or "",
-        one.one("ipv6-ra-lifetime").integer(),
+        one.get("ipv6-source-address").text() or "",
+        one.get("ipv6-ra-lifetime").integer(),
         tuple(
             protocols.AdvertisedPrefix(
                 prefix,
@@ -98,7 +98,7 @@ def _heard(one: Value) -> protocols.HeardAdvertisement:
                 part.first("ipv6-ra-prefix-autonomous", "ipv6-ra-autonomous").flag(),
             )
             for part in prefixes
-            if (prefix := part.one("ipv6-ra-prefix-address").text()) is not None
+            if (prefix := part.get("ipv6-ra-prefix-address").text()) is not None
         ),
         tuple(sorted(conflicts)),
     )
@@ -130,26 +130,26 @@ def routes(answers: Answers) -> tuple[protocols.Route, ...] | None:
 
 def _prefix(entry: Value) -> str | None:
     """The prefix of a route: its length stands beside it in the detailed form."""
-    destination, length = entry.one("rt-destination").text(), entry.one("rt-prefix-length").text()
+    destination, length = entry.get("rt-destination").text(), entry.get("rt-prefix-length").text()
     return f"{destination}/{length}" if destination and length and "/" not in destination else destination
 
 
 def _route(vrf: str, prefix: str, entry: Value) -> protocols.Route:
     paths = entry.all("rt-entry")
-    active = next((one for one in paths if one.one("active-tag").text() in {"*", "#"}), None)
+    active = next((one for one in paths if one.get("active-tag").text() in {"*", "#"}), None)
     hops = tuple(
-        protocols.NextHop(hop.one("to").text(), port_of(hop.one("via").text()), True)
+        protocols.NextHop(hop.get("to").text(), port_of(hop.get("via").text()), True)
         for hop in (active.all("nh") if active else ())
     )
-    protocol = active.one("protocol-name").lower() if active else None
-    kind = active.one("nh-type").lower() if active else None
+    protocol = active.get("protocol-name").lower() if active else None
+    kind = active.get("nh-type").lower() if active else None
     return protocols.Route(
         prefix,
         vrf,
         protocol,
         None,
         hops,
-        tuple(_path(one) for one in paths if one.one("protocol-name").lower() == "bgp"),
+        tuple(_path(one) for one in paths if one.get("protocol-name").lower() == "bgp"),
         kind if kind in {"discard", "reject"} else None,
     )
 
@@ -164,13 +164,13 @@ def _path(one: Value) -> protocols.Path:
         for part in community.all("extended-community")
         if (text := part.text())
     )
-    tag = one.one("active-tag").text()
+    tag = one.get("active-tag").text()
     return protocols.Path(
         peer=one.first("learned-from", "gateway").text(),
         best=tag in {"*", "@"},
-        hidden=one.one("hidden-reason").text(),
-        as_path=one.one("as-path").text(),
-        local_preference=one.one("local-preference").integer(),
+        hidden=one.get("hidden-reason").text(),
+        as_path=one.get("as-path").text(),
+        local_preference=one.get("local-preference").integer(),
         aigp=one.first("rt-aigp", "rt-effective-aigp").integer(),
         communities=said,
         extended_communities=more,
@@ -182,13 +182,13 @@ def vrfs(answer: Value | None, instances: Value | None = None) -> dict[str, prot
     if answer is None:
         return None
     targets = {
-        one.one("instance-name").text(): one.one("instance-vrf")
+        one.get("instance-name").text(): one.get("instance-vrf")
         for one in (instances.find("instance-core") if instances else [])
     }
     found: dict[str, protocols.VrfState] = {}
     for one in answer.find("evpn-l3-context"):
-        if (name := one.one("context-name").text()) is not None:
-            state = protocols.VrfState(name, one.one("route-distinguisher").text(), one.one("context-vni").integer())
+        if (name := one.get("context-name").text()) is not None:
+            state = protocols.VrfState(name, one.get("route-distinguisher").text(), one.get("context-vni").integer())
             if name in targets:
                 taken, given = (_targets(targets[name], f"vrf-{way}-target") for way in ("import", "export"))
                 state = replace(state, import_targets=taken, export_targets=given)
@@ -218,7 +218,7 @@ def evpn(prefixes: Value | None, macs: Value | None) -> protocols.EvpnRoutes | N
         return None
     by_vrf: dict[str, tuple[str, ...]] = {}
     for context in prefixes.find("evpn-pfxdb-l3-context") if prefixes else []:
-        name = context.one("context-name").text()
+        name = context.get("context-name").text()
         if name is not None:
             by_vrf[name] = tuple(
                 prefix
@@ -247,7 +247,7 @@ def sessions(answers: Iterable[Value], now: float | None) -> tuple[protocols.Bgp
     found: dict[tuple[str, str | None], protocols.BgpSession] = {}
     for answer in asked:
         for one in answer.find("bgp-peer"):
-            name = one.one("peer-address").text()
+            name = one.get("peer-address").text()
             if name is not None:
                 key = _peer(name)
                 found[key] = _session(one, key, now, found.get(key))
@@ -261,34 +261,34 @@ def _session(
     known = known or protocols.BgpSession(address)
     families = dict(known.families)
     for rib in one.all("bgp-rib"):
-        table = rib.one("name").text()
+        table = rib.get("name").text()
         if table is not None:
             families[_FAMILIES.get(table, table)] = protocols.FamilyState(
-                rib.one("received-prefix-count").integer(),
-                rib.one("accepted-prefix-count").integer(),
-                rib.one("advertised-prefix-count").integer(),
-                rib.one("active-prefix-count").integer(),
+                rib.get("received-prefix-count").integer(),
+                rib.get("accepted-prefix-count").integer(),
+                rib.get("advertised-prefix-count").integer(),
+                rib.get("active-prefix-count").integer(),
             )
-    state = one.one("peer-state").lower() or known.state
-    ago = one.one("elapsed-time").attribute("seconds").number()
+    state = one.get("peer-state").lower() or known.state
+    ago = one.get("elapsed-time").attribute("seconds").number()
     since = now - ago if now is not None and ago is not None and state == "established" else known.established_since
-    instance = one.one("peer-cfg-rti").text()
+    instance = one.get("peer-cfg-rti").text()
     return protocols.BgpSession(
         address,
         zone
-        or (port_of(one.one("local-interface-name").text()) if address.startswith("fe80") else None)
+        or (port_of(one.get("local-interface-name").text()) if address.startswith("fe80") else None)
         or known.interface,
         "default" if instance == "master" else instance or known.vrf,
         state,
-        one.one("peer-as").integer() or known.peer_as,
-        one.one("local-as").integer() or known.local_as,
-        one.one("peer-group").text() or known.group,
-        one.one("description").text() or known.description,
-        discovered=one.one("peer-auto-discovery-type").there or zone is not None or known.discovered,
+        one.get("peer-as").integer() or known.peer_as,
+        one.get("local-as").integer() or known.local_as,
+        one.get("peer-group").text() or known.group,
+        one.get("description").text() or known.description,
+        discovered=one.get("peer-auto-discovery-type").there or zone is not None or known.discovered,
         established_since=since,
-        flaps=_known(one.one("flap-count").integer(), known.flaps),
-        last_error=one.one("last-error").text() or known.last_error,
-        bfd=one.one("bgp-bfd", "bfd-operational-state").lower() or known.bfd,
+        flaps=_known(one.get("flap-count").integer(), known.flaps),
+        last_error=one.get("last-error").text() or known.last_error,
+        bfd=one.get("bgp-bfd", "bfd-operational-state").lower() or known.bfd,
         families=families,
     )
 
@@ -303,22 +303,22 @@ def bfd_sessions(answer: Value | None) -> tuple[protocols.BfdSession, ...] | Non
         return None
     found: list[protocols.BfdSession] = []
     for one in answer.find("bfd-session"):
-        name = one.one("session-neighbor").text()
+        name = one.get("session-neighbor").text()
         if name is None:
             continue
         address, zone = _peer(name)
-        tx = _ms(one.one("session-transmission-interval"))
+        tx = _ms(one.get("session-transmission-interval"))
         found.append(
             protocols.BfdSession(
                 address,
-                zone or port_of(one.one("session-interface").text()),
+                zone or port_of(one.get("session-interface").text()),
                 None,
-                one.one("session-state").lower(),
+                one.get("session-state").lower(),
                 tx,
                 None,
-                one.one("session-adaptive-multiplier").integer(),
-                _ms(one.one("session-detection-time")),
-                one.one("local-diagnostic").text(),
+                one.get("session-adaptive-multiplier").integer(),
+                _ms(one.get("session-detection-time")),
+                one.get("local-diagnostic").text(),
             )
         )
     return tuple(found)
@@ -331,12 +331,12 @@ def adjacencies(answer: Value | None) -> tuple[protocols.IsisAdjacency, ...] | N
     return tuple(
         protocols.IsisAdjacency(
             port_of(interface) or interface,
-            one.one("system-name").text(),
-            one.one("adjacency-state").lower(),
-            one.one("level").integer(),
+            one.get("system-name").text(),
+            one.get("adjacency-state").lower(),
+            one.get("level").integer(),
         )
         for one in answer.find("isis-adjacency")
-        if (interface := one.one("interface-name").text()) is not None
+        if (interface := one.get("interface-name").text()) is not None
     )
 
 

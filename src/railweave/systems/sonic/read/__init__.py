@@ -16,7 +16,7 @@ from railweave.model.config.sections import Section, SectionReader
 from railweave.model.device.balancing import BalancingConfig, Hash
 from railweave.model.device.model import DeviceConfig, ExternalPeer, Interface, OverlayConfig, TunnelEndpoint, Vrf
 from railweave.model.device.port_model import with_parts
-from railweave.model.device.reading import Reading, ReadStatement, said
+from railweave.model.device.reading import Reading, ReadStatement, classify_statements
 from railweave.systems.frr.changes import config_tree as frr_tree
 from railweave.systems.frr.read.ports import ports as frr_ports
 from railweave.systems.frr.read.printout import as_given
@@ -66,7 +66,7 @@ def read(texts: Mapping[str, str]) -> Reading:
     irrelevant = catalog().systems["sonic"].reads.irrelevant
     spoken: list[ReadStatement] = []
     for file, found in tables.items():
-        spoken += said(file, found.statements(), irrelevant)
+        spoken += classify_statements(file, found.statements(), irrelevant)
     aliases = {row.key: alias for row in every.rows("PORT") if (alias := row.text("alias"))}
     return Reading(config, (*spoken, *statements(taking, routing)), aliases)
 
