@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Lint the English of docstrings and help texts: ``tools/prose.py [PATH ...]``; default: all of the package that has passed.
+"""Lint the English of docstrings and help texts, and names: ``tools/prose.py [PATH ...]``; default: all of the package that has passed.
 
-Refused are: a first word of FIRST; a sentence of more than 40 words; a name in double backticks that is nowhere in the source; and
-the words of WORDS, each of which is wrong in every use. ``../shared/english.md`` has the rules. Prints a line for each place, and
+Refused are: a first word of FIRST; a sentence of more than 40 words; a name in double backticks that is nowhere in the source;
+the words of WORDS, each of which is wrong in every use; and variables, parameters and functions with a name of VAGUE. ``../shared/english.md`` has the rules. Prints a line for each place, and
 exits 1 if there is one.
 """
 
@@ -25,6 +25,8 @@ SOURCE = ROOT / "src" / "railweave"
 LATER = ("systems",)
 """Folders that are rewritten with the statement tables, and pass then."""
 FIRST = {"What", "Whether", "Who", "Whose", "How", "Why", "Which", "It"}
+VAGUE = {"one", "found", "own", "what", "said", "got"}
+"""Names that say nothing of the thing: a variable is a ``port``, a ``route``, a ``term``. Fields may have them: they are keys of JSON."""
 MOST_WORDS = 40
 WORDS = {
     r"anew": "again, or rebuild",
@@ -83,6 +85,29 @@ def _help(call: ast.Call) -> Iterator[Text]:
     for value in given:
         if isinstance(value, ast.Constant) and isinstance(value.value, str) and " " in value.value:
             yield Text(value.lineno, value.value)
+
+
+def vague(tree: ast.Module) -> Iterator[Text]:
+    """Yield every binding of a vague name."""
+    fields = {
+        id(statement.target)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for statement in node.body
+        if isinstance(statement, ast.AnnAssign)
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) if id(node) not in fields:
+                pass
+            case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                pass
+            case ast.MatchAs(name=name) | ast.MatchStar(name=name) | ast.ExceptHandler(name=name):
+                pass
+            case _:
+                continue
+        if name in VAGUE:
+            yield Text(node.lineno, name)
 
 
 @cache
@@ -147,12 +172,17 @@ def main() -> int:
         files = [path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).parts[0] not in LATER]
     count = 0
     for file in files:
-        for text in sorted(texts(ast.parse(file.read_text(encoding="utf-8")))):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for line, name in sorted(vague(tree)):
+            count += 1
+            print(f"{file}:{line}: binds {name!r}: name the thing")
+        for text in sorted(texts(tree)):
             for fault in faults(text.text):
                 count += 1
                 print(f"{file}:{text.line}: {fault}")
     print(
-        f"{len(files)} files: {count} faults" if count else f"{len(files)} files: the English passes", file=sys.stderr
+        f"{len(files)} files: {count} faults" if count else f"{len(files)} files: English and names pass",
+        file=sys.stderr,
     )
     return 1 if count else 0
 
