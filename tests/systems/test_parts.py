@@ -17,7 +17,7 @@ from tests.plugging import plug_in
 
 MODULE = """
 def trees(config): return {}
-def lint(config): return []
+def mistakes(config): return []
 """
 THERE = ("render", "changes", "read", "state", "telemetry", "transaction", "upgrade", "lint", "validator", "runbook")
 DEFINITION = """
@@ -99,7 +99,7 @@ def test_a_wrong_definition_is_an_error(acme: Path, old: str, new: str, wrong: s
         system("acme")
 
 
-@pytest.mark.parametrize(("part", "function"), [("changes", "trees"), ("lint", "lint")])
+@pytest.mark.parametrize(("part", "function"), [("changes", "trees"), ("lint", "mistakes")])
 def test_a_part_that_nothing_uses_is_an_error(acme: Path, part: str, function: str) -> None:
     (acme / "__init__.py").write_text(MODULE.replace(f"def {function}(", "def another("))
     with pytest.raises(ImportError, match=f"acme has no function {function} that uses it"):

@@ -37,8 +37,8 @@ PARTS = (
 FORMS = "forms.yaml"
 """Statement forms, their sources and how each was checked (``systems.forms``): beside ``system.yaml``, if the system has them."""
 
-USED_BY_FUNCTION = {"changes": "trees", "lint": "lint"}
-"""Parts that a function of the folder must use: what a part takes differs from system to system."""
+USED_BY_FUNCTION = {"changes": "trees", "lint": "mistakes"}
+"""Parts that a function of the folder must use: what a part takes differs from system to system. No function has the name of a module."""
 
 
 class Folder:
@@ -133,7 +133,7 @@ class Folder:
 
     def lint(self, config: DeviceConfig) -> list[Finding]:
         """Return mistakes (``System.lint``)."""
-        return self._function("lint", _none)(config)
+        return self._function("mistakes", _none)(config)
 
     def quoted(self, file: str, text: str) -> str:
         """Return a text as a file takes it (``System.quoted``)."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from railweave.analysis.expect import Expected
-from railweave.live.check import Living
+from railweave.live.check import NetworkStates
 from railweave.model.device.expected import Port
 from railweave.model.state.device_state import Alarm, Clock, DeviceState, Watchdog
 from railweave.model.state.ports import InterfaceState, Lane, Optic, PfcCounters, PortQueues, PriorityGroup, Queue
@@ -48,7 +48,7 @@ def _with(table: Mapping[str, Value], key: str, new: Value | None) -> dict[str, 
     return {name: one for name, one in changed if one is not None}
 
 
-Draw = Callable[[random.Random, Living], Fault | None]
+Draw = Callable[[random.Random, NetworkStates], Fault | None]
 KINDS: dict[str, Draw] = {}
 """Every kind of fault by the field that it changes."""
 
@@ -61,7 +61,7 @@ def kind(name: str) -> Callable[[Draw], Draw]:
     return add
 
 
-def _device(dice: random.Random, living: Living) -> tuple[Expected, DeviceState]:
+def _device(dice: random.Random, living: NetworkStates) -> tuple[Expected, DeviceState]:
     name = dice.choice(list(living.expected))
     return living.expected[name], living.states[name]
 
@@ -72,7 +72,7 @@ def _fault(one: DeviceState, port: str, rules: str, *, counted: bool = False, **
 
 def _of_identity(field: str, rule: str, value: Callable[[Expected], str]) -> None:
     @kind(f"identity.{field}")
-    def draw(dice: random.Random, living: Living) -> Fault | None:
+    def draw(dice: random.Random, living: NetworkStates) -> Fault | None:
         wanted, state = _device(dice, living)
         if state.identity is None or (field == "serial" and not wanted.identity.serial):
             return None
@@ -86,13 +86,13 @@ _of_identity("version", "release-differs", lambda _: "3.1.4")
 
 
 @kind("clock.synchronized")
-def _clock(dice: random.Random, living: Living) -> Fault | None:
+def _clock(dice: random.Random, living: NetworkStates) -> Fault | None:
     wanted, state = _device(dice, living)
     return _fault(state, "", "clock-not-synchronized", clock=Clock(0.0, synchronized=False)) if wanted.clock else None
 
 
 @kind("alarms")
-def _alarm(dice: random.Random, living: Living) -> Fault:
+def _alarm(dice: random.Random, living: NetworkStates) -> Fault:
     _, state = _device(dice, living)
     return _fault(state, "", "alarm", alarms=(Alarm("major", "PSU 1 Not Powered"),))
 
@@ -103,7 +103,7 @@ def _cabled(dice: random.Random, wanted: Expected, *kinds: str) -> Port | None:
 
 
 @kind("neighbors: silent")
-def _unheard(dice: random.Random, living: Living) -> Fault | None:
+def _unheard(dice: random.Random, living: NetworkStates) -> Fault | None:
     wanted, state = _device(dice, living)
     port = _cabled(dice, wanted, "fabric")
     if port is None or state.neighbors is None:
@@ -113,7 +113,7 @@ def _unheard(dice: random.Random, living: Living) -> Fault | None:
 
 
 @kind("neighbors.port")
-def _other_port(dice: random.Random, living: Living) -> Fault | None:
+def _other_port(dice: random.Random, living: NetworkStates) -> Fault | None:
     """The far end of another cable to the same device, or a port that the design does not use."""
     wanted, state = _device(dice, living)
     port = _cabled(dice, wanted, "fabric")
@@ -124,7 +124,7 @@ def _other_port(dice: random.Random, living: Living) -> Fault | None:
 
 
 @kind("neighbors.system")
-def _other_device(dice: random.Random, living: Living) -> Fault | None:
+def _other_device(dice: random.Random, living: NetworkStates) -> Fault | None:
     wanted, state = _device(dice, living)
     port = _cabled(dice, wanted, "fabric", "server")
     if port is None or state.neighbors is None:
@@ -134,7 +134,7 @@ def _other_device(dice: random.Random, living: Living) -> Fault | None:
 
 
 @kind("neighbors: two cables swapped")
-def _swapped(dice: random.Random, living: Living) -> Fault | None:
+def _swapped(dice: random.Random, living: NetworkStates) -> Fault | None:
     """At one device, as both far ends hear it too."""
     wanted, state = _device(dice, living)
     ports = [one for one in wanted.cabled if one.kind == "fabric"]
@@ -158,7 +158,7 @@ def _of_port(
     name: str, rules: str, change: Callable[[InterfaceState], InterfaceState | None], *kinds: str, counted: bool = False
 ) -> None:
     @kind(f"interfaces{name}")
-    def draw(dice: random.Random, living: Living) -> Fault | None:
+    def draw(dice: random.Random, living: NetworkStates) -> Fault | None:
         wanted, state = _device(dice, living)
         port = _cabled(dice, wanted, *(kinds or ("fabric", "server")))
         if port is None or state.interfaces is None or (name == ".fec.mode" and port.fec is None):
@@ -191,7 +191,7 @@ _of_port(
 
 def _of_gateway(name: str, rules: str, change: Callable[[InterfaceState], InterfaceState]) -> None:
     @kind(name)
-    def draw(dice: random.Random, living: Living) -> Fault | None:
+    def draw(dice: random.Random, living: NetworkStates) -> Fault | None:
         wanted, state = _device(dice, living)
         ports = {one.name for one in wanted.ports}
         gateways = [one for one in wanted.gateways if one.addresses and (one.name not in ports or ".oper" not in name)]
@@ -212,7 +212,7 @@ _of_gateway("interfaces.oper_up of a gateway", "gateway-down", lambda one: repla
 
 def _of_optic(name: str, rules: str, change: Callable[[Optic], Optic]) -> None:
     @kind(f"optics{name}")
-    def draw(dice: random.Random, living: Living) -> Fault | None:
+    def draw(dice: random.Random, living: NetworkStates) -> Fault | None:
         wanted, state = _device(dice, living)
         port = _cabled(dice, wanted, "fabric", "server")
         if port is None or state.optics is None:
@@ -237,7 +237,7 @@ _of_optic(".alarms", "optic-alarm", lambda one: replace(one, alarms=("laser-bias
 
 
 @kind("advertising.sent")
-def _not_advertising(dice: random.Random, living: Living) -> Fault | None:
+def _not_advertising(dice: random.Random, living: NetworkStates) -> Fault | None:
     _, state = _device(dice, living)
     if not state.advertising:
         return None
@@ -248,7 +248,7 @@ def _not_advertising(dice: random.Random, living: Living) -> Fault | None:
 
 def _of_advertising(name: str, change: Callable[[RouterAdvertising], RouterAdvertising]) -> None:
     @kind(f"advertising{name}")
-    def draw(dice: random.Random, living: Living) -> Fault | None:
+    def draw(dice: random.Random, living: NetworkStates) -> Fault | None:
         _, state = _device(dice, living)
         if not state.advertising:
             return None
@@ -269,7 +269,7 @@ _of_advertising(
 
 def _of_session(name: str, rules: str, change: Callable[[BgpSession, random.Random], BgpSession | None]) -> None:
     @kind(f"bgp{name}")
-    def draw(dice: random.Random, living: Living) -> Fault | None:
+    def draw(dice: random.Random, living: NetworkStates) -> Fault | None:
         wanted, state = _device(dice, living)
         sessions = list(state.bgp or ())
         places = [place for place, one in enumerate(sessions) if one.families or ".families" not in name]
@@ -299,7 +299,7 @@ _of_session(".families.sent", "prefixes-differ", lambda one, _: _carrying(one, s
 
 def _of_bfd(name: str, rules: str, change: Callable[[BfdSession], BfdSession | None]) -> None:
     @kind(f"bfd{name}")
-    def draw(dice: random.Random, living: Living) -> Fault | None:
+    def draw(dice: random.Random, living: NetworkStates) -> Fault | None:
         _, state = _device(dice, living)
         sessions = list(state.bfd or ())
         if not sessions:
@@ -319,7 +319,7 @@ _of_bfd(".multiplier", "bfd-timers-differ", lambda one: replace(one, multiplier=
 
 def _of_isis(name: str, change: Callable[[IsisAdjacency], IsisAdjacency | None]) -> None:
     @kind(f"isis{name}")
-    def draw(dice: random.Random, living: Living) -> Fault | None:
+    def draw(dice: random.Random, living: NetworkStates) -> Fault | None:
         running = [one for one in living.states.values() if one.isis]
         if not running:
             return None
@@ -339,7 +339,7 @@ _of_isis(".level", lambda one: replace(one, level=1))
 
 def _of_route(name: str, rules: str, change: Callable[[Route], Route]) -> None:
     @kind(f"routes{name}")
-    def draw(dice: random.Random, living: Living) -> Fault | None:
+    def draw(dice: random.Random, living: NetworkStates) -> Fault | None:
         _, state = _device(dice, living)
         routes = list(state.routes or ())
         places = [
@@ -370,7 +370,7 @@ _of_route(".installed", "route-not-installed", lambda one: replace(one, installe
 
 def _of_vrf(name: str, rules: str, change: Callable[[VrfState], VrfState | None]) -> None:
     @kind(f"vrfs{name}")
-    def draw(dice: random.Random, living: Living) -> Fault | None:
+    def draw(dice: random.Random, living: NetworkStates) -> Fault | None:
         _, state = _device(dice, living)
         if not state.vrfs:
             return None
@@ -390,7 +390,7 @@ _of_vrf(".up", "vrf-differs", lambda one: replace(one, up=False))
 
 
 @kind("vnis: absent")
-def _no_vni(dice: random.Random, living: Living) -> Fault | None:
+def _no_vni(dice: random.Random, living: NetworkStates) -> Fault | None:
     _, state = _device(dice, living)
     if not state.vnis:
         return None
@@ -399,7 +399,7 @@ def _no_vni(dice: random.Random, living: Living) -> Fault | None:
 
 
 @kind("evpn.type5_prefixes: another tenant's")
-def _foreign_in_overlay(dice: random.Random, living: Living) -> Fault | None:
+def _foreign_in_overlay(dice: random.Random, living: NetworkStates) -> Fault | None:
     wanted, state = _device(dice, living)
     if state.evpn is None or not state.evpn.type5_prefixes:
         return None
@@ -415,7 +415,7 @@ def _foreign_in_overlay(dice: random.Random, living: Living) -> Fault | None:
 
 
 @kind("routes: another tenant's")
-def _foreign(dice: random.Random, living: Living) -> Fault | None:
+def _foreign(dice: random.Random, living: NetworkStates) -> Fault | None:
     wanted, state = _device(dice, living)
     if not wanted.tenants or state.routes is None:
         return None
@@ -430,7 +430,7 @@ def _foreign(dice: random.Random, living: Living) -> Fault | None:
     return _fault(state, "", "foreign-prefix", routes=(*state.routes, leaked))
 
 
-def _lossless(dice: random.Random, living: Living, *kinds: str) -> tuple[Expected, DeviceState, str, int, int] | None:
+def _lossless(dice: random.Random, living: NetworkStates, *kinds: str) -> tuple[Expected, DeviceState, str, int, int] | None:
     wanted, state = _device(dice, living)
     of_kind = {one.name for one in wanted.ports if one.kind in kinds}
     ports = [one for one in wanted.queues if one.lossless and one.port in of_kind]
@@ -442,7 +442,7 @@ def _lossless(dice: random.Random, living: Living, *kinds: str) -> tuple[Expecte
 
 
 @kind("queues: absent")
-def _no_queue(dice: random.Random, living: Living) -> Fault | None:
+def _no_queue(dice: random.Random, living: NetworkStates) -> Fault | None:
     wanted, state = _device(dice, living)
     ports = [one for one in wanted.queues if len({*one.lossless, *one.marked}) > 1]
     ports = ports or [one for one in wanted.queues if one.lossless or one.marked]
@@ -458,7 +458,7 @@ def _no_queue(dice: random.Random, living: Living) -> Fault | None:
 
 
 @kind("pfc: another priority")
-def _other_priority(dice: random.Random, living: Living) -> Fault | None:
+def _other_priority(dice: random.Random, living: NetworkStates) -> Fault | None:
     found = _lossless(dice, living, "fabric", "server")
     if found is None:
         return None
@@ -475,7 +475,7 @@ def _of_queue(
     ports: tuple[str, ...] = ("fabric", "server"),
 ) -> None:
     @kind(name)
-    def draw(dice: random.Random, living: Living) -> Fault | None:
+    def draw(dice: random.Random, living: NetworkStates) -> Fault | None:
         found = _lossless(dice, living, *ports)
         if found is None:
             return None
@@ -499,7 +499,7 @@ _of_queue("pfc.sent", "pfc-without-ecn", {}, PfcCounters(0, 44), ports=("fabric"
 
 
 @kind("watchdog.detected")
-def _storm(dice: random.Random, living: Living) -> Fault | None:
+def _storm(dice: random.Random, living: NetworkStates) -> Fault | None:
     found = _lossless(dice, living, "fabric", "server")
     if found is None:
         return None
@@ -509,7 +509,7 @@ def _storm(dice: random.Random, living: Living) -> Fault | None:
 
 
 @kind("watchdog.storming")
-def _storming(dice: random.Random, living: Living) -> Fault | None:
+def _storming(dice: random.Random, living: NetworkStates) -> Fault | None:
     found = _lossless(dice, living, "fabric", "server")
     if found is None:
         return None
@@ -519,7 +519,7 @@ def _storming(dice: random.Random, living: Living) -> Fault | None:
 
 
 @kind("queues.sent: one color")
-def _one_color(dice: random.Random, living: Living) -> Fault | None:
+def _one_color(dice: random.Random, living: NetworkStates) -> Fault | None:
     """All load leaves by the links of one path color."""
     wanted, state = _device(dice, living)
     colors = {one.session.interface: one.color for one in wanted.sessions if one.color}

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.expect import Expected, expected
-from railweave.live.check import Living, diagnose
+from railweave.live.check import NetworkStates, diagnose
 from railweave.model.state.device_state import DeviceState
 from railweave.systems.reading import read_state
 from tests.conftest import example
@@ -61,13 +61,13 @@ def answers(nos: str, state: DeviceState) -> dict[str, str]:
 
 
 @cache
-def clean(name: str, nos: str) -> Living:
+def clean(name: str, nos: str) -> NetworkStates:
     """The network as its readers see it where everything is as designed."""
     subject, made, states = wanted(name, nos)
     read = {device: read_state(device, nos, answers(nos, one)) for device, one in states.items()}
     notes = [note for one in read.values() for note in one.notes]
     assert notes == [], notes[:3]
-    return Living(subject.network, made, read)
+    return NetworkStates(subject.network, made, read)
 
 
 def run(nos: str, count: int, seed: int) -> Row:
@@ -86,7 +86,7 @@ def run(nos: str, count: int, seed: int) -> Row:
 
 def _try(nos: str, network: str, kind: str, dice: random.Random, row: Row) -> None:
     subject, made, states = wanted(network, nos)
-    fault = KINDS[kind](dice, Living(subject.network, made, states))
+    fault = KINDS[kind](dice, NetworkStates(subject.network, made, states))
     if fault is None:
         return
     before = clean(network, nos)

@@ -9,7 +9,7 @@ import pytest
 
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.expect import Expected, expected
-from railweave.live.check import Living, diagnose
+from railweave.live.check import NetworkStates, diagnose
 from railweave.model.findings import Finding
 from railweave.model.state.device_state import DeviceState
 from railweave.model.state.ports import Lane, PfcCounters, PortQueues, Queue
@@ -25,12 +25,12 @@ def wanted(name: str) -> tuple[Subject, dict[str, Expected]]:
     return subject, made
 
 
-def living(name: str = "h100-rlb") -> Living:
+def living(name: str = "h100-rlb") -> NetworkStates:
     subject, made = wanted(name)
-    return Living(subject.network, made, {device: perfect(one) for device, one in made.items()})
+    return NetworkStates(subject.network, made, {device: perfect(one) for device, one in made.items()})
 
 
-def changed(one: Living, device: str, **fields: object) -> Living:
+def changed(one: NetworkStates, device: str, **fields: object) -> NetworkStates:
     state = replace(one.states[device], **fields)  # type: ignore[arg-type]
     return replace(one, states={**one.states, device: state})
 
@@ -166,7 +166,7 @@ def test_whoever_sends_too_few_prefixes_comes_before_those_who_lack_them() -> No
     leaves = [name for name, each in one.expected.items() if each.gateways]
     origin, spine = leaves[-1], one.expected[leaves[-1]].sessions[0].session.peer
 
-    def with_fewer(now: Living, device: str, peer: str, field: str) -> Living:
+    def with_fewer(now: NetworkStates, device: str, peer: str, field: str) -> NetworkStates:
         ports = [each.session.interface for each in now.expected[device].sessions if each.session.peer == peer]
         changed_ = tuple(
             _fewer(each, field) if each.interface in ports else each for each in now.states[device].bgp or ()
@@ -190,7 +190,7 @@ def test_whoever_holds_fewer_prefixes_than_were_sent_comes_first() -> None:
     spine = one.expected[leaves[0]].sessions[-1].session.peer
     ports = {each.session.peer: each.session.interface for each in one.expected[spine].sessions}
 
-    def with_fewer(now: Living, device: str, port: str, field: str) -> Living:
+    def with_fewer(now: NetworkStates, device: str, port: str, field: str) -> NetworkStates:
         said = now.states[device].bgp or ()
         return changed(now, device, bgp=tuple(_fewer(each, field) if each.interface == port else each for each in said))
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from railweave.analysis.expect.hosts import ExpectedHost, PathAddress, expected_host
-from railweave.live.check import Living, diagnose
+from railweave.live.check import NetworkStates, diagnose
 from railweave.model.state.host_state import read_host
 from tests.conftest import SMALL, example
 from tests.live.check.said.host import addresses, document
@@ -26,7 +26,7 @@ def servers(name: str) -> dict[str, ExpectedHost]:
     return {one.name: expected_host(network, one.name) for one in network.servers if one.name not in network.absent}
 
 
-def living(name: str, change: Change | None = None, before: bool = False) -> Living:
+def living(name: str, change: Change | None = None, before: bool = False) -> NetworkStates:
     """Only servers are asked; the first has the change."""
     wanted = servers(name)
     first = next(iter(wanted))
@@ -36,7 +36,7 @@ def living(name: str, change: Change | None = None, before: bool = False) -> Liv
         change(documents[first])
     now = {device: read_host(device, {"host": json.dumps(one)}) for device, one in documents.items()}
     assert all(one.notes == () for one in now.values())
-    return Living(example(name), {}, {}, servers_expected=wanted, hosts=now, hosts_before=then if before else {})
+    return NetworkStates(example(name), {}, {}, servers_expected=wanted, hosts=now, hosts_before=then if before else {})
 
 
 @pytest.mark.parametrize("name", SMALL)

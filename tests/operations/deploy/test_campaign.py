@@ -297,7 +297,7 @@ def test_a_restart_is_told_to_the_switch(tmp_path: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(junos_outage, "reboot", reboot)
             [result] = campaign_run(fabric, campaign, access=fabric.with_name("access.yaml"), limits=LIMITS)
-        assert told == ["Calls"]
+        assert told == ["NetconfShell"]
         assert result.good
 
 

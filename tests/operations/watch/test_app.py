@@ -31,7 +31,7 @@ from railweave.operations.watch.app import app
 from railweave.operations.watch.collector import Collector, WatchedDevice
 from railweave.operations.watch.exposition import exposed
 from railweave.operations.watch.layout import Layout
-from railweave.operations.watch.measured import said, state_of
+from railweave.operations.watch.measured import measurements, state_of
 from railweave.operations.watch.setting_up import Poller, Subscriber, SubscriptionState, watched
 from railweave.operations.watch.store import Store
 from railweave.operations.watch.stream import Stream
@@ -143,21 +143,21 @@ def test_what_was_not_compared_is_not_known(tmp_path: Path) -> None:
     served, devices = app(own), own.collector.devices
     leaf, spine = devices["stripe1-leaf1"], devices["spine1"]
 
-    def said() -> tuple[str, list[str], str, str]:
+    def measurements() -> tuple[str, list[str], str, str]:
         whole, text = json.loads(asked(served, "/api/network")[1]), asked(served, "/metrics")[1]
         assert int(named(text, "railweave_network_devices_not_known")) == len(whole["not_known"])
         page = asked(served, "/")[1]
         assert ("as designed</span>" in page) == (whole["state"] == "as designed")
         return whole["state"], whole["not_known"], named(text, "railweave_network_as_designed"), str(own.standing())
 
-    assert said() == ("not known", list(devices), "NaN", "not known: 0 of 20 devices compared, not stripe1-leaf1, stripe1-leaf2, stripe1-leaf3 and 17 more")  # fmt: skip
+    assert measurements() == ("not known", list(devices), "NaN", "not known: 0 of 20 devices compared, not stripe1-leaf1, stripe1-leaf2, stripe1-leaf3 and 17 more")  # fmt: skip
     own.validator.findings = lambda *_, **__: []  # type: ignore[method-assign,assignment] - what is wrong is not the subject here
     asyncio.run(own.look())
-    assert said() == ("as designed", [], "1", "as designed: 20 of 20 devices compared")
+    assert measurements() == ("as designed", [], "1", "as designed: 20 of 20 devices compared")
     leaf.sources[0] = Nothing()  # never reached
     spine.sources.append(Nothing())  # it streams, and nothing that it is asked came yet
     asyncio.run(own.look())
-    assert said()[:3] == ("not known", ["stripe1-leaf1", "spine1"], "NaN")
+    assert measurements()[:3] == ("not known", ["stripe1-leaf1", "spine1"], "NaN")
     api = json.loads(asked(served, "/api/devices")[1])
     assert [(api[one]["state"], api[one]["compared"]) for one in ("stripe1-leaf1", "spine1", "spine2")] == [("not known", False), ("up", False), ("up", True)]  # fmt: skip
     assert 'railweave_target_known{device="stripe1-leaf1",role="leaf"} 0' in asked(served, "/metrics")[1]
@@ -167,7 +167,7 @@ def test_what_was_not_compared_is_not_known(tmp_path: Path) -> None:
     devices["spine2"].sources[0].reached.turn(up=False, why="gone")
     own.anomalies.see([Finding("device-silent", "error", "spine2", "gone")], time.time())
     asyncio.run(own.look())
-    assert said()[:3] == ("not as designed", ["stripe1-leaf1", "spine1", "spine2"], "0")
+    assert measurements()[:3] == ("not as designed", ["stripe1-leaf1", "spine1", "spine2"], "0")
     page = asked(served, "/devices")[1]
     assert "down</span> gone" in page
     assert "not known: 3 of 20 devices" in page
@@ -246,7 +246,7 @@ def test_a_password_where_there_is_one(tmp_path: Path) -> None:
 def test_a_state_is_its_numbers_and_back() -> None:
     _, states = validator_and_states()
     for one in states.values():
-        assert state_of(one, dict(said(one))) == one
+        assert state_of(one, dict(measurements(one))) == one
     empty = state_of(
         DeviceState("leaf1", "junos"),
         {Series("port_up", "a"): 0, Series("queue_dropped", "a", "3"): 4, Series("bgp_state", "", "fe80::1%b"): 1},

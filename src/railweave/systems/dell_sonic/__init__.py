@@ -35,7 +35,7 @@ def by_hand(device: str) -> str:
     )
 
 
-def lint(config: DeviceConfig) -> list[Finding]:
+def mistakes(config: DeviceConfig) -> list[Finding]:
     """Return unknown commands, and names that nothing defines."""
     from railweave.systems.dell_sonic.lint import lint
     from railweave.systems.dell_sonic.render import tree

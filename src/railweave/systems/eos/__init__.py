@@ -18,7 +18,7 @@ def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
     return {"eos.conf": config_tree(tree(config))}
 
 
-def lint(config: DeviceConfig) -> list[Finding]:
+def mistakes(config: DeviceConfig) -> list[Finding]:
     """Return mistakes that AVD's schema lets through."""
     from railweave.systems.eos.lint import lint
     from railweave.systems.eos.render import tree

@@ -32,7 +32,7 @@ def quoted(file: str, text: str) -> str:
     return quoted_word(text) if file in {"junos.conf", "junos.set"} else plain_word(text)
 
 
-def lint(config: DeviceConfig) -> list[Finding]:
+def mistakes(config: DeviceConfig) -> list[Finding]:
     """Return mistakes that published models let through."""
     from railweave.systems.junos.lint import lint
     from railweave.systems.junos.render import tree

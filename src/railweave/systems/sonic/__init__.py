@@ -26,7 +26,7 @@ def daemons(config: DeviceConfig) -> frozenset[str]:
     return started(config)
 
 
-def lint(config: DeviceConfig) -> list[Finding]:
+def mistakes(config: DeviceConfig) -> list[Finding]:
     """Return what the published models let through in tables and routing, and the switch does not."""
     from railweave.systems.sonic.lint import lint
     from railweave.systems.sonic.render import frr, tables
