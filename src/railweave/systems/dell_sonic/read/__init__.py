@@ -17,9 +17,11 @@ from railweave.model.config.sections import CLOSERS, Section, SectionReader
 from railweave.model.device.model import DeviceConfig, Interface
 from railweave.model.device.reading import Reading, ReadStatement, classify_statements
 from railweave.systems.dell_sonic.changes import config_tree
+from railweave.systems.dell_sonic.meaning.management import management_of
 from railweave.systems.dell_sonic.read import devices, overlay, ports, qos, routing
 from railweave.systems.dell_sonic.read.control_plane import protection
-from railweave.systems.dell_sonic.read.devices import management, management_port
+from railweave.systems.dell_sonic.read.devices import management_port
+from railweave.systems.dell_sonic.statements.management import SYSTEM
 from railweave.systems.dell_sonic.tree import to_text
 
 if TYPE_CHECKING:
@@ -235,7 +237,7 @@ def _config(taking: SectionReader) -> DeviceConfig:
     main = next((one for one in routers if not one.vrf), None)
     loopbacks = _loopbacks(lines)
     address, gateway = management_port(lines)
-    name, wanted = management(taking, cages, protected=False)
+    system = SYSTEM.read(taking.sections, taking)
     vrfs = tuple(
         overlay.with_loopback(
             overlay.vrf(one, next((r for r in routers if r.vrf == one), None), tunnelled, gateways, listed, links),
@@ -251,12 +253,12 @@ def _config(taking: SectionReader) -> DeviceConfig:
     names = {one.vlan: one.vlan_name for one in gateways if one.vlan}
     router_id = main.router_id if main and main.router_id else routing.NOWHERE
     config = DeviceConfig(
-        name=name,
+        name=system.name,
         role="leaf" if gateways or vrfs or any(one.kind == "server" for one in interfaces) else "spine",
         model=model,
         nos=NOS,
         release=catalog().systems[NOS].release,
-        management=wanted,
+        management=management_of(system, cages, protected=False),
         management_address=address,
         management_gateway=gateway,
         loopback=loopbacks[0] if loopbacks else router_id.prefix,

@@ -14,8 +14,8 @@ from railweave.model.config.addresses import BITS, Family, Prefix
 from railweave.model.device.control_plane import ControlPlane, ControlRule, PortRange, ServerPortRule, Sources
 from railweave.model.device.management import Security, Services, Snmp
 from railweave.model.device.protection import control_plane
-from railweave.systems.dell_sonic.read.words import address, number, prefix
 from railweave.systems.dell_sonic.render.system import IP, discards, permits
+from railweave.systems.dell_sonic.words import address, number, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

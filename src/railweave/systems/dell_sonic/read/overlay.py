@@ -9,7 +9,7 @@ from railweave.model.device import model
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.systems.dell_sonic.read.ports import Lines, headers
 from railweave.systems.dell_sonic.read.routing import NOWHERE, Evpn, Links, Lists, Peer, Router
-from railweave.systems.dell_sonic.read.words import address, interface, number
+from railweave.systems.dell_sonic.words import address, interface, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
 from railweave.model.device.balancing import BalancingConfig, Dlb, EgressQuantization, Hash
-from railweave.systems.dell_sonic.read.words import (
+from railweave.systems.dell_sonic.words import (
     address,
     after,
     interface,
@@ -19,7 +19,7 @@ from railweave.systems.dell_sonic.read.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.model.config.sections import Section, SectionReader
 
@@ -242,12 +242,6 @@ def _qos(words: list[str], here: Lines) -> bool:
         case _:
             return False
     return True
-
-
-def fewest(values: Iterable[object]) -> object:
-    """The value that the fewest have, the first of those: a port that is not like the others is not lost among them."""
-    every = list(values)
-    return min(every, key=every.count) if every else None
 
 
 def headers(taking: SectionReader, begins: str) -> Iterator[tuple[Section, str]]:

@@ -10,9 +10,8 @@ from railweave.model.catalog import catalog
 from railweave.model.catalog.headroom import port_headroom
 from railweave.model.device.model import Interface, Marking, PfcProfile, QosConfig
 from railweave.model.device.qos_model import Buffers, Ecn, TrafficClass, Watchdog, pfc_profiles
-from railweave.systems.dell_sonic.read.ports import Lines, PortQos, fewest
-from railweave.systems.dell_sonic.read.words import number, numbers, signed
 from railweave.systems.dell_sonic.render.qos import NAME, lossy_group
+from railweave.systems.dell_sonic.words import fewest, number, numbers, signed
 from railweave.systems.sonic.render.qos import LOSSLESS, NO_OFFSET, reserve_bytes
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from railweave.model.catalog.hardware import SwitchModel
     from railweave.model.config.sections import Section, SectionReader
+    from railweave.systems.dell_sonic.read.ports import Lines, PortQos
 
 
 MOST_DSCP, MOST_QUEUE = 63, 7

@@ -10,7 +10,7 @@ from railweave.model.device.bgp_model import of_one_family
 from railweave.model.device.management import Authentication
 from railweave.model.device.model import Action, Bgp, BgpGroup, Community, Match, NumberedSession, Policy, Session, Term
 from railweave.model.device.timers import Bfd
-from railweave.systems.dell_sonic.read.words import address, after, agreed, interface, number, prefix, secret
+from railweave.systems.dell_sonic.words import address, after, agreed, interface, number, prefix, secret
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from railweave.model.config.addresses import BITS, Addressed
 from railweave.model.config.number_ranges import numbers, ranges
 from railweave.model.config.sections import Section, flat, line, merge, section
+from railweave.systems.dell_sonic.meaning.management import system_of
 from railweave.systems.dell_sonic.render import system
 from railweave.systems.dell_sonic.render.gaps import gaps
 from railweave.systems.dell_sonic.render.qos import NAME, adaptive, balancing, bound, qos
+from railweave.systems.dell_sonic.statements.management import SYSTEM
 from railweave.systems.dell_sonic.tree import LOSSLESS_BUFFERS, parse, quoted, to_text
 from railweave.systems.frr.names import OVERLAY_GROUP as OVERLAY
 from railweave.systems.frr.render import advertisements, discovery
@@ -365,8 +367,7 @@ __all__ = ["check_extra", "files", "gaps", "lines", "tree"]
 def tree(config: model.DeviceConfig) -> list[Section]:
     """The commands of a device, the operator's own merged in. Raises ``RenderError`` where those cannot be read."""
     sections = [
-        *system.identity(config),
-        *system.services(config),
+        *SYSTEM.printed(system_of(config)),
         *breakouts(config),
         *qos(config),
         *balancing(config),

@@ -5,34 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, line, section
-from railweave.systems.dell_sonic.tree import quoted
 from railweave.systems.sonic.render.names import transit_vlan, vrf_names
-from railweave.systems.sonic.render.system import STORMS, kbps, secret
+from railweave.systems.sonic.render.system import STORMS, kbps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from railweave.model.config.addresses import Family, Prefix
     from railweave.model.device.control_plane import ControlPlane, ControlRule, PortRange, ServerPortRule
-    from railweave.model.device.management import Management
     from railweave.model.device.model import DeviceConfig, Gateway, Interface
-
-
-def logins(wanted: Management) -> Iterator[Section]:
-    """Servers in the management VRF, the order of methods, limits."""
-    servers, limits = wanted.aaa(), wanted.login()
-    if servers:
-        for one in servers.tacacs:
-            port = f" port {one.port}" if one.port else ""
-            yield line(f"tacacs-server host {one.host} timeout {one.timeout} key {secret(one.key)}{port} vrf mgmt")
-        for one in servers.radius:
-            port = f" auth-port {one.port}" if one.port else ""
-            yield line(f"radius-server host {one.host}{port} timeout {one.timeout} key {secret(one.key)} vrf mgmt")
-        yield line(f"aaa authentication login default group {servers.groups()[0]} local")
-    if limits:
-        yield line(f"login lockout period {limits.lockout}")
-        yield line(f"login lockout max-retries {limits.attempts}")
-        yield line(f"login exec-timeout {60 * limits.idle}")
 
 
 def spanning_tree(config: DeviceConfig) -> Iterator[Section]:
@@ -116,52 +97,6 @@ def _port(ports: PortRange | None) -> str:
         return ""
     first, last = ports
     return f" eq {first}" if first == last else f" range {first} {last}"
-
-
-ROLES = {"super-user": "admin", "operator": "operator", "read-only": "operator"}
-SECURITY_PROFILE = "railweave"
-
-
-def identity(config: DeviceConfig) -> Iterator[Section]:
-    """Name, logins, and the management port in a VRF of its own."""
-    wanted = config.management
-    yield line(f"hostname {config.name}")
-    yield line("ip vrf mgmt")
-    names = vrf_names(config)
-    for name in (names[vrf.name] for vrf in config.vrfs):
-        yield line(f"ip vrf {name}")
-    yield section(
-        "interface Management 0", f"ip address {config.management_address} gwaddr {config.management_gateway}"
-    )
-    for name, user in wanted.users.items():
-        if user.password:
-            yield line(f"username {name} password {secret(user.password)} role {ROLES[user.role]}")
-    yield from logins(wanted)
-
-
-def services(config: DeviceConfig) -> Iterator[Section]:
-    """Names, time, SNMP, telemetry, LLDP."""
-    wanted = config.management
-    for server in wanted.dns:
-        yield line(f"ip name-server {server} vrf mgmt")
-    if wanted.ntp:
-        yield line("ntp vrf mgmt")
-    for server in wanted.ntp:
-        yield line(f"ntp server {server}")
-    if not wanted.lldp:
-        yield line("no lldp enable")
-    snmp = wanted.snmp
-    if snmp is not None:
-        if snmp.location:
-            yield line(f"snmp-server location {quoted(snmp.location)}")
-        if snmp.contact:
-            yield line(f"snmp-server contact {quoted(snmp.contact)}")
-        if snmp.community:
-            yield line(f"snmp-server community {secret(snmp.community)}")
-            for target in snmp.trap_targets:
-                yield line(f"snmp-server host {target} community {secret(snmp.community)} traps v2c")
-    if wanted.services.grpc_certificate is not None:
-        yield line(f"ip telemetry security-profile {SECURITY_PROFILE}")
 
 
 def tunnel(config: DeviceConfig) -> Iterator[Section]:

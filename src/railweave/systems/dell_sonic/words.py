@@ -85,6 +85,12 @@ def options(words: Iterable[str], *names: str) -> dict[str, str] | None:
     return found if len(given) % 2 == 0 and found.keys() <= set(names) else None
 
 
+def fewest(values: Iterable[object]) -> object:
+    """Return the value that the fewest have, the first of those: a port that is not like the others is not lost among them."""
+    every = list(values)
+    return min(every, key=every.count) if every else None
+
+
 def agreed(values: Iterable[object]) -> bool:
     """Whether there are values, and all are alike."""
     return len(set(values)) == 1

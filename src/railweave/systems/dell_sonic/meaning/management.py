@@ -1,0 +1,76 @@
+"""The management plane of a device and of its statements (``statements.management``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from railweave.model.device.management import Aaa, EdgePorts, Login, Management, Security, Services
+from railweave.systems.dell_sonic.statements.management import Limits, ManagementPort, System
+from railweave.systems.dell_sonic.words import fewest
+from railweave.systems.sonic.render.names import vrf_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.model.device.model import DeviceConfig
+    from railweave.systems.dell_sonic.read.ports import Lines
+
+
+def system_of(config: DeviceConfig) -> System:
+    """Return the management plane as statements have it."""
+    management, names = config.management, vrf_names(config)
+    aaa, login = management.aaa(), management.login()
+    return System(
+        name=config.name,
+        vrfs=tuple(names[vrf.name] for vrf in config.vrfs),
+        port=ManagementPort(config.management_address, config.management_gateway),
+        users=management.users,
+        tacacs=aaa.tacacs if aaa else (),
+        radius=aaa.radius if aaa else (),
+        asked=aaa.groups()[0] if aaa else None,
+        login=Limits(login.lockout, login.attempts, login.idle) if login else None,
+        dns=management.dns,
+        ntp=management.ntp,
+        lldp=management.lldp,
+        snmp=management.snmp,
+        certificate=management.services.grpc_certificate,
+    )
+
+
+def management_of(system: System, ports: Iterable[Lines], *, protected: bool) -> Management:
+    """Return the management plane of a device. Servers that no login asks are none; a limit that is not given is the usual one."""
+    servers = system.asked is not None and (system.tacacs or system.radius)
+    aaa = Aaa(system.tacacs, system.radius) if servers else None
+    login, edge = _login(system.login), _edge_ports(ports)
+    return Management(
+        dns=system.dns,
+        ntp=system.ntp,
+        users=system.users,
+        syslog=system.syslog,
+        snmp=system.snmp,
+        services=Services(grpc_certificate=system.certificate),
+        lldp=system.lldp,
+        security=Security(login, aaa, edge) if protected or login or aaa or edge else None,
+    )
+
+
+def _login(limits: Limits | None) -> Login | None:
+    if limits is None:
+        return None
+    usual = Login()
+    return Login(
+        attempts=usual.attempts if limits.attempts is None else limits.attempts,
+        lockout=usual.lockout if limits.lockout is None else limits.lockout,
+        idle=usual.idle if limits.idle is None else limits.idle,
+    )
+
+
+def _edge_ports(ports: Iterable[Lines]) -> EdgePorts | None:
+    """Return limits of floods as a percentage of the port's speed, the odd one of several, and whether bridges are shut out."""
+    every = list(ports)
+    guarded = any(port.guarded for port in every)
+    limited = [(port, limit) for port in every for limit in port.floods.values() if port.speed_mbps]
+    if not limited:
+        return EdgePorts(guarded, None) if guarded else None
+    percent = fewest(round(100 * limit / (1000 * (port.speed_mbps or 1))) for port, limit in limited)
+    return EdgePorts(guarded, percent if isinstance(percent, int) else None)

@@ -1,0 +1,221 @@
+"""Management of Enterprise SONiC: its name, logins and their servers, limits of logins, and services."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.model.config.statements import Codec, Statements, each, fixed, line, part, passed
+from railweave.model.device.management import LoginServer, Snmp, Syslog, User
+from railweave.systems.dell_sonic.statements.words import (
+    ADDRESS,
+    ADDRESS_FORM,
+    HOST,
+    INTERFACE_ADDRESS,
+    NAME,
+    SECRET,
+    TEXT,
+    WORD,
+    choice,
+    defines,
+    number,
+)
+
+if TYPE_CHECKING:
+    from railweave.model.config.addresses import Address, InterfaceAddress
+
+SECURITY_PROFILE = "railweave"
+
+
+@dataclass(frozen=True, slots=True)
+class ManagementPort:
+    """The management port: its address, and the gateway in its VRF."""
+
+    address: InterfaceAddress | None = None
+    gateway: Address | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of logins: minutes of a lockout, wrong passwords, and minutes of a session without a key."""
+
+    lockout: int | None = None
+    attempts: int | None = None
+    idle: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """The management plane as the commands have it. ``asked`` are the servers that logins ask first; None: none is asked."""
+
+    name: str = ""
+    vrfs: tuple[str, ...] = ()
+    port: ManagementPort | None = None
+    users: dict[str, User] = field(default_factory=dict[str, User])
+    tacacs: tuple[LoginServer, ...] = ()
+    radius: tuple[LoginServer, ...] = ()
+    asked: str | None = None
+    login: Limits | None = None
+    dns: tuple[str, ...] = ()
+    ntp: tuple[str, ...] = ()
+    lldp: bool = True
+    snmp: Snmp | None = None
+    certificate: str | None = None
+    syslog: tuple[Syslog, ...] = ()
+
+
+def _profile(text: str) -> str:
+    del text
+    return "secret:?"
+
+
+def _written_profile(reference: str) -> str:
+    del reference
+    return SECURITY_PROFILE
+
+
+def _servers(text: str) -> tuple[str, ...]:
+    return tuple(word for word in text.split() if word not in {"vrf", "mgmt"})
+
+
+OPTIONS = (
+    "{ timeout <timeout>| key <key>| encrypted| port <port>| auth-port <port>| vrf <_word>| priority <_word>| auth-type <_word>"
+    "| source-interface <_word>| re-transmit <_word>}"
+)
+PORT, TIMEOUT = number(1, 65535), number(1, 60)
+ROLE = choice(
+    {"super-user": "admin", "operator": "operator", "read-only": "operator"}, netadmin="operator", secadmin="operator"
+)
+NTP_OPTIONS = "{ iburst| prefer| true| false| minpoll <_word>| maxpoll <_word>| key <_word>| version <_word>}"
+LOGGING = "{ remote-port <port>| source-interface <_word>| vrf <_word>| message-type <_word>| severity <_word>| protocol <_word>}"
+
+SNMP = (
+    line("snmp-server location <location>", "spytest system/snmp", usual="", location=TEXT),
+    line("snmp-server contact <contact>", "spytest system/snmp", usual="", contact=TEXT),
+    line(
+        "snmp-server community <community>",
+        "spytest system/snmp",
+        also=("snmp-server community <community> group <_group>",),
+        community=SECRET,
+        _group=NAME,
+    ),
+    each(
+        "snmp-server host <it> community <community> traps v2c",
+        "trap_targets",
+        "spytest system/snmp",
+        also=("snmp-server host <it> community <community>[ <_more>]",),
+        it=Codec(ADDRESS_FORM),
+        community=SECRET,
+        _more=Codec(r"traps v[12]c?", word=".+"),
+    ),
+)
+
+SYSTEM = Statements(
+    System,
+    (
+        line("hostname <name>", "ansible sonic_system", name=NAME),
+        fixed("ip vrf mgmt", "ansible, tests of sonic_vrfs; spytest system/management_vrf"),
+        each("ip vrf <it>", "vrfs", "ansible, tests of sonic_vrfs", it=defines("vrf")),
+        part(
+            "port",
+            ManagementPort,
+            (
+                line(
+                    "ip address <address>[ gwaddr <gateway>]",
+                    "spytest routing/ip",
+                    address=INTERFACE_ADDRESS,
+                    gateway=ADDRESS,
+                ),
+            ),
+            "interface Management 0",
+            "spytest routing/ip",
+        ),
+        each(
+            "username <name> password <password> role <role>",
+            "users",
+            "ansible, tests of sonic_users",
+            User,
+            by="name",
+            name=NAME,
+            password=SECRET,
+            role=ROLE,
+        ),
+        each(
+            "tacacs-server host <host> timeout <timeout> key <key>[ port <port>] vrf mgmt",
+            "tacacs",
+            "spytest security/tacacs",
+            LoginServer,
+            also=(f"tacacs-server host <host>{OPTIONS.replace('| auth-port <port>', '')}",),
+            host=HOST,
+            key=SECRET,
+            port=PORT,
+            timeout=TIMEOUT,
+            _word=WORD,
+        ),
+        each(
+            "radius-server host <host>[ auth-port <port>] timeout <timeout> key <key> vrf mgmt",
+            "radius",
+            "ansible sonic_radius_server (the place of key: its options)",
+            LoginServer,
+            also=(f"radius-server host <host>{OPTIONS.replace('| port <port>', '')}",),
+            host=HOST,
+            key=SECRET,
+            port=PORT,
+            timeout=TIMEOUT,
+            _word=WORD,
+        ),
+        line(
+            "aaa authentication login default group <asked> local",
+            "spytest security/tacacs",
+            also=("aaa authentication login default <asked>",),
+            asked=Codec(r"tacacs\+|radius", word=".+"),
+        ),
+        part(
+            "login",
+            Limits,
+            (
+                line("login lockout period <lockout>", "ansible sonic_login_lockout", lockout=number(1, 60)),
+                line("login lockout max-retries <attempts>", "ansible sonic_login_lockout", attempts=number(1, 16)),
+                line("login exec-timeout <idle>", "ansible sonic_system", idle=number(0, 3600, unit=60)),
+            ),
+        ),
+        each(
+            "ip name-server <it> vrf mgmt",
+            "dns",
+            "spytest routing/ip_name_server",
+            also=("ip name-server <it>",),
+            it=Codec(ADDRESS_FORM, _servers, word=".+", spreads=True),
+        ),
+        fixed("ntp vrf mgmt", "spytest system/ntp", when=lambda system: bool(system.ntp)),
+        each(
+            "ntp server <it>",
+            "ntp",
+            "spytest system/ntp",
+            also=(f"ntp server <it>{NTP_OPTIONS}",),
+            it=HOST,
+            _word=WORD,
+        ),
+        line("no lldp enable", "ansible sonic_lldp_global", sets={"lldp": False}),
+        line("lldp enable", "ansible sonic_lldp_global", sets={"lldp": True}, prints=False),
+        part("snmp", Snmp, SNMP),
+        line(
+            "ip telemetry security-profile <certificate>",
+            "spytest system/gnmi",
+            certificate=Codec(r"[A-Za-z0-9][\w.-]*", _profile, _written_profile),
+        ),
+        each(
+            f"logging server <host>{LOGGING}",
+            "syslog",
+            "ansible sonic_logging",
+            Syslog,
+            prints=False,
+            host=HOST,
+            port=PORT,
+            _word=WORD,
+        ),
+        passed(
+            "interface-naming standard[ extended]", "names of ports, which are read as they are", "ansible sonic_system"
+        ),
+    ),
+)
+"""The management plane: what ``sonic.cli`` begins with."""
