@@ -19,7 +19,6 @@ from railweave.errors import FileLine, InputError, Option, Problem
 if TYPE_CHECKING:
     from railweave.api.bench import ImportResult
     from railweave.operations.bench.comparing.reported import BenchComparison
-    from railweave.operations.bench.comparing.rows import Row
     from railweave.operations.bench.triage.triage import TriageResult
     from railweave.operations.store.records import Run
 
@@ -84,14 +83,8 @@ def compare(options: BenchCompare, *, as_json: bool, quiet: bool) -> None:
 
 
 def _print_compared(comparison: BenchComparison) -> None:
-    ordered = sorted(comparison.rows, key=lambda row: (not row.bad, row.ratio or 0.0 if row.bad else 0.0))
-    for row in ordered[:MOST]:
-        typer.echo(_row_line(row, comparison.of))
-        for sentence in row.likely:
-            typer.echo(f"    {sentence}")
-    if len(ordered) > MOST:
-        worse = sum(row.bad for row in ordered[MOST:])
-        typer.echo(f"… and {len(ordered) - MOST:,} more rows, {worse or 'none'} of them worse; --json has all")
+    for line in comparison.table.first(MOST).to_text(styled=_colored):
+        typer.echo(line)
     for suspect in comparison.estimate.suspects:
         typer.echo(f"slow: {suspect.part.to_text()}: {suspect.to_text()}")
     for note in comparison.notes:
@@ -99,14 +92,11 @@ def _print_compared(comparison: BenchComparison) -> None:
     typer.echo(comparison.verdict())
 
 
-def _row_line(row: Row, of: str) -> str:
-    colors = {"worse": "red", "failed": "red", "better": "green", "too few repeats": "yellow"}
-    verdict = typer.style(row.verdict, fg=colors.get(row.verdict))
-    band = "" if row.low is None or row.high is None or row.low == row.high else f", {row.low:.4g} to {row.high:.4g}"
-    before = "" if row.before is None else f", {'predicted' if of == 'prediction' else 'before'} {row.before:.4g}{band}"
-    ratio = "" if row.ratio is None else f": {row.ratio:.2f}"
-    now = "nothing" if row.now is None else f"{row.now:.4g}"
-    return f"{verdict}{ratio}  {row.key.to_text()}: {row.key.quantity} {now}{before}".rstrip()
+COLORS = {"worse": "red", "failed": "red", "better": "green", "few": "yellow"}
+
+
+def _colored(text: str, css: str) -> str:
+    return typer.style(text, fg=COLORS.get(css))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,6 +259,7 @@ class Show:
 @command(Show)
 def show(options: Show, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
     """Show the runs of a store; of runs that are named by --run what they ran on, and every number."""
+    from railweave.operations.store.export import runs_table
     from railweave.operations.store.store import opened
 
     with opened(options.store) as store:
@@ -276,14 +267,19 @@ def show(options: Show, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 
     if as_json:
         print_json({"runs": [run.to_json() for run in runs]})
         return
-    for run in runs:
-        typer.echo(_line(run))
-        if options.run:
+    if options.run:
+        for run in runs:
+            typer.echo(_line(run))
             _shown(run)
+    else:
+        for line in runs_table(runs).to_text(styled=_colored):
+            typer.echo(line)
     typer.echo(counted(len(runs), "run"))
 
 
 def _shown(run: Run) -> None:
+    from railweave.operations.store.export import numbers_table
+
     environment = run.environment
     told = [
         ("file", f"{run.file}:{run.line}"),
@@ -298,10 +294,8 @@ def _shown(run: Run) -> None:
             typer.echo(f"    {name}: {text}")
     for failure in run.failures:
         typer.echo(f"    failed: {failure}")
-    for sample in run.samples:
-        size = "" if sample.size_bytes is None else f" {sample.size_bytes} bytes"
-        place = f" {sample.place}" if sample.place else ""
-        typer.echo(f"    {sample.operation}{size}{place}: {sample.quantity} {sample.value:g}")
+    for line in numbers_table(run).to_text("    "):
+        typer.echo(line)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from railweave.pages.shell import element, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 LONG = 16
 """Rows from which a table of a page gets a scroll bar of its own, if it may (``Table.scrolls``)."""
@@ -52,7 +52,7 @@ class Table:
     """Rows under columns.
 
     ``name`` is the id of the table on a page; ``caption`` its heading there. ``row_css`` has the class of each row, and
-    ``remarks`` a sentence below a row, by the row's place. ``left_out`` counts rows that are not among ``rows``.
+    ``remarks`` sentences below a row, each on its line, by the row's place. ``left_out`` counts rows that are not among ``rows``.
     """
 
     columns: Sequence[Column]
@@ -64,20 +64,42 @@ class Table:
     left_out: int = 0
     scrolls: bool = False
 
-    def to_text(self, indent: str = "", *, head: bool = True) -> list[str]:
-        """Return the lines for a terminal: columns as wide as their longest text, two blanks between; no line if there are no rows."""
+    def first(self, most: int) -> Table:
+        """Return the table with so many rows at most; the others are counted as left out."""
+        rest = len(self.rows) - most
+        return self if rest <= 0 else replace(self, rows=self.rows[:most], left_out=self.left_out + rest)
+
+    def to_text(
+        self, indent: str = "", *, head: bool = True, styled: Callable[[str, str], str] | None = None
+    ) -> list[str]:
+        """Return the lines for a terminal: columns as wide as their longest text, two blanks between; no line if there are no rows.
+
+        ``styled`` gives a text of a cell its color, from the text and the class of the cell.
+        """
         if not self.rows:
             return []
-        lines = [[shown(cell) for cell in row] for row in self.rows]
-        if head:
-            lines.insert(0, [column.title for column in self.columns])
-        widths = [max(map(len, texts)) for texts in zip(*lines, strict=True)]
-        aligned = [str.rjust if column.kind == "number" else str.ljust for column in self.columns]
-        return [
-            indent
-            + "  ".join(align(cell, width) for align, cell, width in zip(aligned, line, widths, strict=True)).rstrip()
-            for line in lines
-        ]
+        texts = [[shown(cell) for cell in row] for row in self.rows]
+        titles = [[column.title for column in self.columns]] if head else []
+        widths = [max(map(len, column)) for column in zip(*titles, *texts, strict=True)]
+        lines = [indent + self._line(line, line, widths) for line in titles]
+        for place, (row, line) in enumerate(zip(self.rows, texts, strict=True)):
+            colored = line
+            if styled is not None:
+                colored = [
+                    styled(cell_text, cell.css) if isinstance(cell, Cell) and cell.css else cell_text
+                    for cell, cell_text in zip(row, line, strict=True)
+                ]
+            lines.append(indent + self._line(line, colored, widths))
+            lines += [f"{indent}    {remark}" for remark in (self.remarks or {}).get(place, "").splitlines()]
+        return [*lines, f"{indent}… and {self.left_out:,} more"] if self.left_out > 0 else lines
+
+    def _line(self, texts: Sequence[str], colored: Sequence[str], widths: Sequence[int]) -> str:
+        """Return a line of texts, in their colors, each as wide as its column."""
+        cells: list[str] = []
+        for column, plain, color, width in zip(self.columns, texts, colored, widths, strict=True):
+            blanks = " " * (width - len(plain))
+            cells.append(blanks + color if column.kind == "number" else color + blanks)
+        return "  ".join(cells).rstrip()
 
     def to_html(self) -> str:
         """Return the markup of the table."""
@@ -121,6 +143,20 @@ def columns(*titles: str, numbers: Iterable[str] = ()) -> tuple[Column, ...]:
     """Return columns of texts by their titles; those in ``numbers`` hold numbers."""
     right = set(numbers)
     return tuple(Column(title, "number" if title in right else "text") for title in titles)
+
+
+def formatted(value: float | None, form: str = ",.1f") -> Cell | None:
+    """Return a number as a cell, with its text in a form of ``format``; None of None."""
+    return None if value is None else Cell(value, format(value, form))
+
+
+def long_text(words: str) -> Cell:
+    """Return a text as a cell that is never narrow on a page."""
+    return Cell(words, words, "said")
+
+
+EMPTY = Cell(None, "")
+"""A cell in which a value makes no sense; one whose value is not known is None."""
 
 
 def shown(cell: object) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from math import log2
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from railweave.operations.bench.comparing.estimate import Estimate, Slowest, leaves_of
+from railweave.operations.bench.comparing.estimate import Estimate, leaves_of, slowest_table
+from railweave.operations.bench.comparing.rows import row_table
+from railweave.operations.store.export import runs_table
 from railweave.pages.charts import LINES, shown, ticks
 from railweave.pages.palette import line_colors
 from railweave.pages.shell import asset, element, html_page, json_for_script, number, section, text
@@ -17,11 +20,10 @@ from railweave.prediction.simulation.grid import shown as shown_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from railweave.operations.bench.comparing.completion import CompletionTable
     from railweave.operations.bench.comparing.curves import Curve
     from railweave.operations.bench.comparing.reported import StoreReport
-    from railweave.operations.bench.comparing.rows import Pair, Row
-    from railweave.operations.store.records import Run
+    from railweave.operations.bench.comparing.rows import Pair
+    from railweave.pages.table import Table
 
 
 MOST_CELLS = 64
@@ -228,128 +230,6 @@ def _targets(curve: Curve, xs: Sequence[float]) -> list[str]:
 
 MOST_ROWS = 300
 """Rows of a table: the worst of them."""
-LONG = 16
-UNITS = (("_gbytes_per_s", "GB/s"), ("_gbps", "Gb/s"), ("_per_s", "a second"), ("_us", "us"), ("_s", "s"))
-CLASSES = {"worse": "worse", "failed": "failed", "better": "better", "too few repeats": "few"}
-ORDER = ("failed", "worse", "too few repeats", "better", "same", "only now", "only before")
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], left_out: int = 0) -> str:
-    """A table of cells, which are markup with their ``td``; one of many rows has a scroll bar of its own.
-
-    Columns of words are those whose title begins with ``<``: they are set to the left, as their cells are.
-    """
-    titles = [element("th", text(head.lstrip("<")), class_="said" if head[0] == "<" else None) for head in heads]
-    head = element("thead", element("tr", *titles))
-    markup = element("table", head, element("tbody", *(element("tr", *cells) for cells in rows)), class_="plain")
-    more = element("p", text(f"{left_out:,} more rows are left out."), class_="about") if left_out else ""
-    long = len(rows) > LONG
-    return element("div", markup, class_="scroll long" if long else "scroll", tabindex=0 if long else None) + more
-
-
-def cell(value: str, class_: str | None = None) -> str:
-    """A cell."""
-    return element("td", text(value), class_=class_)
-
-
-def unit(quantity: str) -> str:
-    """The unit in the name of a quantity."""
-    return next((name for end, name in UNITS if quantity.endswith(end)), "")
-
-
-def row_table(rows: Sequence[Row], before: str) -> str:
-    """Rows with their verdicts, the worst first; ``before`` is what they are beside: ``predicted`` or ``baseline``."""
-    ordered = sorted(
-        rows, key=lambda row: (ORDER.index(row.verdict), row.ratio if row.ratio is not None else 1.0, row.key)
-    )
-    band = ("band",) if before == "predicted" else ()
-    heads = ("<what", "unit", before, *band, "measured", "ratio", "runs", "verdict")
-    cells: list[list[str]] = []
-    for row in ordered[:MOST_ROWS]:
-        several = f"{row.repeats[0]}, {row.repeats[1]}" if before == "baseline" else str(row.repeats[1])
-        cells.append(
-            [
-                cell(row.key.to_text(), "said"),
-                cell(unit(row.key.quantity)),
-                cell(_number(row.before)),
-                *([cell(_band_words(row), "when")] if band else []),
-                cell(_number(row.now)),
-                cell("–" if row.ratio is None else f"{row.ratio:.2f}"),
-                cell(several),
-                cell(row.verdict, CLASSES.get(row.verdict)),
-            ]
-        )
-        if row.likely:
-            cells.append([element("td", text(" ".join(row.likely)), class_="said because", colspan=len(heads))])
-    return table(heads, cells, max(len(rows) - MOST_ROWS, 0))
-
-
-def _band_words(row: Row) -> str:
-    return (
-        "–" if row.low is None or row.high is None or row.low == row.high else f"{shown(row.low)} to {shown(row.high)}"
-    )
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else shown(value)
-
-
-def slowest_table(rows: Sequence[Slowest]) -> str:
-    """The slowest of each kind of part."""
-    cells = [
-        [
-            cell(row.kind),
-            cell(row.name, "said"),
-            cell(f"{row.level:.0%}"),
-            cell(f"{row.others:.0%}"),
-            cell(str(row.pairs)),
-        ]
-        for row in rows
-    ]
-    return table(("kind", "<part", "its pairs", "median of the kind", "pairs"), cells)
-
-
-def completion_table(completion: CompletionTable) -> str:
-    """A table in the form of the EVPN and Apstra JVD reports, with how many runs it is the median of."""
-    cells = [
-        [
-            cell(row.profile),
-            cell(row.tuned or "–", "said"),
-            cell(f"{row.seconds / completion.unit_s:.4g}"),
-            cell(f"{row.least / completion.unit_s:.4g} to {row.most / completion.unit_s:.4g}" if row.runs > 1 else "–"),
-            cell(str(row.runs)),
-        ]
-        for row in completion.rows
-    ]
-    return table(
-        ("Traffic Profile", "<Tuned parameters in leaf/spine", f"JCT [{completion.unit}]", "least to most", "runs"),
-        cells,
-    )
-
-
-def run_table(runs: Sequence[Run]) -> str:
-    """The runs, the latest first."""
-    cells = [
-        [
-            cell(run.id[:8], "mono"),
-            cell((run.began or run.kept)[:19].replace("T", " "), "when"),
-            cell(f"{run.tool}: {run.title}", "said"),
-            cell(_hosts(run), "said"),
-            cell(f"{len(run.samples):,}"),
-            cell("; ".join(run.failures[:2]) or "ended", "failed" if run.failures else None),
-        ]
-        for run in list(runs)[::-1][:MOST_ROWS]
-    ]
-    return table(("run", "when", "<what", "<on", "numbers", "end"), cells, len(runs) - len(cells))
-
-
-def _hosts(run: Run) -> str:
-    told = dict(run.settings)
-    pair = [told[end] for end in ("client", "server") if told.get(end)]
-    names = pair or list(run.hosts)
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-
-
 MOST_CURVES = 24
 MOST_DATA = 500
 """Rows of a kind in the data of the page."""
@@ -387,24 +267,24 @@ def bench_html(report: StoreReport) -> str:
         sections.append(("sizes", "Bandwidth by size", _curves(report)))
     if report.predicted.rows:
         about = "A number is worse where it is below the band of its prediction by more than the tolerance, better where it is above it."
-        sections.append(
-            ("predicted", "Beside the prediction", _about(about) + row_table(report.predicted.rows, "predicted"))
-        )
+        sections.append(("predicted", "Beside the prediction", _about(about) + _long(report.predicted.table)))
     if report.regressions is not None:
         sections.append(
             (
                 "regressions",
                 "Beside the baseline",
-                _about(_baseline(report)) + row_table(report.regressions, "baseline"),
+                _about(_baseline(report)) + _long(row_table(report.regressions, "runs")),
             )
         )
     if report.completion:
         tables = [
-            element("h3", text(f"{completion.model}: {completion.what}")) + completion_table(completion)
+            element("h3", text(f"{completion.model}: {completion.what}")) + completion.table.to_html()
             for completion in report.completion
         ]
         sections.append(("completion", "Job completion time", "".join(tables)))
-    sections.append(("runs", "Runs", run_table(report.runs) if report.runs else _about("The store has no run.")))
+    sections.append(
+        ("runs", "Runs", _long(runs_table(report.runs[::-1])) if report.runs else _about("The store has no run."))
+    )
     if report.notes:
         notes = element("ul", *(element("li", text(note)) for note in dict.fromkeys(report.notes)))
         sections.append(("notes", "Notes", notes))
@@ -441,6 +321,11 @@ def _next(report: StoreReport) -> str:
     return "Next: keep the store as the baseline that later runs are laid beside."
 
 
+def _long(table: Table) -> str:
+    """Return the first rows of a table; many have a scroll bar of their own."""
+    return replace(table.first(MOST_ROWS), scrolls=True).to_html()
+
+
 def _about(words: str) -> str:
     return element("p", text(words), class_="about")
 
@@ -472,7 +357,7 @@ def _pairs(report: StoreReport) -> str:
             )
         )
     if report.slowest:
-        parts += [element("h3", "The slowest of each kind"), _about(SLOWEST), slowest_table(report.slowest)]
+        parts += [element("h3", "The slowest of each kind"), _about(SLOWEST), slowest_table(report.slowest).to_html()]
     return "".join(parts)
 
 

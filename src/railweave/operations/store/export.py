@@ -1,77 +1,140 @@
-"""A store's runs as CSV, a line for each sample, and as JSON with everything."""
+"""A store's runs as tables: of runs, and of samples, which CSV has; and as JSON with everything."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from typing import TYPE_CHECKING
 
 from railweave.operations.store.database import SCHEMA
+from railweave.pages.table import EMPTY, Cell, Column, Table, formatted, long_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from railweave.operations.store.records import Prediction, Run, Sample
 
-COLUMNS = (
-    "run",
-    "tool",
-    "title",
-    "file",
-    "line",
-    "began",
-    "kept",
-    "ranks",
-    "hosts",
-    "design_digest",
-    "operation",
-    "size_bytes",
-    "place",
-    "quantity",
-    "value",
-    "predicted",
-    "predicted_low",
-    "predicted_high",
-    "labels",
+COLUMNS = tuple(
+    Column(name)
+    for name in (
+        "run",
+        "tool",
+        "title",
+        "file",
+        "line",
+        "began",
+        "kept",
+        "ranks",
+        "hosts",
+        "design_digest",
+        "operation",
+        "size_bytes",
+        "place",
+        "quantity",
+        "value",
+        "predicted",
+        "predicted_low",
+        "predicted_high",
+        "labels",
+    )
 )
 
 
-def to_csv(runs: Iterable[Run]) -> str:
-    """Samples with their run and what was predicted for them. Labels are ``name=text`` with semicolons between."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for run in runs:
-        writer.writerows(_lines(run))
-    return out.getvalue()
+def samples_table(runs: Iterable[Run]) -> Table:
+    """A row for each sample, with its run and what was predicted for it. Labels are ``name=text`` with semicolons between."""
+    return Table(COLUMNS, [row for run in runs for row in _rows(run)])
 
 
-def _lines(run: Run) -> Iterator[tuple[object, ...]]:
+def _rows(run: Run) -> Iterator[tuple[object, ...]]:
     predicted = {_key(prediction): prediction for prediction in run.predictions}
     head = (run.id, run.tool, run.title, run.file)
     about = (run.began, run.kept, run.ranks, " ".join(run.hosts), run.environment.design_digest)
     for sample in run.samples:
         prediction = predicted.get(_key(sample))
-        band = ("", "", "") if prediction is None else (prediction.value, prediction.low, prediction.high)
-        labels = ";".join(f"{name}={text}" for name, text in sample.labels)
-        size = "" if sample.size_bytes is None else sample.size_bytes
-        yield (
-            *head,
-            sample.line,
-            *about,
-            sample.operation,
-            size,
-            sample.place,
-            sample.quantity,
-            sample.value,
-            *band,
-            labels,
-        )
+        band = (None,) * 3 if prediction is None else (prediction.value, prediction.low, prediction.high)
+        thing = (sample.operation, sample.size_bytes, sample.place, sample.quantity, sample.value)
+        yield (*head, sample.line, *about, *thing, *band, _labels(sample))
+
+
+def _labels(sample: Sample) -> str:
+    return ";".join(f"{name}={text}" for name, text in sample.labels)
 
 
 def _key(result: Sample | Prediction) -> tuple[str, int | None, str, str]:
     return result.operation, result.size_bytes, result.place, result.quantity
+
+
+def to_csv(runs: Iterable[Run]) -> str:
+    """The samples of runs."""
+    return samples_table(runs).to_csv()
+
+
+def runs_table(runs: Iterable[Run]) -> Table:
+    """A row for each run."""
+    return Table(
+        (
+            Column("run", "mono", "id"),
+            Column("when", "when", "began"),
+            Column("tool", "text", "tool"),
+            Column("of", "text", "title"),
+            Column("on", "text", "hosts"),
+            Column("numbers", "number", "samples"),
+            Column("end", "text", "failures"),
+        ),
+        [
+            (
+                Cell(run.id, run.id[:SHORT]),
+                Cell(run.began or run.kept, (run.began or run.kept)[:19].replace("T", " ")),
+                run.tool,
+                long_text(run.title),
+                Cell(" ".join(run.hosts), _hosts(run), "said"),
+                len(run.samples),
+                _end(run),
+            )
+            for run in runs
+        ],
+    )
+
+
+def numbers_table(run: Run) -> Table:
+    """A row for each number of a run."""
+    return Table(
+        (
+            Column("of", "text", "operation"),
+            Column("bytes", "number", "size_bytes"),
+            Column("place", "text", "place"),
+            Column("quantity", "text", "quantity"),
+            Column("value", "number", "value"),
+            Column("labels", "text", "labels"),
+        ),
+        [
+            (
+                sample.operation,
+                EMPTY if sample.size_bytes is None else sample.size_bytes,
+                sample.place,
+                sample.quantity,
+                formatted(sample.value, "g"),
+                _labels(sample),
+            )
+            for sample in run.samples
+        ],
+    )
+
+
+SHORT = 8
+"""Characters of an id that people read: a run may be asked for by them."""
+
+
+def _hosts(run: Run) -> str:
+    told = dict(run.settings)
+    pair = [told[end] for end in ("client", "server") if told.get(end)]
+    names = pair or list(run.hosts)
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+def _end(run: Run) -> Cell:
+    if not run.failures:
+        return Cell("", "ended")
+    return Cell("; ".join(run.failures), "; ".join(run.failures[:2]), "failed")
 
 
 def to_json(runs: Iterable[Run]) -> str:

@@ -8,7 +8,7 @@ from railweave.operations.tune.scoring import aims_of, over_seeds
 from railweave.operations.tune.space import short_names
 from railweave.pages.charts import bars, shown, ticks
 from railweave.pages.palette import line_colors
-from railweave.pages.shell import asset, element, html_page, json_for_script, number, section, table, text
+from railweave.pages.shell import asset, element, html_page, json_for_script, number, section, text
 from railweave.pages.terms import TUNING, glossary, linked
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def tuning_html(result: Result) -> str:
     ]
     sections = [("proposed", "Proposed", _proposed(result))]
     if result.parts:
-        sections.append(("parts", "Before and after", _parts(result)))
+        sections.append(("parts", "Before and after", result.parts_table.to_html()))
     if outcome.importance:
         sections.append(("importance", "Which knobs matter", _importance(result)))
     if outcome.scores:
@@ -225,7 +225,7 @@ def tuning_html(result: Result) -> str:
     if len(study.goal.objectives) > 1 and outcome.scores:
         about = "A filled circle is a trial that no other beats in every objective: `--take NUMBER` makes the patch of one of them."
         sections.append(("frontier", "Frontier", element("p", about, class_="about") + _card(frontier(outcome))))
-    sections.append(("table", "Table", _table(result)))
+    sections.append(("table", "Table", result.table.first(MOST_ROWS).to_html() + _journal(outcome)))
     data = result.to_json()
     return html_page(
         title,
@@ -265,42 +265,12 @@ def _tiles(result: Result) -> list[str]:
 
 
 def _proposed(result: Result) -> str:
-    outcome, check = result.outcome, result.outcome.confirmed
-    short = short_names([knob.name for knob in outcome.space.knobs])
-    rows: list[str] = []
-    for knob, own_value in zip(outcome.space.knobs, outcome.space.own_values, strict=True):
-        new = None if check is None else check.values.get(knob.name, own_value)
-        note = "makes no difference" if check is not None and knob.name in check.needless else ""
-        cells = [
-            short[knob.name],
-            "–" if own_value is None else str(own_value),
-            "–" if new is None else str(new),
-            note or knob.name,
-        ]
-        changed = result.patch and new != own_value
-        tags = [element("td", text(cell), class_="said" if place == 3 else None) for place, cell in enumerate(cells)]
-        rows.append(element("tr", *tags, class_="best" if changed else None))
     patch = element("pre", text(result.patch), class_="patch", tabindex=0) if result.patch else ""
     beside = ""
     if result.beside:
         note = ", ".join(f"{name}={value}" for name, value in result.beside.items())
         beside = element("p", text(f"No fabric file has these, set them where they belong: {note}"), class_="about")
-    return table(("knob", "now", "best found", "field"), rows) + patch + beside
-
-
-def _parts(result: Result) -> str:
-    unit = "GB/s" if result.outcome.study.goal.job is None else "ms"
-    rows = [
-        element(
-            "tr",
-            *(
-                element("td", text(cell))
-                for cell in (name, f"{before:,.2f}", f"{after:,.2f}", f"{after / before - 1:+.1%}" if before else "–")
-            ),
-        )
-        for name, before, after in result.parts
-    ]
-    return table(("", f"now {unit}", f"best found {unit}", "change"), rows)
+    return result.knobs_table.to_html() + patch + beside
 
 
 def _importance(result: Result) -> str:
@@ -314,37 +284,10 @@ def _importance(result: Result) -> str:
     return _card(bars(rows, left=220.0, width=720.0))
 
 
-def _table(result: Result) -> str:
-    outcome = result.outcome
-    aims = aims_of(outcome.study.goal)
-    short = short_names([knob.name for knob in outcome.space.knobs])
-    rows: list[str] = []
-    for trial in outcome.trials[:MOST_ROWS]:
-        score = outcome.scores.get(trial.number)
-        results = ["–"] * len(aims) if score is None else [shown(value) for value in score.values]
-        why = trial.why or (
-            "given up early"
-            if trial.state == "pruned"
-            else ", ".join(breach for breach, _ in score.broken)
-            if score
-            else ""
-        )
-        cells = [str(trial.number), *(str(value) for value in outcome.values(trial.number).values()), *results, why]
-        tags = [
-            element("td", text(cell), class_="said" if place == len(cells) - 1 else None)
-            for place, cell in enumerate(cells)
-        ]
-        rows.append(element("tr", *tags, class_="best" if trial.number == outcome.best else None))
-    head = (
-        "trial",
-        *(short[knob.name] for knob in outcome.space.knobs),
-        *(f"{aim.title} {aim.unit}".strip() for aim in aims),
-        "",
-    )
-    more = len(outcome.trials) - MOST_ROWS
-    return table(head, rows) + (
-        element("p", text(f"and {more:,} more, which journal.jsonl has"), class_="about") if more > 0 else ""
-    )
+def _journal(outcome: Outcome) -> str:
+    """Return where trials are that the table leaves out."""
+    all_of = "journal.jsonl has all of them."
+    return element("p", all_of, class_="about") if len(outcome.trials) > MOST_ROWS else ""
 
 
 def _card(content: str) -> str:

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 from railweave.operations.tune.patch import amended, unified
 from railweave.operations.tune.scoring import Aim, aims_of, over_seeds
 from railweave.operations.tune.space import short_names, shown
+from railweave.pages.charts import shown as digits
+from railweave.pages.table import Cell, Column, Table, formatted, long_text
 from railweave.prediction.collectives.program import written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+    from typing import Literal
 
     from railweave.model.intent.scenario import Setting
     from railweave.operations.tune.measuring import Sample
     from railweave.operations.tune.run import Outcome
-    from railweave.operations.tune.search import Importance
+    from railweave.operations.tune.search import Importance, Trial
 
 MEANING = {
     "better": "the proposed values are better than the fabric file's own, on {fresh} that the search has not seen",
@@ -79,6 +82,92 @@ class Result:
 
         return [(name, tail(check.own_samples, place), tail(check.best, place)) for place, name in enumerate(names)]
 
+    @property
+    def table(self) -> Table:
+        """A row for each trial, in the order of the search."""
+        outcome = self.outcome
+        aims = aims_of(outcome.study.goal)
+        short = short_names([knob.name for knob in outcome.space.knobs])
+        return Table(
+            (
+                Column("trial", "number", "trial"),
+                *(Column(short[knob.name], _kind(knob.values), knob.name) for knob in outcome.space.knobs),
+                *(Column(f"{aim.title} {aim.unit}".strip(), "number", aim.objective) for aim in aims),
+                Column("state", "text", "state"),
+                Column("why", "text", "why"),
+            ),
+            [self._row(trial, len(aims)) for trial in outcome.trials],
+            row_css=["best" if trial.number == outcome.best else "" for trial in outcome.trials],
+        )
+
+    def _row(self, trial: Trial, aims: int) -> tuple[object, ...]:
+        score = self.outcome.scores.get(trial.number)
+        results = [None] * aims if score is None else [Cell(value, digits(value)) for value in score.values]
+        why = trial.why or ", ".join(breach for breach, _ in (() if score is None else score.broken))
+        return (
+            trial.number,
+            *(_setting(value) for value in self.outcome.values(trial.number).values()),
+            *results,
+            Cell(trial.state, "given up early" if trial.state == "pruned" else trial.state),
+            long_text(why),
+        )
+
+    @property
+    def knobs_table(self) -> Table:
+        """A row for each knob: the file's own value, and the proposed one."""
+        outcome, check = self.outcome, self.outcome.confirmed
+        short = short_names([knob.name for knob in outcome.space.knobs])
+        rows: list[tuple[object, ...]] = []
+        changed: list[bool] = []
+        for knob, own_value in zip(outcome.space.knobs, outcome.space.own_values, strict=True):
+            proposed = None if check is None else check.values.get(knob.name, own_value)
+            needless = " (makes no difference)" if check is not None and knob.name in check.needless else ""
+            share = outcome.importance.get(knob.name)
+            rows.append(
+                (
+                    Cell(knob.name, short[knob.name]),
+                    _setting(own_value),
+                    None if proposed is None else Cell(proposed, f"{proposed}{needless}"),
+                    None if share is None else Cell(share.share, share.to_text()),
+                    long_text(knob.name),
+                )
+            )
+            changed.append(bool(self.patch) and proposed != own_value)
+        return Table(
+            (
+                Column("knob", "text", "name"),
+                Column("now", "text", "now"),
+                Column("proposed", "text", "proposed"),
+                Column("share of the difference", "number", "importance"),
+                Column("field", "text", "field"),
+            ),
+            rows,
+            row_css=["best" if new else "" for new in changed],
+        )
+
+    @property
+    def parts_table(self) -> Table:
+        """A row for each collective or job: its result with the file's own values, and with the proposed ones."""
+        job = self.outcome.study.goal.job is not None
+        unit = "ms" if job else "GB/s"
+        return Table(
+            (
+                Column("job" if job else "collective", "text", "name"),
+                Column(f"now {unit}", "number", "before"),
+                Column(f"proposed {unit}", "number", "after"),
+                Column("change", "number", "change"),
+            ),
+            [
+                (
+                    name,
+                    formatted(before, ",.2f"),
+                    formatted(after, ",.2f"),
+                    formatted(after / before - 1 if before else None, "+.1%"),
+                )
+                for name, before, after in self.parts
+            ],
+        )
+
     def to_text(self) -> str:
         """Return a few lines of text."""
         outcome, check = self.outcome, self.outcome.confirmed
@@ -95,26 +184,13 @@ class Result:
         ]
         if check is not None:
             short = short_names([knob.name for knob in outcome.space.knobs])
-            lines += _table(
-                ("knob", "now", "proposed", "share of the difference"),
-                [
-                    (
-                        short[knob.name],
-                        "-" if own_value is None else str(own_value),
-                        str(check.values.get(knob.name, own_value))
-                        + (" (makes no difference)" if knob.name in check.needless else ""),
-                        outcome.importance[knob.name].to_text() if knob.name in outcome.importance else "-",
-                    )
-                    for knob, own_value in zip(outcome.space.knobs, outcome.space.own_values, strict=True)
-                ],
-            )
+            lines += self.knobs_table.to_text("  ")
             untold = [short[knob.name] for knob in outcome.space.knobs if knob.name not in outcome.importance]
             lines += [f"  the trials cannot tell the share of {', '.join(untold)}"] if untold else []
             for aim in aims_of(outcome.study.goal):
                 lines.append("  " + self._before_and_after(aim, check.own_samples, check.best))
-            unit = "GB/s" if outcome.study.goal.job is None else "ms"
             if len(self.parts) > 1:
-                lines += [f"    {name}: {before:,.2f} -> {after:,.2f} {unit}" for name, before, after in self.parts]
+                lines += self.parts_table.to_text("    ")
             lines += self._on_hardware()
             lines += [f"  now: {breach}" for breach, _ in check.own_score.broken]
             lines += [f"  proposed: {breach}" for breach, _ in check.best_score.broken]
@@ -249,9 +325,10 @@ def _tail(tail: str, values: Sequence[float], *, more: bool) -> float:
     return median(values) if tail == "median" else fmean(values)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[place]) for row in [head, *rows]) for place in range(len(head))]
-    return [
-        "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in [head, *rows]
-    ]
+def _setting(value: Setting | None) -> Cell | None:
+    """A value as it is written in a fabric file: without separators."""
+    return None if value is None else Cell(value, str(value))
+
+
+def _kind(values: Sequence[Setting]) -> Literal["number", "text"]:
+    return "text" if any(isinstance(value, str | bool) for value in values) else "number"

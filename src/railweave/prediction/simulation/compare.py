@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from railweave.model.catalog import in_force
+from railweave.pages.table import Column, Table, formatted, long_text
 from railweave.prediction.simulation.bottleneck import bottleneck
-from railweave.prediction.simulation.prediction import NO_END, Prediction
+from railweave.prediction.simulation.prediction import NEVER, NO_END, Prediction
 from railweave.prediction.simulation.question import Question, answer
 from railweave.processes import SharedValue, finished, processes, shared
 
@@ -24,6 +25,21 @@ if TYPE_CHECKING:
 
 EQUAL = 0.005
 """Closer than this two results are the same."""
+
+COUNTERS = (
+    Column("marked", "number", "ecn_marked_packets"),
+    Column("PFC pauses", "number", "pfc_pauses"),
+    Column("sent again", "number", "retransmitted_packets"),
+    Column("timeouts", "number", "timeouts"),
+)
+COLUMNS = (
+    Column("time us", "number", "time_us"),
+    Column("longer", "number", "longer"),
+    Column("GB/s", "number", "bus_bandwidth_GBps"),
+    *COUNTERS,
+    Column("bound by", "text", "bound_by"),
+)
+"""Columns of a comparison, after that of its values; ``longer`` is a part of the time of the fastest."""
 
 
 @dataclass(frozen=True)
@@ -92,33 +108,19 @@ class Comparison:
             f"{head}, and {worst.value} {_longer(worst, best)}. {best.value}: {why(best)}; {worst.value}: {why(worst)}."
         )
 
+    @property
+    def table(self) -> Table:
+        """A row for each variant, the fastest first."""
+        fastest, ranked = self.ranked[0].answer.time_ps, self.ranked
+        return Table(
+            (Column(self.name, "text", "value"), *COLUMNS),
+            [_row(outcome, fastest) for outcome in ranked],
+            row_css=["best" if outcome is self.winner else "" for outcome in ranked],
+        )
+
     def to_text(self) -> str:
-        """A table for people, the fastest first, and the verdict."""
-        rows: list[tuple[str, ...]] = [(self.name, "time us", "GB/s", "marked", "pauses", "sent again", "bound by")]
-        for outcome in self.ranked:
-            longest = longest_run(outcome.answer)
-            counted = longest.counters or {}
-            rows.append(
-                (
-                    outcome.value,
-                    f"{outcome.answer.time_ps / 1e6:.1f}" if outcome.answer.complete else "never",
-                    longest.bus_bandwidth_text,
-                    *(
-                        str(counted.get(f"{name}", "–"))
-                        for name in ("ecn_marked_packets", "pfc_pauses", "retransmitted_packets")
-                    ),
-                    why(outcome),
-                )
-            )
-        widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if place in {0, 6} else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
-        return "\n".join([*lines, self.verdict()])
+        """The table, and the verdict."""
+        return "\n".join([*self.table.to_text(), self.verdict()])
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object (docs/predict.md)."""
@@ -132,6 +134,20 @@ class Comparison:
                 for outcome in self.outcomes
             ],
         }
+
+
+def _row(outcome: Outcome, fastest_ps: int) -> tuple[object, ...]:
+    longest = longest_run(outcome.answer)
+    counted = longest.counters or {}
+    time_ps = outcome.answer.time_ps if outcome.answer.complete else None
+    return (
+        outcome.value,
+        NEVER if time_ps is None else formatted(time_ps / 1e6),
+        None if time_ps is None else formatted(time_ps / fastest_ps - 1, "+.1%"),
+        longest.bus_bandwidth_cell,
+        *(counted.get(column.key) for column in COUNTERS),
+        long_text(why(outcome)),
+    )
 
 
 def longest_run(job_prediction: JobPrediction) -> Prediction:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from railweave.errors import FileLine, InputError, Option, Problem
+from railweave.pages.table import EMPTY, Cell, Column, Table, formatted
 from railweave.prediction.collectives.program import sizes, written
 from railweave.prediction.simulation.compare import comparison, longest_run
+from railweave.prediction.simulation.prediction import NEVER
 from railweave.prediction.simulation.varied import Variant, asked_with, check_ranks, one_question, values_of
 
 if TYPE_CHECKING:
@@ -26,6 +28,15 @@ MOST_CELLS = 400
 
 TIME, BUS = "time_us", "bus_bandwidth_GBps"
 """Columns of a file of measured points: one of them."""
+
+COLUMNS = (
+    Column("time us", "number", TIME),
+    Column("at least us", "number", "low_us"),
+    Column("at most us", "number", "high_us"),
+    Column("bus bandwidth GB/s", "number", BUS),
+    Column("engine", "text", "engine"),
+)
+"""Columns of predictions, after those of what is varied."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +54,19 @@ class Dimension:
         except (ValueError, InputError):
             return None
 
+    @property
+    def column(self) -> Column:
+        """The column of its values."""
+        kind = "text" if self.numbers is None else "number"
+        return Column(self.name, kind, "size_bytes" if self.name == "size" else self.name)
+
+    def cell(self, value: str) -> Cell:
+        """Return a value of it as a cell."""
+        return Cell(int(value) if self.name == "size" else value, shown(self.name, value))
+
 
 @dataclass(frozen=True)
-class Cell:
+class GridCell:
     """A prediction of a grid: the value of each dimension, and what it got."""
 
     values: Mapping[str, str]
@@ -55,6 +76,11 @@ class Cell:
     def time_us(self) -> float:
         """Return the predicted time in microseconds."""
         return self.answer.time_ps / 1e6
+
+    @property
+    def time_cell(self) -> Cell | None:
+        """The same for tables."""
+        return formatted(self.time_us) if self.answer.complete else NEVER
 
 
 @dataclass(frozen=True)
@@ -79,7 +105,7 @@ class Grid:
     """All predictions. Lines are drawn over ``across``, one for each value of ``by``, once for each of ``apart``."""
 
     dimensions: tuple[Dimension, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[GridCell, ...]
     measured: tuple[Point, ...] = ()
 
     @property
@@ -108,7 +134,7 @@ class Grid:
             for values in product(*(dimension.values for dimension in rest))
         ]
 
-    def line(self, fixed: Mapping[str, str]) -> list[Cell]:
+    def line(self, fixed: Mapping[str, str]) -> list[GridCell]:
         """The cells with these values, in the order of the axis."""
         order = self.across.values
         line_cells = [cell for cell in self.cells if all(cell.values[name] == value for name, value in fixed.items())]
@@ -139,32 +165,58 @@ class Grid:
         factor = longest_run(cells[0].answer).program.bus_factor
         return Fit(factor / slope / 1e3, float(start)) if slope > 0 else None
 
-    def to_text(self) -> str:
-        """A row for each line, a column for each place on the axis, times in us, and the rate of the slope."""
-        across = self.across
-        fits = [self.fit(line) for line in self.lines()]
-        head = ["time us", *(f"{across.name}={shown(across.name, value)}" for value in across.values)]
-        head += ["slope GB/s"] if any(fits) else []
-        rows = [head]
-        for fixed, fit in zip(self.lines(), fits, strict=True):
-            times = [
-                f"{line_cell.time_us:.1f}" if line_cell.answer.complete else "never" for line_cell in self.line(fixed)
-            ]
-            rows.append([words(fixed), *times, *([f"{fit.bus_gbytes:.2f}" if fit else "–"] if any(fits) else [])])
-            for point in self.points(fixed):
-                near = [
-                    f"{point.time_us:.1f}" if point.values.get(across.name) == value else "" for value in across.values
-                ]
-                if any(near):
-                    rows.append(["  measured", *near, *([""] if any(fits) else [])])
-        widths = [max(len(row[place]) for row in rows) for place in range(len(head))]
-        return "\n".join(
-            "  ".join(
-                cell.rjust(width) if place else cell.ljust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
+    @property
+    def table(self) -> Table:
+        """A row for each prediction; beside it what was measured, where that is known."""
+        measured = (Column("measured us", "number", "measured_us"), Column("off by", "number", "off"))
+        return Table(
+            (
+                *(dimension.column for dimension in self.dimensions),
+                *COLUMNS,
+                *(measured if self.measured else ()),
+            ),
+            [self._row(cell) for cell in self.cells],
         )
+
+    def _row(self, cell: GridCell) -> tuple[object, ...]:
+        low, high = cell.answer.between_ps
+        longest = longest_run(cell.answer)
+        near = [
+            point.time_us
+            for point in self.measured
+            if all(cell.values.get(name) == value for name, value in point.values.items())
+        ]
+        beside = (formatted(near[0]), formatted(cell.time_us / near[0] - 1, "+.1%")) if near else (None, None)
+        return (
+            *(dimension.cell(cell.values[dimension.name]) for dimension in self.dimensions),
+            cell.time_cell,
+            *((formatted(low / 1e6), formatted(high / 1e6)) if high > low else (None, None)),
+            longest.bus_bandwidth_cell,
+            longest.choice.engine,
+            *(beside if self.measured else ()),
+        )
+
+    @property
+    def times(self) -> Table:
+        """A row for each line, and below it what was measured; a column for each place on the axis, times in us, and the rate of the slope."""
+        across, fits = self.across, [self.fit(line) for line in self.lines()]
+        heads = [Column("time us", "text", "line")]
+        heads += [Column(f"{across.name}={shown(across.name, value)}", "number") for value in across.values]
+        heads += [Column("slope GB/s", "number", "slope_GBps")] if any(fits) else []
+        rows: list[list[object]] = []
+        for fixed, fit in zip(self.lines(), fits, strict=True):
+            slope = [None if fit is None else formatted(fit.bus_gbytes, ",.2f")] if any(fits) else []
+            rows.append([words(fixed), *(cell.time_cell for cell in self.line(fixed)), *slope])
+            for point in self.points(fixed):
+                if point.values.get(across.name) in across.values:
+                    here = [point.values[across.name] == value for value in across.values]
+                    near = [formatted(point.time_us) if at else EMPTY for at in here]
+                    rows.append(["  measured", *near, *(EMPTY for _ in slope)])
+        return Table(heads, rows)
+
+    def to_text(self) -> str:
+        """Times, a line of the charts in each row."""
+        return "\n".join(self.times.to_text())
 
     def to_json(self) -> dict[str, Any]:
         """The documented JSON object (docs/predict.md)."""
@@ -245,7 +297,7 @@ def grid(
     check_ranks(network, names, variants)
     points = () if measured is None else read_points(measured, bare)
     compared = comparison(network, variants, " ".join(names), progress=progress)
-    cells = tuple(Cell(row, outcome.answer) for row, outcome in zip(rows, compared.outcomes, strict=True))
+    cells = tuple(GridCell(row, outcome.answer) for row, outcome in zip(rows, compared.outcomes, strict=True))
     return replace(bare, cells=cells, measured=tuple(_timed(point, cells) for point in points))
 
 
@@ -272,7 +324,7 @@ def read_points(path: Path, bare: Grid) -> list[Point]:
     return points
 
 
-def _timed(point: Point, cells: Sequence[Cell]) -> Point:
+def _timed(point: Point, cells: Sequence[GridCell]) -> Point:
     """The point with a time, where it came with a bandwidth."""
     if point.bus_gbytes is None:
         return point

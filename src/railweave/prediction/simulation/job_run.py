@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from railweave.errors import InputError, Option, Problem
+from railweave.pages.table import Cell, Column, Table, formatted
+from railweave.prediction.collectives.program import written
 from railweave.prediction.simulation.agreement import agreed
-from railweave.prediction.simulation.prediction import NO_END, Prediction
+from railweave.prediction.simulation.prediction import NEVER, NO_END, Prediction
 from railweave.prediction.simulation.settings import texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from railweave.model.intent.scenario import Scenario, Step
     from railweave.model.network.model import Network
@@ -80,7 +82,7 @@ class JobPrediction:
         ``link``, ``from``, ``to``, ``rate_gbps``, ``tx_bytes``, ``utilisation`` (0 to 1); of packets also ``ecn_ce_packets``,
         ``dropped_packets``, ``pfc_tx``, ``pfc_rx``, ``paused_us``, ``most_queued_bytes``.
         """
-        return self._table("links")
+        return self._columns("links")
 
     @property
     def flows(self) -> Columns:
@@ -88,7 +90,7 @@ class JobPrediction:
 
         ``fct_us`` is when its last byte had arrived, from the beginning of the collective; NaN: it never did.
         """
-        return self._table("flows")
+        return self._columns("flows")
 
     @property
     def series(self) -> Columns:
@@ -97,7 +99,7 @@ class JobPrediction:
         ``step``, ``time_us`` (from the beginning of the job), ``link``, ``from``, ``to``, ``utilisation``, ``queued_bytes`` at
         the end of the interval, ``ecn_ce_packets``, ``dropped_packets``, ``pfc_tx``, ``pfc_rx``, ``paused_us``.
         """
-        return self._table("series")
+        return self._columns("series")
 
     @property
     def queues(self) -> Columns:
@@ -105,7 +107,7 @@ class JobPrediction:
 
         ``step``, ``time_us``, ``link``, ``from``, ``to``, ``class`` (traffic class, by number), ``queued_bytes``.
         """
-        return self._table("queues")
+        return self._columns("queues")
 
     @property
     def rates(self) -> Columns:
@@ -114,7 +116,7 @@ class JobPrediction:
         ``step``, ``time_us``, ``queue_pair``, ``src``, ``dst``, ``background`` (whether it is others'), ``delivered_bytes`` in the
         interval, ``rate_gbps`` that congestion control lets it send at.
         """
-        return self._table("rates")
+        return self._columns("rates")
 
     def own_runs(self) -> list[JobStep]:
         """The steps that were run: of those that share a prediction, the first."""
@@ -123,7 +125,7 @@ class JobPrediction:
             seen.setdefault(id(step.prediction), step)
         return list(seen.values())
 
-    def _table(self, name: str) -> Columns:
+    def _columns(self, name: str) -> Columns:
         parts: list[Columns] = []
         for run in self.own_runs():
             columns: Columns = {} if run.prediction.measured is None else getattr(run.prediction.measured, name)
@@ -133,26 +135,18 @@ class JobPrediction:
                 parts.append({"step": np.full(rows, run.number), **columns, **moved})
         return {} if not parts else {key: _joined([part[key] for part in parts]) for key in parts[0]}
 
+    @property
+    def table(self) -> Table:
+        """A row for each step."""
+        return steps_table(self.steps)
+
     def to_text(self) -> str:
         """A few lines for people."""
         if len(self.steps) == 1 and not self.compute_ps:
             return self.steps[0].prediction.to_text()
-        lines: list[str] = []
-        for job_step in self.steps[:MOST_SHOWN]:
-            prediction = job_step.prediction
-            lines.append(
-                f"{job_step.number:>4}  at {job_step.at_ps / 1e6:>10.1f} us  {job_step.step.collective:<14} {job_step.step.size:>12} bytes  "
-                f""
-                + (
-                    f"{prediction.time_ps / 1e6:>10.1f} us  {prediction.bus_bandwidth_gbytes:>8.2f} GB/s"
-                    if prediction.complete
-                    else f"never completes: {NO_END}"
-                )
-            )
-        if self.steps[MOST_SHOWN:]:
-            lines.append(f"      and {len(self.steps) - MOST_SHOWN} more")
+        lines = self.table.first(MOST_SHOWN).to_text()
         if not self.complete:
-            return "\n".join([*lines, "the job never completes"])
+            return "\n".join([*lines, f"the job never completes: {NO_END}"])
         low, high = self.between_ps
         lines.append(
             f"job completion time {self.time_ps / 1e6:.1f} us, of which {self.compute_ps / 1e6:.1f} us computing"
@@ -181,6 +175,33 @@ class JobPrediction:
             "compute_us": self.compute_ps / 1e6,
             "steps": [{"at_us": step.at_ps / 1e6, **step.prediction.to_json()} for step in self.steps],
         }
+
+
+def steps_table(steps: Iterable[JobStep]) -> Table:
+    """A row for each step of a job, or of several; they are numbered in order."""
+    return Table(
+        (
+            Column("step", "number", "step"),
+            Column("collective", "text", "collective"),
+            Column("size", "number", "size_bytes"),
+            Column("begins at us", "number", "at_us"),
+            Column("time us", "number", "time_us"),
+            Column("bus bandwidth GB/s", "number", "bus_bandwidth_GBps"),
+            Column("engine", "text", "engine"),
+        ),
+        [
+            (
+                number,
+                job_step.step.collective,
+                Cell(job_step.step.size, written(job_step.step.size)),
+                formatted(job_step.at_ps / 1e6),
+                formatted(job_step.prediction.time_ps / 1e6) if job_step.prediction.complete else NEVER,
+                job_step.prediction.bus_bandwidth_cell,
+                job_step.prediction.choice.engine,
+            )
+            for number, job_step in enumerate(steps, 1)
+        ],
+    )
 
 
 def _joined(columns: list[Any]) -> Any:  # noqa: ANN401 - arrays or lists

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from railweave.pages.table import Cell, formatted, shown
 from railweave.prediction.simulation.bottleneck import Ideal, Load, bottleneck
 from railweave.prediction.simulation.engines import report
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 NO_END = "some messages never arrive"
 """Reason why a collective never completes."""
+NEVER = Cell(None, "never")
+"""The time of one that never completes, in tables."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,13 @@ class Prediction:
 
     @property
     def bus_bandwidth_text(self) -> str:
-        """The same for tables: a dash where it never completes."""
-        return f"{self.bus_bandwidth_gbytes:,.2f}" if self.complete else "–"
+        """The same as a text: a dash where it never completes."""
+        return shown(self.bus_bandwidth_cell)
+
+    @property
+    def bus_bandwidth_cell(self) -> Cell | None:
+        """The same for tables; None where it never completes."""
+        return formatted(self.bus_bandwidth_gbytes, ",.2f") if self.complete else None
 
     def to_text(self) -> str:
         """A few lines for people."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from railweave.json_values import JsonObject
 from railweave.operations.bench.comparing.rows import REMARKS
+from railweave.pages.table import NOTHING, Cell, Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -71,6 +72,33 @@ class CompletionTable(JsonObject):
     unit: str
     unit_s: float
     rows: tuple[Completion, ...]
+
+    @property
+    def table(self) -> Table:
+        """The form of the reports, with how many runs a row is the median of."""
+        return Table(
+            (
+                Column("Traffic Profile", "text", "profile"),
+                Column("Tuned parameters in leaf/spine", "text", "tuned"),
+                Column(f"JCT [{self.unit}]", "number", "seconds"),
+                Column("least", "number", "least_s"),
+                Column("most", "number", "most_s"),
+                Column("runs", "number", "runs"),
+            ),
+            [
+                (
+                    row.profile,
+                    Cell(row.tuned, row.tuned or NOTHING, "said"),
+                    self._time(row.seconds),
+                    *((self._time(row.least), self._time(row.most)) if row.runs > 1 else (None, None)),
+                    row.runs,
+                )
+                for row in self.rows
+            ],
+        )
+
+    def _time(self, seconds: float) -> Cell:
+        return Cell(seconds, f"{seconds / self.unit_s:.4g}")
 
 
 def completion_tables(runs: Iterable[Run]) -> list[CompletionTable]:

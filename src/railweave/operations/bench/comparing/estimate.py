@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from railweave.json_values import JsonObject
+from railweave.pages.table import Column, Table, formatted, long_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -143,6 +144,29 @@ class Slowest(JsonObject):
     level: float
     others: float
     pairs: int
+
+
+def slowest_table(parts: Iterable[Slowest]) -> Table:
+    """The slowest of each kind of part."""
+    return Table(
+        (
+            Column("kind", "text", "kind"),
+            Column("part", "text", "name"),
+            Column("its pairs", "number", "level"),
+            Column("median of the kind", "number", "others"),
+            Column("pairs", "number", "pairs"),
+        ),
+        [
+            (
+                part.kind,
+                long_text(part.name),
+                formatted(part.level, ".0%"),
+                formatted(part.others, ".0%"),
+                part.pairs,
+            )
+            for part in parts
+        ],
+    )
 
 
 def slowest(pairs: Sequence[Pair], most: int = MOST_PARTS) -> list[Slowest]:

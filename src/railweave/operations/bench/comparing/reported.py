@@ -11,13 +11,14 @@ from railweave.operations.bench.comparing.completion import CompletionTable, com
 from railweave.operations.bench.comparing.curves import Curve, against_prediction, curves, failed
 from railweave.operations.bench.comparing.estimate import Estimate, Slowest, estimate, slowest, with_causes
 from railweave.operations.bench.comparing.regressions import regressions
-from railweave.operations.bench.comparing.rows import TOLERANCE, Pair, Row, numbers, pairs_of
+from railweave.operations.bench.comparing.rows import TOLERANCE, Pair, Row, numbers, pairs_of, row_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from railweave.operations.bench.comparing.predicting import RunPrediction
     from railweave.operations.store.records import Run
+    from railweave.pages.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,11 @@ class BenchComparison(JsonObject):
     def good(self) -> bool:
         """Return whether no row is worse than allowed."""
         return not any(row.bad for row in self.rows)
+
+    @property
+    def table(self) -> Table:
+        """The rows with their verdicts, the worst first."""
+        return row_table(self.rows, self.of)
 
     def verdict(self) -> str:
         """A sentence with how many rows are what."""

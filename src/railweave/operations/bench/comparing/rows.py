@@ -12,10 +12,11 @@ from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from railweave.json_values import JsonObject
+from railweave.pages.table import EMPTY, Cell, Column, Table, formatted
 from railweave.prediction.collectives.program import written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from railweave.operations.store.records import Prediction, Run, Sample
 
@@ -161,11 +162,13 @@ class Key(JsonObject):
     def to_text(self) -> str:
         """A line for people; a row of a table that has a name is called by it."""
         size = "" if self.size_bytes < 0 else written(self.size_bytes)
-        told = dict(self.labels)
-        labels = told.get("row_id") or ", ".join(f"{name} {text}" for name, text in self.labels)
-        return " ".join(
-            filter(None, (self.where and f"{self.where}:", self.operation, size, self.place, labels and f"({labels})"))
-        )
+        labels = self.labels_text and f"({self.labels_text})"
+        return " ".join(filter(None, (self.where and f"{self.where}:", self.operation, size, self.place, labels)))
+
+    @property
+    def labels_text(self) -> str:
+        """The name of a row of a table that has one, else all labels."""
+        return dict(self.labels).get("row_id") or ", ".join(f"{name} {text}" for name, text in self.labels)
 
     @property
     def known_size(self) -> int | None:
@@ -295,3 +298,69 @@ class Row(JsonObject):
     def band(self) -> tuple[float, float | None] | None:
         """The band of the prediction; None if it has none."""
         return None if self.low is None else (self.low, self.high)
+
+
+UNITS = (("_gbytes_per_s", "GB/s"), ("_gbps", "Gb/s"), ("_per_s", "a second"), ("_us", "us"), ("_s", "s"))
+CLASSES = {"worse": "worse", "failed": "failed", "better": "better", "too few repeats": "few"}
+"""Classes of the cells of verdicts."""
+ORDER = ("failed", "worse", "too few repeats", "better", "same", "only now", "only before")
+
+
+def row_table(rows: Sequence[Row], of: str) -> Table:
+    """Rows with their verdicts, the worst first; ``of`` is what they are beside: ``prediction`` or ``runs``.
+
+    Columns in which no row has anything are left out.
+    """
+    predicted = of == "prediction"
+    ordered = sorted(
+        rows, key=lambda row: (ORDER.index(row.verdict), row.ratio if row.ratio is not None else 1.0, row.key)
+    )
+    wide: tuple[tuple[Column, Callable[[Row], object], bool], ...] = (
+        (Column("where", "text", "where"), lambda row: row.key.where, any(row.key.where for row in rows)),
+        (Column("of", "text", "operation"), lambda row: row.key.operation, True),
+        (Column("size", "number", "size_bytes"), lambda row: _size(row.key), any(row.key.known_size for row in rows)),
+        (Column("place", "text", "place"), lambda row: row.key.place, any(row.key.place for row in rows)),
+        (Column("labels", "text", "labels"), lambda row: _labels(row.key), any(row.key.labels for row in rows)),
+        (Column("quantity", "text", "quantity"), lambda row: _quantity(row.key.quantity), True),
+        (Column("predicted" if predicted else "before", "number", "before"), lambda row: _value(row.before), True),
+        (Column("at least", "number", "low"), lambda row: _value(row.low) if _wide(row) else None, predicted),
+        (Column("at most", "number", "high"), lambda row: _value(row.high) if _wide(row) else None, predicted),
+        (Column("measured", "number", "now"), lambda row: _value(row.now), True),
+        (Column("ratio", "number", "ratio"), lambda row: formatted(row.ratio, ".2f"), True),
+        (Column("runs before", "number", "runs_before"), lambda row: row.repeats[0], not predicted),
+        (Column("runs", "number", "runs"), lambda row: row.repeats[1], True),
+        (
+            Column("verdict", "text", "verdict"),
+            lambda row: Cell(row.verdict, row.verdict, CLASSES.get(row.verdict, "")),
+            True,
+        ),
+    )
+    shown = [(column, cell) for column, cell, there in wide if there]
+    return Table(
+        [column for column, _ in shown],
+        [[cell(row) for _, cell in shown] for row in ordered],
+        remarks={place: "\n".join(row.likely) for place, row in enumerate(ordered) if row.likely},
+    )
+
+
+def _size(key: Key) -> Cell:
+    return EMPTY if key.known_size is None else Cell(key.size_bytes, written(key.size_bytes))
+
+
+def _labels(key: Key) -> Cell:
+    return Cell(";".join(f"{name}={text}" for name, text in key.labels), key.labels_text, "said")
+
+
+def _quantity(quantity: str) -> Cell:
+    """A quantity with the unit that is in its name: ``busbw GB/s``."""
+    end, unit = next((pair for pair in UNITS if quantity.endswith(pair[0])), ("", ""))
+    return Cell(quantity, f"{quantity.removesuffix(end).replace('_', ' ')} {unit}".strip())
+
+
+def _value(value: float | None) -> Cell | None:
+    return formatted(value, ",.0f" if value is not None and abs(value) >= 1000 else ".4g")
+
+
+def _wide(row: Row) -> bool:
+    """Return whether a row has a band of some width."""
+    return row.low is not None and row.high is not None and row.low < row.high

@@ -21,6 +21,7 @@ from railweave.operations.bench.planning.pairs import Pairs
 from railweave.operations.bench.planning.places import Place, Routed, check_memory, places
 from railweave.operations.bench.planning.suites import suite_of
 from railweave.operations.store.records import Prediction
+from railweave.pages.table import Cell, Column, Table
 from railweave.prediction.collectives.program import written
 from railweave.prediction.simulation.compare import comparison, longest_run
 from railweave.prediction.simulation.job import ordered, stripes
@@ -300,28 +301,34 @@ def _method(predicted: Predicted) -> str:
     return engine if predicted.band is None else f"{engine}; {predicted.band.compared}"
 
 
-HEAD: tuple[str, ...] = ("part", "runs", "rounds", "time", "test", "expected of the largest size")
-
-
-def plan_text(plan: Plan) -> str:
-    """The table, what has to be set before, and notes."""
+def plan_table(plan: Plan) -> Table:
+    """A row for each part of a plan and its test."""
     groups: dict[tuple[str, str], list[PlannedRun]] = {}
     for run in plan.runs:
         groups.setdefault((run.part, _test(run)), []).append(run)
-    rows = [HEAD]
+    rows: list[tuple[object, ...]] = []
     for (part, test), runs in groups.items():
         rounds: dict[int, float] = {}
         for run in runs:
             rounds[run.round] = max(rounds.get(run.round, 0), run.estimate_s)
-        rows.append((part, f"{len(runs):,}", f"{len(rounds):,}", duration(sum(rounds.values())), test, _expected(runs)))
-    widths = [max(len(row[place]) for row in rows) for place in range(len(HEAD))]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if place in {1, 2, 3} else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+        time = sum(rounds.values())
+        rows.append((part, len(runs), len(rounds), Cell(time, duration(time)), test, _expected(runs)))
+    return Table(
+        (
+            Column("part", "text", "part"),
+            Column("runs", "number", "runs"),
+            Column("rounds", "number", "rounds"),
+            Column("time", "number", "estimate_s"),
+            Column("test", "text", "test"),
+            Column("expected of the largest size", "text", "expected"),
+        ),
+        rows,
+    )
+
+
+def plan_text(plan: Plan) -> str:
+    """The table, what has to be set before, and notes."""
+    lines = plan_table(plan).to_text()
     lines.append(f"{counted(len(plan.runs), 'run')} in about {duration(plan.estimate_s)}")
     needs = Counter(run.needs for run in plan.runs if run.needs)
     lines += [f"before {counted(number, 'run')}: {need}" for need, number in needs.items()]
@@ -343,8 +350,8 @@ def _test(run: PlannedRun) -> str:
     return test.collective if isinstance(test, NcclTests) else test.program
 
 
-def _expected(runs: Sequence[PlannedRun]) -> str:
-    """The least and the most that runs should give of the largest size they have a prediction of, or by their slopes."""
+def _expected(runs: Sequence[PlannedRun]) -> str | None:
+    """The least and the most that runs should give of the largest size they have a prediction of, or by their slopes; None without one."""
     slopes = [prediction.value for run in runs for prediction in run.predictions if prediction.quantity == SLOPE]
     if slopes:
         return f"{_range(slopes)} GB/s by the slope"
@@ -354,7 +361,7 @@ def _expected(runs: Sequence[PlannedRun]) -> str:
         if sized:
             known.append(max(sized, key=lambda prediction: prediction.size_bytes or 0))
     if not known:
-        return "-"
+        return None
     sizes = sorted({prediction.size_bytes or 0 for prediction in known})
     unit = "Gb/s" if known[0].quantity == BANDWIDTH else "GB/s"
     return f"{_range([prediction.value for prediction in known])} {unit} at {written(sizes[-1])}"

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from railweave.outputs.report.prediction.page import document, run_charts
 from railweave.pages.charts import Axis, Line, Point, lines, shown
-from railweave.pages.shell import element, table, text
+from railweave.pages.shell import element, text
 from railweave.pages.terms import tile
-from railweave.prediction.simulation.compare import Comparison, longest_run, why
-from railweave.prediction.simulation.grid import Cell, Grid, words
-from railweave.prediction.simulation.grid import shown as as_written
+from railweave.prediction.simulation.compare import Comparison, longest_run
+from railweave.prediction.simulation.grid import Grid, GridCell, words
 from railweave.prediction.simulation.reasons import reasons
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def grid_html(network: Network, grid: Grid) -> str:
     charts = element("div", *(_chart(grid, apart) for apart in grid.apart), class_="charts")
     sections = [
         element("section", element("h2", "Time"), _about(grid), charts, id="time"),
-        element("section", element("h2", "All of them"), _table(grid), id="table"),
+        element("section", element("h2", "All of them"), grid.table.to_html(), id="table"),
     ]
     value = grid.to_json()
     for cell in value["cells"]:
@@ -97,32 +96,7 @@ def _place(grid: Grid, values: Mapping[str, str], numbers: tuple[float, ...]) ->
     return numbers[grid.across.values.index(value)]
 
 
-def _table(grid: Grid) -> str:
-    names = [dimension.name for dimension in grid.dimensions]
-    head = [*names, "time us", "between us", "bus bandwidth GB/s", "engine", "measured us", "off by"]
-    rows: list[str] = []
-    for cell in grid.cells:
-        low, high = cell.answer.between_ps
-        near = [
-            point
-            for point in grid.measured
-            if all(cell.values.get(name) == value for name, value in point.values.items())
-        ]
-        measured = near[0].time_us if near else None
-        cells = [
-            *(as_written(name, value) for name, value in cell.values.items()),
-            f"{cell.time_us:,.1f}" if cell.answer.complete else "never",
-            f"{low / 1e6:,.1f} to {high / 1e6:,.1f}" if high > low else "–",
-            longest_run(cell.answer).bus_bandwidth_text,
-            longest_run(cell.answer).choice.engine,
-            "–" if measured is None else f"{measured:,.1f}",
-            "–" if measured is None else f"{cell.time_us / measured - 1:+.1%}",
-        ]
-        rows.append(element("tr", *(element("td", text(cell)) for cell in cells)))
-    return table(head, rows)
-
-
-def _bandwidth(cell: Cell) -> float:
+def _bandwidth(cell: GridCell) -> float:
     return longest_run(cell.answer).bus_bandwidth_gbytes
 
 
@@ -133,7 +107,6 @@ SHOWN = ("utilisation", "queues", "ecn", "pfc", "rates", "fct")
 def comparison_html(network: Network, comparison: Comparison) -> str:
     """The page of a comparison: a table, fastest first, what limits each, and their charts side by side."""
     ranked = comparison.ranked
-    best = ranked[0]
     title = f"{network.name}: {comparison.name} compared"
     header = element("h1", text(title)) + element("p", text(comparison.verdict()), class_="verdict")
     purpose = (
@@ -145,28 +118,7 @@ def comparison_html(network: Network, comparison: Comparison) -> str:
         *(tile(f"{longest_run(candidate.answer).bus_bandwidth_text} GB/s", candidate.value) for candidate in ranked),
         class_="tiles",
     )
-    rows: list[str] = []
-    for candidate in ranked:
-        longest = longest_run(candidate.answer)
-        counted = longest.counters or {}
-        cells = [
-            candidate.value,
-            f"{candidate.answer.time_ps / 1e6:,.1f}" if candidate.answer.complete else "never",
-            f"{candidate.answer.time_ps / best.answer.time_ps - 1:+.1%}" if candidate.answer.complete else "–",
-            longest.bus_bandwidth_text,
-            *(
-                f"{counted[name]:,}" if name in counted else "–"
-                for name in ("ecn_marked_packets", "pfc_pauses", "timeouts")
-            ),
-            why(candidate),
-        ]
-        tags = [
-            element("td", text(cell), class_="said" if place == len(cells) - 1 else None)
-            for place, cell in enumerate(cells)
-        ]
-        rows.append(element("tr", *tags, class_="best" if candidate is comparison.winner else None))
-    head = (comparison.name, "time us", "longer", "bus bandwidth GB/s", "marked", "PFC pauses", "timeouts", "why")
-    sections = [element("section", element("h2", "Times, the shortest first"), table(head, rows), id="table")]
+    sections = [element("section", element("h2", "Times, the shortest first"), comparison.table.to_html(), id="table")]
     because = [
         element("h3", text(candidate.value))
         + element(

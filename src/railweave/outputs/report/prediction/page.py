@@ -12,9 +12,10 @@ import numpy as np
 
 from railweave.pages.charts import Axis, Line, bars, columns, heatmap, lines
 from railweave.pages.palette import line_colors
-from railweave.pages.shell import asset, element, html_page, json_for_script, section, table, text
+from railweave.pages.shell import asset, element, html_page, json_for_script, section, text
 from railweave.pages.terms import PREDICTION, glossary, tile
 from railweave.prediction.simulation.grid import shown
+from railweave.prediction.simulation.job_run import steps_table
 from railweave.prediction.simulation.reasons import reasons
 
 if TYPE_CHECKING:
@@ -275,7 +276,8 @@ def prediction_html(network: Network, jobs: Sequence[JobPrediction]) -> str:
         ]
         several.append((f"{sum(len(job.steps) for job in jobs):,}", "collectives"))
         header.append(element("ul", *(tile(value, label) for value, label in several), class_="tiles"))
-    sections = [] if single else [section("steps", "Collectives", "", _steps(jobs))]
+    table = steps_table(job_step for job in jobs for job_step in job.steps).first(MOST_ROWS)
+    sections = [] if single else [section("steps", "Collectives", "", table.to_html())]
     links = [] if single else [("steps", "Collectives")]
     for place, (job, job_step) in enumerate(drawn, 1):
         title = f"{job_step.step.collective} of {size(job_step.step.size)}" + (
@@ -351,30 +353,6 @@ def run_section(job_step: JobStep, job: JobPrediction, *, with_tiles: bool) -> s
         ]
         parts.append(element("div", *cards, class_="charts"))
     return "".join(parts)
-
-
-def _steps(jobs: Sequence[JobPrediction]) -> str:
-    rows = [(job, step) for job in jobs for step in job.steps]
-    head = ("collective", "size", "begins at us", "time us", "bus bandwidth GB/s", "engine")
-    body = [
-        element(
-            "tr",
-            *(
-                element("td", text(cell))
-                for cell in (
-                    job_step.step.collective,
-                    size(job_step.step.size),
-                    f"{job_step.at_ps / 1e6:,.1f}",
-                    f"{job_step.prediction.time_ps / 1e6:,.1f}" if job_step.prediction.complete else "never completes",
-                    job_step.prediction.bus_bandwidth_text,
-                    job_step.prediction.choice.engine,
-                )
-            ),
-        )
-        for _, job_step in rows[:MOST_ROWS]
-    ]
-    more = f"{len(rows) - MOST_ROWS:,} more are left out." if rows[MOST_ROWS:] else ""
-    return table(head, body) + (element("p", text(more), class_="about") if more else "")
 
 
 def _without_flows(value: dict[str, Any]) -> dict[str, Any]:

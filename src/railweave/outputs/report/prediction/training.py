@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.outputs.report.prediction.page import document
-from railweave.pages.shell import element, number, section, table, text
+from railweave.pages.shell import element, number, section, text
 from railweave.pages.terms import tile
 from railweave.prediction.jobs.graph import COMPUTE
 from railweave.prediction.simulation.training.answer import KINDS, JobResult, TrainingPrediction
@@ -70,12 +70,7 @@ def _job(job: JobResult) -> str:
     ]
     if job.alone_ps != step:
         figures.insert(1, (f"{job.alone_ps / 1e9:,.1f} ms", "a step with nobody else on the network"))
-    about = f"{job.plan.about}."
-    parts = [("computing" if kind == COMPUTE else job.name_of(kind), time) for kind, time in job.parts.items() if time]
-    rows = [
-        element("tr", *(element("td", text(cell)) for cell in (name, f"{time / 1e9:,.1f}", f"{time / step:.1%}")))
-        for name, time in parts
-    ]
+    about, tiers = f"{job.plan.about}.", job.tiers_table
     drawn = element(
         "article",
         element("h4", "A step, stage by stage"),
@@ -93,13 +88,14 @@ def _job(job: JobResult) -> str:
             *([] if job.checkpoint is None else [element("p", text(job.checkpoint.summary), class_="about")]),
             *(element("p", text(f"{note}."), class_="about") for note in job.plan.notes),
             element("h3", "What GPUs do in a step"),
-            table(("", "ms", "of the step"), rows),
+            job.parts_table.to_html(),
             element("div", drawn, class_="charts"),
-            element("h3", "Where a step's bytes go"),
-            _tiers(job),
+            *([element("h3", "Where a step's bytes go"), tiers.to_html()] if tiers.rows else []),
             element("h3", "What is sent between servers"),
-            _sent(job),
-            *([element("h3", "The same by packets"), _packets(job)] if job.checked else []),
+            job.sent_table.to_html()
+            if job.carried
+            else element("p", "Nothing is sent between servers.", class_="about"),
+            *([element("h3", "The same by packets"), job.packets_table.to_html()] if job.checked else []),
         ]
     )
 
@@ -227,60 +223,6 @@ def _mark(mark: Mark, y: float, scale: float, opacity: float) -> str:
     )
 
 
-def _tiers(job: JobResult) -> str:
-    cells = [
-        ("inside servers", f"{job.sent.inside_bytes / 1e9:,.2f}", "", "", ""),
-        *(
-            (
-                tier.name,
-                f"{tier.up_bytes / 1e9:,.2f}",
-                f"{tier.down_bytes / 1e9:,.2f}",
-                tier.busiest,
-                f"{tier.busy:.1%}",
-            )
-            for tier in job.sent.tiers()
-        ),
-    ]
-    rows = [element("tr", *(element("td", text(cell)) for cell in row)) for row in cells]
-    return table(("tier", "up, GB", "down, GB", "busiest link", "busy, of the step"), rows)
-
-
-def _packets(job: JobResult) -> str:
-    rows: list[str] = []
-    for check in job.checked:
-        cells = (
-            KINDS[check.communication.kind],
-            check.communication.collective,
-            f"{check.size_bytes:,}",
-            f"{check.flow_ps / 1e6:,.1f}",
-            f"{check.packet_ps / 1e6:,.1f}",
-            f"{check.longer:+.1%}",
-            f"{check.marked:,}",
-            f"{check.paused:,}",
-        )
-        rows.append(element("tr", *(element("td", text(cell)) for cell in cells)))
-    head = ("kind", "collective", "bytes", "flows, us", "packets, us", "longer", "marked", "PFC pauses")
-    return table(head, rows)
-
-
-def _sent(job: JobResult) -> str:
-    rows: list[str] = []
-    for communication, carried in job.slowest():
-        cells = (
-            KINDS.get(communication.kind, communication.kind),
-            communication.collective,
-            f"{communication.size_bytes:,}",
-            f"{len(communication.groups):,} of {len(communication.groups[0]):,}",
-            f"{carried.alone_ps / 1e6:,.1f}",
-            carried.bound,
-        )
-        rows.append(
-            element("tr", *(element("td", text(cell), class_="said" if cell is cells[-1] else None) for cell in cells))
-        )
-    head = ("kind", "collective", "bytes", "groups of ranks", "alone, us", "bound by")
-    return table(head, rows) if rows else element("p", "Nothing is sent between servers.", class_="about")
-
-
 VARIANTS_WIDTH, VARIANTS_LEFT, HEIGHT, VARIANTS_GAP = 1150.0, 230.0, 22.0, 10.0
 FILLS = {"compute": 0, **{kind: place for kind, place in FILL.items() if kind in KINDS}}
 """The fill of each part of a step, as a number of the page's colors; a bubble has none."""
@@ -299,7 +241,9 @@ def variants_html(variants: Variants) -> str:
     for place in range(variants.jobs):
         name, rows = variants.title(place), variants.rows(place)
         links.append((f"job{place + 1}", name))
-        sections.append(section(f"job{place + 1}", name, "", _variants_job(variants, rows)))
+        sections.append(
+            section(f"job{place + 1}", name, "", variants.job_table(place).to_html() + _variants_chart(rows))
+        )
     notes = dict.fromkeys(note for _, prediction in variants.predictions for note in prediction.notes)
     links.append(("notes", "Assumed"))
     sections.append(section("notes", "Assumed", "", element("ul", *(element("li", text(note)) for note in notes))))
@@ -311,22 +255,7 @@ def variants_html(variants: Variants) -> str:
     return document(title, header, sections, value, links)
 
 
-def _variants_job(variants: Variants, rows: Sequence[Row]) -> str:
-    best = min(rows, key=lambda row: row.job.step_ps)
-    body: list[str] = []
-    for row in rows:
-        cells = (
-            row.label,
-            f"{row.job.step_ps / 1e9:,.1f}",
-            f"{row.slower:+.1%}",
-            "" if row.job.mfu is None else f"{row.job.mfu:.1%}",
-            f"{row.job.exposed_ps / 1e9:,.1f}",
-            f"{row.gpus_wasted:,.1f} of {row.job.plan.ranks:,}",
-            row.job.binds(),
-        )
-        tags = [element("td", text(cell), class_="said" if cell is cells[-1] else None) for cell in cells]
-        body.append(element("tr", *tags, class_="best" if row is best else None))
-    head = (variants.name, "step, ms", "slower", "MFU", "waiting for communication, ms", "GPUs wasted", "bound by")
+def _variants_chart(rows: Sequence[Row]) -> str:
     drawn = element(
         "article",
         element("h4", "What GPUs do in a step"),
@@ -336,12 +265,7 @@ def _variants_job(variants: Variants, rows: Sequence[Row]) -> str:
         class_="chart-card whole",
         data_chart="parts",
     )
-    return "".join(
-        [
-            table(head, body),
-            element("div", drawn, class_="charts"),
-        ]
-    )
+    return element("div", drawn, class_="charts")
 
 
 def _variants_keys(rows: Sequence[Row]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railweave.json_values import JsonObject
+from railweave.pages.table import EMPTY, Cell, Column, Table, formatted, long_text
 from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph
 from railweave.prediction.jobs.run import Times, exposed
 from railweave.prediction.jobs.traces.traced import PlacedTrace
@@ -224,29 +225,121 @@ class JobResult:
         """Return each kind, collective and size sent between servers once: that of the stage where it takes longest."""
         return slowest(self.graph, self.carried)
 
+    @property
+    def parts_table(self) -> Table:
+        """A row for each kind of activity in a step."""
+        return Table(
+            (
+                Column("in a step", "text", "part"),
+                Column("time", "number", "time_ms"),
+                Column("of the step", "number", "share"),
+            ),
+            [
+                (
+                    Cell(
+                        kind,
+                        COMPUTING if kind == COMPUTE else f"waiting: {self.name_of(kind).removeprefix('waiting for ')}",
+                    ),
+                    Cell(time / 1e9, _shown(time)),
+                    formatted(time / max(self.step_ps, 1), ".1%"),
+                )
+                for kind, time in self.parts.items()
+                if time or kind == COMPUTE
+            ],
+        )
+
+    @property
+    def tiers_table(self) -> Table:
+        """The traffic of a step by tier."""
+        inside = (INSIDE, _gigabytes(self.sent.inside_bytes), EMPTY, EMPTY, EMPTY)
+        return Table(
+            (
+                Column("sent in a step", "text", "name"),
+                Column("up GB", "number", "up_bytes"),
+                Column("down GB", "number", "down_bytes"),
+                Column("busiest link", "text", "busiest"),
+                Column("busy", "number", "busy"),
+            ),
+            [
+                *([inside] if self.sent.inside_bytes else []),
+                *(
+                    (
+                        tier.name,
+                        _gigabytes(tier.up_bytes),
+                        _gigabytes(tier.down_bytes),
+                        tier.busiest,
+                        formatted(tier.busy, ".1%"),
+                    )
+                    for tier in self.sent.tiers()
+                ),
+            ],
+        )
+
+    @property
+    def sent_table(self) -> Table:
+        """A row for each communication between servers."""
+        return Table(
+            (
+                *COMMUNICATION,
+                Column("alone us", "number", "alone_us"),
+                Column("bound by", "text", "bound_by"),
+            ),
+            [
+                (
+                    *_communication(communication, communication.size_bytes),
+                    formatted(carried.alone_ps / 1e6),
+                    long_text(carried.bound),
+                )
+                for communication, carried in self.slowest()
+            ],
+        )
+
+    @property
+    def packets_table(self) -> Table:
+        """A row for each communication that was run by packets."""
+        return Table(
+            (
+                *COMMUNICATION,
+                Column("of bytes", "number", "of_bytes"),
+                Column("flows us", "number", "flow_us"),
+                Column("packets us", "number", "packet_us"),
+                Column("longer", "number", "longer"),
+                Column("marked", "number", "ecn_marked_packets"),
+                Column("PFC pauses", "number", "pfc_pauses"),
+                Column("complete", "text", "complete"),
+            ),
+            [
+                (
+                    *_communication(check.communication, check.size_bytes),
+                    check.communication.size_bytes,
+                    formatted(check.flow_ps / 1e6),
+                    formatted(check.packet_ps / 1e6),
+                    formatted(check.longer, "+.1%"),
+                    check.marked,
+                    check.paused,
+                    Cell(check.complete, "yes" if check.complete else "no"),
+                )
+                for check in self.checked
+            ],
+        )
+
     def to_text(self) -> str:
         """Lines for people."""
-        step = max(self.step_ps, 1)
         tokens, mfu = self.tokens_per_second, self.mfu
         lines = [
             f"{self.plan.job.name or 'job'}{self._tenant()}: {self.plan.about}",
-            f"  step           {_shown(step)}" + self._slower(),
+            f"  step           {_shown(max(self.step_ps, 1))}" + self._slower(),
             self.band.to_text(),
             *([] if tokens is None else [f"  tokens         {tokens:,.0f} a second"]),
             *([] if mfu is None else [f"  MFU            {mfu:.1%}"]),
-            f"  computing      {self.parts[COMPUTE] / step:.1%} of the step",
             f"  bound by       {self.binds()}",
-        ]
-        lines += [
-            f"  {('waiting: ' + self.name_of(kind).removeprefix('waiting for ')):<34} {_shown(time):>12}  {time / step:.1%}"
-            for kind, time in self.parts.items()
-            if kind != COMPUTE and time
         ]
         if self.exposed_ps:
             lines.append(f"  GPUs that wait for communication: {self.wasted_gpus:.1f} of {self.plan.ranks}")
-        lines += [f"  by packets     {check.to_text()}" for check in self.checked]
         lines += [] if self.checkpoint is None else self.checkpoint.to_text(self.alone_ps)
-        lines += [f"  {text}" for text in [*_columns(self._tiers()), *self._table()]]
+        for table in (self.parts_table, self.tiers_table, self.sent_table):
+            lines += table.to_text("  ")
+        lines += ["  by packets:", *self.packets_table.to_text("  ")] if self.checked else []
         lines += [f"  note: {note}" for note in self.plan.notes]
         return "\n".join(lines)
 
@@ -256,32 +349,6 @@ class JobResult:
     def _slower(self) -> str:
         more = self.step_ps / self.alone_ps - 1
         return "" if self.step_ps == self.alone_ps else f", alone {_shown(self.alone_ps)} ({more:+.1%})"
-
-    def _table(self) -> list[str]:
-        rows = [
-            (
-                communication.kind,
-                communication.collective,
-                f"{communication.size_bytes:,}",
-                str(len(communication.groups)),
-                str(len(communication.groups[0])),
-                f"{carried.alone_ps / 1e6:,.1f} us",
-                carried.bound,
-            )
-            for communication, carried in self.slowest()
-        ]
-        return _columns([("kind", "collective", "bytes", "groups", "ranks", "alone", "bound by"), *rows])
-
-    def _tiers(self) -> list[tuple[str, ...]]:
-        """Return the traffic of a step by tier, as rows of a table."""
-        rows = [("sent in a step", "up", "down", "busiest link", "busy")]
-        if self.sent.inside_bytes:
-            rows.append((INSIDE, gigabytes(self.sent.inside_bytes), "", "", ""))
-        rows += [
-            (tier.name, gigabytes(tier.up_bytes), gigabytes(tier.down_bytes), tier.busiest, f"{tier.busy:.1%}")
-            for tier in self.sent.tiers()
-        ]
-        return rows
 
     def to_json(self) -> dict[str, Any]:
         """The documented object (docs/jobs.md)."""
@@ -323,20 +390,33 @@ class JobResult:
 
 def _shown(time_ps: float) -> str:
     """A time for people: of traces of single collectives, which take less than a millisecond, in microseconds."""
-    return f"{time_ps / 1e6:.1f} us" if time_ps < 1e9 else f"{time_ps / 1e9:.1f} ms"
+    return f"{time_ps / 1e6:.1f} us" if time_ps < 1e9 else f"{time_ps / 1e9:,.1f} ms"
 
 
-def gigabytes(value: int) -> str:
-    """Bytes for people."""
-    return f"{value / 1e9:,.2f} GB"
+def _gigabytes(value: int) -> Cell:
+    """Bytes with their text in GB."""
+    return Cell(value, f"{value / 1e9:,.2f}")
 
 
-def _columns(rows: list[tuple[str, ...]]) -> list[str]:
-    """A head and rows under it as lines; none where there are no rows."""
-    if len(rows) < 2:
-        return []
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+COMMUNICATION = (
+    Column("kind", "text", "kind"),
+    Column("collective", "text", "collective"),
+    Column("bytes", "number", "size_bytes"),
+    Column("groups", "number", "groups"),
+    Column("ranks", "number", "ranks"),
+)
+"""Columns of a communication."""
+
+
+def _communication(communication: Communication, size_bytes: int) -> tuple[object, ...]:
+    """Return the cells of a communication, of which ``size_bytes`` were run."""
+    return (
+        Cell(communication.kind, KINDS.get(communication.kind, communication.kind)),
+        communication.collective,
+        size_bytes,
+        len(communication.groups),
+        len(communication.groups[0]),
+    )
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from railweave.model.catalog import in_force
 from railweave.model.config.quantities import RATIO_FIX, ratio
 from railweave.model.intent.fabric import FabricFile
 from railweave.model.intent.job_file import TrainingJob
+from railweave.pages.table import Cell, Column, Table, formatted, long_text
 from railweave.prediction.simulation.question import background
 from railweave.prediction.simulation.training.question import predict_training
 from railweave.prediction.simulation.varied import values_of
@@ -200,6 +201,15 @@ SEVERAL = "choice"
 """Name of the column if several settings are varied."""
 AS_IT_IS = "as it is"
 """The row without a change, where several things are varied."""
+COLUMNS = (
+    Column("step ms", "number", "step_ms"),
+    Column("slower", "number", "slower"),
+    Column("MFU", "number", "mfu"),
+    Column("waiting for communication ms", "number", "waiting_for_communication_ms"),
+    Column("GPUs wasted", "number", "gpus_wasted"),
+    Column("bound by", "text", "bound_by"),
+)
+"""Columns of a comparison, after that of its values."""
 
 
 @dataclass(frozen=True)
@@ -210,6 +220,20 @@ class Row:
     job: JobResult
     slower: float
     gpus_wasted: float
+
+    @property
+    def cells(self) -> tuple[object, ...]:
+        """Return the row of a table, under ``COLUMNS`` and that of its label."""
+        bound = self.job.binds()
+        return (
+            self.label,
+            formatted(self.job.step_ps / 1e9),
+            formatted(self.slower, "+.1%"),
+            formatted(self.job.mfu, ".1%"),
+            formatted(self.job.exposed_ps / 1e9),
+            Cell(self.gpus_wasted, f"{self.gpus_wasted:,.1f} of {self.job.plan.ranks:,}"),
+            long_text(bound),
+        )
 
 
 @dataclass(frozen=True)
@@ -239,22 +263,34 @@ class Variants:
         """Return the name of a job."""
         return self.predictions[0][1].jobs[number].plan.job.name or f"job {number + 1}"
 
+    def job_table(self, number: int) -> Table:
+        """A row for each choice of a job."""
+        rows = self.rows(number)
+        best = min(rows, key=lambda row: row.job.step_ps)
+        return Table(
+            (Column(self.name, "text", "value"), *COLUMNS),
+            [row.cells for row in rows],
+            row_css=["best" if row is best else "" for row in rows],
+        )
+
+    @property
+    def table(self) -> Table:
+        """A row for each choice, of all jobs."""
+        if self.jobs == 1:
+            return self.job_table(0)
+        tables = [self.job_table(number) for number in range(self.jobs)]
+        return Table(
+            (Column("job", "text", "job"), *tables[0].columns),
+            [(self.title(number), *row) for number, table in enumerate(tables) for row in table.rows],
+            row_css=[css for table in tables for css in table.row_css],
+        )
+
     def to_text(self) -> str:
         """A table for each job."""
-        blocks: list[str] = []
-        for number in range(self.jobs):
-            rows = self.rows(number)
-            width = max(len(self.name), *(len(row.label) for row in rows))
-            lines = [
-                *([self.title(number)] if self.jobs > 1 else []),
-                f"{self.name:<{width}}  {'step':>12}  {'slower':>8}  {'MFU':>6}  {'waiting for communication':>26}  {'GPUs wasted':>12}  bound by",
-            ]
-            lines += [
-                f"{row.label:<{width}}  {row.job.step_ps / 1e9:>9.1f} ms  {row.slower:>8.1%}  {'' if row.job.mfu is None else f'{row.job.mfu:.1%}':>6}  "
-                f"{row.job.exposed_ps / 1e9:>23.1f} ms  {row.gpus_wasted:>12.1f}  {row.job.binds()}"
-                for row in rows
-            ]
-            blocks.append("\n".join(lines))
+        blocks = [
+            "\n".join([*([self.title(number)] if self.jobs > 1 else []), *self.job_table(number).to_text()])
+            for number in range(self.jobs)
+        ]
         return (
             "\n\n".join(blocks)
             + "\nslower: than the quickest of these. GPUs wasted: how many fewer would do at its pace"
