@@ -68,7 +68,7 @@ def test_choices_side_by_side(run: Run) -> None:
     found = run("--job", str(EXAMPLES / "jobs" / "dense.yaml"), "--compare", "parallel.pipeline=1,2,4")
     lines = [line.split() for line in found.splitlines()]
     assert lines[0][0] == "parallel.pipeline"
-    steps = [float(line[1]) for line in lines[1:4]]
+    steps = [float(line[1].replace(",", "")) for line in lines[1:4]]
     assert steps == sorted(steps)
     assert [line[0] for line in lines[1:4]] == ["1", "2", "4"]
 

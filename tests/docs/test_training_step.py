@@ -28,7 +28,9 @@ def follow(folder: Path, until: str = "") -> list[str]:
 
 def rows(text: str) -> dict[str, float]:
     """Of each choice, its step in ms."""
-    return {one[1]: float(one[2]) for one in re.finditer(r"^(\S.*?) {2,}([\d.]+) ms", text, re.MULTILINE)}
+    return {
+        one[1]: float(one[2].replace(",", "")) for one in re.finditer(r"^(\S.*?) {2,}([\d,]+\.\d) ", text, re.MULTILINE)
+    }
 
 
 @pytest.mark.slow
@@ -48,7 +50,7 @@ def test_what_the_page_says(tmp_path: Path) -> None:
     assert best == min(cost.values())
     for choice, slower in (("as it is", "11.7"), ("oversubscription=2:1", "44.0"), ("lb=ecmp", "37.5")):
         assert f"{100 * (cost[choice] / best - 1):.1f}" == slower
-        assert f" {slower}%" in next(line for line in experts.splitlines() if line.startswith(choice))
+        assert f" +{slower}%" in next(line for line in experts.splitlines() if line.startswith(choice))
         assert f"{slower} % longer" in PAGE.read_text()
     assert cost["scenario=dead-spine.yaml"] > 2 * before
     assert "78.2" in next(line for line in experts.splitlines() if line.startswith("oversubscription=2:1"))

@@ -161,9 +161,3 @@ def still_picture(svg: str) -> tuple[str, str]:
     hint = element("p", "The picture is wider than this window: scroll it sideways.", class_="wider")
     style = f".wider{{display:none}}@media(max-width:{narrow:.0f}px){{.wider{{display:block}}}}"
     return hint + element("div", svg, class_="picture", tabindex=0), style
-
-
-def table(head: Sequence[str], rows: Sequence[str]) -> str:
-    """A plain table of rows that are markup already."""
-    top = element("thead", element("tr", *(element("th", text(name)) for name in head)))
-    return element("div", element("table", top, element("tbody", *rows), class_="plain"), class_="scroll")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,7 +50,11 @@ def test_compare_exits_1_where_a_row_is_worse(
     assert {row["verdict"] for row in found["rows"]} == {"worse"}
     assert found["rows"][0]["ratio"] == pytest.approx(50 / 98, abs=1e-4)
     _, out = call(monkeypatch, capsys, "compare", a, b)
-    assert "worse: 0.51  32 GPUs: all-reduce 1M in-place: busbw_gbytes_per_s 50, before 98\n" in out
+    cells = [re.split(" {2,}", line.strip()) for line in out.splitlines()]
+    assert ["32 GPUs", "all-reduce", "1M", "in-place", "busbw GB/s", "98", "50", "0.51", "1", "1", "worse"] in cells
+    assert cells[0] == (
+        ["where", "of", "size", "place", "quantity", "before", "measured", "ratio", "runs before", "runs", "verdict"]
+    )
     assert out.endswith("2 rows: 2 worse.\n")
 
 
@@ -115,5 +120,8 @@ def test_a_band_of_no_width_is_none(
     bare = tuple(replace(one, low=one.value, high=one.value) for one in run.predictions)
     there = store(tmp_path / "s.db", [replace(run, predictions=bare)])
     _, out = call(monkeypatch, capsys, "compare", there, "--predicted")
-    assert "busbw_gbytes_per_s 98, predicted 100\n" in out
-    assert "100 to 100" not in bench_html(bench_report(there))
+    head, row = (re.split(" {2,}", line.strip()) for line in out.splitlines()[:2])
+    cells = dict(zip(head, row, strict=True))
+    assert [cells[name] for name in ("predicted", "at least", "at most", "measured")] == ["100", "–", "–", "98"]
+    row = bench_html(bench_report(there)).partition("busbw GB/s")[2].partition("</tr>")[0]
+    assert re.findall(r'class="number">([^<]*)<', row)[:4] == ["100", "–", "–", "98"]

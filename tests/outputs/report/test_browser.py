@@ -16,7 +16,8 @@ from railweave.outputs.report.body import body_of
 from railweave.outputs.report.living import living_html
 from railweave.outputs.report.page import report_html
 from railweave.outputs.report.prediction.page import document
-from railweave.pages.shell import element, table
+from railweave.pages.table import Column, Table, long_text
+from railweave.prediction.simulation.compare import COLUMNS
 from tests.chromium import Chromium, Page, browser, program
 from tests.cli.test_init_sizing import run as sized
 from tests.dual_stack import dual
@@ -463,12 +464,10 @@ def test_the_page_of_a_check_fits_the_window(
 
 
 def test_the_table_of_a_comparison_fits_a_window_of_800_pixels(chromium: Chromium, tmp_path: Path) -> None:
-    head = ("lb", "time us", "longer", "bus bandwidth GB/s", "marked", "PFC pauses", "timeouts", "why")
-    cells = ("ecmp", "514.3", "+0.0%", "252.81", "0", "0", "0")
-    said = element("td", "proxy H100-01:gpu0_eth busy 78.7%", class_="said")
-    row = element("tr", *(element("td", one) for one in cells), said)
+    cells = ("ecmp", 514.3, "+0.0%", 252.81, 0, 0, 0, 0, long_text("proxy H100-01:gpu0_eth busy 78.7%"))
+    table = Table((Column("lb"), *COLUMNS), [cells])
     file = tmp_path / "comparison.html"
-    file.write_text(document("t", "", [table(head, [row])], {}, []), encoding="utf-8")
+    file.write_text(document("t", "", [table.to_html()], {}, []), encoding="utf-8")
     page = chromium.open(file, width=800, height=900)
     assert page.evaluate(
         "(() => { const s = document.querySelector('.scroll'); return s.scrollWidth <= s.clientWidth; })()"

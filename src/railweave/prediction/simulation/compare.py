@@ -35,7 +35,7 @@ COUNTERS = (
 COLUMNS = (
     Column("time us", "number", "time_us"),
     Column("longer", "number", "longer"),
-    Column("GB/s", "number", "bus_bandwidth_GBps"),
+    Column("bus bandwidth GB/s", "number", "bus_bandwidth_GBps"),
     *COUNTERS,
     Column("bound by", "text", "bound_by"),
 )
