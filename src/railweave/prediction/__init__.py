@@ -5,5 +5,5 @@ Takes: ``Network``, forwarding tables, a collective or a job file.
 Gives: messages between NICs (``collectives``), the graph of a training step (``jobs``), arrays for the engines and
 their results as predictions with bands (``simulation``).
 
-Imports: ``model``, ``nics``, ``design``, ``analysis``.
+Imports: ``model``, ``pages``, ``nics``, ``design``, ``analysis``.
 """

@@ -430,7 +430,9 @@ def _foreign(dice: random.Random, living: NetworkStates) -> Fault | None:
     return _fault(state, "", "foreign-prefix", routes=(*state.routes, leaked))
 
 
-def _lossless(dice: random.Random, living: NetworkStates, *kinds: str) -> tuple[Expected, DeviceState, str, int, int] | None:
+def _lossless(
+    dice: random.Random, living: NetworkStates, *kinds: str
+) -> tuple[Expected, DeviceState, str, int, int] | None:
     wanted, state = _device(dice, living)
     of_kind = {one.name for one in wanted.ports if one.kind in kinds}
     ports = [one for one in wanted.queues if one.lossless and one.port in of_kind]
