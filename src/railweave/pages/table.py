@@ -53,6 +53,7 @@ class Table:
 
     ``name`` is the id of the table on a page; ``caption`` its heading there. ``row_css`` has the class of each row, and
     ``remarks`` sentences below a row, each on its line, by the row's place. ``left_out`` counts rows that are not among ``rows``.
+    ``stacks``: in a narrow window the cells of a row stand below each other, each after its column's title.
     """
 
     columns: Sequence[Column]
@@ -63,6 +64,7 @@ class Table:
     remarks: dict[int, str] | None = None
     left_out: int = 0
     scrolls: bool = False
+    stacks: bool = False
 
     def first(self, most: int) -> Table:
         """Return the table with so many rows at most; the others are counted as left out."""
@@ -106,13 +108,18 @@ class Table:
         rows: list[str] = []
         for place, row in enumerate(self.rows):
             css = self.row_css[place] if place < len(self.row_css) else ""
-            cells = (_td(cell, column) for cell, column in zip(row, self.columns, strict=True))
+            cells = (_td(cell, column, stacks=self.stacks) for cell, column in zip(row, self.columns, strict=True))
             rows.append(element("tr", *cells, class_=css or None))
             if remark := (self.remarks or {}).get(place):
                 rows.append(element("tr", element("td", text(remark), class_="because", colspan=len(self.columns))))
         more = f"{self.left_out:,} more rows are left out." if self.left_out > 0 else ""
         return html_table(
-            self.columns, rows, name=self.name, caption=self.caption, scrolls=self.scrolls and len(self.rows) > LONG
+            self.columns,
+            rows,
+            name=self.name,
+            caption=self.caption,
+            scrolls=self.scrolls and len(self.rows) > LONG,
+            stacks=self.stacks,
         ) + (element("p", text(more), class_="about") if more else "")
 
     def to_markdown(self) -> list[str]:
@@ -174,12 +181,19 @@ def value_of(cell: object) -> Any:  # noqa: ANN401 - any value
 
 
 def html_table(
-    heads: Sequence[Column], rows: Iterable[str], *, name: str = "", caption: str = "", scrolls: bool = False
+    heads: Sequence[Column],
+    rows: Iterable[str],
+    *,
+    name: str = "",
+    caption: str = "",
+    scrolls: bool = False,
+    stacks: bool = False,
 ) -> str:
     """Return a table of rows that are markup already. With ``scrolls`` it has a scroll bar of its own below a certain height."""
     top = element("thead", element("tr", *_titles(heads)))
     label = element("caption", text(caption)) if caption else ""
-    inner = element("table", label, top, element("tbody", *rows), class_="plain", id=name or None)
+    css = "plain stacks" if stacks else "plain"
+    inner = element("table", label, top, element("tbody", *rows), class_=css, id=name or None)
     return element("div", inner, class_="scroll long" if scrolls else "scroll", tabindex=0)
 
 
@@ -188,9 +202,11 @@ def _titles(heads: Sequence[Column]) -> Iterator[str]:
         yield element("th", text(column.title), scope="col", class_="number" if column.kind == "number" else None)
 
 
-def _td(cell: object, column: Column) -> str:
+def _td(cell: object, column: Column, *, stacks: bool) -> str:
     css = " ".join(
         filter(None, ("" if column.kind == "text" else column.kind, cell.css if isinstance(cell, Cell) else ""))
     )
     markup = cell.markup if isinstance(cell, Cell) and cell.markup else text(shown(cell))
-    return element("td", markup or "&#8203;", class_=css or None)
+    return element(
+        "td", markup or "&#8203;", class_=css or None, data_title=column.title if stacks and markup else None
+    )
