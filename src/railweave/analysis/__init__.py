@@ -4,5 +4,5 @@ Takes: ``Network``, the ``DeviceConfig`` of every switch, rendered files, saved 
 Gives: forwarding tables and paths (``routing``), findings on configuration (``checks``), the difference from running configurations and
 its effect (``drift``), a fabric file from an existing network (``adopt``), what must hold on a running switch (``expect``).
 
-Imports: ``host``, ``model``, ``systems``, ``design``.
+Imports: ``host``, ``model``, ``pages``, ``systems``, ``design``.
 """

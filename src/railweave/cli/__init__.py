@@ -1,6 +1,6 @@
 """The command line: one module per verb, no logic. Heavy parts are imported when a verb runs.
 
-Imports: ``host``, ``model``, ``design``, ``analysis``, ``prediction``, ``outputs``, ``live``, ``operations``, ``api``.
+Imports: ``host``, ``model``, ``pages``, ``design``, ``analysis``, ``prediction``, ``outputs``, ``live``, ``operations``, ``api``.
 """
 
 from __future__ import annotations

@@ -80,18 +80,9 @@ def _print(imported: object, written: list[Path]) -> None:
     assert isinstance(imported, ImportedNetwork)  # noqa: S101 - what the API gives
     for path in written:
         typer.echo(f"wrote {path}")
-    width = max(len(score.device) for score in imported.scores)
-    typer.echo(f"{'switch':{width}}  equal  equivalent  extra  lost")
-    for score in imported.scores:
-        if not score.whole:
-            typer.echo(
-                f"{score.device:{width}}  {score.equal:5}  {score.equivalent:10}  {len(score.extra):5}  {len(score.lost):4}"
-            )
+    for line in imported.table.to_text():
+        typer.echo(line)
     same = [score for score in imported.scores if score.whole]
-    totals = imported.to_json()
-    typer.echo(
-        f"{'all':{width}}  {totals['equal']:5}  {totals['equivalent']:10}  {totals['extra']:5}  {totals['lost']:4}"
-    )
     if same:
         typer.echo(f"{counted(len(same), 'switch gets', 'switches get')} every statement back, and no other")
     for title, lines in (

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import csv
-import io
 import re
 import tempfile
 from collections import Counter
@@ -33,6 +31,7 @@ from railweave.model.intent.inventory import TO_FILL_IN
 from railweave.model.intent.lock import Lock
 from railweave.model.intent.reading.source import companion, read_source
 from railweave.model.state.capture import read_capture
+from railweave.pages.table import Table, columns
 from railweave.systems import system
 from railweave.writing import write_file
 
@@ -328,6 +327,9 @@ def _added(designed: ConfigTree, read: ConfigTree) -> list[Node]:
     return [alone(step.node, step.above, read.nodes) for step in compare(designed, read).steps if step.kind == "add"]
 
 
+_SCORES = ("equal", "equivalent", "extra", "lost")
+
+
 @dataclass(frozen=True)
 class ImportedNetwork:
     """A network as a fabric file: its three texts, what could not be taken into them, and how well they give it back.
@@ -341,6 +343,15 @@ class ImportedNetwork:
     notes: tuple[str, ...]
     network: Network
     scores: tuple[Score, ...]
+
+    @property
+    def table(self) -> Table:
+        """The switches that do not get back every statement, and the sum of all: statements by what became of them."""
+        counts = [(score.equal, score.equivalent, len(score.extra), len(score.lost)) for score in self.scores]
+        rows = [(score.device, *row) for score, row in zip(self.scores, counts, strict=True) if not score.whole]
+        return Table(
+            columns("switch", *_SCORES, numbers=_SCORES), [*rows, ("all", *map(sum, zip(*counts, strict=True)))]
+        )
 
     def differences(self) -> list[str]:
         """Statements that are lost or new, and policies in another order, each once with its switches."""
@@ -551,9 +562,8 @@ def _settled(fabric_files: Files, configs: Mapping[str, DeviceConfig]) -> tuple[
 
 
 def _inventory(fabric_files: Files) -> str:
-    text = io.StringIO()
-    rows = csv.DictWriter(text, TO_FILL_IN, lineterminator="\n")
-    rows.writeheader()
-    for (device, port), metres in sorted(fabric_files.lengths.items()):
-        rows.writerow({"device": device, "interface": port, "length": metres})
-    return text.getvalue()
+    lengths = (
+        {"device": device, "interface": port, "length": metres}
+        for (device, port), metres in sorted(fabric_files.lengths.items())
+    )
+    return Table(columns(*TO_FILL_IN), [[row.get(column) for column in TO_FILL_IN] for row in lengths]).to_csv()

@@ -15,6 +15,7 @@ from railweave.live.check.ports import Ends, end_of, ends_by_name, of_port, shor
 from railweave.model.intent.inventory import COLUMNS, TO_FILL_IN, Item, read_inventory
 from railweave.model.intent.reading.source import companion
 from railweave.model.state.host_state import HostState, read_hosts
+from railweave.pages.table import Table, columns
 from railweave.reading import read_text
 
 if TYPE_CHECKING:
@@ -288,9 +289,7 @@ def filled(text: str, cells: Mapping[Key, Mapping[str, str]]) -> str:
     for (device, interface), values in left.items():
         named = {"device": device, "interface": interface, **values}
         body.append([named.get(column, "") for column in head])
-    out = io.StringIO(newline="")
-    csv.writer(out, lineterminator="\n").writerows([head, *body])
-    return out.getvalue()
+    return Table(columns(*head), body).to_csv()
 
 
 _ROUNDED_M = 1.0

@@ -16,12 +16,12 @@ from railweave.model.device.host import host_configs
 from railweave.outputs.rendering import host
 from railweave.outputs.rendering.host.cluster import cluster_files
 from railweave.outputs.rendering.network import EMULATION, targets
-from railweave.outputs.rendering.tables import as_csv
 from railweave.outputs.report.bom import bill
+from railweave.pages.table import Table, columns
 from railweave.systems import system
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from railweave.model.device.host_model import HostConfig
     from railweave.model.device.model import DeviceConfig
@@ -183,9 +183,9 @@ def cable_work(old: Network, new: Network) -> Iterator[CableWork]:
             yield CableWork("lay", *_sides(old, None), *_sides(new, cable), *cable.labels)
 
 
-def work_csv(work: Iterable[CableWork]) -> str:
+def work_csv(work: Sequence[CableWork]) -> str:
     """The list for the technician as CSV."""
-    return as_csv(CableWork._fields, work)
+    return Table(columns(*CableWork._fields), work).to_csv()
 
 
 def _action(old: Network, new: Network, cable: Cable, other: Cable | None) -> str:

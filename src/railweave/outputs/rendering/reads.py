@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
+from railweave.pages.table import Table, columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from railweave.model.catalog.systems import System
 
@@ -61,7 +62,7 @@ def _faults() -> Iterator[str]:
     yield from _table(
         ("system", "faults", "found", "named by the right id and line"),
         (
-            (name, faults.number, f"{faults.found:g} %", f"{faults.named:g} %")
+            (name, str(faults.number), f"{faults.found:g} %", f"{faults.named:g} %")
             for name, faults in measured
             if faults is not None
         ),
@@ -79,25 +80,28 @@ def _of(system: System) -> Iterator[str]:
         head = ("where", "files", "share (mean of the files)", "files of 95 % or more", "what is missing")
         yield from _table(
             head,
-            ((trial.where, trial.files, f"{trial.percent:g} %", trial.enough, trial.note) for trial in reads.tried),
+            (
+                (trial.where, str(trial.files), f"{trial.percent:g} %", str(trial.enough), trial.note)
+                for trial in reads.tried
+            ),
         )
     yield from _table(
         ("its text has no words for", "because"), ((f"`{path}`", why) for path, why in reads.unsaid.items())
     )
     yield from _table(
         ("what it does where the text does not say", "value", "source"),
-        ((f"`{field}`", default.value, default.source) for field, default in reads.defaults.items()),
+        ((f"`{field}`", str(default.value), default.source) for field, default in reads.defaults.items()),
     )
     yield from _table(("it writes by itself", "source"), _patterns(reads.by_itself))
     yield from _table(("irrelevant are statements that begin so", "because"), _patterns(reads.irrelevant))
 
 
 def _patterns(patterns: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    return ((f"`{pattern}`".replace("|", "\\|"), why) for pattern, why in patterns.items())
+    return ((f"`{pattern}`", why) for pattern, why in patterns.items())
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """A table, with an empty line after it; nothing where it has no rows."""
-    lines = [f"| {' | '.join(map(str, row))} |" for row in rows]
-    if lines:
-        yield from (f"| {' | '.join(head)} |", "|---" * len(head) + "|", *lines, "")
+def _table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
+    """Yield the lines of a table, with an empty line after it; nothing where it has no rows."""
+    table = Table(columns(*head), tuple(rows))
+    if table.rows:
+        yield from (*table.to_markdown(), "")

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.config.naming import named
+from railweave.pages.table import Table, columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from railweave.model.network.devices import Switch
     from railweave.model.network.model import Network
 
-CABLING = (
+CABLING = columns(
     "a_device", "a_port", "a_lanes", "a_optic", "b_device", "b_port", "b_lanes", "b_optic",
     "speed_gbps", "length_m", "length_is", "fabric", "kind", "color",
 )  # fmt: skip
-ADDRESSES = (
+ADDRESSES = columns(
     "kind", "device", "interface", "address", "prefix", "color", "vlan", "mac", "origin", "rail", "leaf", "leaf_port", "rdma",
 )  # fmt: skip
 """Columns of addresses.csv; the last four are those of NICs."""
@@ -27,10 +26,10 @@ ADDRESSES = (
 
 def cabling_csv(network: Network) -> str:
     """One row a cable with both its ends; ``length_is`` says whether the length is planned or measured."""
-    return as_csv(CABLING, _cables(network))
+    return Table(CABLING, tuple(_cables(network))).to_csv()
 
 
-RACKS = (
+RACKS = columns(
     "rack",
     "unit",
     "device",
@@ -64,7 +63,7 @@ def racks_csv(network: Network) -> str:
                     )
                 )
     racks = {position.rack: place for place, position in enumerate(network.positions.values())}
-    return as_csv(RACKS, sorted(rows, key=lambda row: (racks[str(row[0])], row[1])))
+    return Table(RACKS, sorted(rows, key=lambda row: (racks[str(row[0])], row[1]))).to_csv()
 
 
 def tables_of(network: Network) -> dict[str, Callable[[Network], str]]:
@@ -100,7 +99,7 @@ def _cables(network: Network) -> Iterator[tuple[object, ...]]:
 def addresses_csv(network: Network) -> str:
     """Every address: management, router id, loopback, tunnel endpoint, gateway, link, external router and NIC."""
     width = len(ADDRESSES)
-    return as_csv(ADDRESSES, (row + ("",) * (width - len(row)) for row in _addresses(network)))
+    return Table(ADDRESSES, [row + ("",) * (width - len(row)) for row in _addresses(network)]).to_csv()
 
 
 def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
@@ -177,12 +176,3 @@ def _loopbacks(network: Network, switch: Switch) -> Iterator[tuple[object, ...]]
 def _alone(address: str) -> str:
     """The length of the prefix that holds an address alone."""
     return "/128" if ":" in address else "/32"
-
-
-def as_csv(header: Iterable[str], rows: Iterable[tuple[object, ...]]) -> str:
-    """Return rows under a header as CSV."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return stream.getvalue()

@@ -8,30 +8,19 @@ from railweave.analysis.expect.device import expected_routing
 from railweave.counting import counted
 from railweave.model.catalog import catalog
 from railweave.model.network.status import absent_words
+from railweave.pages.table import Table, columns
 from railweave.systems import system
 from railweave.systems.forms import forms_of
 from railweave.systems.runbook import Check
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from railweave.analysis.routing.table import Routes
     from railweave.model.device.model import DeviceConfig, Interface
     from railweave.model.network.devices import Cable, End, Fabric, Switch
     from railweave.model.network.model import Network
     from railweave.systems.protocol import Runbook
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """A table; a bar inside a cell is escaped."""
-    lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
-    lines += ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
-    return lines
-
-
-def _cell(value: object) -> str:
-    text = str(value)
-    return text.replace("|", "\\|") if "|" in text else text
 
 
 def block(lines: Iterable[str]) -> list[str]:
@@ -128,7 +117,7 @@ def document(network: Network, config: DeviceConfig, routes: Routes, system: Run
     switch = network.switch(config.name)
     fabric = network.fabric(switch.fabric)
     lines = [f"# {config.name}", "", _about(network, switch, fabric), ""]
-    lines += table(("", ""), _identity(switch, config, system))
+    lines += Table(columns("", ""), _identity(switch, config, system)).to_markdown()
     lines += [
         "",
         "Every value below follows from the design and holds once the whole fabric is up, with a server on every leaf."
@@ -139,7 +128,7 @@ def document(network: Network, config: DeviceConfig, routes: Routes, system: Run
         "",
     ]
     lines += _order(network, switch, fabric)
-    lines += ["", "## Ports", "", *table(PORTS, _ports(network, config, fabric))]
+    lines += ["", "## Ports", "", *Table(PORTS, _ports(network, config, fabric)).to_markdown()]
     lines += ["", "## Before loading", "", *_check(1, system.identity(config, switch.serial))]
     lines += ["## Load", "", *_load(config, system)]
     lines += ["## After loading", ""]
@@ -245,7 +234,7 @@ def _until_servers(switch: Switch, fabric: Fabric) -> str:
     )
 
 
-PORTS = ("Port", "To", "Its port", "Speed", "Optic here", "Lanes", "Length", "Path color")
+PORTS = columns("Port", "To", "Its port", "Speed", "Optic here", "Lanes", "Length", "Path color")
 
 
 def _ends(network: Network, config: DeviceConfig) -> list[tuple[Interface, Cable, End, End]]:
@@ -298,7 +287,9 @@ def _check(number: int, check: Check) -> list[str]:
     lines = [f"### {number}. {check.title}", "", *([*block(check.commands), ""] if check.commands else [])]
     lines += [f"- [ ] {point}" for point in check.points if point]
     if check.rows:
-        lines += ["", *table(check.header, check.rows)]
+        # Numbers are those that the switch shows: without commas.
+        rows = [[str(cell) for cell in row] for row in check.rows]
+        lines += ["", *Table(columns(*check.header), rows).to_markdown()]
     return [*lines, ""]
 
 
