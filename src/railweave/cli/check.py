@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,11 +13,6 @@ from railweave.api.verbs import Check
 from railweave.cli.command import command
 from railweave.cli.output import print_findings, print_json, tally, telling
 from railweave.counting import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from railweave.live.check.check import Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,32 +39,17 @@ def check(options: CheckShown, *, as_json: bool, quiet: bool) -> None:
     if options.html is not None:
         from railweave.outputs.report.living import living_html
 
-        rows = [(task.rack, task.device, task.port, task.do, task.because) for task in result.tasks]
         write_file(
-            options.html, living_html(result.network, result.findings, rows, len(result.devices), len(result.answered))
+            options.html,
+            living_html(result.network, result.findings, result.task_table, len(result.devices), len(result.answered)),
         )
     if as_json:
         print_json(result.to_json())
     else:
         print_findings(result.findings, least=("error", "warning", "info") if options.all_ else ("error", "warning"))
-        _print_tasks(result.tasks)
+        if tasks := result.task_table.to_text("  "):
+            typer.echo("\n".join(["punch list:", *tasks]))
         answered = f"{len(result.answered)} of {counted(len(result.devices), 'device')} answered"
         typer.echo(f"{answered}: {tally(result.findings)}")
     if not result.good:
         raise typer.Exit(1)
-
-
-def _print_tasks(tasks: Sequence[Task]) -> None:
-    """The punch list, rack by rack."""
-    if not tasks:
-        return
-    typer.echo("punch list, by rack:")
-    rack = None
-    devices = max(len(task.device) for task in tasks)
-    ports = max(len(task.port) for task in tasks)
-    for task in tasks:
-        if task.rack != rack:
-            rack = task.rack
-            if rack:
-                typer.echo(f"  rack {rack}")
-        typer.echo(f"  [ ] {task.device:{devices}}  {task.port:{ports}}  {task.do}")

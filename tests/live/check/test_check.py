@@ -78,13 +78,16 @@ def test_swapped_cables_are_one_finding_everywhere(file: Path, network: Network,
     assert code == 1
     assert f"error [cables-swapped] {leaf} {first} and {second}: " in out
     assert "(pod1.yaml:4)" in out  # the topology
-    assert f"  [ ] {leaf}  {first} and {second}  at {leaf}, exchange the cables in {first} and {second}\n" in out
+    do = f"at {leaf}, exchange the cables in {first} and {second}"
+    assert re.search(rf"^  \[ \]   {leaf}  {first} and {second}  {do}  the cables in", out, re.MULTILINE)
     assert out.endswith("4 of 4 devices answered: 1 error, 0 warnings, 0 notes\n")
     root = read_xml(document)
     [failed] = [one for one in root.iter("testcase") if one.find("failure") is not None]
     assert (failed.get("classname"), failed.get("name")) == (leaf, "cables-swapped")
     assert int(root.get("tests", "0")) == len(list(root.iter("testcase")))
     html = page.read_text()
+    assert f'<td class="mono" data-title="Where">{leaf} {first} and {second}</td>' in html
+    assert f'<td>☐</td><td class="mono">{leaf}</td><td class="mono">{first} and {second}</td><td>{do}</td>' in html
     places = [n for n, one in enumerate(network.cables) if {(leaf, first), (leaf, second)} & {end(one.a), end(one.b)}]
     assert len(places) == 2
     for place in places:
@@ -221,7 +224,9 @@ def test_the_punch_list_is_by_rack(file: Path, network: Network, tmp_path: Path)
     code, out = run("check", file, folder, *FRR)
     assert code == 1
     lines = out.partition("punch list")[2].splitlines()
-    assert [one.split()[1] for one in lines if one.startswith("  rack")] == ["A1", "B1"]
+    racks = [one.split()[2] for one in lines if one.startswith("  [ ]")]
+    assert list(dict.fromkeys(racks)) == ["A1", "B1"]
+    assert racks == sorted(racks)
 
 
 def test_what_hands_can_mend_says_what_to_do() -> None:

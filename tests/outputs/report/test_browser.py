@@ -16,7 +16,7 @@ from railweave.outputs.report.body import body_of
 from railweave.outputs.report.living import living_html
 from railweave.outputs.report.page import report_html
 from railweave.outputs.report.prediction.page import document
-from railweave.pages.table import Column, Table, long_text
+from railweave.pages.table import Column, Table, columns, long_text
 from railweave.prediction.simulation.compare import COLUMNS
 from tests.chromium import Chromium, Page, browser, program
 from tests.cli.test_init_sizing import run as sized
@@ -454,7 +454,7 @@ def test_the_page_of_a_check_fits_the_window(
         "cables-swapped", "error", "stripe1-leaf1 et-0/0/0:0 and et-0/0/1:0", "f.yaml", 8, said, said, said
     )
     file = tmp_path / "check.html"
-    file.write_text(living_html(h100, [finding], [], 20, 20), encoding="utf-8")
+    file.write_text(living_html(h100, [finding], Table(columns("Device"), []), 20, 20), encoding="utf-8")
     page = chromium.open(file, width=width, height=900)
     assert page.evaluate("getComputedStyle(document.querySelector('.wider')).display") == hint
     beyond = "(() => { const p = document.querySelector('.picture'); return p.scrollWidth > p.clientWidth + 1; })()"

@@ -23,6 +23,7 @@ from railweave.live.check.servers import RETRANSMITTED
 from railweave.model.device.build import device_config
 from railweave.model.findings.registry import Rule, rules_of
 from railweave.model.state.host_state import HOST, HostState, read_hosts
+from railweave.pages.table import Cell, Column, Table
 from railweave.systems.reading import read_states
 
 if TYPE_CHECKING:
@@ -65,6 +66,15 @@ class Task(JsonObject):
     port: str
     do: str
     because: str
+
+
+TASK_COLUMNS = (
+    Column("Done", key="done"),
+    Column("Device", "mono", "device"),
+    Column("Port", "mono", "port"),
+    Column("What to do", key="do"),
+    Column("Why", key="because"),
+)
 
 
 def punch_list(network: Network, findings: Sequence[Finding]) -> list[Task]:
@@ -138,6 +148,21 @@ class CheckResult(JsonObject):
     def tasks(self) -> list[Task]:
         """The tasks of a technician at racks and ports."""
         return punch_list(self.network, self.findings)
+
+    @property
+    def task_table(self) -> Table:
+        """The tasks as a list to tick off, rack by rack; without a column of racks where the fabric file has none."""
+        tasks = self.tasks
+        racks = (Column("Rack", key="rack"),) if any(task.rack for task in tasks) else ()
+        rows = [
+            (
+                Cell(False, "[ ]", markup="☐"),
+                *((task.rack,) if racks else ()),
+                *(task.device, task.port, task.do, task.because),
+            )
+            for task in tasks
+        ]
+        return Table((TASK_COLUMNS[0], *racks, *TASK_COLUMNS[1:]), rows)
 
     @property
     def silent(self) -> list[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.outputs.report.topology.picture import topology_svg
 from railweave.pages.shell import element, html_page, section, still_picture, text
+from railweave.pages.table import Cell, Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,16 +16,12 @@ if TYPE_CHECKING:
     from railweave.model.findings import Finding
     from railweave.model.network.model import Network
 
-Row = tuple[str, str, str, str, str]
-"""A line of the punch list: rack, device, port, what to do, why."""
 MARKED = ("error", "warning")
 """Severities that are marked in the picture; what follows from a cause is an ``info`` and is not."""
 
 
-def living_html(
-    network: Network, findings: Sequence[Finding], tasks: Sequence[Row], devices: int, answered: int
-) -> str:
-    """The page as one HTML document that loads nothing and needs no script."""
+def living_html(network: Network, findings: Sequence[Finding], tasks: Table, devices: int, answered: int) -> str:
+    """The page as one HTML document that loads nothing and needs no script. ``tasks`` is the punch list."""
     counts = Counter(finding.severity for finding in findings)
     verdict = [element("span", text(counted(counts[level], level)), class_=level) for level in MARKED if counts[level]]
     if answered < devices:
@@ -36,8 +32,13 @@ def living_html(
     about = "Red is a device or link with an error, amber one with a warning; what follows from another finding is not marked."
     shown = [
         ("topology", "Topology", about, picture),
-        ("findings", "Findings", _tally(findings), _findings(findings)),
-        ("punch-list", "Punch list", "What somebody has to do by hand, rack by rack and port by port.", _tasks(tasks)),
+        ("findings", "Findings", _tally(findings), findings_table(findings).to_html() if findings else ""),
+        (
+            "punch-list",
+            "Punch list",
+            "What somebody has to do by hand, rack by rack and port by port.",
+            tasks.to_html() if tasks.rows else element("p", "Nothing.", class_="about"),
+        ),
     ]
     sentence = (
         f"This page compares the running network with its design: {answered} of {counted(devices, 'device')} answered."
@@ -96,61 +97,31 @@ def _tally(findings: Sequence[Finding]) -> str:
     return "A cause stands before what it explains; what is explained is a note that names its cause."
 
 
-def _findings(findings: Sequence[Finding]) -> str:
-    """A table of findings in their order: a cause before what it explains."""
-    if not findings:
-        return ""
+FINDING_COLUMNS = (
+    Column("Severity", key="severity"),
+    Column("Id", "mono", "id"),
+    Column("Where", "mono", "where"),
+    Column("Input", "mono", "input"),
+    Column("What", key="what"),
+    Column("Why", key="why"),
+    Column("Fix", key="fix"),
+)
+
+
+def findings_table(findings: Sequence[Finding]) -> Table:
+    """Return the table of findings in their order: a cause before what it explains."""
     rows = [
-        element(
-            "tr",
-            element(
-                "td",
-                element("b", text(finding.severity)),
-                class_=finding.severity,
-                style=f"color:var(--{finding.severity})",
-            ),
-            element("td", text(finding.id), class_="mono"),
-            element("td", text(finding.where), class_="mono"),
-            element(
-                "td",
-                text(f"{finding.file}:{finding.line}" if finding.line else finding.file),
-                class_="mono",
-                data_title="Input",
-            ),
-            element("td", text(finding.what), class_="text"),
-            element("td", text(finding.why), class_="text", data_title="Why"),
-            element("td", text(finding.fix), class_="text", data_title="Fix"),
+        (
+            Cell(finding.severity, finding.severity, "severity", _severity(finding)),
+            finding.id,
+            finding.where,
+            f"{finding.file}:{finding.line}" if finding.line else finding.file,
+            *(Cell(sentence, sentence, "text") for sentence in (finding.what, finding.why, finding.fix)),
         )
         for finding in findings
     ]
-    return _table(("Severity", "Id", "Where", "Input", "What", "Why", "Fix"), rows, name="findings")
+    return Table(FINDING_COLUMNS, rows, stacks=True)
 
 
-def _tasks(tasks: Sequence[Row]) -> str:
-    if not tasks:
-        return element("p", "Nothing.", class_="about")
-    parts: list[str] = []
-    for rack, several in groupby(tasks, key=lambda task: task[0]):
-        rows = [
-            element(
-                "tr",
-                element("td", "☐"),
-                element("td", text(device), class_="mono"),
-                element("td", text(port), class_="mono"),
-                element("td", text(do)),
-                element("td", text(because)),
-            )
-            for _, device, port, do, because in several
-        ]
-        parts += [
-            element("h3", text(f"Rack {rack}")) if rack else "",
-            _table(("Done", "Device", "Port", "What to do", "Why"), rows),
-        ]
-    return "".join(parts)
-
-
-def _table(heads: Sequence[str], rows: Sequence[str], name: str | None = None) -> str:
-    """A table; page.css stacks the cells of the one whose ``name`` is ``findings`` in a narrow window."""
-    head = element("thead", element("tr", *(element("th", text(head)) for head in heads)))
-    inner = element("table", head, element("tbody", *rows))
-    return element("div", element("div", inner, class_="scroll"), class_="table", data_table=name)
+def _severity(finding: Finding) -> str:
+    return element("span", text(finding.severity), class_=finding.severity)

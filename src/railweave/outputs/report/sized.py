@@ -14,6 +14,7 @@ from railweave.outputs.report.topology.picture import topology_svg
 from railweave.pages.charts import bars
 from railweave.pages.palette import HUES, network_strokes, stroke_rules
 from railweave.pages.shell import asset, element, html_page, section, still_picture, text
+from railweave.pages.table import Cell, Table, columns
 from railweave.pages.terms import NETWORK, glossary
 
 if TYPE_CHECKING:
@@ -38,23 +39,20 @@ def bar_card(title: str, values: Mapping[str, float], note: str = "") -> str:
     )
 
 
-def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of texts."""
-    head = element("thead", element("tr", *(element("th", text(head)) for head in heads)))
-    cells = (element("tr", *(element("td", text(cell)) for cell in row)) for row in rows)
-    return element("div", element("table", head, element("tbody", *cells), class_="plain"), class_="scroll")
-
-
 def costs(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> str:
     """Charts of what shapes cost and draw, and a table of both; sentences on what is not known. ``bills`` are by shape."""
     cards = [*_price_card(bills, prices), *_power_card(bills)]
-    rows = [[shape, _cost(items, prices), _power(items)] for shape, items in bills.items()]
     lacking = "".join(element("p", text(line), class_="about") for line in _unknown(bills, prices))
     charts = element("div", *cards, class_="charts") if cards else ""
-    return lacking + charts + plain_table(_HEADS, rows)
+    return lacking + charts + cost_table(bills, prices).to_html()
 
 
-_HEADS = ("Shape", "Cost with servers", "Draw at most")
+def cost_table(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> Table:
+    """Return the table of what shapes cost and draw."""
+    rows = [(shape, _cost(items, prices), _power(items)) for shape, items in bills.items()]
+    return Table(columns("Shape", "Cost with servers", "Draw at most", numbers=["Cost with servers"]), rows)
+
+
 KNOWN = {"switch": "switches", "pluggable": "optics"}
 """Kinds whose power is added."""
 
@@ -84,11 +82,11 @@ def _of_network(items: Sequence[Item]) -> list[Item]:
     return [item for item in items if item.kind not in OF_SERVERS]
 
 
-def _cost(items: Sequence[Item], prices: Prices | None) -> str:
+def _cost(items: Sequence[Item], prices: Prices | None) -> Cell:
     if prices is None:
-        return "no prices were given"
+        return Cell(None, "no prices were given")
     bill_cost = cost(items, prices)
-    return f"{bill_cost.total:,.0f} {bill_cost.currency}"
+    return Cell(bill_cost.total, f"{bill_cost.total:,.0f} {bill_cost.currency}")
 
 
 def _power(items: Sequence[Item]) -> str:
@@ -164,7 +162,7 @@ def sized_html(
             "Every shape that takes these GPUs; fewer is cheaper to buy and to cable.",
             _charts(shapes),
         ),
-        ("counts", "Counts", _refused(sized), _table(shapes, chosen)),
+        ("counts", "Counts", _refused(sized), counts_table(shapes, chosen).to_html()),
         ("costs", "Cost and power", ABOUT, costs(bills, prices)),
         (
             "words",
@@ -226,20 +224,21 @@ def _refused(sized: Mapping[str, Any]) -> str:
     return " ".join(["The shape chosen is marked.", *refusals])
 
 
-def _table(shapes: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> str:
-    """A column for each shape: there are at most four, so that the table fits a narrow window."""
+def counts_table(shapes: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> Table:
+    """Return the table of counts, a column for each shape: there are at most four, so that the table fits a narrow window."""
     counts = (
         ("Leaves", "leaves"), ("Spines", "spines"), ("Super-spines", "super_spines"), ("Stripes", "stripes"),
         ("Server cables", "server_cables"), ("Cables between switches", "fabric_cables"), ("Optics", "optics"),
         ("Uplinks of a leaf", "uplinks"), ("Path colors", "path_colors"), ("Free server ports", "free_server_ports"),
     )  # fmt: skip
-    heads = ["", *(f"{shape['shape']} (chosen)" if shape is chosen else str(shape["shape"]) for shape in shapes)]
-    rows = [[name, *(f"{shape[key]:,}" for shape in shapes)] for name, key in counts]
-    rows.append(["Oversubscription", *map(_said, map(_ratio, shapes))])
-    return plain_table(heads, rows)
+    names = [f"{shape['shape']} (chosen)" if shape is chosen else str(shape["shape"]) for shape in shapes]
+    rows = [(name, *(shape[key] for shape in shapes)) for name, key in counts]
+    return Table(
+        columns("", *names, numbers=names), [*rows, ("Oversubscription", *map(_oversubscription, map(_ratio, shapes)))]
+    )
 
 
-def _said(ratio: float | None) -> str:
+def _oversubscription(ratio: float | None) -> Cell:
     if ratio is None:
-        return "no uplinks"
-    return f"{ratio:.3g}:1" + (" (undersubscribed)" if ratio < 1 else "")
+        return Cell(None, "no uplinks")
+    return Cell(ratio, f"{ratio:.3g}:1" + (" (undersubscribed)" if ratio < 1 else ""))
