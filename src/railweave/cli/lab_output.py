@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from railweave.counting import counted
-from railweave.live.lab.faults.page import HEADER, rows
+from railweave.live.lab.faults.page import faults_table
+from railweave.pages.table import Cell, Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,15 +77,30 @@ def print_fib(routes: Routes, file: Path, different: Sequence[Difference]) -> No
         typer.echo(f"    {difference}")
 
 
+def outcomes_table(outcomes: Sequence[Outcome]) -> Table:
+    """Return the table of assertions, a row for each."""
+    heads = (Column("verdict"), Column("assertion", key="id"), Column("took", "number", "seconds"), Column("evidence"))
+    return Table(
+        heads,
+        [
+            (
+                "failed" if not outcome.passed else "passed" if outcome.applies else "none",
+                outcome.id,
+                Cell(outcome.seconds, f"{outcome.seconds:.1f} s"),
+                outcome.evidence,
+            )
+            for outcome in outcomes
+        ],
+    )
+
+
 def print_outcomes(outcomes: Sequence[Outcome]) -> None:
     """A line for each assertion, and what failed below it."""
-    width = max((len(outcome.id) for outcome in outcomes), default=0)
-    for outcome in outcomes:
-        word = "failed" if not outcome.passed else "passed" if outcome.applies else "none"
-        color = {"failed": "red", "passed": "green", "none": "blue"}[word]
-        typer.echo(
-            f"{typer.style(f'{word:6}', fg=color)} {outcome.id:{width}}  {outcome.evidence}  ({outcome.seconds:.1f} s)"
-        )
+    colors = {"failed": "red", "passed": "green", "none": "blue"}
+    lines = outcomes_table(outcomes).to_text(head=False)
+    for outcome, row in zip(outcomes, lines, strict=True):
+        verdict = row.partition(" ")[0]
+        typer.echo(typer.style(verdict, fg=colors[verdict]) + row.removeprefix(verdict))
         for line in outcome.failures:
             typer.echo(f"       {line}")
         if outcome.failed > len(outcome.failures):
@@ -129,12 +145,8 @@ def _print_timers(record: Record) -> None:
 
 def print_measured(record: Record, measured: Sequence[FaultMeasurement]) -> None:
     """Print the measurements as a table."""
-    table = [HEADER[:-1], *(row[:-1] for row in rows(measured))]
-    widths = [max(len(row[place]) for row in table) for place in range(len(HEADER) - 1)]
-    for number, row in enumerate(table):
-        line = "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        remark = rows(measured[number - 1 : number])[0][-1] if number else ""
-        typer.echo(f"{line}  {remark}".rstrip())
+    for line in faults_table(measured).to_text():
+        typer.echo(line)
     good = sum(measurement.passed for measurement in measured)
     typer.echo(
         f"{good} of {counted(len(measured), 'fault')} went as designed: what should keep a path did, and all came back"

@@ -17,11 +17,12 @@ from railweave.errors import InputError, Option
 from railweave.live.lab import life
 from railweave.live.lab.assertions import Outcome
 from railweave.live.lab.faults.measure import FaultMeasurement
-from railweave.live.lab.faults.page import faults_html, rows, summary
+from railweave.live.lab.faults.page import faults_html, faults_table, summary_table
 from railweave.live.lab.faults.sweep import targets, written
 from railweave.live.lab.frr.rootfs import AIGP, PLAIN, TENANTS, FrrRequirement, find
 from railweave.live.lab.state import Record
 from railweave.live.lab.status import junit
+from railweave.pages.table import shown
 from tests.conftest import example
 
 GOOD = Outcome("bgp-sessions", "every BGP session is established", True, 8, "8 ends", seconds=0.5)
@@ -51,17 +52,23 @@ def test_the_page_puts_first_what_is_not_as_designed() -> None:
     page = faults_html(RECORD, [MEASURED, wrong])
     assert page.index("&lt;spine1&gt;") < page.index("a--b")
     assert "2 faults, of which 1 went as designed" in page
-    assert summary([MEASURED, wrong, replace(MEASURED, switch_s=0.4)]) == [
-        (
+    by_kind = summary_table([MEASURED, wrong, replace(MEASURED, switch_s=0.4)])
+    assert [[shown(cell) for cell in row] for row in by_kind.rows] == [
+        [
             "link-down",
             "2 of 2",
             f"{(MEASURED.switch_s or 0) / 2 + 0.2:.2f} s, 0.40 s at most",
             "2.10 s, 2.10 s at most",
-        ),
-        ("device-down", "0 of 1", "-", "2.10 s, 2.10 s at most"),
+        ],
+        ["device-down", "0 of 1", "-", "2.10 s, 2.10 s at most"],
     ]
-    assert rows([wrong])[0][3:6] == ("-", "2.10 s", "60 of 64 (64 should)")
-    assert rows([MEASURED])[0][2] == "12 of 8,000, then 3"
+    assert [shown(cell) for cell in faults_table([wrong]).rows[0]][3:] == [
+        "-", "2.10 s", "60 of 64 (64 should)", "not as designed; qp 1",
+    ]  # fmt: skip
+    assert shown(faults_table([MEASURED]).rows[0][2]) == "12 of 8,000, then 3"
+    assert faults_table([MEASURED]).to_json() == [
+        {"kind": "link-down", "target": "a--b", "lost": 12, "switch_s": 0.34, "return_s": 2.1, "kept": 64, "note": ""}
+    ]
     assert not wrong.passed
     assert MEASURED.passed
 

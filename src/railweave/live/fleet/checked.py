@@ -11,17 +11,44 @@ from xml.etree import ElementTree as ET
 
 from railweave.counting import counted
 from railweave.junit import document, suite, suites
+from railweave.pages.shell import element, text
+from railweave.pages.table import Cell, Table, columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from railweave.live.fleet.running import Answer, Verdict
+    from railweave.live.fleet.running import Answer, Reply, Verdict
 
 
-def matrix(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows with their cells below each other; a row may end early."""
-    widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(len(rows[0]))]
-    return ["  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)).rstrip() for row in rows]
+def matrix(
+    servers: Sequence[str],
+    silent: Iterable[Answer | Reply],
+    heads: Sequence[str],
+    cell: Callable[[str, str], Cell],
+) -> Table:
+    """Return the table of servers, a row each; ``cell`` is that of a server below one of the ``heads``."""
+    quiet = {reply.server for reply in silent}
+    heads = heads or ("",)
+    unanswered = (verdict_cell("no answer", "failed")._replace(css="silent"), *[""] * (len(heads) - 1))
+    rows = [
+        (server, *(unanswered if server in quiet else (cell(server, head) for head in heads))) for server in servers
+    ]
+    return Table(columns("Server", *heads), rows, scrolls=True)
+
+
+VERDICT_CSS = {
+    "failed": "failed",
+    "warning": "warning",
+    "ok": "ok",
+    "could not tell": "unknown",
+    "not applicable": "nothing",
+}
+"""The classes of verdicts on a page."""
+
+
+def verdict_cell(shown: str, verdict: str) -> Cell:
+    """Return a cell in the color of its verdict."""
+    return Cell(verdict, shown, markup=element("span", text(shown), class_=VERDICT_CSS[verdict]))
 
 
 BAD = ("failed", "warning")
@@ -230,7 +257,7 @@ class FleetCheckResult:
 
         A failure shows where it is, what these places share, and how to fix it.
         """
-        lines = [*_matrix(self), ""]
+        lines = [*self.table.to_text(), ""]
         for finding in self.findings():
             names = ", ".join(finding.where[:6]) + (
                 f" and {len(finding.where) - 6} more" if len(finding.where) > 6 else ""
@@ -271,16 +298,17 @@ class FleetCheckResult:
         ]
 
     @property
-    def columns(self) -> list[str]:
-        """The subjects of the checks."""
-        return list(dict.fromkeys(self.subjects.values()))
+    def table(self) -> Table:
+        """A row for each server, a column for each subject of checks."""
+        servers = [answer.server for answer in self.answers]
+        return matrix(servers, self.silent, list(dict.fromkeys(self.subjects.values())), self._cell)
 
-    def cell(self, server: str, column: str) -> tuple[str, str]:
-        """The worst verdict of a server on a subject and how often it was given: a text, and the verdict itself."""
-        verdicts = self._verdicts.get((server, column), Counter())
+    def _cell(self, server: str, subject: str) -> Cell:
+        """The worst verdict of a server on a subject, and how often it was given."""
+        verdicts = self._verdicts.get((server, subject), Counter())
         worst = next((verdict for verdict in _MARKS if verdicts[verdict]), "not applicable")
         number = f" {verdicts[worst]}" if worst in {*BAD, "could not tell"} else ""
-        return _MARKS[worst] + number, worst
+        return verdict_cell(_MARKS[worst] + number, worst)
 
     @cached_property
     def _verdicts(self) -> dict[tuple[str, str], Counter[str]]:
@@ -324,14 +352,6 @@ def checked(
     """
     common = tuple(shared(answers, places, tables))
     return FleetCheckResult(network, tuple(answers), common, tuple(odd(answers, models)), subjects)
-
-
-def _matrix(result: FleetCheckResult) -> list[str]:
-    rows = [["", *result.columns]]
-    for answer in result.answers:
-        cells = ["no answer"] if answer.error else [result.cell(answer.server, column)[0] for column in result.columns]
-        rows.append([answer.server, *cells])
-    return matrix(rows)
 
 
 def _odd(result: FleetCheckResult) -> list[str]:

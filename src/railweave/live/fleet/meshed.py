@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 from railweave.counting import counted
 from railweave.junit import document, suite, suites
-from railweave.live.fleet.checked import matrix
+from railweave.live.fleet.checked import matrix, verdict_cell
 from railweave.reading import parse_json
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from railweave.live.fleet.probes import Probe
     from railweave.live.fleet.running import Reply
+    from railweave.pages.table import Cell, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,19 +150,20 @@ class MeshResult:
         return not (self.silent or self.failed or self.untried)
 
     @property
-    def columns(self) -> list[str]:
-        """Path colors, with their fabric where there are several."""
-        return list(dict.fromkeys(map(self._column, (result.probe for result in self.results))))
+    def table(self) -> Table:
+        """A row for each server, a column for each path color, with its fabric where there are several."""
+        colors = list(dict.fromkeys(map(self._column, (result.probe for result in self.results))))
+        return matrix(self.servers, self.silent, colors, self._cell)
 
-    def cell(self, server: str, column: str) -> tuple[str, str]:
-        """Return the result of a server's probes of a color: a text, and the verdict behind the text."""
-        here = self._counts.get((server, column), Counter())
+    def _cell(self, server: str, color: str) -> Cell:
+        """Return the result of a server's probes of a color."""
+        here = self._counts.get((server, color), Counter())
         every, untried = here.total(), here[NOT_TRIED]
         if bad := every - untried - here[OK]:
-            return f"FAIL {bad}/{every}", "failed"
+            return verdict_cell(f"FAIL {bad}/{every}", "failed")
         if untried:
-            return f"? {untried}", "could not tell"
-        return (f"ok {every}", "ok") if every else ("-", "not applicable")
+            return verdict_cell(f"? {untried}", "could not tell")
+        return verdict_cell(f"ok {every}", "ok") if every else verdict_cell("-", "not applicable")
 
     @cached_property
     def _counts(self) -> dict[tuple[str, str], Counter[str]]:
@@ -223,13 +225,7 @@ class MeshResult:
 
     def to_text(self) -> str:
         """A matrix of servers and colors, then failures by what they share."""
-        columns = self.columns
-        quiet = {reply.server for reply in self.silent}
-        rows = [["", *columns]]
-        for server in self.servers:
-            cells = ["no answer"] if server in quiet else [self.cell(server, column)[0] for column in columns]
-            rows.append([server, *cells])
-        lines = [*matrix(rows), ""]
+        lines = [*self.table.to_text(), ""]
         for group in self.common:
             lines += [f"failed: {self.told(group)}", *(f"  {each}" for each in self.examples(group)), ""]
         for reason in dict.fromkeys(result.message for result in self.untried):

@@ -14,13 +14,11 @@ if TYPE_CHECKING:
 
     from railweave.live.fleet.meshed import MeshResult
 
-Cell = tuple[str, str]
-"""A cell of the matrix: its text, and the verdict behind it."""
-
 _STYLE = """
 .matrix th:first-child,.matrix td:first-child{position:sticky;left:0;background:var(--card);z-index:1;font-weight:600;white-space:nowrap}
 .matrix th:first-child{z-index:2}
 .matrix td{white-space:nowrap;padding:4px 8px}
+.matrix td.silent{max-width:0}
 .matrix th{padding:5px 8px}
 .matrix td span,.key span{display:inline-block;min-width:34px;text-align:center;padding:1px 8px;border-radius:6px;font-size:12px;font-weight:600}
 .failed{color:var(--error);background:var(--error-bg)}
@@ -33,13 +31,6 @@ _STYLE = """
 .card ul{margin:6px 0 0;padding-left:18px;overflow-wrap:anywhere}
 .card .look{color:var(--warning);font-weight:600}
 """
-_CLASSES = {
-    "failed": "failed",
-    "warning": "warning",
-    "ok": "ok",
-    "could not tell": "unknown",
-    "not applicable": "nothing",
-}
 _KEY = (
     ("failed", "failed"),
     ("warning", "warning"),
@@ -69,7 +60,7 @@ def page(result: FleetCheckResult | MeshResult) -> str:
             "The worst verdict on each subject, and how often it was given."
             if checks
             else "Probes by path color: how many failed, of how many.",
-            marks + _matrix(result),
+            marks + element("div", result.table.to_html(), class_="matrix"),
         ),
         section(
             "failures",
@@ -95,33 +86,6 @@ def _worst(result: FleetCheckResult | MeshResult) -> str:
     return (
         f"{len(result.failed):,} of {counted(len(result.results), 'probe')} failed" if result.failed else "not complete"
     )
-
-
-def _matrix(result: FleetCheckResult | MeshResult) -> str:
-    quiet = {reply.server for reply in result.silent}
-    columns = result.columns
-    servers = [answer.server for answer in result.answers] if isinstance(result, FleetCheckResult) else result.servers
-    rows = [
-        element(
-            "tr",
-            element("td", text(server)),
-            *(
-                [element("td", element("span", "no answer", class_="failed"), colspan=max(1, len(columns)))]
-                if server in quiet
-                else [_cell(result.cell(server, column)) for column in columns]
-            ),
-        )
-        for server in servers
-    ]
-    head = element(
-        "thead", element("tr", element("th", "Server"), *(element("th", text(column)) for column in columns))
-    )
-    table = element("table", head, element("tbody", *rows))
-    return element("div", element("div", table, class_="scroll long"), class_="table matrix")
-
-
-def _cell(cell: Cell) -> str:
-    return element("td", element("span", text(cell[0]), class_=_CLASSES[cell[1]]))
 
 
 def _findings(result: FleetCheckResult) -> Iterable[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.counting import counted
 from railweave.pages.shell import element, html_page, text
+from railweave.pages.table import Cell, Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,34 +15,45 @@ if TYPE_CHECKING:
     from railweave.live.lab.faults.measure import FaultMeasurement
     from railweave.live.lab.state import Record
 
-SUMMARY = ("kind", "as designed", "time to switch, median", "time to return, median")
-_WHOLE = "\n.scroll{max-height:none}\n.scroll td.text{min-width:90px}\n"
+_WHOLE = "\n.scroll{max-height:none}\nh2{margin-top:22px}\n"
 """The tables are what the page is about: they are shown whole."""
 
-HEADER = ("fault", "at", "packets lost", "time to switch", "time to return", "kept a path", "")
+FAULT_COLUMNS = (
+    Column("fault", key="kind"),
+    Column("at", key="target"),
+    Column("packets lost", "number", "lost"),
+    Column("time to switch", "number", "switch_s"),
+    Column("time to return", "number", "return_s"),
+    Column("kept a path", "number", "kept"),
+    Column("remark", key="note"),
+)
+SUMMARY_COLUMNS = (
+    Column("kind"),
+    Column("as designed", "number", "passed"),
+    Column("time to switch, median", "number", "switch_s"),
+    Column("time to return, median", "number", "return_s"),
+)
 
 
-def rows(measured: Sequence[FaultMeasurement]) -> list[tuple[str, ...]]:
-    """Return the measurements as text, a row for each, under ``HEADER``."""
-    return [
-        (
-            measurement.kind,
-            measurement.target,
-            f"{measurement.lost:,} of {measurement.sent:,}"
-            + (f", then {measurement.lost_on_return:,}" if measurement.lost_on_return else ""),
-            seconds(measurement.switch_s),
-            seconds(measurement.return_s),
-            f"{measurement.kept:,} of {measurement.asked:,}"
-            + ("" if measurement.kept == measurement.asked else f" ({measurement.should_keep:,} should)"),
-            "; ".join(
-                filter(
-                    None,
-                    ["" if measurement.passed else "not as designed", measurement.note, *measurement.unexpected[:2]],
-                )
-            ),
-        )
-        for measurement in measured
-    ]
+def faults_table(measured: Sequence[FaultMeasurement]) -> Table:
+    """Return the table of measurements, a row for each."""
+    return Table(FAULT_COLUMNS, [_row(measurement) for measurement in measured])
+
+
+def _row(measurement: FaultMeasurement) -> tuple[object, ...]:
+    later = f", then {measurement.lost_on_return:,}" if measurement.lost_on_return else ""
+    should = "" if measurement.kept == measurement.asked else f" ({measurement.should_keep:,} should)"
+    verdict = "" if measurement.passed else "not as designed"
+    remark = "; ".join(filter(None, [verdict, measurement.note, *measurement.unexpected[:2]]))
+    return (
+        measurement.kind,
+        measurement.target,
+        Cell(measurement.lost, f"{measurement.lost:,} of {measurement.sent:,}{later}"),
+        Cell(measurement.switch_s, seconds(measurement.switch_s)),
+        Cell(measurement.return_s, seconds(measurement.return_s)),
+        Cell(measurement.kept, f"{measurement.kept:,} of {measurement.asked:,}{should}"),
+        remark,
+    )
 
 
 def seconds(value: float | None) -> str:
@@ -49,25 +61,22 @@ def seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f} s"
 
 
-def summary(measured: Sequence[FaultMeasurement]) -> list[tuple[str, ...]]:
-    """Faults by kind under ``SUMMARY``; times are the median and the longest of those that came to an end."""
-    table_rows: list[tuple[str, ...]] = []
+def summary_table(measured: Sequence[FaultMeasurement]) -> Table:
+    """Return the table of faults by kind; times are the median and the longest of those that came to an end."""
+    rows: list[tuple[object, ...]] = []
     for kind in dict.fromkeys(measurement.kind for measurement in measured):
         of_kind = [measurement for measurement in measured if measurement.kind == kind]
         times = ([measurement.switch_s for measurement in of_kind], [measurement.return_s for measurement in of_kind])
-        good = f"{sum(measurement.passed for measurement in of_kind):,} of {len(of_kind):,}"
-        table_rows.append((kind, good, *(_span([time for time in each if time is not None]) for each in times)))
-    return table_rows
+        good = sum(measurement.passed for measurement in of_kind)
+        spans = (_span([time for time in each if time is not None]) for each in times)
+        rows.append((kind, Cell(good, f"{good:,} of {len(of_kind):,}"), *spans))
+    return Table(SUMMARY_COLUMNS, rows)
 
 
-def _span(times: Sequence[float]) -> str:
-    return f"{seconds(median(times))}, {seconds(max(times))} at most" if times else "-"
-
-
-def _table(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    lines = (element("tr", *(element("td", text(cell) or "&#8203;", class_="text") for cell in row)) for row in body)
-    head = element("thead", element("tr", *(element("th", text(heading)) for heading in header)))
-    return element("div", element("table", head, element("tbody", *lines)), class_="scroll")
+def _span(times: Sequence[float]) -> Cell:
+    if not times:
+        return Cell(None, seconds(None))
+    return Cell(median(times), f"{seconds(median(times))}, {seconds(max(times))} at most")
 
 
 def faults_html(record: Record, measured: Sequence[FaultMeasurement]) -> str:
@@ -94,8 +103,8 @@ def faults_html(record: Record, measured: Sequence[FaultMeasurement]) -> str:
         main=[
             *(element("p", text(paragraph)) for paragraph in (verdict, setting, reading)),
             element("h2", text("By kind")),
-            _table(SUMMARY, summary(measured)),
+            summary_table(measured).to_html(),
             element("h2", text("Every fault")),
-            _table(HEADER, rows(ordered)),
+            faults_table(ordered).to_html(),
         ],
     )
