@@ -26,7 +26,16 @@ from railweave.api.running_verbs import (
 )
 from railweave.cli import deploy_campaign
 from railweave.cli.command import command
-from railweave.cli.deploy_output import HOW_TO_END, confirmed, line, planned, show_revision, when
+from railweave.cli.deploy_output import (
+    HOW_TO_END,
+    confirmed,
+    device_table,
+    line,
+    planned,
+    revision_table,
+    show_revision,
+    when,
+)
 from railweave.cli.output import print_json, telling
 from railweave.counting import counted
 
@@ -269,8 +278,8 @@ def status(options: DeployStatus, *, as_json: bool, quiet: bool) -> None:
         typer.echo("nothing was ever applied")
     else:
         typer.echo(line(newest))
-        for device in devices:
-            typer.echo(f"  {device.line()}")
+        for row in device_table(devices).to_text("  "):
+            typer.echo(row)
         if newest.state == "running" and not who:
             typer.echo(HOW_TO_END[any(isinstance(device, Runs) for device in devices)])
     if newest is not None and newest.state == "running":
@@ -308,8 +317,8 @@ def history(options: History, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         print_json([vars(revision) for revision in revisions])
         return
-    for revision in revisions:
-        typer.echo(line(revision))
+    for row in revision_table(revisions).to_text():
+        typer.echo(row)
     if not revisions:
         typer.echo("nothing was ever applied")
 

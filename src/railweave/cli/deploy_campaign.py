@@ -57,7 +57,7 @@ def campaign(options: Campaign, *, as_json: bool, quiet: bool) -> None:
     """
     from railweave.api.deploying import campaign_plan, campaign_run, rehearsed
     from railweave.api.deploying import lab_results as read_results
-    from railweave.operations.deploy.campaign.carrying import HEAD, Limits, rows
+    from railweave.operations.deploy.campaign.carrying import Limits, turn_table
 
     measured = read_results(options.lab_results)
     with telling(quiet=quiet or as_json) as say:
@@ -100,7 +100,7 @@ def campaign(options: Campaign, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         print_json({"good": good, "job": plan.job, "turns": [result.to_json() for result in results], "lab": measured})
     else:
-        for row in (HEAD, *rows(results, measured)):
-            typer.echo(" | ".join(row))
+        for row in turn_table(results, measured).to_text():
+            typer.echo(row)
     if not good:
         raise typer.Exit(1)

@@ -13,10 +13,14 @@ import typer
 
 from railweave.cli.output import print_json
 from railweave.errors import InputError, Option, Problem
+from railweave.pages.table import Cell, Column, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from railweave.operations.deploy.journal import Revision
     from railweave.operations.deploy.plan import Plan
+    from railweave.operations.deploy.recovery import DeviceCondition
 
 
 HOW_TO_END = (
@@ -103,8 +107,43 @@ def when(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "seconds")
 
 
+def revision_table(revisions: Sequence[Revision]) -> Table:
+    """Return the table of applies, the newest first."""
+    heads = (
+        Column("revision", "number", "number"),
+        Column("state"),
+        Column("began", "when"),
+        Column("by", key="who"),
+        Column("plan", "mono", "digest"),
+        Column("back to before", "number", "back_to"),
+        Column("why"),
+    )
+    rows = [
+        (
+            revision.number,
+            Cell(revision.state, _state(revision)),
+            Cell(revision.began, when(revision.began)),
+            revision.who,
+            revision.digest,
+            revision.back_to,
+            revision.why,
+        )
+        for revision in revisions
+    ]
+    return Table(heads, rows)
+
+
+def device_table(devices: Sequence[DeviceCondition]) -> Table:
+    """Return the table of devices with their states."""
+    heads = (Column("device"), Column("state"))
+    return Table(heads, [(device.device, Cell(device.state, device.sentence())) for device in devices])
+
+
+def _state(revision: Revision) -> str:
+    return "interrupted" if revision.state == "running" else revision.state
+
+
 def line(revision: Revision) -> str:
     """A revision in a line."""
-    state = "interrupted" if revision.state == "running" else revision.state
     back = f", back to before revision {revision.back_to}" if revision.back_to else ""
-    return f"revision {revision.number}: {state}, {when(revision.began)}, {revision.who}, plan {revision.digest}{back}{f': {revision.why}' if revision.why else ''}"
+    return f"revision {revision.number}: {_state(revision)}, {when(revision.began)}, {revision.who}, plan {revision.digest}{back}{f': {revision.why}' if revision.why else ''}"

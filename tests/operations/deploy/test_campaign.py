@@ -31,7 +31,7 @@ from railweave.model.device.build import device_config
 from railweave.model.intent.scenario import Fault
 from railweave.model.network.model import Network
 from railweave.operations.deploy.campaign import carrying
-from railweave.operations.deploy.campaign.carrying import HEAD, Limits, rows
+from railweave.operations.deploy.campaign.carrying import Limits, turn_table
 from railweave.operations.deploy.campaign.measuring import summed
 from railweave.operations.deploy.campaign.plan import Campaign, TurnPrediction, predicted
 from railweave.operations.deploy.campaign.radius import Turn
@@ -352,11 +352,11 @@ def test_the_verb_shows_first_and_breaks_by_digest(
         assert run("--digest", "0" * 16)[0] == 2
         code, out = run("--digest", digest)
         assert code == 0
-        assert out.splitlines()[0] == " | ".join(HEAD)
+        assert out.splitlines()[0].split() == ["broken", "predicted", "lab", "measured", "whole", "again"]
         assert "3 of 1,000 lost, 0.31 s to switch; 8 of 8 kept a path" in out
         code, out = run("--yes", "--json")
         assert json.loads(out)["good"]
         assert running() == before
     with pytest.raises(InputError, match="there are no measured faults"):
         lab_results(path)
-    assert not rows([], [])
+    assert not turn_table([], []).rows

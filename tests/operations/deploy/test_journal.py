@@ -7,14 +7,17 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
 from railweave.api.deploying import deploy_history, deploy_status
+from railweave.cli.deploy_output import revision_table
 from railweave.errors import OutputError, RailweaveError
 from railweave.operations.deploy import applying, journal, recovery, upgrade_status
+from railweave.operations.deploy.journal import Revision
 from railweave.operations.watch.watching import deploying
 
 NOBODY = 65534
@@ -115,3 +118,12 @@ def test_an_error_of_whoever_reads_stays_what_it_is(fabric: Path) -> None:
     _revisions(fabric)
     with pytest.raises(PermissionError, match="of the device"), journal.opened(fabric):
         raise PermissionError("of the device")
+
+
+def test_the_table_of_revisions_says_how_each_ended() -> None:
+    begun = Revision(2, "", "abcd", "me@here", 1e9, None, "running", "", None)
+    taken_back = replace(begun, number=1, state="stopped", why="spine1 did not answer", back_to=7)
+    head, *lines = revision_table([begun, taken_back]).to_text()
+    assert head.split() == ["revision", "state", "began", "by", "plan", "back", "to", "before", "why"]
+    assert [line.split()[:2] for line in lines] == [["2", "interrupted"], ["1", "stopped"]]
+    assert lines[1].endswith("me@here  abcd               7  spine1 did not answer")

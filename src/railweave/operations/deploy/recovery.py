@@ -37,7 +37,11 @@ class DeviceCondition:
     why: str = ""
 
     def line(self) -> str:
-        """Return the state as a sentence."""
+        """Return the device with its state as a sentence."""
+        return f"{self.device}: {self.sentence()}"
+
+    def sentence(self) -> str:
+        """Return the state as a sentence about the device."""
         sentences = {
             "before": "runs what it ran before",
             "waiting": "runs the change, and goes back unless it is confirmed"
@@ -46,7 +50,7 @@ class DeviceCondition:
             "otherwise": "runs neither what it ran before nor the change: it is half done, or somebody else was there",
             "unknown": f"does not answer: {self.why}",
         }
-        return f"{self.device}: {sentences[self.state]}"
+        return sentences[self.state]
 
 
 async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[DeviceCondition]:

@@ -44,14 +44,15 @@ class Runs(DeviceCondition):
 
     release: str = ""
 
-    def line(self) -> str:
-        """Return the state as a sentence."""
+    def sentence(self) -> str:
+        """Return the state as a sentence about the switch."""
         descriptions = {
             "before": f"runs {self.release}, as before",
             "after": f"runs {self.release}, the new release",
             "unknown": f"does not answer: {self.why}",
         }
-        return f"{self.device}: {descriptions.get(self.state, f'runs {self.release}, neither the release of before nor the new one')}"
+        otherwise = f"runs {self.release}, neither the release of before nor the new one"
+        return descriptions.get(self.state, otherwise)
 
 
 async def releases(site: Site, upgrade: Upgrade) -> list[Runs]:

@@ -18,6 +18,7 @@ from railweave.operations.deploy import applying
 from railweave.operations.deploy.campaign.measuring import counted_drops
 from railweave.operations.deploy.gate import Check
 from railweave.operations.deploy.rollout import StoppedError
+from railweave.pages.table import Table, columns
 from railweave.systems import system
 from railweave.systems.transaction import RefusedError, Session
 
@@ -268,12 +269,12 @@ async def _back(rows: Journal, number: int, devices: Mapping[str, Device]) -> li
     ]
 
 
-HEAD = ("broken", "predicted", "lab", "measured", "whole again")
+TURN_COLUMNS = columns("broken", "predicted", "lab", "measured", "whole again")
 
 
-def rows(results: Sequence[Result], lab: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Return a row for each turn, under ``HEAD``. ``lab`` are the objects that ``lab fault`` prints, in the same order."""
-    return [
+def turn_table(results: Sequence[Result], lab: Sequence[Mapping[str, Any]]) -> Table:
+    """Return the table of turns, a row for each. ``lab`` are the objects that ``lab fault`` prints, in the same order."""
+    rows = [
         (
             result.planned.turn.name,
             result.planned.predicted.line(),
@@ -288,6 +289,7 @@ def rows(results: Sequence[Result], lab: Sequence[Mapping[str, Any]]) -> list[tu
         )
         for place, result in enumerate(results)
     ]
+    return Table(TURN_COLUMNS, rows)
 
 
 def _lab(measurement: Mapping[str, Any]) -> str:

@@ -21,10 +21,10 @@ from railweave.operations.watch.console.view import (
     percent,
     rate,
     size,
-    table,
 )
 from railweave.pages.palette import network_strokes, stroke_rules
 from railweave.pages.shell import element, section, text
+from railweave.pages.table import Cell, Column, Table, columns, html_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from railweave.operations.watch.console.state import Console
 
 
-HEADS = ("Device", "Role", "State", "Anomalies", "Carried", "Busiest port", "Pauses/s", "Marks/s", "Drops/s")
+RATES = ("Carried", "Busiest port", "Pauses/s", "Marks/s", "Drops/s")
+HEADS = columns("Device", "Role", "State", "Anomalies", *RATES, numbers=RATES)
 
 
 def device_list(console: Console, query: Mapping[str, str], values: Values) -> PageView:
@@ -50,7 +51,7 @@ def device_list(console: Console, query: Mapping[str, str], values: Values) -> P
     more = element("p", element("a", "All devices", href="/devices")) if chosen else ""
     return PageView(
         "Devices",
-        [section("devices", "Devices", "", element("p", about, class_="about") + more + table(HEADS, rows, numbers=5))],
+        [section("devices", "Devices", "", element("p", about, class_="about") + more + html_table(HEADS, rows))],
         values.live,
     )
 
@@ -109,10 +110,18 @@ def _sum(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
     return float(known.sum()) if len(known) else float("nan")
 
 
-PORT_HEADS = ("Port", "Other end", "Color", "State", "Received", "Sent", "Used", "Paused/s", "Pauses/s", "Marks/s", "Drops/s", "Errors/s")  # fmt: skip
-QUEUE_HEADS = ("Port", "Queue", "Sent", "Dropped", "Marked", "Peak")
-SESSION_HEADS = ("Neighbor", "Port", "Color", "AS", "State", "Flaps", "Prefixes")
-MESSAGE_HEADS = ("Time", "About", "Message")
+PORT_RATES = ("Received", "Sent", "Used", "Paused/s", "Pauses/s", "Marks/s", "Drops/s", "Errors/s")
+PORT_HEADS = columns("Port", "Other end", "Color", "State", *PORT_RATES, numbers=PORT_RATES)
+SESSION_HEADS = columns("Neighbor", "Port", "Color", "AS", "State", "Flaps", "Prefixes", numbers=("Flaps", "Prefixes"))
+QUEUE_COLUMNS = (
+    Column("Port", "mono", "port"),
+    Column("Queue", key="queue"),
+    Column("Sent", "number", "sent"),
+    Column("Dropped", "number", "dropped"),
+    Column("Marked", "number", "marked"),
+    Column("Peak", "number", "peak_bytes"),
+)
+MESSAGE_COLUMNS = (Column("Time", "mono", "time"), Column("About", key="kind"), Column("Message", "mono", "text"))
 SHOWN_MESSAGES = 50
 _COUNTED = ("paused", "pauses", "marks", "drops", "errors")
 
@@ -135,9 +144,7 @@ def switch(console: Console, name: str, values: Values) -> PageView:
         [
             element("p", text(description), " ", state_cell(console, values, name, "span"), class_="about"),
             section("anomalies", "Anomalies", "", values.html("anomalies", anomaly_cards(console, listed))),
-            section(
-                "ports", "Ports", "Those of the design, with what passes them now.", table(PORT_HEADS, ports, numbers=8)
-            ),
+            section("ports", "Ports", "Those of the design, with what passes them now.", html_table(PORT_HEADS, ports)),
             section("past", "A port over time", "", chart),
             section(
                 "queues",
@@ -161,15 +168,11 @@ def _messages(console: Console, name: str) -> list[str]:
     if syslog is None:
         return []
     rows = [
-        element(
-            "tr",
-            element("td", strftime("%Y-%m-%d %H:%M:%S", localtime(event.time)), class_="mono"),
-            element("td", text(event.kind or "other")),
-            element("td", text(event.text), class_="mono"),
-        )
+        (Cell(event.time, strftime("%Y-%m-%d %H:%M:%S", localtime(event.time))), event.kind or "other", event.text)
         for event in syslog.events(name)[:SHOWN_MESSAGES]
     ]
-    shown = table(MESSAGE_HEADS, rows) if rows else element("p", "It has sent nothing.", class_="about")
+    messages = Table(MESSAGE_COLUMNS, rows)
+    shown = messages.to_html() if rows else element("p", "It has sent nothing.", class_="about")
     return [section("messages", "Syslog", f"The last {SHOWN_MESSAGES} messages, the newest first.", shown)]
 
 
@@ -236,16 +239,15 @@ def _queues(last: dict[Series, float]) -> str:
     if not queues:
         return element("p", "No queue has a number that is not zero.", class_="about")
     rows = [
-        element(
-            "tr",
-            element("th", text(port), scope="row", class_="mono"),
-            element("td", text(queue)),
-            *(element("td", f"{numbers.get(name, 0):,.0f}", class_="number") for name in ("sent", "dropped", "marked")),
-            element("td", size(numbers.get("peak", float("nan"))), class_="number"),
+        (
+            port,
+            queue,
+            *(int(numbers.get(name, 0)) for name in ("sent", "dropped", "marked")),
+            Cell(numbers.get("peak"), size(numbers.get("peak", float("nan")))),
         )
         for (port, queue), numbers in sorted(queues.items())
     ]
-    return table(QUEUE_HEADS, rows, numbers=4)
+    return Table(QUEUE_COLUMNS, rows).to_html()
 
 
 def _sessions(values: Values, sessions: Iterable[Session], last: dict[Series, float]) -> str:
@@ -283,7 +285,7 @@ def _sessions(values: Values, sessions: Iterable[Session], last: dict[Series, fl
                 values.word(f"bgp/{port}/received", f"{shown} of {session.received:,}", "td", class_="number"),
             )
         )  # fmt: skip
-    return table(SESSION_HEADS, rows, numbers=2) if rows else element("p", "None.", class_="about")
+    return html_table(SESSION_HEADS, rows) if rows else element("p", "None.", class_="about")
 
 
 def server(console: Console, host: Server, values: Values) -> PageView:
@@ -297,13 +299,13 @@ def server(console: Console, host: Server, values: Values) -> PageView:
     nics = {nic.name for nic in host.nics}
     listed = [each for each in console.anomalies() if each.device == host.name]
     about = "The ports of the leaves that its NICs are on: received is what the server sends."
-    heads = tuple("NIC" if head == "Color" else head for head in PORT_HEADS)
+    heads = tuple(Column("NIC") if head.title == "Color" else head for head in PORT_HEADS)
     return PageView(
         host.name,
         [
             element("p", text(f"server, {host.model}, {len(nics)} NICs"), class_="about"),
             section("anomalies", "Anomalies", "", values.html("anomalies", anomaly_cards(console, listed))),
-            section("ports", "NICs", about, table(heads, rows, numbers=8)),
+            section("ports", "NICs", about, html_table(heads, rows)),
         ],
         values.live,
         heading=host.name,

@@ -16,11 +16,12 @@ from railweave.errors import OutputError, RailweaveError
 from railweave.model.state.telemetry import METRICS, Series
 from railweave.operations.deploy import journal
 from railweave.operations.watch.console.device import SPANS
-from railweave.operations.watch.console.view import PageView, Values, ago, clock, table
+from railweave.operations.watch.console.view import PageView, Values, ago, clock
 from railweave.operations.watch.layout import Layout
 from railweave.operations.watch.stream import Round
 from railweave.pages.palette import network_strokes
 from railweave.pages.shell import element, section, text
+from railweave.pages.table import Cell, Column, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -282,19 +283,31 @@ def _anomalies(console: Console) -> Iterator[Event]:
                 )
 
 
+EVENT_COLUMNS = (
+    Column("Began", "when", "began"),
+    Column("Took", "when", "took_s"),
+    Column("Kind", key="kind"),
+    Column("What", key="title"),
+)
+
+
+def _took(event: Event) -> Cell:
+    if event.until is None:
+        return Cell(None, "goes on")
+    return Cell(event.until - event.begin, ago(event.until - event.begin))
+
+
 def _rows(listed: list[Event]) -> str:
     if not listed:
         return element("p", "Nothing.", class_="about")
     rows = [
-        element(
-            "tr",
-            element("td", text(clock(event.begin))),
-            element("td", text("goes on" if event.until is None else ago(event.until - event.begin))),
-            element("td", text(event.kind)),
-            element("td", element("span", text(event.title), class_=event.severity or None), class_="text"),
+        (
+            Cell(event.begin, clock(event.begin)),
+            _took(event),
+            event.kind,
+            Cell(event.title, event.title, "text", element("span", text(event.title), class_=event.severity or None)),
         )
         for event in reversed(listed)
     ]
-    return element("p", text(f"{counted(len(listed), 'entry', 'entries')}."), class_="about") + table(
-        ("Began", "Took", "Kind", "What"), rows
-    )
+    table = Table(EVENT_COLUMNS, rows)
+    return element("p", text(f"{counted(len(listed), 'entry', 'entries')}."), class_="about") + table.to_html()

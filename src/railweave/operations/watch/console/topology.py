@@ -21,10 +21,10 @@ from railweave.operations.watch.console.view import (
     percent,
     rate,
     size,
-    table,
 )
 from railweave.pages.palette import network_strokes, stroke_rules
 from railweave.pages.shell import element, section, still_picture, text
+from railweave.pages.table import columns, html_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
     from railweave.operations.watch.console.state import Console
 
 
-HEADS = ("Hop", "Link", "Share", "Carried", "Used", "Queue", "Paused/s", "Marks/s", "Drops/s")
+NUMBERS = ("Share", "Carried", "Used", "Queue", "Paused/s", "Marks/s", "Drops/s")
+HEADS = columns("Hop", "Link", *NUMBERS, numbers=NUMBERS)
+COLOR_NUMBERS = ("Links", "Carried", "Used", "Busiest")
+COLOR_HEADS = columns("Path color", "Links", "Busiest link", "Carried", "Used", "Busiest", numbers=COLOR_NUMBERS)
 MOST_PAIRS = 64
 PATH_ABOUT = (
     "The links that each queue pair crosses with nothing down, from the forwarding tables that follow from the design, and the queue of the port "
@@ -124,7 +127,7 @@ def _pair(console: Console, values: Values, pair: QueuePairPath, server: str) ->
             rows.append(_hop(console, values, number, share, cable, sender))
         here = there
     color = f", color {pair.color}" if pair.color else ""
-    return section(f"qp{pair.qp}", f"{fabric.capitalize()}{color}", about, table(HEADS, rows, numbers=7))
+    return section(f"qp{pair.qp}", f"{fabric.capitalize()}{color}", about, html_table(HEADS, rows))
 
 
 def _hop(console: Console, values: Values, number: int, share: LinkShare, cable: Cable, sender: str) -> str:
@@ -302,7 +305,6 @@ def topology(console: Console, values: Values) -> PageView:
     )  # fmt: skip
     picture, hint = still_picture(console.picture)
     rows = [_row(console, values, group) for group in (*console.links.colors, *console.links.downlinks)]
-    heads = ("Path color", "Links", "Busiest link", "Carried", "Used", "Busiest")
     return PageView(
         "Topology",
         [
@@ -311,7 +313,7 @@ def topology(console: Console, values: Values) -> PageView:
                 "colors",
                 "Load by path color",
                 "Both directions added up; used is of all bandwidth of the color's links.",
-                table(heads, rows, numbers=3),
+                html_table(COLOR_HEADS, rows),
             ),
         ],
         values.live | marks(console),
@@ -334,7 +336,7 @@ def _row(console: Console, values: Values, group: Group) -> str:
     return element(
         "tr",
         element("th", hue, text(fabric + name), scope="row", class_="color"),
-        element("td", text(f"{len(group.places):,}")),
+        element("td", text(f"{len(group.places):,}"), class_="number"),
         values.word(f"{group.key}/name", busiest, "td", class_="mono"),
         values.word(f"{group.key}/carried", rate(nan if load is None else load.carried), "td", class_="number"),
         values.bar(

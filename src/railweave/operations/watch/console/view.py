@@ -119,18 +119,6 @@ class Values:
         return element(tag, fill, element("span", text(shown), data_live=key), class_="bar-cell number")
 
 
-def table(heads: Sequence[str], rows: Sequence[str], *, numbers: int = 0, name: str = "", caption: str = "") -> str:
-    """A table of rows of markup. Its last ``numbers`` columns are numbers; ``name`` is its id."""
-    first = len(heads) - numbers
-    cells = [
-        element("th", text(head), scope="col", class_="number" if place >= first else None)
-        for place, head in enumerate(heads)
-    ]
-    heading = element("caption", text(caption)) if caption else ""
-    inner = element("table", heading, element("thead", element("tr", *cells)), element("tbody", *rows), id=name or None)
-    return element("div", element("div", inner, class_="scroll", tabindex=0), class_="table")
-
-
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> Live:
     """The values that are new or other than before."""
     return {key: value for key, value in now.items() if before.get(key) != value}
