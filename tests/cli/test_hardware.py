@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def test_models_are_listed_with_where_they_come_from() -> None:
     assert origins["acme-32x800"] == f"{FOLDER}/acme.yaml:4"
     assert {one["section"] for one in found} == {"switches"}
     text = run("hardware", "list", "--hardware", FOLDER)
-    assert f"[{FOLDER}/acme.yaml:4]" in text
+    assert re.search(rf"^switches  acme-32x800 +{FOLDER}/acme\.yaml:4  ", text, re.MULTILINE)
     assert "gpu: 8 x connectx-7 (400G)" in text
 
 

@@ -34,6 +34,7 @@ def collect(options: CollectShown, *, as_json: bool, quiet: bool) -> None:
     """
     from railweave.api import collect as ask
     from railweave.api import questions_of
+    from railweave.pages.table import Table, columns
 
     if options.questions:
         asked = questions_of(
@@ -52,9 +53,9 @@ def collect(options: CollectShown, *, as_json: bool, quiet: bool) -> None:
             return
         for name, questions in asked.items():
             typer.echo(f"{name}:")
-            width = max((len(question.file) for question in questions), default=0)
-            for question in questions:
-                typer.echo(f"  {question.file:{width}}  {question.words()}")
+            rows = [(question.file, question.words()) for question in questions]
+            for line in Table(columns("file", "asked"), rows).to_text("  ", head=False):
+                typer.echo(line)
         return
     with telling(quiet=quiet or as_json) as say:
         result = ask.of(replace(options, progress=say))

@@ -37,6 +37,7 @@ def list_(options: HardwareList, *, as_json: bool, quiet: bool) -> None:  # noqa
 
     from railweave.errors import Argument, InputError, Problem
     from railweave.model.catalog.words import SECTIONS, rows
+    from railweave.pages.table import Table, columns
 
     if options.section is not None and options.section not in SECTIONS:
         fix = f"sections are {', '.join(SECTIONS)}"
@@ -46,14 +47,9 @@ def list_(options: HardwareList, *, as_json: bool, quiet: bool) -> None:  # noqa
     if as_json:
         print_json([asdict(row) for row in wanted])
         return
-    width = max((len(row.name) for row in wanted), default=0)
-    before = ""
-    for row in wanted:
-        if row.section != before:
-            typer.echo(f"{row.section}:")
-            before = row.section
-        origin = "" if row.origin == "package" else f"  [{row.origin}]"
-        typer.echo(f"  {row.name:{width}}  {row.description}{origin}")
+    models = [(row.section, row.name, row.origin, row.description) for row in wanted]
+    for line in Table(columns("section", "name", "origin", "description"), models).to_text():
+        typer.echo(line)
 
 
 @dataclass(frozen=True, kw_only=True)

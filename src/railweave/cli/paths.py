@@ -109,6 +109,7 @@ _MARKS = {"ip": "the IP header", "inner": "the inner IP header", "outer": "the o
 
 def _print_wire(wire: Wire) -> None:
     from railweave.analysis.routing.headers import ROCE_PORT, VXLAN_PORT
+    from railweave.pages.table import Table, columns
 
     shared = f"  (one of {wire.of})" if wire.of > 1 else ""
     typer.echo(f"    {wire.sender} -> {wire.receiver}: {wire.link}{shared}")
@@ -127,8 +128,8 @@ def _print_wire(wire: Wire) -> None:
         lines += [("", f"{wire.sender} {_COPIES[wire.copies]}")]
     if wire.marks:
         lines += [("", f"where this queue is long, {wire.sender} marks {_MARKS[wire.marks]} (ECN: CE)")]
-    for label, text in lines:
-        typer.echo(f"        {label:14}  {text}")
+    for line in Table(columns("header", "value"), lines).to_text(" " * 8, head=False):
+        typer.echo(line)
 
 
 def _hop_lines(hop: tuple[LinkShare, ...]) -> Iterator[str]:
