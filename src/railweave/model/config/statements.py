@@ -310,7 +310,7 @@ class Statements(Generic[T]):
         self, sections: Iterable[Section], reader: SectionReader, into: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """Return the fields that sections describe, by name, as ``build`` takes them; ``into`` has those of sections before."""
-        found: dict[str, Any] = {} if into is None else into
+        collected: dict[str, Any] = {} if into is None else into
         for section in sections:
             entry, values = self._entry(section.line)
             if entry is None:
@@ -319,11 +319,11 @@ class Statements(Generic[T]):
             if section.body and entry.inner is None and row.rows is None and not row.reason:
                 continue  # a plain statement has nothing below it
             reader.take(section)
-            here = found
+            here = collected
             for name in entry.path:
                 here: dict[str, Any] = here.setdefault(name, {})
             self._store(entry, values, here, section, reader)
-        return found
+        return collected
 
     def _store(
         self, entry: _Entry, values: dict[str, Any], here: dict[str, Any], section: Section, reader: SectionReader
@@ -349,14 +349,14 @@ class Statements(Generic[T]):
                 here.setdefault(row.field, []).append(member)
             return
         table = self._table(row)
-        own = {name: word for name, word in values.items() if name in table.names_of_fields}
-        here.update({name: word for name, word in values.items() if name not in own and name != row.by})
+        element_fields = {name: word for name, word in values.items() if name in table.names_of_fields}
+        here.update({name: word for name, word in values.items() if name not in element_fields and name != row.by})
         if row.by:
             member: dict[str, Any] = here.setdefault(row.field, {}).setdefault(values[row.by], {})
         else:
             member = {}
             here.setdefault(row.field, []).append(member)
-        member.update(own)
+        member.update(element_fields)
         member.update(row.sets)
         if inner is not None:
             inner.collect(section.body or (), reader, member)
@@ -384,30 +384,30 @@ class Statements(Generic[T]):
                 continue
         return None, {}
 
-    def build(self, found: dict[str, Any]) -> T:
+    def build(self, values: dict[str, Any]) -> T:
         """Return the value of fields that were collected. Fields that no statement gave have their default."""
         assert self.made is not None  # noqa: S101 - only values of a class are built
-        return self.made(**self._built(self.rows, dict(found)))
+        return self.made(**self._built(self.rows, dict(values)))
 
-    def _built(self, rows: Iterable[Row], found: dict[str, Any]) -> dict[str, Any]:
+    def _built(self, rows: Iterable[Row], values: dict[str, Any]) -> dict[str, Any]:
         built: set[str] = set()
         for row in rows:
-            if row.field not in found or row.field in built:
+            if row.field not in values or row.field in built:
                 continue
             built.add(row.field)
-            value: Any = found[row.field]
+            value: Any = values[row.field]
             if row.made is None:
                 if row.several and not row.by:
-                    found[row.field] = tuple(value)
+                    values[row.field] = tuple(value)
                 continue
             table: Statements[Any] = self._table(row)
             if not row.several:
-                found[row.field] = table.build(value)
+                values[row.field] = table.build(value)
             elif row.by:
-                found[row.field] = {key: table.build(inner) for key, inner in value.items()}
+                values[row.field] = {key: table.build(inner) for key, inner in value.items()}
             else:
-                found[row.field] = tuple(table.build(inner) for inner in value)
-        return found
+                values[row.field] = tuple(table.build(inner) for inner in value)
+        return values
 
     # Checking
 
