@@ -212,13 +212,25 @@ def test_results_of_a_server_s_verbs_as_json(
 
 
 @pytest.mark.parametrize(
-    "words", [words for words, one in VERBS.items() if "html" in {p.name for p in one.params}], ids=" ".join
+    ("words", "option", "content"),
+    [
+        (words, option, content)
+        for words, one in VERBS.items()
+        for option, content in (("html", "a page"), ("csv", "a table"))
+        if option in {p.name for p in one.params}
+    ],
 )
-def test_a_page_is_called_a_page(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+def test_a_file_is_called_as_what_it_gets(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    option: str,
+    content: str,
 ) -> None:
-    needed = [one for one in VERBS[words].params if one.required and one.name != "html"]
+    needed = [one for one in VERBS[words].params if one.required and one.name != option]
     given = [word for one in needed for word in ((one.opts[-1], "x") if one.param_type_name == "option" else ("x",))]
-    code, _, err = run(monkeypatch, capsys, *words, *given, "--html", "page.txt")
+    code, _, err = run(monkeypatch, capsys, *words, *given, f"--{option}", "file.txt")
     assert code == 2
-    assert err == "error: --html: page.txt does not end in .html\n    call it page.html\n"
+    assert (
+        err == f"error: --{option}: file.txt does not end in .{option}\n    it gets {content}: call it file.{option}\n"
+    )

@@ -37,6 +37,7 @@ ON = Opt("Fabric to use, if several connect GPUs; default: the fabric of the GPU
 HOSTS = Opt("Servers in rank order: A,B,C-[1-4]; a number N for the first N; or stripes-alternate. Default: all.")
 DEVICE_ACCESS = Opt("access.yaml, which defines how to reach devices (docs/collect.md).")
 FABRIC = Argument("Fabric file or build folder.")
+CSV = Opt("Write the table of the result to this CSV file.")
 HTML = Opt("Draw the result as an HTML page in this file.", letter="-o")
 
 

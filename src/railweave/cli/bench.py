@@ -11,8 +11,9 @@ import typer
 
 from railweave.api.options import Argument, Opt
 from railweave.api.running_verbs import BenchCompare, BenchImport, BenchPlan, BenchReport, BenchRun, BenchTriage
+from railweave.api.verbs import CSV
 from railweave.cli.command import command
-from railweave.cli.output import print_findings, print_json, tally, telling, waiting
+from railweave.cli.output import print_findings, print_json, tally, telling, waiting, write_csv
 from railweave.counting import counted
 from railweave.errors import FileLine, InputError, Option, Problem
 
@@ -64,8 +65,15 @@ MOST = 40
 """Rows that are printed, the worst first."""
 
 
-@command(BenchCompare)
-def compare(options: BenchCompare, *, as_json: bool, quiet: bool) -> None:
+@dataclass(frozen=True, kw_only=True)
+class BenchCompareShown(BenchCompare):
+    """Options of ``railweave bench compare``."""
+
+    csv: Annotated[Path | None, CSV] = None
+
+
+@command(BenchCompareShown)
+def compare(options: BenchCompareShown, *, as_json: bool, quiet: bool) -> None:
     """Lay runs beside earlier ones, or beside their prediction: for each row a ratio, a verdict, and what is likely to hold it back.
 
     Exits 1 if a row is worse than allowed, or a run failed.
@@ -74,6 +82,7 @@ def compare(options: BenchCompare, *, as_json: bool, quiet: bool) -> None:
 
     with waiting(f"reading {options.a}", quiet=quiet or as_json), telling(quiet=quiet or as_json) as say:
         comparison = bench_compare.of(replace(options, progress=say))
+    write_csv(options.csv, comparison.table)
     if as_json:
         print_json(comparison.to_json())
     else:

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from railweave.api.options import Opt
-from railweave.api.verbs import Check
+from railweave.api.verbs import CSV, Check
 from railweave.cli.command import command
-from railweave.cli.output import print_findings, print_json, tally, telling
+from railweave.cli.output import print_findings, print_json, tally, telling, write_csv
 from railweave.counting import counted
 
 
@@ -21,6 +21,7 @@ class CheckShown(Check):
 
     junit: Annotated[Path | None, Opt("Write a JUnit file with a test case per device and rule.")] = None
     html: Annotated[Path | None, Opt("Write an HTML page that marks faults on the topology.")] = None
+    csv: Annotated[Path | None, CSV] = None
     all_: Annotated[bool, Opt("Also print notes, and findings that are consequences of other findings.")] = False
 
 
@@ -43,6 +44,10 @@ def check(options: CheckShown, *, as_json: bool, quiet: bool) -> None:
             options.html,
             living_html(result.network, result.findings, result.task_table, len(result.devices), len(result.answered)),
         )
+    if options.csv is not None:
+        from railweave.outputs.report.living import findings_table
+
+        write_csv(options.csv, findings_table(result.findings))
     if as_json:
         print_json(result.to_json())
     else:

@@ -45,7 +45,8 @@ def command(options: type[Options], json_help: str = JSON_HELP) -> Callable[[Bod
 
     def decorate(body: Body[Options]) -> Command:
         def called(*, as_json: bool, quiet: bool, **given: object) -> None:
-            _check_page(given.get("html"))
+            _check_ending("--html", given.get("html"), ".html", "a page")
+            _check_ending("--csv", given.get("csv"), ".csv", "a table")
             body(options(**{field: given[name] for field, name in names.items()}), as_json=as_json, quiet=quiet)
 
         called.__name__ = body.__name__
@@ -57,11 +58,11 @@ def command(options: type[Options], json_help: str = JSON_HELP) -> Callable[[Bod
     return decorate
 
 
-def _check_page(file: object) -> None:
-    """Raise ``InputError`` if the file of ``--html`` is called otherwise than a page."""
-    if isinstance(file, Path) and file.suffix != ".html":
-        fix = f"call it {file.with_suffix('.html')}"
-        raise InputError([Problem(Option("--html"), f"{file} does not end in .html", fix)])
+def _check_ending(option: str, file: object, ending: str, content: str) -> None:
+    """Raise ``InputError`` if the file of an option has another ending than its content."""
+    if isinstance(file, Path) and file.suffix != ending:
+        fix = f"it gets {content}: call it {file.with_suffix(ending)}"
+        raise InputError([Problem(Option(option), f"{file} does not end in {ending}", fix)])
 
 
 def _place(declaration: OptionField) -> int:

@@ -10,8 +10,9 @@ import typer
 
 from railweave.api.options import Opt
 from railweave.api.running_verbs import FleetCheck, FleetMesh
+from railweave.api.verbs import CSV
 from railweave.cli.command import command
-from railweave.cli.output import print_json, telling
+from railweave.cli.output import print_json, telling, write_csv
 
 if TYPE_CHECKING:
     from railweave.live.fleet.checked import FleetCheckResult
@@ -33,6 +34,7 @@ class FleetCheckShown(FleetCheck):
 
     junit: Annotated[Path | None, Opt("Write a JUnit file with a suite per server.")] = None
     html: Annotated[Path | None, Opt("Write a self-contained HTML page.")] = None
+    csv: Annotated[Path | None, CSV] = None
 
 
 @app.command(short_help="Run `host check` on every server.")
@@ -47,7 +49,7 @@ def check(options: FleetCheckShown, *, as_json: bool, quiet: bool) -> None:
 
     with telling(quiet=quiet or as_json) as say:
         result = fleet_check.of(replace(options, progress=say))
-    _show(result, options.junit, options.html, as_json=as_json)
+    _show(result, options, as_json=as_json)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,7 @@ class FleetMeshShown(FleetMesh):
 
     junit: Annotated[Path | None, Opt("Write a JUnit file with a suite per server.")] = None
     html: Annotated[Path | None, Opt("Write a self-contained HTML page.")] = None
+    csv: Annotated[Path | None, CSV] = None
 
 
 @app.command(short_help="Send packets between servers on every path color.")
@@ -70,17 +73,18 @@ def mesh(options: FleetMeshShown, *, as_json: bool, quiet: bool) -> None:
 
     with telling(quiet=quiet or as_json) as say:
         result = fleet_mesh.of(replace(options, progress=say))
-    _show(result, options.junit, options.html, as_json=as_json)
+    _show(result, options, as_json=as_json)
 
 
-def _show(result: FleetCheckResult | MeshResult, junit: Path | None, html: Path | None, *, as_json: bool) -> None:
+def _show(result: FleetCheckResult | MeshResult, options: FleetCheckShown | FleetMeshShown, *, as_json: bool) -> None:
     from railweave.live.fleet.page import page
     from railweave.writing import write_file
 
-    if junit is not None:
-        write_file(junit, result.to_junit())
-    if html is not None:
-        write_file(html, page(result))
+    if options.junit is not None:
+        write_file(options.junit, result.to_junit())
+    if options.html is not None:
+        write_file(options.html, page(result))
+    write_csv(options.csv, result.table)
     if as_json:
         print_json(result.to_json())
     else:

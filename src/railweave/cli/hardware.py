@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from railweave.api.options import Argument, Opt
-from railweave.api.verbs import HARDWARE
+from railweave.api.verbs import CSV, HARDWARE
 from railweave.cli.command import command
-from railweave.cli.output import print_json
+from railweave.cli.output import print_json, write_csv
 
 if TYPE_CHECKING:
     from railweave.model.catalog.hardware_files import OwnHardware
@@ -27,6 +27,7 @@ class HardwareList:
     section: Annotated[str | None, Argument("Section: switches, nics, servers or optics; default: all.")] = None
     hardware: Annotated[Path | None, HARDWARE] = None
     fabric: Annotated[Path | None, Opt("Also list the models under `hardware:` of this fabric file.")] = None
+    csv: Annotated[Path | None, CSV] = None
 
 
 @app.command("list", short_help="List models and their descriptions.")
@@ -44,11 +45,13 @@ def list_(options: HardwareList, *, as_json: bool, quiet: bool) -> None:  # noqa
         raise InputError([Problem(Argument("hardware list"), f"there is no section {options.section!r}", fix)])
     known, local_hardware = _known(options.hardware, options.fabric)
     wanted = [row for row in rows(known, local_hardware.places) if options.section in {None, row.section}]
+    models = [(row.section, row.name, row.origin, row.description) for row in wanted]
+    table = Table(columns("section", "name", "origin", "description"), models)
+    write_csv(options.csv, table)
     if as_json:
         print_json([asdict(row) for row in wanted])
         return
-    models = [(row.section, row.name, row.origin, row.description) for row in wanted]
-    for line in Table(columns("section", "name", "origin", "description"), models).to_text():
+    for line in table.to_text():
         typer.echo(line)
 
 

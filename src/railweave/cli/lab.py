@@ -12,9 +12,9 @@ from typing import Annotated
 import typer
 
 from railweave.api.options import Argument, Opt
-from railweave.api.verbs import DEVICE, FABRIC, HARDWARE, RUNNING
+from railweave.api.verbs import CSV, DEVICE, FABRIC, HARDWARE, RUNNING
 from railweave.cli.command import command
-from railweave.cli.output import done, print_json, progress, waiting
+from railweave.cli.output import done, print_json, progress, waiting, write_csv
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem
 
@@ -242,6 +242,7 @@ class Fault:
         bool, Opt("Each link, NIC, switch and plane down, and every other kind at a leaf and a spine.")
     ] = False
     html: Annotated[Path | None, Opt("Also write the measurements as an HTML page.")] = None
+    csv: Annotated[Path | None, CSV] = None
 
 
 @app.command()
@@ -254,7 +255,7 @@ def fault(options: Fault, *, as_json: bool, quiet: bool) -> None:
     """
     from railweave.cli.lab_output import print_measured
     from railweave.live.lab import life
-    from railweave.live.lab.faults.page import faults_html
+    from railweave.live.lab.faults.page import faults_html, faults_table
     from railweave.live.lab.faults.scenario import of_file, play
     from railweave.live.lab.faults.sweep import of_words
     from railweave.live.lab.state import locked
@@ -281,6 +282,7 @@ def fault(options: Fault, *, as_json: bool, quiet: bool) -> None:
             done(quiet=quiet or as_json)
     if options.html is not None:
         write_file(options.html, faults_html(record, measured))
+    write_csv(options.csv, faults_table(measured))
     good = all(measurement.passed for measurement in measured)
     if as_json:
         print_json(

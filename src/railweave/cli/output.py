@@ -14,8 +14,10 @@ from railweave.counting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
+    from pathlib import Path
 
     from railweave.model.findings import Finding
+    from railweave.pages.table import Table
 
 
 def progress(*, quiet: bool) -> Callable[[str], None]:
@@ -62,6 +64,14 @@ def done(*, quiet: bool) -> None:
     """End the progress line of a terminal."""
     if not quiet and sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def write_csv(file: Path | None, table: Table) -> None:
+    """Write a table to the file of ``--csv``, if one is given. Raises ``OutputError`` if the file cannot be written."""
+    from railweave.writing import write_file
+
+    if file is not None:
+        write_file(file, table.to_csv())
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - JSON values

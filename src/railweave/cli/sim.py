@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from railweave.api.options import Opt
-from railweave.api.verbs import HTML, MEASURED, RUNNING, Simulate
+from railweave.api.verbs import CSV, HTML, MEASURED, RUNNING, Simulate
 from railweave.cli.command import command
-from railweave.cli.output import PATIENCE_S, print_json, progress, telling, waiting
+from railweave.cli.output import PATIENCE_S, print_json, progress, telling, waiting, write_csv
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +47,7 @@ class Sim(Simulate):
     ] = None
     measured: Annotated[Path | None, MEASURED] = None
     html: Annotated[Path | None, HTML] = None
+    csv: Annotated[Path | None, CSV] = None
     running: Annotated[Path | None, RUNNING] = None
 
 
@@ -58,8 +59,8 @@ def sim(options: Sim, *, as_json: bool, quiet: bool) -> None:
     """
     from railweave.writing import check_writable
 
-    if options.html is not None:
-        check_writable(options.html)
+    for file in filter(None, (options.html, options.csv)):
+        check_writable(file)
     from railweave.api import running as saved
     from railweave.errors import InputError, Option, Problem
     from railweave.garbage import uncollected
@@ -92,14 +93,15 @@ def sim(options: Sim, *, as_json: bool, quiet: bool) -> None:
                 code = _grid(network, given, compare, options, as_json=as_json, quiet=quiet)
             else:
                 code = _answered(network, given, options, as_json=as_json, quiet=quiet)
-    if options.html is not None and not as_json:
-        typer.echo(f"wrote {options.html}")
+    for file in () if as_json else filter(None, (options.html, options.csv)):
+        typer.echo(f"wrote {file}")
     raise typer.Exit(code)
 
 
 def _answered(network: Network, given: dict[str, Any], options: Sim, *, as_json: bool, quiet: bool) -> int:
     """Run what is asked, print and draw it; the exit code."""
     from railweave.prediction.simulation.compare import comparison
+    from railweave.prediction.simulation.job_run import steps_table
     from railweave.prediction.simulation.question import answer, questions
     from railweave.prediction.simulation.seeds import by_size, over_seeds
     from railweave.prediction.simulation.varied import variants
@@ -114,6 +116,7 @@ def _answered(network: Network, given: dict[str, Any], options: Sim, *, as_json:
             from railweave.outputs.report.prediction.comparison import comparison_html
 
             write_file(html, comparison_html(network, result))
+        write_csv(options.csv, result.table)
         if as_json:
             print_json(result.to_json())
         else:
@@ -137,6 +140,7 @@ def _answered(network: Network, given: dict[str, Any], options: Sim, *, as_json:
         from railweave.outputs.report.prediction.page import prediction_html
 
         write_file(html, prediction_html(network, predictions))
+    write_csv(options.csv, steps_table([step for prediction in predictions for step in prediction.steps]))
     if as_json:
         values = [prediction.to_json() for prediction in predictions]
         print_json(values if len(values) > 1 else values[0])
@@ -154,6 +158,7 @@ def _grid(network: Network, given: dict[str, Any], compare: str, options: Sim, *
         from railweave.outputs.report.prediction.comparison import grid_html
 
         write_file(options.html, grid_html(network, result))
+    write_csv(options.csv, result.table)
     if as_json:
         print_json(result.to_json())
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from railweave.cli.output import print_json, telling
+from railweave.cli.output import print_json, telling, write_csv
 from railweave.errors import InputError, Option, Problem
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def run(network: Network, whole: Network, job: Path, options: Sim, *, as_json: b
             result = compare_training(network, job, options.compare, given, say, _designed(options))
             if options.html is not None:
                 write_file(options.html, variants_html(result))
+            write_csv(options.csv, result.table)
         else:
             result = (
                 predict_training(network, job, **given, progress=say)
@@ -77,6 +78,7 @@ def run(network: Network, whole: Network, job: Path, options: Sim, *, as_json: b
             )
             if options.html is not None:
                 write_file(options.html, training_html(result))
+            write_csv(options.csv, result.table)
             if options.chakra_out is not None:
                 for name, content in chakra_files(result):
                     say(f"writing {name}")
@@ -85,8 +87,8 @@ def run(network: Network, whole: Network, job: Path, options: Sim, *, as_json: b
         print_json(result.to_json())
     else:
         typer.echo(result.to_text())
-        if options.html is not None:
-            typer.echo(f"wrote {options.html}")
+        for file in filter(None, (options.html, options.csv)):
+            typer.echo(f"wrote {file}")
     return 0 if result.complete else 1
 
 

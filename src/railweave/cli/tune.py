@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from railweave.api.running_verbs import TuneByRule, TuneDiagnose, TuneRun
+from railweave.api.verbs import CSV
 from railweave.cli.command import command
 from railweave.cli.failures import INTERRUPTED
-from railweave.cli.output import print_json, telling
+from railweave.cli.output import print_json, telling, write_csv
 
 if TYPE_CHECKING:
     from railweave.operations.tune.by_rule import RuleResult
@@ -29,9 +30,16 @@ def _tune() -> None:
     """Find better values for fields of the fabric file, and print them as a patch."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class TuneRunShown(TuneRun):
+    """Options of ``railweave tune run``."""
+
+    csv: Annotated[Path | None, CSV] = None
+
+
 @app.command(short_help="Search by simulator or hardware; prints a patch.")
-@command(TuneRun)
-def run(options: TuneRun, *, as_json: bool, quiet: bool) -> None:
+@command(TuneRunShown)
+def run(options: TuneRunShown, *, as_json: bool, quiet: bool) -> None:
     """Search for values of fabric file fields that make collectives or jobs faster; the result is a patch.
 
     The study's `evaluator` selects the simulator, which changes no device; the network itself; or both. On the network, each trial is applied
@@ -53,6 +61,7 @@ def run(options: TuneRun, *, as_json: bool, quiet: bool) -> None:
         typer.echo(f"stopped: {stopped.trials} trials are kept in {folder}; the same command goes on", err=True)
         raise typer.Exit(INTERRUPTED) from None
     write_file(folder / PAGE, tuning_html(result))
+    write_csv(options.csv, result.table)
     if as_json:
         print_json(result.to_json())
         return

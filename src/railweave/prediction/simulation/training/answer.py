@@ -437,6 +437,15 @@ class TrainingPrediction(JsonObject):
         """Return whether every message of all jobs arrives."""
         return all(carried.complete for job in self.jobs for carried in job.carried)
 
+    @property
+    def table(self) -> Table:
+        """A row for each communication between servers, of all jobs."""
+        if len(self.jobs) == 1:
+            return self.jobs[0].sent_table
+        tables = [(job.plan.job.name or f"job {number}", job.sent_table) for number, job in enumerate(self.jobs, 1)]
+        rows = [(name, *row) for name, table in tables for row in table.rows]
+        return Table((Column("job", "text", "job"), *tables[0][1].columns), rows)
+
     def to_text(self) -> str:
         """Lines for people."""
         told = ["\n".join(f"note: {remark}" for remark in self.fabric.remarks)] if self.fabric.remarks else []
