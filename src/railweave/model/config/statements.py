@@ -5,7 +5,7 @@ that the statements describe. From a table (``Statements``) follow:
 
 - the lines of a value, in the order of the rows (``printed``), and the value of lines (``read``), with each line that no row takes left
   unknown;
-- the grammar of the command line (``accepts``): each row with its source and its limits;
+- the grammar of the command line (``commands``): each row with its source and its limits;
 - the names that lines define and use (``names``).
 
 A statement that says nothing about the network is a row too (``passed``), with the reason. It must never be a statement that can shut,
@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from railweave.model.config.sections import Section
@@ -48,6 +49,8 @@ class Codec:
     word: str = r"\S+"
     defines: str = ""
     refers: str = ""
+    says: str = ""
+    """The words or limits for people, such as ``1-60`` (empty: the name of the slot)."""
     spreads: bool = False
     """The words are several elements of a list: ``read`` returns all of them."""
 
@@ -72,7 +75,7 @@ class Row:
     reason: str = ""
     since: str = ""
     field: str = ""
-    by: str = ""
+    by: tuple[str, ...] = ()
     made: type | None = None
     rows: tuple[Row, ...] | None = None
     sets: Mapping[str, object] = dataclasses.field(default_factory=dict[str, object])
@@ -94,7 +97,9 @@ def line(
     since: str = "",
     **codecs: Codec,
 ) -> Row:
-    """Return a statement about fields of the value: those of its slots, and those that it ``sets`` to a constant.
+    """Return a statement about fields of the value, with its ``source``, the public document that has it (empty: it is only read).
+
+    The fields are those of its slots, and those that it ``sets`` to a constant.
 
     It is printed if every slot outside brackets has a value other than None and ``usual``, every field of ``sets`` has that value, and
     ``when`` holds; of several forms, the first that fits. ``also`` are forms that mean the same and are read only.
@@ -111,7 +116,7 @@ def each(
     made: type | None = None,
     rows: Sequence[Row] | None = None,
     *,
-    by: str = "",
+    by: str | Sequence[str] = (),
     also: Sequence[str] = (),
     when: Callable[[Any], bool] | None = None,
     prints: bool = True,
@@ -120,18 +125,30 @@ def each(
 ) -> Row:
     """Return a statement for each element of ``field``, which are values of ``made`` (None: the value of the slot ``it`` itself).
 
-    With ``rows`` it is a section with these statements in it. With ``by`` the field is a mapping from the value of that slot, and lines of
-    one key describe one element; without it the field is a tuple. Slots that are no field of the element are fields of the value around it.
+    With ``rows`` it is a section with these statements in it. With ``by`` the field is a mapping from the value of that slot, or of the first
+    of several that the line has, and lines of one key describe one element; without it the field is a tuple. Slots that are no field of the element are fields of the value around it.
     """
     inner = None if rows is None else tuple(rows)
+    keys = (by,) if isinstance(by, str) else tuple(by)
     return Row(
-        _forms(form), tuple(also), codecs, source, since=since, field=field, by=by, made=made, rows=inner, when=when, several=True, prints=prints,
+        _forms(form), tuple(also), codecs, source, since=since, field=field, by=keys, made=made, rows=inner, when=when, several=True, prints=prints,
     )  # fmt: skip
 
 
-def part(field: str, made: type, rows: Sequence[Row], form: str = "", source: str = "") -> Row:
-    """Return the statements of a part of the value: below a header ``form`` or, without one, among the others. It is None without any."""
-    return Row(_forms(form) if form else (), source=source, field=field, made=made, rows=tuple(rows))
+def part(
+    field: str,
+    made: type,
+    rows: Sequence[Row],
+    form: str = "",
+    source: str = "",
+    *,
+    when: Callable[[Any], bool] | None = None,
+) -> Row:
+    """Return the statements of a part of the value: below a header ``form`` or, without one, among the others.
+
+    The part is None if there are none of them. It is printed if ``when`` holds of the value around it.
+    """
+    return Row(_forms(form) if form else (), source=source, field=field, made=made, rows=tuple(rows), when=when)
 
 
 def fixed(form: str, source: str, when: Callable[[Any], bool] | None = None) -> Row:
@@ -151,7 +168,13 @@ def _forms(form: str | Sequence[str]) -> tuple[str, ...]:
 _PIECES = re.compile(r"(<\w+>|[\[\]{}|])")
 
 
-_ANY_ORDER = {"{": "(?:", "|": "|", "}": ")*"}
+_GROUPS = {"[": "(?:", "]": ")?", "{": "(?:", "|": "|", "}": ")*"}
+
+
+def _told(piece: str, codecs: Mapping[str, Codec]) -> str:
+    """Return a piece of a form for people: a slot as its limits or words."""
+    says = codecs[piece[1:-1]].says if piece.startswith("<") else ""
+    return f"<{says}>" if says else piece
 
 
 class Form:
@@ -162,58 +185,48 @@ class Form:
     """
 
     def __init__(self, text: str, codecs: Mapping[str, Codec]) -> None:
-        self.text = text
+        self.text = _PIECES.sub(lambda piece: _told(piece[0], codecs), text)
         self.slots: list[str] = []
         self.optional: set[str] = set()
-        self._pieces: list[str | list[str]] = []
-        reads, accepts, depth = "", "", 0
-        into = self._pieces
+        self._groups: list[tuple[str, list[int]]] = []
+        reads, accepts, depth, template, places = "", "", 0, "", list[int]()
         for piece in _PIECES.split(text):
-            if piece == "[":
-                depth += 1
-                group: list[str] = []
-                self._pieces.append(group)
-                into = group  # type: ignore[assignment] - an optional group holds texts alone
-                reads, accepts = reads + "(?:", accepts + "(?:"
-            elif piece == "]":
-                depth -= 1
-                into = self._pieces
-                reads, accepts = reads + ")?", accepts + ")?"
-            elif piece in _ANY_ORDER:
+            if piece in "[]" and piece:
+                self._groups.append((template, places))
+                template, places = "", []
+                depth += 1 if piece == "[" else -1
+                reads, accepts = reads + _GROUPS[piece], accepts + _GROUPS[piece]
+            elif piece in _GROUPS:
                 depth += (piece == "{") - (piece == "}")
-                reads, accepts = reads + _ANY_ORDER[piece], accepts + _ANY_ORDER[piece]
+                reads, accepts = reads + _GROUPS[piece], accepts + _GROUPS[piece]
             elif piece.startswith("<"):
                 slot = piece[1:-1]
                 codec = codecs[slot]
-                into.append(piece)
+                places.append(len(self.slots))
+                template += "%s"
                 self.slots.append(slot)
                 if depth:
                     self.optional.add(slot)
                 reads += f"(?:{codec.word})" if slot.startswith("_") else f"(?P<{slot}>{codec.word})"
                 accepts += f"(?:{codec.accepts})"
-            elif piece:
-                into.append(piece)
+            else:
+                template += piece.replace("%", "%%")
                 reads, accepts = reads + re.escape(piece), accepts + re.escape(piece)
+        self._groups.append((template, places))
         self.begins = text.split(maxsplit=1)[0] if not text.startswith(("<", "[")) else ""
         self.reads = re.compile(reads)
         self.accepts = re.compile(accepts)
 
-    def printed(self, values: Mapping[str, Any], codecs: Mapping[str, Codec]) -> str:
-        """Return the line of these values by slot; an optional part without a value is left out."""
-        words: list[str] = []
-        for piece in self._pieces:
-            if isinstance(piece, str):
-                words.append(_filled(piece, values, codecs))
-            elif all(values.get(inner[1:-1]) is not None for inner in piece if inner.startswith("<")):
-                words += [_filled(inner, values, codecs) for inner in piece]
-        return "".join(words)
-
-
-def _filled(piece: str, values: Mapping[str, Any], codecs: Mapping[str, Codec]) -> str:
-    if not piece.startswith("<"):
-        return piece
-    slot = piece[1:-1]
-    return codecs[slot].write(values[slot])
+    def printed(self, words: Sequence[str | None]) -> str:
+        """Return the line of these words, one for each slot; an optional part with an empty word, or none, is left out."""
+        if len(self._groups) == 1:
+            return self._groups[0][0] % tuple(words)
+        line = ""
+        for number, (template, places) in enumerate(self._groups):
+            if number % 2 and not all(words[place] for place in places):
+                continue  # groups at odd places are those in brackets
+            line += template % tuple(words[place] for place in places)
+        return line
 
 
 class _Entry(NamedTuple):
@@ -258,47 +271,101 @@ class Statements(Generic[T]):
 
     def printed(self, value: T) -> list[Section]:
         """Return the statements of a value, in the order of the rows."""
-        return [section for row in self.rows for section in self._printed(row, value)]
+        sections: list[Section] = []
+        for writer in self._writers:
+            writer(value, sections)
+        return sections
 
-    def _printed(self, row: Row, value: Any) -> Iterator[Section]:  # noqa: ANN401 - a value of `made`
-        if not row.prints:
-            return
-        inner = self._inner.get(id(row))
+    @cached_property
+    def _writers(self) -> list[Callable[[Any, list[Section]], None]]:
+        """A function for each row that is printed, compiled once: it appends the row's statements of a value."""
+        return [self._writer(row) for row in self.rows if row.prints]
+
+    def _writer(self, row: Row) -> Callable[[Any, list[Section]], None]:
+        inner, when = self._inner.get(id(row)), row.when
         if row.several:
-            members = getattr(value, row.field)
-            for key, member in members.items() if row.by else ((None, member) for member in members):
-                yield from self._line(row, value, inner, key, member)
-        elif row.made is not None:
-            member = getattr(value, row.field)
-            if member is None or inner is None:
-                return
-            body = inner.printed(member)
-            if not row.forms:
-                yield from body
-            elif body:
-                yield Section(row.forms[0], body)
-        elif row.when is None or row.when(value):
-            yield from self._line(row, value, None, None, value)
+            members_of = attrgetter(row.field)
+            of_member = None if row.made is None else self._table(row).names_of_fields
+            write_line = self._line(row, inner, of_member)
 
-    def _line(self, row: Row, value: Any, inner: Statements[Any] | None, key: object, member: Any) -> Iterator[Section]:  # noqa: ANN401 - values of any class
-        if row.several and row.when is not None and not row.when(member):
-            return
-        if any(getattr(member, name) != constant for name, constant in row.sets.items()):
-            return
-        for form in self._forms[id(row)]:
-            values: dict[str, Any] = {}
-            for slot in form.slots:
-                if slot == IT:
-                    values[slot] = member
-                elif slot == row.by:
-                    values[slot] = key
+            def write_each(value: Any, sections: list[Section]) -> None:  # noqa: ANN401 - a value of any class
+                members = members_of(value)
+                for key, member in members.items() if row.by else enumerate(members):
+                    if when is None or when(member):
+                        write_line(value, key, member, sections)
+
+            return write_each
+        if row.made is not None and inner is not None:
+            part_of, header = attrgetter(row.field), row.forms[0] if row.forms else None
+
+            def write_part(value: Any, sections: list[Section]) -> None:  # noqa: ANN401
+                member = part_of(value)
+                if member is None or (when is not None and not when(value)):
+                    return
+                body = inner.printed(member)
+                if header is None:
+                    sections += body
+                elif body:
+                    sections.append(Section(header, body))
+
+            return write_part
+        write_own = self._line(row, None, None)
+
+        def write(value: Any, sections: list[Section]) -> None:  # noqa: ANN401
+            if when is None or when(value):
+                write_own(value, None, value, sections)
+
+        return write
+
+    def _line(
+        self, row: Row, inner: Statements[Any] | None, of_member: frozenset[str] | None
+    ) -> Callable[[Any, object, Any, list[Section]], None]:
+        """Return the function that appends the line of a value, or of an element with its key, in the first form that fits."""
+        usual, constants = row.usual, tuple(row.sets.items())
+        forms = [
+            (form, [(slot, self._origin(row, slot, of_member), slot not in form.optional) for slot in form.slots])
+            for form in self._forms[id(row)]
+        ]
+
+        def write(value: Any, key: object, member: Any, sections: list[Section]) -> None:  # noqa: ANN401
+            for name, constant in constants:
+                if getattr(member, name) != constant:
+                    return
+            for form, slots in forms:
+                words: list[str | None] = []
+                for slot, origin, required in slots:
+                    word = (
+                        getattr(member, slot)
+                        if origin == "member"
+                        else member
+                        if origin == IT
+                        else key
+                        if origin == "key"
+                        else None
+                        if origin == "none"
+                        else getattr(value, slot)
+                    )
+                    if word is None or word == usual:
+                        if required:
+                            break
+                        words.append(None)
+                    else:
+                        words.append(row.codecs[slot].write(word))
                 else:
-                    values[slot] = getattr(member, slot) if hasattr(member, slot) else getattr(value, slot)
-            required = [values[slot] for slot in form.slots if slot not in form.optional]
-            if any(word is None or (row.usual is not None and word == row.usual) for word in required):
-                continue
-            yield Section(form.printed(values, row.codecs), None if inner is None else inner.printed(member))
-            return
+                    sections.append(Section(form.printed(words), None if inner is None else inner.printed(member)))
+                    return
+
+        return write
+
+    def _origin(self, row: Row, slot: str, of_member: frozenset[str] | None) -> str:
+        """Return where the value of a slot is: the element itself, a field of it, its key, a field of the value around it, or nowhere."""
+        if slot == IT:
+            return IT
+        if slot.startswith("_"):
+            return "none"
+        if not row.several or (of_member is not None and slot in of_member):
+            return "member"
+        return "key" if slot in row.by else "value"
 
     # Reading
 
@@ -340,19 +407,20 @@ class Statements(Generic[T]):
             return
         if row.made is None:
             member = values.pop(IT)
-            here.update(values if not row.by else {name: word for name, word in values.items() if name != row.by})
-            if row.by:
-                here.setdefault(row.field, {})[values[row.by]] = member
-            elif row.codecs[IT].spreads:
-                here.setdefault(row.field, []).extend(member)
-            else:
-                here.setdefault(row.field, []).append(member)
+            here.update({name: word for name, word in values.items() if name not in row.by})
+            for name in row.field.split():
+                if row.by:
+                    here.setdefault(name, {})[_key(row, values)] = member
+                elif row.codecs[IT].spreads:
+                    here.setdefault(name, []).extend(member)
+                else:
+                    here.setdefault(name, []).append(member)
             return
         table = self._table(row)
         element_fields = {name: word for name, word in values.items() if name in table.names_of_fields}
-        here.update({name: word for name, word in values.items() if name not in element_fields and name != row.by})
+        here.update({name: word for name, word in values.items() if name not in element_fields and name not in row.by})
         if row.by:
-            member: dict[str, Any] = here.setdefault(row.field, {}).setdefault(values[row.by], {})
+            member: dict[str, Any] = here.setdefault(row.field, {}).setdefault(_key(row, values), {})
         else:
             member = {}
             here.setdefault(row.field, []).append(member)
@@ -411,13 +479,17 @@ class Statements(Generic[T]):
 
     # Checking
 
-    def accepts(self, text: str) -> tuple[Row, Statements[Any] | None] | None:
-        """Return the row whose form a line has, within the limits of the device, and the table of what stands below; None: no row has it."""
-        first = text.split(" ", 1)[0]
-        for entry in (*self._entries.get(first, ()), *self._entries.get("", ())):
-            if entry.form.accepts.fullmatch(text):
-                return entry.row, entry.inner
-        return None
+    def commands(self) -> Iterator[tuple[Row, Form, Statements[Any] | None]]:
+        """Yield the forms that the device takes, each with its row and the table of what stands below: the grammar of the command line.
+
+        Rows without a source are not among them, and neither are forms that are only read.
+        """
+        for row in self.rows:
+            if row.rows is not None and not row.forms:
+                yield from self._inner[id(row)].commands()
+            elif row.source:
+                for form in self._forms[id(row)]:
+                    yield row, form, self._inner.get(id(row))
 
     def names(self, sections: Iterable[Section]) -> Iterator[Name]:
         """Yield the names that lines define and use, in the order of the lines."""
@@ -431,16 +503,7 @@ class Statements(Generic[T]):
             if entry.inner is not None and section.body:
                 yield from entry.inner.names(section.body)
 
-    def every(self) -> Iterator[tuple[tuple[str, ...], Row]]:
-        """Yield every row with the headers above it."""
-        for row in self.rows:
-            yield (), row
-            inner = self._inner.get(id(row))
-            if inner is not None:
-                for above, deeper in inner.every():
-                    yield (*row.forms[:1], *above), deeper
 
-
-def unset(made: type) -> dict[str, object]:
-    """Return the fields of a class that have no default, with None: for classes whose fields are all read from statements."""
-    return {each.name: None for each in fields(made) if each.default is MISSING and each.default_factory is MISSING}
+def _key(row: Row, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a value of any class
+    """Return the key of an element by the slots of its line; empty if the line has none of them."""
+    return next((values[slot] for slot in row.by if slot in values), "")

@@ -9,6 +9,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from railweave.systems.dell_sonic.statements.bgp import ROUTING
+from railweave.systems.dell_sonic.statements.management import SYSTEM
+from railweave.systems.dell_sonic.statements.words import in_range
+
+if TYPE_CHECKING:
+    from railweave.model.config.statements import Statements
 
 TOP = "configure"
 
@@ -20,11 +28,13 @@ class Command:
     form: str
     source: str
     opens: str | None = None
+    regex: re.Pattern[str] | None = None
+    """The pattern of a row's form; None: the form itself says it."""
 
     @property
     def pattern(self) -> re.Pattern[str]:
         """The form as a pattern of a whole line."""
-        return _compiled(self.form)
+        return self.regex or _compiled(self.form)
 
 
 _WORDS = {
@@ -67,61 +77,12 @@ def _part(part: str) -> str:
     return f"(?:{inside})"
 
 
-def in_range(low: int, high: int) -> str:
-    """A pattern for the numbers of a range, each without leading zeros."""
-    if high - low < 1000:
-        return f"(?:{'|'.join(str(one) for one in range(high, low - 1, -1))})"
-    shortest = low or 1
-    lengths = range(len(str(shortest)), len(str(high)) + 1)
-    return f"(?:{'|'.join(part for length in lengths for part in _of_length(length, low, high))})"
-
-
-def _of_length(length: int, low: int, high: int) -> list[str]:
-    """Numbers of a length within a range, by their digits."""
-    first, last = max(low, 10 ** (length - 1)), min(high, 10**length - 1)
-    found: list[str] = ["0"] if low == 0 and length == 1 else []
-    while first <= last:
-        zeros = 0
-        while first % 10 ** (zeros + 1) == 0 and first + 10 ** (zeros + 1) - 1 <= last:
-            zeros += 1
-        found.append(str(first // 10**zeros) + (f"[0-9]{{{zeros}}}" if zeros else ""))
-        first += 10**zeros
-    return found
-
-
 _QOS_MAPS = "<dscp-tc|dot1p-tc|tc-queue|tc-pg|tc-dscp|tc-dot1p|pfc-priority-queue|pfc-priority-pg>"
 
 GRAMMAR: dict[str, list[Command]] = {
     TOP: [
-        Command("hostname <name>", "ansible sonic_system"),
-        Command("interface-naming standard[ extended]", "ansible sonic_system"),
         Command("buffer init lossless", "ansible sonic_qos_buffer"),
-        Command("ip vrf <name>", "ansible, tests of sonic_vrfs; spytest system/management_vrf"),
-        Command("interface Management 0", "spytest routing/ip", "management"),
-        Command(
-            "username <name> password <secret> role <admin|operator|netadmin|secadmin>", "ansible, tests of sonic_users"
-        ),
-        Command(
-            "tacacs-server host <address> timeout <1-60> key <secret>[ port <1-65535>] vrf mgmt",
-            "spytest security/tacacs",
-        ),
-        Command(
-            "radius-server host <address>[ auth-port <1-65535>] timeout <1-60> key <secret> vrf mgmt",
-            "ansible sonic_radius_server (the place of key: its options)",
-        ),
-        Command("aaa authentication login default group <tacacs\\+|radius> local", "spytest security/tacacs"),
-        Command("login lockout period <1-60>", "ansible sonic_login_lockout"),
-        Command("login lockout max-retries <1-16>", "ansible sonic_login_lockout"),
-        Command("login exec-timeout <0-3600>", "ansible sonic_system"),
-        Command("ip name-server <address>[ vrf mgmt]", "spytest routing/ip_name_server"),
-        Command("ntp vrf mgmt", "spytest system/ntp"),
-        Command("ntp server <text>", "spytest system/ntp"),
-        Command("<no lldp enable|lldp enable>", "ansible sonic_lldp_global"),
         Command("spanning-tree mode mst", "ansible sonic_stp"),
-        Command("snmp-server <location|contact> <text>", "spytest system/snmp"),
-        Command("snmp-server community <secret>[ group <name>]", "spytest system/snmp"),
-        Command("snmp-server host <address> community <secret> traps <v1|v2c>", "spytest system/snmp"),
-        Command("ip telemetry security-profile <name>", "spytest system/gnmi"),
         Command(
             "interface breakout port <number>/<number> mode <1|2|4|8>x<10|25|40|50|100|200|400|800>G",
             "ansible sonic_port_breakout; spytest system/port",
@@ -167,12 +128,10 @@ GRAMMAR: dict[str, list[Command]] = {
         ),
         Command("bgp community-list standard <name> <permit|deny> <community> <any|all>", "spytest routing/bgp"),
         Command("route-map <name> <permit|deny> <1-65535>", "ansible sonic_route_maps", "route-map"),
-        Command("router bgp <number>[ vrf <name>]", "ansible sonic_bgp", "bgp"),
         Command("ip access-list <name>", "ansible sonic_l3_acls", "ip-list"),
         Command("ipv6 access-list <name>", "ansible sonic_l3_acls", "ipv6-list"),
         Command("line vty", "acl", "line-vty"),
     ],
-    "management": [Command("ip address <prefix>[ gwaddr <address>]", "spytest routing/ip")],
     "wred": [
         Command(
             "<green|yellow|red> minimum-threshold <number> maximum-threshold <number> drop-probability <0-100>", "guide"
@@ -220,56 +179,7 @@ GRAMMAR: dict[str, list[Command]] = {
         Command("set as-path prepend <numbers>", "ansible sonic_route_maps"),
         Command("set ars-object <name>", "assumed: ansible sonic_route_maps has the option ars_object, no example"),
     ],
-    "bgp": [
-        Command("router-id <address>", "ansible sonic_bgp"),
-        Command("log-neighbor-changes", "ansible sonic_bgp"),
-        Command("bestpath as-path multipath-relax", "spytest routing/bgp"),
-        Command("graceful-restart <enable|preserve-fw-state>", "ansible sonic_bgp"),
-        Command("address-family <ipv4|ipv6> unicast", "ansible sonic_bgp_af", "bgp-unicast"),
-        Command("address-family l2vpn evpn", "ansible sonic_bgp_af", "bgp-evpn"),
-        Command("peer-group <name>", "ansible sonic_bgp_neighbors", "peer"),
-        Command("neighbor <address>", "ansible sonic_bgp_neighbors", "peer"),
-        Command("neighbor interface <port>", "ansible sonic_bgp_neighbors", "peer"),
-    ],
-    "bgp-unicast": [
-        Command("redistribute connected[ route-map <name>]", "ansible sonic_bgp_af"),
-        Command("maximum-paths <1-256>", "ansible sonic_bgp_af"),
-    ],
-    "bgp-evpn": [
-        Command("advertise-all-vni", "ansible sonic_bgp_af"),
-        Command("advertise <ipv4|ipv6> unicast", "ansible sonic_bgp_af"),
-        Command("rd <rd>", "ansible sonic_bgp_af"),
-        Command("route-target <import|export> <target>", "ansible sonic_bgp_af"),
-        Command("vni <1-16777215>", "ansible sonic_bgp_af", "bgp-evpn-vni"),
-    ],
-    "bgp-evpn-vni": [
-        Command("rd <rd>", "ansible sonic_bgp_af"),
-        Command("route-target <import|export> <target>", "ansible sonic_bgp_af"),
-    ],
-    "peer": [
-        Command("remote-as <number>", "ansible sonic_bgp_neighbors"),
-        Command("peer-group <name>", "ansible sonic_bgp_neighbors"),
-        Command("description <text>", "ansible sonic_bgp_neighbors"),
-        Command("timers connect <1-65535>", "ansible sonic_bgp_neighbors"),
-        Command("bfd[ check-control-plane-failure] profile <name>", "spytest routing/bgp; ansible sonic_bgp_neighbors"),
-        Command("ttl-security hops <1-254>", "ansible sonic_bgp_neighbors"),
-        Command("password <secret>", "spytest routing/bgp; ansible sonic_bgp_neighbors (auth_pwd)"),
-        Command("capability extended-nexthop", "ansible sonic_bgp_neighbors"),
-        Command("ebgp-multihop <1-255>", "ansible sonic_bgp_neighbors"),
-        Command("update-source <address>", "spytest routing/bgp"),
-        Command("address-family <ipv4|ipv6> unicast", "ansible sonic_bgp_neighbors_af", "peer-unicast"),
-        Command("address-family l2vpn evpn", "ansible sonic_bgp_neighbors_af (options)", "peer-evpn"),
-    ],
 }
-GRAMMAR["peer-unicast"] = [
-    Command("activate", "ansible sonic_bgp_neighbors_af"),
-    Command("route-map <name> <in|out>", "ansible sonic_bgp_neighbors_af"),
-    Command("send-community both", "ansible sonic_bgp_neighbors_af"),
-]
-GRAMMAR["peer-evpn"] = [
-    *GRAMMAR["peer-unicast"],
-    Command("attribute-unchanged next-hop", "assumed: FRR's command"),
-]
 _ADVERTISED = [
     Command("no ipv6 nd suppress-ra", "ansible sonic_ipv6_router_advertisement"),
     Command("ipv6 nd ra-interval <4-1800>", "ansible sonic_ipv6_router_advertisement"),
@@ -334,3 +244,20 @@ GRAMMAR["port"] = [
     Command("buffer queue <list> <name>", "spytest qos/qos"),
     Command("ars bind <name>", "ansible sonic_ars"),
 ]
+
+
+def _add(table: Statements[Any], mode: str) -> None:
+    """Add the statements of a table to a mode, and those below them to modes that are called as their headers."""
+    known = GRAMMAR.setdefault(mode, [])
+    for row, form, inner in table.commands():
+        if any(command.form == form.text for command in known):
+            continue
+        header = re.split(r" ?[<\[]", row.forms[0])[0]
+        opens = None if inner is None else header if mode == TOP else f"{mode}, {header}"
+        known.append(Command(form.text, row.source, opens, form.accepts))
+        if inner is not None and opens is not None and opens not in GRAMMAR:
+            _add(inner, opens)
+
+
+for _table in (SYSTEM, ROUTING):
+    _add(_table, TOP)

@@ -21,6 +21,7 @@ from railweave.systems.dell_sonic.meaning.management import management_of
 from railweave.systems.dell_sonic.read import devices, overlay, ports, qos, routing
 from railweave.systems.dell_sonic.read.control_plane import protection
 from railweave.systems.dell_sonic.read.devices import management_port
+from railweave.systems.dell_sonic.statements.bgp import ROUTING, Evpn, Router
 from railweave.systems.dell_sonic.statements.management import SYSTEM
 from railweave.systems.dell_sonic.tree import to_text
 
@@ -220,7 +221,7 @@ def _named(lines: Sequence[tuple[Section, str, bool]]) -> Iterator[tuple[Section
 
 def _config(taking: SectionReader) -> DeviceConfig:
     lines = ports.interfaces(taking)
-    routers = routing.routers(taking)
+    routers = list(ROUTING.read(taking.sections, taking).routers.values())
     listed = routing.lists(taking)
     bfd = routing.profiles(taking)
     tunnelled = overlay.tunnel(taking, lines)
@@ -248,7 +249,7 @@ def _config(taking: SectionReader) -> DeviceConfig:
     )
     own_maps = {one for router in routers if router.vrf for one in overlay.external_maps(router)}
     own_maps |= overlay.overlay_maps(main) if main else set()
-    evpn = main.evpn if main else routing.Evpn()
+    evpn = main.evpn if main else Evpn()
     over = overlay.overlay(main, tunnelled, loopbacks, lines, listed, bfd) if main else None
     names = {one.vlan: one.vlan_name for one in gateways if one.vlan}
     router_id = main.router_id if main and main.router_id else routing.NOWHERE
@@ -277,7 +278,7 @@ def _config(taking: SectionReader) -> DeviceConfig:
 
 
 def _interfaces(
-    lines: Mapping[str, ports.Lines], routers: Sequence[routing.Router], links: routing.Links
+    lines: Mapping[str, ports.Lines], routers: Sequence[Router], links: routing.Links
 ) -> tuple[Interface, ...]:
     """The ports, by number. Where some pause, a port without PFC is one that does not."""
     cages = [one for name, one in lines.items() if devices.is_port(name)]
@@ -298,12 +299,14 @@ def _interfaces(
 def _shared(
     lines: Mapping[str, ports.Lines],
     interfaces: Sequence[Interface],
-    main: routing.Router | None,
+    main: Router | None,
     listed: routing.Lists,
 ) -> bool:
     """Whether every link of the fabric, and every route that is taken by a route-map, is shared adaptively."""
     links = [bool(lines[one.name].qos.ars) for one in interfaces if one.kind == "fabric"]
-    families = [one for peer in (main.peers() if main else ()) for name, one in peer.families.items() if name != "evpn"]
+    families = [
+        one for peer in (main.peers.values() if main else ()) for name, one in peer.families.items() if name != "evpn"
+    ]
     entries = [one.shared for name in {one.imports for one in families} for one in listed.entries(name) if one.permits]
     return all(links) and all(entries)
 

@@ -13,7 +13,7 @@ from railweave.model.device.port_model import with_parts
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.dell_sonic.read.overlay import tenant
 from railweave.systems.dell_sonic.read.ports import Lines
-from railweave.systems.dell_sonic.read.routing import NOWHERE, Links, Router
+from railweave.systems.dell_sonic.read.routing import NOWHERE, Links
 from railweave.systems.dell_sonic.words import number
 from railweave.systems.sonic.render.names import ETHERNET_HEADER
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from railweave.model.catalog.hardware import SwitchModel
     from railweave.model.config.sections import SectionReader
+    from railweave.systems.dell_sonic.statements.bgp import Router
 
 
 def management_port(interfaces: dict[str, Lines]) -> tuple[InterfaceAddress, Address]:
@@ -60,7 +61,7 @@ class Sessions:
         """Those of every instance."""
         found: dict[bool, set[str]] = {True: set(), False: set()}
         for router in routers:
-            for one in router.neighbors.values():
+            for one in router.neighbors:
                 name = one.interface or (links.of_neighbor(router.vrf, one.address)[0] if one.address else "")
                 found[bool(router.vrf)].add(name)
         return cls(frozenset(found[False]), frozenset(found[True]))

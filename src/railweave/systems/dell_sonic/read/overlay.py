@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.model.device import model
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.systems.dell_sonic.read.ports import Lines, headers
-from railweave.systems.dell_sonic.read.routing import NOWHERE, Evpn, Links, Lists, Peer, Router
+from railweave.systems.dell_sonic.read.routing import NOWHERE, Links, Lists
 from railweave.systems.dell_sonic.words import address, interface, number
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from railweave.model.config.sections import SectionReader
     from railweave.model.device.model import Gateway, Interface
     from railweave.model.device.timers import Bfd
+    from railweave.systems.dell_sonic.statements.bgp import Evpn, Peer, Router
 
 MANAGEMENT_VRF = "mgmt"
 MARK = "Vrf-"
@@ -80,14 +81,14 @@ def vrf_names(taking: SectionReader) -> list[str]:
 
 def external_maps(router: Router) -> set[str]:
     """The route-maps of a VRF's sessions with routers outside."""
-    families = [one for peer in router.peers() for one in peer.families.values()]
+    families = [one for peer in router.peers.values() for one in peer.families.values()]
     return {name for one in families for name in (one.imports, one.exports) if name}
 
 
 def overlay_maps(router: Router) -> set[str]:
     """The route-maps of EVPN's sessions alone."""
-    families = [one for peer in router.peers() for name, one in peer.families.items() if name == "evpn"]
-    others = [one for peer in router.peers() for name, one in peer.families.items() if name != "evpn"]
+    families = [one for peer in router.peers.values() for name, one in peer.families.items() if name == "evpn"]
+    others = [one for peer in router.peers.values() for name, one in peer.families.items() if name != "evpn"]
     taken = {name for one in others for name in (one.imports, one.exports)} | set(router.redistributes.values())
     return {name for one in families for name in (one.imports, one.exports) if name} - taken
 
@@ -119,7 +120,7 @@ def with_loopback(found: model.Vrf, name: str, interfaces: Mapping[str, Lines]) 
 
 
 def _external(router: Router, listed: Lists, links: Links) -> Iterator[model.ExternalPeer]:
-    for one in router.neighbors.values():
+    for one in router.neighbors:
         peer = router.whole(one)
         if peer.address is None:
             continue
@@ -128,7 +129,7 @@ def _external(router: Router, listed: Lists, links: Links) -> Iterator[model.Ext
         unit = port if "." in port or not port else f"{port}.0"
         session = model.NumberedSession(unit, "", one.description, peer.asn or 0, local or NOWHERE, peer.address)
         yield model.ExternalPeer(
-            one.group or one.description or one.name,
+            one.group or one.description or one.title,
             session,
             _passed(listed, family.imports if family else ""),
             _passed(listed, family.exports if family else ""),
@@ -147,7 +148,7 @@ def _passed(listed: Lists, name: str) -> tuple[Prefix, ...]:
 
 def sessions(router: Router) -> list[Peer]:
     """The neighbors that EVPN's routes are exchanged with."""
-    whole = [router.whole(one) for one in router.neighbors.values()]
+    whole = [router.whole(one) for one in router.neighbors]
     return [one for one in whole if (family := one.families.get("evpn")) is not None and family.active]
 
 
@@ -165,7 +166,7 @@ def overlay(
     if not members and not groups:
         return None
     everybody = [*groups, *(one for one in members if one.group not in router.groups)]
-    loopback = next((found for one in everybody if (found := at(one.source, interfaces))), None)
+    loopback = next((found for one in everybody if (found := at(one.update_source, interfaces))), None)
     loopback = loopback or (loopbacks[0].address if loopbacks else NOWHERE)
     watched = [one.bfd for one in everybody]
     families = [one.families["evpn"] for one in everybody]
@@ -238,7 +239,7 @@ def mac_vrf(
     )
 
 
-def _first(targets: Mapping[int, list[str]], vni: int) -> str:
+def _first(targets: Mapping[int, tuple[str, ...]], vni: int) -> str:
     found = targets.get(vni)
     return f"target:{found[0]}" if found else ""
 

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 from railweave.model.config.addresses import BITS, Addressed
 from railweave.model.config.number_ranges import numbers, ranges
 from railweave.model.config.sections import Section, flat, line, merge, section
+from railweave.systems.dell_sonic.meaning.bgp import routing_of
 from railweave.systems.dell_sonic.meaning.management import system_of
 from railweave.systems.dell_sonic.render import system
 from railweave.systems.dell_sonic.render.gaps import gaps
 from railweave.systems.dell_sonic.render.qos import NAME, adaptive, balancing, bound, qos
+from railweave.systems.dell_sonic.statements.bgp import ROUTING
 from railweave.systems.dell_sonic.statements.management import SYSTEM
 from railweave.systems.dell_sonic.tree import LOSSLESS_BUFFERS, parse, quoted, to_text
-from railweave.systems.frr.names import OVERLAY_GROUP as OVERLAY
 from railweave.systems.frr.render import advertisements, discovery
-from railweave.systems.frr.render.overlay import FROM_SPINE, TO_NEIGHBORS, bridged_vnis, external_maps
+from railweave.systems.frr.render.overlay import FROM_SPINE, TO_NEIGHBORS, external_maps
 from railweave.systems.frr.render.routing import bfd
 from railweave.systems.sonic.render.names import ETHERNET_HEADER, transit_vlan, vrf_names
 from railweave.systems.sonic.render.qos import lossless
-from railweave.systems.sonic.render.system import secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,10 +170,7 @@ def routing(config: model.DeviceConfig) -> Iterator[Section]:
     yield from _overlay_policy(config)
     for vrf in config.vrfs:
         yield from external_maps(replace(vrf, name=vrf_names(config)[vrf.name]))
-    yield _router(config, bgp)
-    for vrf in config.vrfs:
-        if config.overlay:
-            yield _vrf_router(config, vrf, bgp, config.overlay)
+    yield from ROUTING.printed(routing_of(config))
 
 
 def _lists(bgp: model.Bgp) -> Iterator[Section]:
@@ -234,131 +231,6 @@ def _overlay_policy(config: model.DeviceConfig) -> Iterator[Section]:
     yield line(f"bgp community-list standard {FROM_SPINE} permit {found.from_spine} any")
     yield section(f"route-map {TO_NEIGHBORS} deny 10", f"match community {FROM_SPINE}")
     yield section(f"route-map {TO_NEIGHBORS} permit 20", [])
-
-
-def _router(config: model.DeviceConfig, bgp: model.Bgp) -> Section:
-    families = [
-        section(
-            f"address-family {family} unicast",
-            f"redistribute connected route-map {bgp.redistribute_connected}" if bgp.redistribute_connected else None,
-            f"maximum-paths {bgp.maximum_ecmp}",
-        )
-        for family in bgp.families
-    ]
-    peers = [part for group in bgp.groups for part in _group(bgp, group)]
-    return section(
-        f"router bgp {bgp.asn}",
-        f"router-id {bgp.router_id}",
-        "log-neighbor-changes",
-        "bestpath as-path multipath-relax",
-        ["graceful-restart enable", "graceful-restart preserve-fw-state"] if bgp.graceful_restart else None,
-        families,
-        section("address-family l2vpn evpn", "advertise-all-vni", bridged_vnis(config)) if config.vrfs else None,
-        peers,
-        _overlay_peers(bgp, config.overlay) if config.overlay else [],
-    )
-
-
-def _group(bgp: model.Bgp, group: model.BgpGroup) -> Iterator[Section]:
-    yield section(
-        f"peer-group {group.name}",
-        f"description {quoted(group.description)}",
-        "timers connect 5",
-        _watched(bgp, "fabric") if bgp.bfd else None,
-        "ttl-security hops 1" if bgp.ttl_security else None,
-        _keyed(bgp),
-        "capability extended-nexthop" if "ipv4" in bgp.families else None,
-        [
-            section(
-                f"address-family {family} unicast",
-                "activate",
-                f"route-map {group.import_policy} in",
-                f"route-map {group.export_policy} out",
-                "send-community both",
-            )
-            for family in bgp.families
-        ],
-    )
-    for session in group.sessions:
-        yield _neighbor(session, group.name)
-
-
-def _watched(bgp: model.Bgp, profile: str) -> str:
-    """BFD of a group; with graceful restart it does not end the session of a neighbor that restarts."""
-    return f"bfd {'check-control-plane-failure ' if bgp.graceful_restart else ''}profile {profile}"
-
-
-def _keyed(bgp: model.Bgp) -> list[str]:
-    """The key of a group's sessions: TCP MD5."""
-    key = bgp.authentication
-    return [f"password {secret(key.key)}"] if key and key.algorithm == "md5" else []
-
-
-def _neighbor(session: model.Session, group: str) -> Section:
-    name = session.peer_address or f"interface {session.interface}"
-    return section(
-        f"neighbor {name}",
-        f"remote-as {session.peer_as}",
-        f"peer-group {group}",
-        f"description {quoted(session.peer)}",
-    )
-
-
-def _overlay_peers(bgp: model.Bgp, found: model.OverlayConfig) -> Iterator[Section]:
-    yield section(
-        f"peer-group {OVERLAY}",
-        f"description {quoted('EVPN, loopback to loopback')}",
-        # Not disable-connected-check: BFD would be of one hop then, on the loopback, and never come up (seen on FRR).
-        "ebgp-multihop 2",
-        "timers connect 5",
-        f"update-source {found.loopback}",
-        _watched(bgp, OVERLAY) if found.bfd else None,
-        _keyed(bgp),
-        section(
-            "address-family l2vpn evpn",
-            "activate",
-            f"route-map {TO_NEIGHBORS} out",
-            "attribute-unchanged next-hop" if found.reflects else None,
-            "send-community both",
-        ),
-    )
-    for one in found.neighbors:
-        yield _neighbor(one, OVERLAY)
-
-
-def _vrf_router(config: model.DeviceConfig, vrf: model.Vrf, bgp: model.Bgp, overlay: model.OverlayConfig) -> Section:
-    width = f"maximum-paths {max(1, len(overlay.neighbors))}"
-    name = vrf_names(config)[vrf.name]
-    return section(
-        f"router bgp {bgp.asn} vrf {name}",
-        f"router-id {bgp.router_id}",
-        [section(f"address-family {family} unicast", "redistribute connected", width) for family in vrf.families()],
-        _external_peers(vrf, name),
-        section(
-            "address-family l2vpn evpn",
-            [f"advertise {family} unicast" for family in vrf.families()],
-            f"rd {vrf.route_distinguisher}",
-            [f"route-target import {target.removeprefix('target:')}" for target in vrf.import_targets],
-            [f"route-target export {target.removeprefix('target:')}" for target in vrf.export_targets],
-        ),
-    )
-
-
-def _external_peers(vrf: model.Vrf, name: str) -> list[Section]:
-    """Routers outside the fabric: a peer group each, with its route-maps, and a neighbor for each link."""
-    found: list[Section] = []
-    for router, one in {peer.router: peer for peer in vrf.external}.items():
-        family = one.session.local_address.family
-        maps = (f"route-map from-{name}-{router} in", f"route-map to-{name}-{router} out")
-        described = f"description {quoted(f'external router {router}')}"
-        found.append(
-            section(
-                f"peer-group {router}",
-                described,
-                section(f"address-family {family} unicast", "activate", maps[0], maps[1]),
-            )
-        )
-    return found + [_neighbor(one.session, one.router) for one in vrf.external]
 
 
 __all__ = ["check_extra", "files", "gaps", "lines", "tree"]

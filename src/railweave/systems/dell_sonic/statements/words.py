@@ -6,10 +6,10 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from railweave.model.config.addresses import Address, InterfaceAddress
+from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.model.config.statements import Codec
 from railweave.systems.dell_sonic.tree import quoted
-from railweave.systems.dell_sonic.words import secret, unquoted
+from railweave.systems.dell_sonic.words import interface, secret, unquoted
 from railweave.systems.sonic.render.system import secret as printed_secret
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _of_length(length: int, low: int, high: int) -> list[str]:
 
 def number(low: int, high: int, *, unit: int = 1) -> Codec:
     """Return the codec of a whole number between two limits; the value is in units of ``unit``."""
-    return Codec(in_range(low, high), partial(_number, unit=unit), partial(_times, unit=unit))
+    return Codec(in_range(low, high), partial(_number, unit=unit), partial(_times, unit=unit), says=f"{low}-{high}")
 
 
 def _number(text: str, unit: int) -> int:
@@ -63,24 +63,47 @@ def choice(words: Mapping[Any, str], **also: object) -> Codec:
     back: dict[str, Any] = dict(also)
     for value, word in words.items():
         back.setdefault(word, value)
-    return Codec("|".join(map(re.escape, back)), back.__getitem__, words.__getitem__)
+    form = "|".join(map(re.escape, back))
+    return Codec(form, back.__getitem__, words.__getitem__, word=form, says="|".join(dict.fromkeys(back)))
 
 
-WORD = Codec(r"\S+")
-HOST = Codec(r"\S+")
-NAME = Codec(NAME_FORM)
-TEXT = Codec(r'(?:"[^"]*"|\S+)', unquoted, quoted, word=r".+")
-ADDRESS = Codec(ADDRESS_FORM, Address.read)
-INTERFACE_ADDRESS = Codec(r"[0-9a-f.:]+/\d+", InterfaceAddress.read)
-SECRET = Codec(r"\S+", secret, printed_secret)
-NUMBER = Codec(r"-?\d+", partial(_number, unit=1))
+WORD = Codec(r"\S+", says="word")
+HOST = Codec(r"\S+", says="text")
+NAME = Codec(NAME_FORM, says="name")
+TEXT = Codec(r'(?:"[^"]*"|\S+)', unquoted, quoted, word=r".+", says="text")
+ADDRESS = Codec(ADDRESS_FORM, Address.read, says="address")
+INTERFACE_ADDRESS = Codec(r"[0-9a-f.:]+/\d+", InterfaceAddress.read, says="prefix")
+SECRET = Codec(r"\S+", secret, printed_secret, says="secret")
+NUMBER = Codec(r"-?\d+", partial(_number, unit=1), says="number")
+
+
+def _interface(text: str) -> str:
+    name = interface(text)
+    if name is None:
+        raise ValueError(text)
+    return name
+
+
+def _asn(text: str) -> int:
+    """Read an AS number in either notation (RFC 5396); 0 is any but the own one."""
+    if text in {"external", "internal"}:
+        return 0
+    high, dot, low = text.partition(".")
+    return _number(high, 1) << 16 | _number(low, 1) if dot else _number(high, 1)
+
+
+PORT_NAME = Codec(r"Eth\d+/\d+(?:/\d+)?", _interface, word=r"\S.*", says="port")
+ASN = Codec(r"-?\d+", _asn, says="number")
+PREFIX = Codec(r"[0-9a-f.:]+/\d+", Prefix.read, says="prefix")
+TARGET = Codec(r"\d+:\d+", says="target")
+DISTINGUISHER = Codec(r"[\d.]+:\d+", says="rd")
 
 
 def defines(kind: str, codec: Codec = NAME) -> Codec:
     """Return the codec of a name that the statement defines."""
-    return Codec(codec.accepts, codec.read, codec.write, codec.word, defines=kind)
+    return Codec(codec.accepts, codec.read, codec.write, codec.word, defines=kind, says="name")
 
 
 def refers(kind: str, codec: Codec = NAME) -> Codec:
     """Return the codec of a name that another statement defines."""
-    return Codec(codec.accepts, codec.read, codec.write, codec.word, refers=kind)
+    return Codec(codec.accepts, codec.read, codec.write, codec.word, refers=kind, says="name")

@@ -1,0 +1,290 @@
+"""BGP of Enterprise SONiC: instances, peer groups and neighbors, address families, and EVPN."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from railweave.model.config.statements import Statements, each, fixed, line, part, passed
+from railweave.systems.dell_sonic.statements.words import (
+    ADDRESS,
+    ASN,
+    DISTINGUISHER,
+    PORT_NAME,
+    PREFIX,
+    SECRET,
+    TARGET,
+    TEXT,
+    WORD,
+    choice,
+    defines,
+    number,
+    refers,
+)
+
+if TYPE_CHECKING:
+    from railweave.model.config.addresses import Address, Prefix
+
+
+@dataclass(frozen=True, slots=True)
+class PeerFamily:
+    """An address family of a peer or of a group."""
+
+    active: bool = False
+    imports: str = ""
+    exports: str = ""
+    next_hop_unchanged: bool = False
+    communities: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A peer group (``name``) or a neighbor (``interface`` or ``address``). ``asn`` 0 is any but its own; ``bfd`` is the name of a profile."""
+
+    name: str | None = None
+    interface: str | None = None
+    address: Address | None = None
+    asn: int | None = None
+    local_as: int | None = None
+    group: str = ""
+    description: str = ""
+    hops: int | None = None
+    connect: int | None = None
+    update_source: str = ""
+    bfd: str | None = None
+    bfd_kept: bool = False
+    """BFD does not end the session of a neighbor that restarts."""
+    ttl_security: bool = False
+    password: str | None = None
+    extended_next_hop: bool = False
+    families: dict[str, PeerFamily] = field(default_factory=dict[str, PeerFamily])
+
+    @property
+    def title(self) -> str:
+        """The name of the group, or the interface or address of the neighbor."""
+        return self.name or self.interface or str(self.address)
+
+
+@dataclass(frozen=True, slots=True)
+class Evpn:
+    """``address-family l2vpn evpn``, or a VNI in it. ``advertises`` are families whose routes it takes from the VRF."""
+
+    all_vnis: bool = False
+    advertises: tuple[str, ...] = ()
+    distinguisher: str = ""
+    imports: tuple[str, ...] = ()
+    exports: tuple[str, ...] = ()
+    vnis: dict[int, Evpn] = field(default_factory=dict[int, "Evpn"])
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A unicast family of an instance. ``redistributes`` is the route-map that connected routes go through; empty: through none."""
+
+    redistributes: str | None = None
+    networks: tuple[Prefix, ...] = ()
+    maximum_paths: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Router:
+    """A BGP instance, of a VRF or (``vrf`` empty) the fabric's."""
+
+    asn: int = 0
+    vrf: str = ""
+    router_id: Address | None = None
+    graceful_restart: bool = False
+    unicast: dict[str, Family] = field(default_factory=dict[str, Family])
+    evpn: Evpn = field(default_factory=Evpn)
+    peers: dict[object, Peer] = field(default_factory=dict[object, Peer])
+
+    @property
+    def groups(self) -> dict[str, Peer]:
+        """Peer groups by name."""
+        return {peer.name: peer for peer in self.peers.values() if peer.name is not None}
+
+    @property
+    def neighbors(self) -> list[Peer]:
+        """Neighbors in the order of the text."""
+        return [peer for peer in self.peers.values() if peer.name is None]
+
+    @property
+    def redistributes(self) -> dict[str, str]:
+        """Families of which connected routes are redistributed, with their route-map."""
+        return {name: family.redistributes for name, family in self.unicast.items() if family.redistributes is not None}
+
+    def whole(self, neighbor: Peer) -> Peer:
+        """Return a neighbor with the settings of its group."""
+        group = self.groups.get(neighbor.group)
+        if group is None:
+            return neighbor
+        return replace(
+            neighbor,
+            asn=group.asn if neighbor.asn is None else neighbor.asn,
+            local_as=group.local_as if neighbor.local_as is None else neighbor.local_as,
+            bfd=group.bfd if neighbor.bfd is None else neighbor.bfd,
+            ttl_security=neighbor.ttl_security or group.ttl_security,
+            password=neighbor.password or group.password,
+            update_source=neighbor.update_source or group.update_source,
+            families={**group.families, **neighbor.families},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """The BGP instances of a switch by VRF."""
+
+    routers: dict[str, Router] = field(default_factory=dict[str, Router])
+
+
+def _vrf(text: str) -> str:
+    return "" if text == "default" else text
+
+
+VRF = replace(refers("vrf"), read=_vrf)
+UNICAST = choice({"ipv4": "ipv4", "ipv6": "ipv6"})
+FAMILY = choice({"ipv4": "ipv4 unicast", "ipv6": "ipv6 unicast", "evpn": "l2vpn evpn"})
+OPTIONS = "ansible sonic_bgp_neighbors"
+FAMILIES = "ansible sonic_bgp_neighbors_af"
+
+PEER_FAMILY = (
+    line("activate", FAMILIES, sets={"active": True}),
+    line("route-map <imports> in", FAMILIES, usual="", imports=refers("route-map")),
+    line("route-map <exports> out", FAMILIES, usual="", exports=refers("route-map")),
+    line(
+        "attribute-unchanged next-hop",
+        "assumed: FRR's command",
+        also=("next-hop-unchanged",),
+        sets={"next_hop_unchanged": True},
+    ),
+    line("send-community both", FAMILIES, sets={"communities": True}),
+)
+
+PEER = (
+    line("remote-as <asn>", OPTIONS, asn=ASN),
+    line("local-as <local_as>", "", local_as=ASN, prints=False),
+    line("peer-group <group>", OPTIONS, usual="", group=refers("peer-group")),
+    line("description <description>", OPTIONS, usual="", description=TEXT),
+    line("ebgp-multihop <hops>", OPTIONS, hops=number(1, 255)),
+    line("timers connect <connect>", OPTIONS, connect=number(1, 65535)),
+    line(
+        "update-source <update_source>",
+        "spytest routing/bgp",
+        also=("update-source interface <update_source>",),
+        usual="",
+        update_source=replace(ADDRESS, read=str, word=r"(?!interface ).+"),
+    ),
+    line(
+        "bfd check-control-plane-failure profile <bfd>",
+        "spytest routing/bgp; ansible sonic_bgp_neighbors",
+        sets={"bfd_kept": True},
+        bfd=refers("bfd profile"),
+    ),
+    line(
+        "bfd profile <bfd>",
+        "spytest routing/bgp; ansible sonic_bgp_neighbors",
+        sets={"bfd_kept": False},
+        usual="",
+        bfd=refers("bfd profile"),
+    ),
+    line("bfd", "", sets={"bfd": ""}, prints=False),
+    line("ttl-security hops 1", OPTIONS, sets={"ttl_security": True}),
+    line("ttl-security hops <_hops>", OPTIONS, sets={"ttl_security": False}, prints=False, _hops=number(2, 254)),
+    line(
+        "password <password>",
+        "spytest routing/bgp; ansible sonic_bgp_neighbors (auth_pwd)",
+        also=("password <password> encrypted",),
+        password=SECRET,
+    ),
+    line("capability extended-nexthop", OPTIONS, sets={"extended_next_hop": True}),
+    each("address-family <family>", "families", FAMILIES, PeerFamily, PEER_FAMILY, by="family", family=FAMILY),
+)
+
+TARGETS = (
+    line("rd <distinguisher>", "ansible sonic_bgp_af", usual="", distinguisher=DISTINGUISHER),
+    each("route-target import <it>", "imports", "ansible sonic_bgp_af", it=TARGET),
+    each("route-target export <it>", "exports", "ansible sonic_bgp_af", it=TARGET),
+    each("route-target both <it>", "imports exports", "", it=TARGET, prints=False),
+)
+EVPN = (
+    line("advertise-all-vni", "ansible sonic_bgp_af", sets={"all_vnis": True}),
+    each("advertise <it> unicast", "advertises", "ansible sonic_bgp_af", it=UNICAST),
+    *TARGETS,
+    each(
+        "vni <number>",
+        "vnis",
+        "ansible sonic_bgp_af",
+        Evpn,
+        TARGETS,
+        by="number",
+        number=number(1, 16777215),
+    ),
+)
+UNICAST_ROWS = (
+    line(
+        "redistribute connected route-map <redistributes>",
+        "ansible sonic_bgp_af",
+        usual="",
+        redistributes=refers("route-map"),
+    ),
+    line("redistribute connected", "ansible sonic_bgp_af", sets={"redistributes": ""}),
+    each("network <it>", "networks", "", it=PREFIX, prints=False),
+    line("maximum-paths <maximum_paths>", "ansible sonic_bgp_af", maximum_paths=number(1, 256)),
+)
+
+
+def _fabric(router: Router) -> bool:
+    return not router.vrf
+
+
+def _tenant(router: Router) -> bool:
+    return bool(router.vrf)
+
+
+ROUTER = (
+    line("router-id <router_id>", "ansible sonic_bgp", router_id=ADDRESS),
+    fixed("log-neighbor-changes", "ansible sonic_bgp", when=_fabric),
+    fixed("bestpath as-path multipath-relax", "spytest routing/bgp", when=_fabric),
+    line("graceful-restart enable", "ansible sonic_bgp", sets={"graceful_restart": True}),
+    fixed("graceful-restart preserve-fw-state", "ansible sonic_bgp", when=lambda router: router.graceful_restart),
+    each(
+        "address-family <family> unicast",
+        "unicast",
+        "ansible sonic_bgp_af",
+        Family,
+        UNICAST_ROWS,
+        by="family",
+        family=UNICAST,
+    ),
+    part("evpn", Evpn, EVPN, "address-family l2vpn evpn", "ansible sonic_bgp_af", when=_fabric),
+    each(
+        ("peer-group <name>", "neighbor interface <interface>", "neighbor <address>"),
+        "peers",
+        "ansible sonic_bgp_neighbors",
+        Peer,
+        PEER,
+        by=("name", "interface", "address"),
+        also=("neighbor <interface>",),
+        name=defines("peer-group"),
+        interface=PORT_NAME,
+        address=ADDRESS,
+    ),
+    part("evpn", Evpn, EVPN, "address-family l2vpn evpn", "ansible sonic_bgp_af", when=_tenant),
+    passed("timers <_seconds> <_more>", "the pace of a session", _seconds=WORD, _more=WORD),
+)
+ROUTING = Statements(
+    Routing,
+    (
+        each(
+            "router bgp <asn>[ vrf <vrf>]",
+            "routers",
+            "ansible sonic_bgp",
+            Router,
+            ROUTER,
+            by="vrf",
+            asn=ASN,
+            vrf=VRF,
+        ),
+    ),
+)
+"""``router bgp`` of every VRF."""
