@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from railweave.model.config.addresses import Address, InterfaceAddress
 
 SECURITY_PROFILE = "railweave"
+TENANT = Codec(rf"(?!mgmt$){NAME_FORM}", says="name")
+"""A VRF that is not that of the management port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ SYSTEM = Statements(
     (
         line("hostname <name>", "ansible sonic_system", name=NAME),
         fixed("ip vrf mgmt", "ansible, tests of sonic_vrfs; spytest system/management_vrf"),
-        each("ip vrf <it>", "vrfs", "ansible, tests of sonic_vrfs", it=defines("vrf")),
+        each("ip vrf <it>", "vrfs", "ansible, tests of sonic_vrfs", it=defines("vrf", TENANT)),
         part(
             "port",
             ManagementPort,
