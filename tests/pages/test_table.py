@@ -43,7 +43,7 @@ def test_rows_that_are_left_out_are_counted() -> None:
 
 
 def test_programs_get_values_under_keys() -> None:
-    assert TABLE.to_csv() == "name,rate_GBps,end\na,1234.56,late\nbc,,<ended>\nd,2.0,ended\n"
+    assert TABLE.as_csv() == "name,rate_GBps,end\na,1234.56,late\nbc,,<ended>\nd,2.0,ended\n"
     assert TABLE.to_json()[1] == {"name": "bc", "rate_GBps": None, "end": "<ended>"}
 
 

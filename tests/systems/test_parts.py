@@ -119,3 +119,10 @@ def test_every_part_of_every_system_can_be_imported(nos: str) -> None:
     for name in set(PARTS) - found.without.keys():
         importlib.import_module(f"railweave.systems.{nos}.{name}")
     assert all(len(reason) > 20 for reason in found.without.values())
+
+
+def test_a_module_cannot_take_the_place_of_a_function(acme: Path) -> None:
+    (acme / "mistakes.py").write_text("")
+    (acme / "system.yaml").write_text(DEFINITION.replace("modules: [names]", "modules: [names, mistakes]"))
+    with pytest.raises(ImportError, match="mistakes: no module may have the name of a system's function"):
+        system("acme")

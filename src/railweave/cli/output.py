@@ -71,7 +71,7 @@ def write_csv(file: Path | None, table: Table) -> None:
     from railweave.writing import write_file
 
     if file is not None:
-        write_file(file, table.to_csv())
+        write_file(file, table.as_csv())
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - JSON values

@@ -132,7 +132,7 @@ class Table:
         )
         return [f"| {' | '.join(line)} |" for line in lines]
 
-    def to_csv(self) -> str:
+    def as_csv(self) -> str:
         """Return the values as CSV (RFC 4180, but with line feeds), under the names of the columns; nothing for None."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")

@@ -38,7 +38,10 @@ FORMS = "forms.yaml"
 """Statement forms, their sources and how each was checked (``systems.forms``): beside ``system.yaml``, if the system has them."""
 
 USED_BY_FUNCTION = {"changes": "trees", "lint": "mistakes"}
-"""Parts that a function of the folder must use: what a part takes differs from system to system. No function has the name of a module."""
+"""Parts that a function of the folder must use: what a part takes differs from system to system."""
+
+FUNCTIONS = ("trees", "configurations", "mistakes", "quoted", "started_daemons", "by_hand")
+"""Functions that the ``__init__`` of a folder may have. A module of that name would take the function's place when it is imported."""
 
 
 class Folder:
@@ -141,7 +144,7 @@ class Folder:
 
     def daemons(self, config: DeviceConfig) -> frozenset[str] | None:
         """Return FRRouting's daemons (``System.daemons``)."""
-        return self._function("daemons", _all)(config)
+        return self._function("started_daemons", _all)(config)
 
     def by_hand(self, device: str) -> str:
         """Return how to load files by hand (``System.by_hand``)."""
@@ -191,6 +194,8 @@ def missing_parts(definition: Path, package: ModuleType) -> dict[str, str]:
         f"if it is no part of a system, name it in {definition.name} under `modules`",
     )
     there = modules_of(folder)
+    if clash := there.intersection(FUNCTIONS):
+        raise ImportError(f"{folder}: {', '.join(sorted(clash))}: no module may have the name of a system's function")
     for name in modules:
         if name not in there:
             raise ImportError(f"{definition}: modules: there is no {name}{_hint(name, there)}")

@@ -566,4 +566,4 @@ def _inventory(fabric_files: Files) -> str:
         {"device": device, "interface": port, "length": metres}
         for (device, port), metres in sorted(fabric_files.lengths.items())
     )
-    return Table(columns(*TO_FILL_IN), [[row.get(column) for column in TO_FILL_IN] for row in lengths]).to_csv()
+    return Table(columns(*TO_FILL_IN), [[row.get(column) for column in TO_FILL_IN] for row in lengths]).as_csv()

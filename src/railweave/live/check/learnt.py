@@ -289,7 +289,7 @@ def filled(text: str, cells: Mapping[Key, Mapping[str, str]]) -> str:
     for (device, interface), values in left.items():
         named = {"device": device, "interface": interface, **values}
         body.append([named.get(column, "") for column in head])
-    return Table(columns(*head), body).to_csv()
+    return Table(columns(*head), body).as_csv()
 
 
 _ROUNDED_M = 1.0

@@ -65,7 +65,7 @@ def _key(result: Sample | Prediction) -> tuple[str, int | None, str, str]:
 
 def to_csv(runs: Iterable[Run]) -> str:
     """The samples of runs."""
-    return samples_table(runs).to_csv()
+    return samples_table(runs).as_csv()
 
 
 def runs_table(runs: Iterable[Run]) -> Table:

@@ -185,7 +185,7 @@ def cable_work(old: Network, new: Network) -> Iterator[CableWork]:
 
 def work_csv(work: Sequence[CableWork]) -> str:
     """The list for the technician as CSV."""
-    return Table(columns(*CableWork._fields), work).to_csv()
+    return Table(columns(*CableWork._fields), work).as_csv()
 
 
 def _action(old: Network, new: Network, cable: Cable, other: Cable | None) -> str:

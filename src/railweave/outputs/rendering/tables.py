@@ -26,7 +26,7 @@ ADDRESSES = columns(
 
 def cabling_csv(network: Network) -> str:
     """One row a cable with both its ends; ``length_is`` says whether the length is planned or measured."""
-    return Table(CABLING, tuple(_cables(network))).to_csv()
+    return Table(CABLING, tuple(_cables(network))).as_csv()
 
 
 RACKS = columns(
@@ -63,7 +63,7 @@ def racks_csv(network: Network) -> str:
                     )
                 )
     racks = {position.rack: place for place, position in enumerate(network.positions.values())}
-    return Table(RACKS, sorted(rows, key=lambda row: (racks[str(row[0])], row[1]))).to_csv()
+    return Table(RACKS, sorted(rows, key=lambda row: (racks[str(row[0])], row[1]))).as_csv()
 
 
 def tables_of(network: Network) -> dict[str, Callable[[Network], str]]:
@@ -99,7 +99,7 @@ def _cables(network: Network) -> Iterator[tuple[object, ...]]:
 def addresses_csv(network: Network) -> str:
     """Every address: management, router id, loopback, tunnel endpoint, gateway, link, external router and NIC."""
     width = len(ADDRESSES)
-    return Table(ADDRESSES, [row + ("",) * (width - len(row)) for row in _addresses(network)]).to_csv()
+    return Table(ADDRESSES, [row + ("",) * (width - len(row)) for row in _addresses(network)]).as_csv()
 
 
 def _addresses(network: Network) -> Iterator[tuple[object, ...]]:

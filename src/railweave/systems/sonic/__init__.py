@@ -19,7 +19,7 @@ def trees(config: DeviceConfig) -> dict[str, ConfigTree]:
     return {"config_db.json": config_tree(tables(config), config.release), "frr.conf": frr_tree(frr.tree(config))}
 
 
-def daemons(config: DeviceConfig) -> frozenset[str]:
+def started_daemons(config: DeviceConfig) -> frozenset[str]:
     """Return FRRouting's daemons that SONiC starts, by its tables with the operator's own rows."""
     from railweave.systems.sonic.daemons import started
 
