@@ -1,13 +1,13 @@
-"""Counts in words."""
+"""Counts and plurals for messages."""
 
 from __future__ import annotations
 
 
 def several(role: str) -> str:
-    """The plural of a role of switches: ``leaves``, ``spines``."""
+    """Return the plural of a switch role, such as ``leaves`` or ``spines``."""
     return "leaves" if role == "leaf" else f"{role}s"
 
 
 def counted(count: int, singular: str, plural: str = "") -> str:
-    """A count with its noun: ``1 leaf``, ``8,192 GPUs``."""
+    """Return a count with its noun, such as ``1 leaf`` or ``8,192 GPUs``."""
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

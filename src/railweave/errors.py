@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileLine:
-    """A line of a file or, where ``line`` (1-based) is 0, the file or folder as a whole."""
+    """A line of a file, counted from 1. If ``line`` is 0, the place is the whole file or folder."""
 
     file: str
     line: int = 0
@@ -44,11 +44,11 @@ class FileLine:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of the command line (``--nccl``); the verb itself where an option is missing.
+    """An option of the command line (``--nccl``), or the verb itself if an option is missing.
 
-    ``value`` is what was given, where the option may be repeated and the message says nothing of it. ``part`` is the part of
-    the value that is meant, as keys and places in what the value stands for: ``("host.mtu",)`` of ``--set``,
-    ``("ports", 1)`` of ``--background``. It is not printed; a scenario file has the same parts.
+    - ``value``: the given value, if the option may be repeated and the message does not contain the value.
+    - ``part``: the faulty part of the value, as keys and indexes: ``("host.mtu",)`` of ``--set``, ``("ports", 1)`` of ``--background``.
+      It is not printed. A scenario file has the same parts.
     """
 
     name: str
@@ -71,7 +71,7 @@ class NetworkPart:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of a function of the Python API, or a field of what is given to it."""
+    """An argument of a function in the Python API, or a field of such an argument."""
 
     name: str
 
@@ -80,14 +80,14 @@ class Argument:
 
 
 Place = FileLine | Option | NetworkPart | Argument
-"""Where a problem is."""
+"""The place of a problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong, and what would be right.
+    """One fault in the input, and its correction.
 
-    ``place`` says where; ``fix`` is a full phrase a user can act on.
+    ``place`` is the place of the fault. ``fix`` is a full phrase that the user can act on.
     """
 
     place: Place
@@ -99,13 +99,13 @@ class Problem:
 
 
 class RailweaveError(Exception):
-    """Base of every error railweave raises on purpose. ``exit_code`` is what the command line returns."""
+    """The base class of every error that railweave raises on purpose. ``exit_code`` is the exit status of the command line."""
 
     exit_code = 1
 
 
 class InputError(RailweaveError):
-    """The user's input is wrong. ``problems`` holds all that was found, in file order."""
+    """An error in the user's input. ``problems`` holds all problems that were found, in file order."""
 
     exit_code = 2
 
@@ -123,29 +123,29 @@ def _order(problem: Problem) -> tuple[str, int]:
 
 
 class SpecError(InputError):
-    """An input file (fabric file, inventory, lock, scenario, forwarding tables) cannot be read as one."""
+    """An input file (fabric file, inventory, lock, scenario, forwarding tables) that cannot be read."""
 
 
 class DesignError(InputError):
-    """The fabric file is well-formed, but the network it asks for cannot be built."""
+    """A well-formed fabric file that describes a network that cannot be built."""
 
 
 class OutputError(RailweaveError):
-    """Output could not be written; what stood there before is untouched."""
+    """A failure to write output. Existing files are unchanged."""
 
 
 class UnsettledError(RailweaveError):
-    """The routes of the configurations never settle, because their policies contradict each other."""
+    """A set of configurations whose routes never converge, because their policies contradict each other."""
 
 
 class LabError(RailweaveError):
-    """The lab cannot be brought up, used or taken down on this machine."""
+    """A failure to start, use or stop the lab on this machine."""
 
 
 class RenderError(RailweaveError):
-    """A device configuration holds something its target cannot read or express and must not drop.
+    """A statement in a device configuration that the target cannot read or express, and must not drop.
 
-    ``what`` is the message; ``line`` is the 1-based line of the text that it is about, 0 where there is none.
+    ``what`` is the message. ``line`` is the line of the text, counted from 1, or 0 if there is none.
     """
 
     def __init__(self, message: str, line: int = 0) -> None:
@@ -157,10 +157,10 @@ class RenderError(RailweaveError):
         return f"line {self.line}: {self.what}" if self.line else self.what
 
     def below(self, lines: int) -> RenderError:
-        """The same error in a text that has so many lines more before it."""
+        """Return the same error for a longer text, with ``lines`` additional lines before the original text."""
         return RenderError(self.what, self.line + lines if self.line else 0)
 
 
 def unknown_switches(names: Iterable[str], fix: str = "names are those of cabling.csv") -> InputError:
-    """Return the error of ``--only`` for names that no switch of the network has."""
+    """Return the error for ``--only`` with names that are not switches of the network."""
     return InputError([Problem(Option("--only", name), "the network has no such switch", fix) for name in names])

@@ -8,18 +8,18 @@ from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.writing import write_below
 
 FOLDER = Path(__file__).parent / "_examples"
-"""In a checkout a link to ``examples/``."""
+"""The folder of the examples. In a checkout, it is a link to ``examples/``."""
 
 SUFFIXES = ("yaml", "inventory.csv")
 
 
 def example_names() -> list[str]:
-    """Names of the examples, sorted."""
+    """Return the names of the examples, sorted."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 def example_files(name: str) -> dict[str, bytes]:
-    """An example's files by name, the fabric file first. Raises ``InputError`` for an unknown name."""
+    """Return the files of an example by name, the fabric file first. Raise ``InputError`` for an unknown example."""
     if name not in example_names():
         raise InputError(
             [
@@ -33,13 +33,16 @@ def example_files(name: str) -> dict[str, bytes]:
 
 
 def check_new(target: Path) -> None:
-    """Raise ``InputError`` for a folder that is neither new nor empty."""
+    """Raise ``InputError`` if a folder exists and is not empty, or if the path is not a folder."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError([Problem(FileLine(str(target)), "exists and is not an empty folder", "choose another")])
 
 
 def write_new(target: Path, files: dict[str, bytes]) -> list[Path]:
-    """Write files into a new or empty folder; returns them. Raises ``InputError`` for any other, ``OutputError`` where it cannot be written."""
+    """Write files into a new or empty folder, and return their paths.
+
+    Raises ``InputError`` for any other target, and ``OutputError`` if the folder cannot be written.
+    """
     check_new(target)
     write_below(target, files)
     return [target / name for name in files]

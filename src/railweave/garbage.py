@@ -1,4 +1,4 @@
-"""The garbage collector, kept from searching what stays."""
+"""A pause of the garbage collector while long-lived objects are created."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def uncollected() -> Generator[None]:
-    """No searches for garbage: a design is a million objects that stay, and searching them takes a tenth of the time."""
+    """Disable garbage collection inside a ``with`` statement.
+
+    A design creates a million objects that stay in memory, and searching them would take a tenth of the time.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,15 +1,16 @@
-"""The JSON form of values, declared where a class is.
+"""JSON forms of values, declared in their classes.
 
-A class says its form by ``JSON``, the names of its fields, properties or methods without parameters, in order:
+A class declares its form in ``JSON``: the names of fields, properties or methods without parameters, in order:
 
-- ``"device"``: the value of ``device`` under that key;
-- ``"running=found"``: the value of ``found`` under the key ``running``; ``found`` may be a path, ``cause.found``;
-- ``"level:4"``: a number, rounded to four places;
-- ``"time_us=time_ps/1e6"``: a number divided, or each number of a list;
-- ``"switches=#scores"``: how many ``scores`` there are;
-- ``"*key"``: the keys of the JSON object that ``key`` is, in its place.
+- ``"device"``: the value of ``device``, under that key;
+- ``"running=found"``: the value of ``found`` under the key ``running``; ``found`` may be a path, such as ``cause.found``;
+- ``"level:4"``: a number, rounded to four decimal places;
+- ``"time_us=time_ps/1e6"``: a number divided by a constant, or each number of a list;
+- ``"switches=#scores"``: the number of ``scores``;
+- ``"*key"``: the keys of the JSON object in ``key``, merged into this object.
 
-A data class or named tuple without ``JSON`` is an object of its fields. A class whose form has to be worked out has a method ``to_json`` of its own.
+A data class or named tuple without ``JSON`` becomes an object of its fields. A class with a computed form defines its own
+``to_json`` method.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class JsonObject:
-    """A value with a JSON form: ``JSON``, or its fields."""
+    """A value with a JSON form, declared in ``JSON`` or made of its fields."""
 
     __slots__ = ()
     JSON: ClassVar[Sequence[str]] = ()
@@ -38,7 +39,10 @@ class JsonObject:
 
 
 class _Key(NamedTuple):
-    """A key of an object: its name (empty: the keys of the value itself), where its value is, and what becomes of the value."""
+    """One key of a JSON object: its name, the function that gets its value, and the conversion of that value.
+
+    An empty name merges the keys of the value into the object.
+    """
 
     name: str
     get: Callable[[Any], Any]
@@ -46,7 +50,7 @@ class _Key(NamedTuple):
 
 
 def to_json(value: object) -> Any:  # noqa: ANN401 - JSON values
-    """Return a value as what ``json.dumps`` takes. Raises ``TypeError`` if the value has no JSON form."""
+    """Return a value in a form that ``json.dumps`` accepts. Raise ``TypeError`` if the value has no JSON form."""
     if value is None or isinstance(value, str | int | float):
         return value
     kind = type(value)
@@ -84,7 +88,10 @@ def _object(value: object, keys: tuple[_Key, ...]) -> dict[str, Any]:
 
 @cache
 def _keys(kind: type) -> tuple[_Key, ...]:
-    """The keys of a class: those it declares, else its fields; those of a named tuple, too; none of any other class."""
+    """Return the JSON keys of a class: its declared keys, or else the fields of a data class or named tuple.
+
+    Any other class has none, and neither has a class with its own ``to_json`` method.
+    """
     if getattr(kind, "to_json", JsonObject.to_json) is not JsonObject.to_json:
         return ()  # it has a form of its own
     declared: Sequence[str] = getattr(kind, "JSON", ())

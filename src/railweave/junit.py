@@ -1,4 +1,4 @@
-"""JUnit XML, which continuous integration shows (the format of Ant's junitreport, as Jenkins and GitLab read)."""
+"""JUnit XML reports for continuous integration (the format of Ant's junitreport, which Jenkins and GitLab read)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""Characters that XML 1.0 does not allow, or discourages: devices may answer anything."""
+"""The characters that XML 1.0 forbids or discourages. Device answers may contain any of them."""
 _KINDS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 
 def suite(name: str, cases: Iterable[ET.Element]) -> ET.Element:
-    """A suite of test cases, with how many there are, and how many of them failed, broke and were skipped."""
+    """Return a suite of test cases, with the numbers of all, failed, broken and skipped cases."""
     test_suite = ET.Element("testsuite", name=name)
     test_suite.extend(cases)
     test_suite.set("tests", str(len(test_suite)))
@@ -25,7 +25,7 @@ def suite(name: str, cases: Iterable[ET.Element]) -> ET.Element:
 
 
 def suites(name: str, members: Iterable[ET.Element]) -> ET.Element:
-    """Several suites, with their counts added up."""
+    """Return a report of several suites, with the sums of their counts."""
     test_suites = ET.Element("testsuites", name=name)
     test_suites.extend(members)
     for count in ("tests", *_KINDS):
@@ -34,7 +34,7 @@ def suites(name: str, members: Iterable[ET.Element]) -> ET.Element:
 
 
 def document(top: ET.Element) -> str:
-    """The text of a file. Characters that XML does not allow become U+FFFD, wherever they stand."""
+    """Return the text of a report file. Characters that XML does not allow become U+FFFD."""
     for element in top.iter():
         element.text = _ILLEGAL.sub("\ufffd", element.text) if element.text else element.text
         for name, value in element.items():

@@ -1,4 +1,4 @@
-"""Names of a package that are imported from their modules when they are first used."""
+"""Lazy imports: a package's names are imported from their modules when they are first used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def attributes(package: str, homes: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
-    """Return the ``__getattr__`` of a package, of names by the module that has them."""
+    """Return a ``__getattr__`` function for a package. ``homes`` lists the names that each module defines."""
     places = {name: home for home, names in homes.items() for name in names}
 
     def load(name: str) -> object:

@@ -1,4 +1,4 @@
-"""``manifest.json``: what a build wrote into its folder, the digest of every file."""
+"""The file ``manifest.json``: the record of the files that a build wrote into its folder, each with its digest."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 VERSION = 1
 HELD = ".railweave.held"
-"""The file that is locked while a build runs; it says by whom, and goes with it."""
+"""The lock file of a running build. It records the process, user, machine and start time, and is removed when the build ends."""
 STAGING = ".railweave-"
-"""The start of the names of folders in which a build writes its files before it moves them into place."""
+"""The prefix of the temporary folders in which a build writes its files before it moves them into place."""
 
 
 def digest(content: bytes) -> str:
-    """The identity of a file's content in the manifest."""
+    """Return the digest of a file's content, as it is written in the manifest."""
     return hashlib.sha256(content).hexdigest()
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The record of an earlier build: the digest of every file, and the stamp of every folder that was rendered on its own."""
+    """The record of an earlier build: the digest of every file, and the stamp of every folder that was rendered separately."""
 
     files: dict[str, str]
     rendered: dict[str, str]
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of an earlier build; an empty one where there was none."""
+    """Return the manifest of an earlier build, or an empty manifest if there is none or it cannot be read."""
     try:
         data: object = read_json(folder / MANIFEST)
     except (OSError, SpecError):

@@ -1,4 +1,4 @@
-"""The known name that a user meant: one that is written nearly alike, or none."""
+"""Suggestions for misspelled names: the known name that is most similar, or None."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LIKE = 0.75
-"""Similarity (difflib's ratio) below which names are unrelated; with less, "spine_count" was taken for ``interconnect``."""
+"""The least similarity (difflib's ratio) of related names. With a lower value, "spine_count" was taken for ``interconnect``."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known name that a word is nearest to; hyphens, underscores, case and leading zeros of numbers do not count."""
+    """Return the known name that is most similar to a word, or None.
+
+    Hyphens, underscores, case and leading zeros of numbers are ignored.
+    """
     names = list(known)
     plain = _plain(word)
     same = next((name for name in names if _plain(name) == plain), None)

@@ -1,4 +1,4 @@
-"""Folders that a registry finds by their files: a misnamed one must not vanish without a word."""
+"""Registries that find folders by their files. A folder or file with a wrong name raises an error, so that it is not overlooked."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def found_by(paths: Iterable[str], file: str) -> dict[str, Path]:
-    """The file of every folder of a registry, by the folder's name, in alphabetical order.
+    """Return the file of every folder in a registry, by the folder's name, in alphabetical order.
 
-    ``paths`` are the places of the registry's packages. Raises ``ImportError`` for a package that lacks the file.
+    ``paths`` are the locations of the registry's packages. Raises ``ImportError`` for a package that lacks the file.
     """
     from pathlib import Path
 
@@ -33,7 +33,7 @@ def found_by(paths: Iterable[str], file: str) -> dict[str, Path]:
 
 
 def check_known(folder: Path, known: Collection[str], where: str) -> None:
-    """Raise ``ImportError`` for a module or file in a folder that has none of the known names; ``where`` says how to name it."""
+    """Raise ``ImportError`` if a module or file in a folder has an unknown name. ``where`` is the advice on the correct name."""
     for name in _entries(folder):
         if name not in known:
             meant = nearest(name, known)
@@ -42,17 +42,17 @@ def check_known(folder: Path, known: Collection[str], where: str) -> None:
 
 
 def modules_of(folder: Path) -> set[str]:
-    """The modules and packages in a folder, by name."""
+    """Return the names of the modules and packages in a folder."""
     return {entry for entry in _entries(folder) if "." not in entry}
 
 
 def _entries(folder: Path) -> list[str]:
-    """Return the entries of a folder: modules and packages without their ending, other files with it."""
+    """Return the entries of a folder: modules and packages without their suffix, other files with it."""
     there = (entry for entry in folder.iterdir() if not entry.name.startswith((".", "__")))
     return sorted(entry.stem if entry.suffix == ".py" else entry.name for entry in there)
 
 
 def _meant(entries: Iterable[str], file: str) -> str:
-    """The entry that is meant to be a file, for a sentence."""
+    """Return advice to rename the entry that resembles ``file``, or an empty string if none does."""
     like = nearest(file, entries)
     return f": rename {like}" if like else ""

@@ -1,4 +1,4 @@
-"""Processes beside this one: they never hear of Ctrl-C, and are gone with what they are needed for."""
+"""Worker processes. They ignore Ctrl-C, and they end with the process that needs them."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 LOOK_S = 1.0
-"""Longest wait for processes, seconds: a signal that comes just before one is heard when it ends."""
+"""The longest single wait for processes, in seconds. A signal that arrives just before a wait is handled when the wait ends."""
 
 
 Result = TypeVar("Result")
 
 
 def end_with_parent() -> None:
-    """End this process as soon as the one that started it is gone, also by SIGKILL, which leaves it no moment to say so.
+    """End this process as soon as its parent process ends, even by SIGKILL, which leaves the parent no time to signal its children.
 
-    The parent holds one end of a pipe, as ``multiprocessing`` has it for each process; the operating system closes it.
+    The parent holds one end of a pipe that ``multiprocessing`` opens for each process. The operating system closes that end.
     """
     parent = multiprocessing.parent_process()
     if parent is None:
@@ -45,7 +45,7 @@ def end_with_parent() -> None:
 
 
 class Pool(ProcessPoolExecutor):
-    """A pool whose processes are started at once, each with ``begin``; the pool's owner ends it."""
+    """A process pool that starts its processes immediately, each with a call of ``begin``. The owner must end the pool."""
 
     def __init__(self, workers: int, begin: Callable[[], None] | None = None) -> None:
         self._context = _Context()
@@ -59,17 +59,17 @@ class Pool(ProcessPoolExecutor):
             raise
 
     def submit(self, *arguments: Any, **more: Any) -> Future[Any]:  # noqa: ANN401 - as the pool's own
-        """Submit a task; a signal meanwhile is heard afterwards, and leaves no lock held."""
+        """Submit a task. A signal that arrives meanwhile is handled afterwards, so that no lock stays held."""
         with uninterrupted():
             return super().submit(*arguments, **more)
 
     def end(self) -> None:
-        """Wait for what the processes are at, and end them. What they have not begun is given up."""
+        """Wait for the tasks in progress, then end the processes. Tasks that have not started are cancelled."""
         # Once, and waiting: after a shutdown that does not wait, nobody joins the pool's thread, which the interpreter's end then meets at its own end.
         self.shutdown(wait=True, cancel_futures=True)
 
     def end_at_once(self) -> None:
-        """End the processes, whatever they are at."""
+        """Kill the processes immediately, even if they are running tasks."""
         with uninterrupted():
             for worker in self._context.made:
                 if worker.pid is not None:  # it was started
@@ -79,7 +79,7 @@ class Pool(ProcessPoolExecutor):
 
 @contextlib.contextmanager
 def processes(workers: int, begin: Callable[[], None] | None = None) -> Generator[Pool]:
-    """A pool for as long as a ``with`` lasts. Where that ends by an error or an interrupt, the processes end at once, whatever they are at."""
+    """Open a pool for the duration of a ``with`` statement. If an error or interrupt ends the statement, kill the processes."""
     pool = Pool(workers, begin)
     try:
         yield pool
@@ -90,9 +90,9 @@ def processes(workers: int, begin: Callable[[], None] | None = None) -> Generato
 
 
 def finished(tasks: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
-    """Yield the tasks of a pool as they end.
+    """Yield the tasks of a pool as they finish.
 
-    A signal that interrupts the wait leaves no lock of a task held, as it can inside as_completed of ``concurrent.futures``.
+    If a signal interrupts the wait, no lock of a task stays held. With as_completed of ``concurrent.futures``, a lock can stay held.
     """
     ended: SimpleQueue[Future[Result]] = SimpleQueue()
     left = 0
@@ -108,7 +108,7 @@ def finished(tasks: Iterable[Future[Result]]) -> Iterator[Future[Result]]:
 
 @contextlib.contextmanager
 def shared(value: Result) -> Generator[SharedValue[Result]]:
-    """A large value for processes that are started inside a ``with``: it is written once, into a file without a name."""
+    """Share a large value with processes that start inside a ``with`` statement. The value is written once, to an unnamed file."""
     with tempfile.TemporaryFile() as file:
         pickle.dump(value, file, pickle.HIGHEST_PROTOCOL)
         file.flush()
@@ -116,7 +116,7 @@ def shared(value: Result) -> Generator[SharedValue[Result]]:
 
 
 class SharedValue(Generic[Result]):
-    """A value that each process of a pool gets as it is started, as an argument of ``begin``."""
+    """A value that each process of a pool receives when it starts, as an argument of ``begin``."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -128,7 +128,7 @@ class SharedValue(Generic[Result]):
         self._file = os.fdopen(file.detach(), "rb")
 
     def value(self) -> Result:
-        """The value, in a process that was given it."""
+        """Return the shared value, in a process that received it."""
         with self._file:
             size = os.fstat(self._file.fileno()).st_size
             # all processes share where they read
@@ -155,14 +155,14 @@ class _Worker(SpawnProcess):
 
 
 class _Context(SpawnContext):
-    """The source of a pool's processes; it keeps those that were made."""
+    """The multiprocessing context of a pool, which records the processes that it creates."""
 
     def __init__(self) -> None:
         super().__init__()
         self.made: list[_Worker] = []
 
     def Process(self, *arguments: Any, **more: Any) -> _Worker:  # pyright: ignore[reportIncompatibleVariableOverride]  # noqa: ANN401, N802 - as the pool calls it
-        """A process of the pool that is about to be started."""
+        """Return a new process of the pool, not yet started."""
         worker = _Worker(*arguments, **more)
         self.made.append(worker)
         return worker
@@ -170,7 +170,7 @@ class _Context(SpawnContext):
 
 @contextlib.contextmanager
 def uninterrupted() -> Generator[None]:
-    """Put Ctrl-C and SIGTERM off until the end of a ``with``; they are heard then. Only the main thread hears them."""
+    """Delay the handling of Ctrl-C and SIGTERM until a ``with`` statement ends. Only the main thread handles signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -188,4 +188,4 @@ def uninterrupted() -> Generator[None]:
 
 
 def _nothing() -> None:
-    """Do nothing: the first task of a process, for which the pool starts it."""
+    """Do nothing. This is the first task of each process, because the pool starts a process only for a task."""

@@ -1,7 +1,7 @@
-"""The one reader of text and JSON of input files, with limits on size and nesting.
+"""The only reader of text and JSON input files, with limits on size and nesting.
 
-A file may come from another person. Whatever the file holds, reading it ends, with a value or with an error that gives the
-place: no file fills the memory, and no nesting exhausts the stack. Limits are far above what the largest clusters need
+A file may come from an untrusted person. Regardless of its content, reading ends with a value or with an error that gives
+the place: no file can fill the memory or exhaust the stack. The limits are far above the needs of the largest clusters
 (docs/limits.md lists them).
 """
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from yaml import MarkedYAMLError
 
 MOST_BYTES = 64 << 20
-"""Of a file, unless said otherwise: an inventory of 8,192 servers with every NIC and cable in it takes 20 MB."""
+"""The default limit on the size of a file, in bytes. A full inventory of 8,192 servers with all NICs and cables takes 20 MB."""
 
 MOST_DEPTH = 64
-"""Of lists and maps in one another in a YAML file: the reader takes a frame of the stack for each."""
+"""The deepest nesting of lists and maps in a YAML file. The reader uses a stack frame for each level."""
 MOST_VALUES = 250_000
-"""Of a YAML file, with those that aliases repeat, and with the names that host lists stand for."""
+"""The largest number of values in a YAML file, including values repeated by aliases and names given by host lists."""
 
 _CLOSE = "close the brackets"
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
-"""The characters that no text holds: they would end a line, or move the cursor of a terminal."""
+"""The control characters that are not allowed in text, because they could end a line or move a terminal's cursor."""
 
 
 def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
-    """The text of a UTF-8 file, without the byte order mark that spreadsheets put before it.
+    """Return the text of a UTF-8 file, without the byte order mark that spreadsheets add.
 
-    Raises ``FileNotFoundError`` where there is none, and ``SpecError`` where it cannot be read or is larger than that.
+    Raises ``FileNotFoundError`` if the file does not exist, and ``SpecError`` if it is unreadable or larger than ``most_bytes``.
     """
     try:
         with path.open("rb") as stream:  # not by its size: a pipe has none
@@ -62,7 +62,10 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
 
 
 def parse_json(text: str) -> Any:  # noqa: ANN401 - JSON
-    """The value of a JSON text. Raises ``json.JSONDecodeError``, and ``ValueError`` for nesting or numbers without end."""
+    """Return the value of a JSON text. Raise ``json.JSONDecodeError`` if it is malformed.
+
+    Raises ``ValueError`` if the nesting is too deep or a number is too long.
+    """
     try:
         return json.loads(text)
     except RecursionError:
@@ -70,7 +73,7 @@ def parse_json(text: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def read_json(path: Path, wrong: str = "not JSON", fix: str = "") -> Any:  # noqa: ANN401 - JSON
-    """The value of a JSON file. Raises as ``read_text`` does; ``wrong`` and ``fix`` tell of what is no JSON."""
+    """Return the value of a JSON file. Raise errors as ``read_text`` does. ``wrong`` and ``fix`` are the message for invalid JSON."""
     text = read_text(path)
     try:
         return parse_json(text)
@@ -81,16 +84,16 @@ def read_json(path: Path, wrong: str = "not JSON", fix: str = "") -> Any:  # noq
 
 
 def packaged_yaml(text: str) -> Any:  # noqa: ANN401 - what YAML holds
-    """Return the value of a YAML text of the package: it needs no lines of what is wrong."""
+    """Return the value of a YAML text from the package. It is assumed to be valid, so errors carry no line numbers."""
     import yaml
 
     return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - safe loader
 
 
 def compose_yaml(text: str, file: str) -> Any:  # noqa: ANN401 - YAML nodes are untyped
-    """The root node of a YAML text, whose marks know their lines; None where the text is empty.
+    """Return the root node of a YAML text, or None if the text is empty. Each node records its line.
 
-    Raises ``SpecError`` with the line of what is malformed, nested too deeply or too much.
+    Raises ``SpecError`` with the line of a fault: malformed YAML, nesting that is too deep, or too many values.
     """
     import yaml  # not for those who read JSON alone
 
@@ -106,7 +109,10 @@ def compose_yaml(text: str, file: str) -> Any:  # noqa: ANN401 - YAML nodes are 
 
 
 def _measure(text: str, file: str, loader: Any) -> None:  # noqa: ANN401 - YAML loaders are untyped
-    """Refuse what is too deep or too long to be made into nodes: the reader goes down into it on the stack of the process."""
+    """Raise ``SpecError`` if a YAML text is nested too deeply or has too many values.
+
+    This is checked before nodes are created, because the reader would use the stack of the process for each level.
+    """
     import yaml
 
     depth = values = 0
@@ -124,13 +130,13 @@ def _measure(text: str, file: str, loader: Any) -> None:  # noqa: ANN401 - YAML 
 
 
 _OF_TABS = re.compile(r"cannot start any token|tab character")
-"""The messages of YAML readers for a tab in place of spaces; libyaml does not name the tab."""
+"""The pattern of YAML readers' messages for a tab in place of spaces. libyaml's message does not mention the tab."""
 
 
 def _malformed(text: str, file: str, error: MarkedYAMLError) -> Problem:
     """Return the problem that the YAML reader reports.
 
-    If the reader misses an end, it stops late, so the problem also names the line on which the open part began.
+    If a closing quote or bracket is missing, the reader stops late. The problem then also gives the line where that part began.
     """
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else 0

@@ -1,4 +1,4 @@
-"""Root folders whose programs railweave runs: only folders that no one else can have filled.
+"""The root folders of the programs that railweave runs. No other user may be able to write to them.
 
 A program is run from one of these:
 
@@ -6,8 +6,8 @@ A program is run from one of these:
 - the project's own checkout (``make validators`` puts programs there),
 - a path of the system.
 
-No program is run from the folder in which railweave happens to be started. The program must belong to root or to the user,
-and so must every folder down to it, and no one else may write there.
+No program is run from the current working folder. The program and every folder on its path must belong to root or to the
+user, and no other user may have write permission.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from pathlib import Path
 
 
 def project_root(name: str) -> Path | None:
-    """``.validators/NAME`` of the checkout that this program is run from; None where it is installed otherwise, or not there."""
+    """Return the folder ``.validators/NAME`` of this checkout, or None if railweave runs outside a checkout or the folder is missing."""
     checkout = Path(__file__).resolve().parents[2]
     folder = checkout / ".validators" / name
     return folder if (checkout / "pyproject.toml").is_file() and folder.is_dir() else None
 
 
 def trusted_users() -> set[int]:
-    """Return the users whose files count as the user's own: root, the user, and the user who asked for root with sudo."""
+    """Return the ids of trusted file owners: root, the current user, and the user who called sudo."""
     sudo = os.environ.get("SUDO_UID", "")  # sudo sets it
     return {0, os.geteuid(), *((int(sudo),) if sudo.isdigit() and os.geteuid() == 0 else ())}
 
 
 def untrusted(root: Path, program: Path) -> str:
-    """Return the reason why a program below a root folder is not run; empty if nothing is wrong with the program.
+    """Return the reason not to run a program below a root folder, or an empty string if it is safe.
 
-    A user who may write to a folder on the path, or to the program, decides what is run, as root if root runs it.
+    A user who can write to the program or to a folder on its path controls what is run, even as root.
     """
     root, program = root.resolve(), program.resolve()
     if not program.is_relative_to(root):

@@ -1,8 +1,8 @@
-"""Work on every core, such as rendering: devices are independent of each other, and a large network has thousands.
+"""Parallel work on all cores, such as rendering. Devices are independent of each other, and a large network has thousands.
 
-Workers are forks, so they have the network without receiving it; only the texts travel back. Each worker ends by itself when
-nothing is left to take, and leaves its results in memory that it shares with the parent. Neither side needs a thread, so
-several of these can run inside each other, and a worker never waits for another process.
+Workers are forks, so they already have the network, and only the texts are returned. Each worker ends when no names are left,
+and leaves its results in memory that it shares with the parent. Neither side needs a thread, so such work can be nested, and a
+worker never waits for a different process.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 LEAST = 128
-"""Devices from which on forks pay: below, starting them takes longer than what they save."""
+"""The least number of devices for which forks are used. With fewer, starting the forks takes longer than the time saved."""
 
 MOST_WORKERS = 8
 
 
 def spread(function: Callable[[str], Result], names: Sequence[str]) -> list[Result]:
-    """``function`` of every name, in order; on several cores where there are such and enough names."""
+    """Return the results of ``function`` for every name, in order. Use several cores if they are available and there are enough names."""
     with spreading(function, names) as results:
         return results()
 
 
 @contextlib.contextmanager
 def spreading(function: Callable[[str], Result], names: Sequence[str]) -> Generator[Callable[[], list[Result]]]:
-    """The same beside what the caller does meanwhile; what is given waits for the results.
+    """Run ``function`` on all names in the background of a ``with`` statement. The yielded function waits for the results.
 
-    Workers see everything as it is on entering. Where there are none, the work is done when the results are asked for. The
-    last name's is done before they start: what it imports and remembers, each of them then has.
+    Workers see all data as it was at the start. Without workers, the work is done when the results are requested.
+    The last name is processed before the workers start, so that they inherit its imports and caches.
     """
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
     forked = multiprocessing.current_process().daemon
@@ -78,7 +78,7 @@ def spreading(function: Callable[[str], Result], names: Sequence[str]) -> Genera
 def _work(
     function: Callable[[str], object], names: Sequence[str], step: int, taken: Synchronized[int], file: BinaryIO
 ) -> None:
-    """Take names until none is left, and leave the results by place in the file, or what went wrong."""
+    """Process names until none is left, and write the results, by position, or the exception to the file."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends its workers
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     end_with_parent()
@@ -100,7 +100,7 @@ def _work(
 
 
 def _gathered(workers: Sequence[tuple[BaseProcess, BinaryIO]], count: int) -> list[Any]:
-    """The results of all workers, in order. Raises what one of them raised."""
+    """Return the results of all workers, in order. Raise the exception of a worker that failed."""
     results: dict[int, Any] = {}
     for process, file in workers:
         while process.is_alive():

@@ -1,9 +1,9 @@
-"""The one writer: files whole or not at all, below a folder that is held open, through no symbolic link.
+"""The only writer of files: each file is written completely or not at all, below an open folder, through no symbolic link.
 
-An attacker who can write into an output folder could put a link there. A build that another user runs would then overwrite the
-link's target. Names are therefore looked up from the handle of the folder, one component after another, and a link among them is
-refused (openat(2), ``O_NOFOLLOW``). The folder itself is what the user named, and may be reached by links. Temporary names
-cannot be guessed, and a file that exists already is never opened for writing.
+An attacker who can write into an output folder could put a link there. A build by a different user would then overwrite the
+link's target. So names are looked up from the handle of the folder, one component after the other, and a link is refused
+(openat(2), ``O_NOFOLLOW``). The folder itself is the one that the user named, and its path may contain links. Temporary
+names cannot be guessed, and an existing file is never opened for writing.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Folder:
-    """A folder held open.
+    """An open folder.
 
-    Names are relative, with ``/`` between components; no component may be ``..`` or a link. The methods raise ``OutputError`` if a
-    link or a file is in the place of a folder, and ``OSError`` if the system refuses otherwise.
+    Names are relative, with ``/`` between components. No component may be ``..`` or a link. The methods raise ``OutputError`` if
+    a link or a file takes the place of a folder, and ``OSError`` for other system errors.
     """
 
     def __init__(self, path: Path) -> None:
@@ -50,7 +50,7 @@ class Folder:
             self._last = None
 
     def _at(self, name: str, *, make: bool = False) -> tuple[int, str]:
-        """The handle of the folder that a name is in, and what it is called there."""
+        """Return the handle of the folder that contains a name, and the last component of the name."""
         above, _, base_name = name.rpartition("/")
         if not above:
             return self._handle, base_name
@@ -90,7 +90,7 @@ class Folder:
         return f"{self.path}/{walked} is a file, and a folder is to be made there; nothing was changed"
 
     def kind(self, name: str) -> str:
-        """Return the kind of a name: ``file``, ``folder``, ``link`` or ``other``; empty if nothing exists there."""
+        """Return the kind of entry at a name: ``file``, ``folder``, ``link`` or ``other``, or an empty string if nothing exists."""
         try:
             handle, base_name = self._at(name)
             mode = os.stat(base_name, dir_fd=handle, follow_symlinks=False).st_mode
@@ -101,7 +101,7 @@ class Folder:
         return "folder" if stat.S_ISDIR(mode) else "link" if stat.S_ISLNK(mode) else "other"
 
     def read(self, name: str) -> bytes | None:
-        """The content of a file; None where there is none, or a link."""
+        """Return the content of a file, or None if it does not exist, is a link or is unreadable."""
         try:
             handle, base_name = self._at(name)
             file = os.open(base_name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=handle)
@@ -111,7 +111,7 @@ class Folder:
             return stream.read() if stat.S_ISREG(os.fstat(file).st_mode) else None
 
     def create(self, name: str, content: bytes, mode: int = 0o666) -> None:
-        """Write a file that is not there yet, in folders that are made as needed; ``mode`` is less the umask."""
+        """Write a new file, and create its folders if they are missing. ``mode`` is reduced by the umask."""
         handle, base_name = self._at(name, make=True)
         file = os.open(base_name, _NEW, mode, dir_fd=handle)
         try:
@@ -122,13 +122,13 @@ class Folder:
             os.close(file)
 
     def move(self, name: str, target: Folder, to: str) -> None:
-        """Rename a file into another folder on the same file system; what stood there is replaced, and no link is followed."""
+        """Move a file to a folder on the same file system. An existing target is replaced, and no link is followed."""
         handle, base_name = self._at(name)
         there, called = target._at(to, make=True)
         os.replace(base_name, called, src_dir_fd=handle, dst_dir_fd=there)
 
     def remove(self, name: str) -> None:
-        """Remove a file, and its folder where nothing else is in it."""
+        """Remove a file, and its folder if that becomes empty."""
         try:
             handle, base_name = self._at(name)
             os.unlink(base_name, dir_fd=handle)
@@ -143,13 +143,16 @@ class Folder:
 
 
 def unguessable(name: str) -> str:
-    """A name beside ``name`` for what is not finished."""
+    """Return a random name for an unfinished file in the same folder as ``name``."""
     return f".{name}.{secrets.token_hex(8)}"
 
 
 @contextlib.contextmanager
 def beside(path: Path, content: bytes, mode: int = 0o666) -> Generator[Path]:
-    """A file's new content in full, under another name in its folder: renamed by the caller, else gone at the end."""
+    """Write a file's new content to a temporary file in the same folder, and yield its path.
+
+    The caller renames the file. Otherwise it is deleted at the end.
+    """
     place = path.with_name(unguessable(path.name))
     try:
         with os.fdopen(os.open(place, _NEW, mode), "wb") as stream:
@@ -161,10 +164,10 @@ def beside(path: Path, content: bytes, mode: int = 0o666) -> Generator[Path]:
 
 
 def write_file(path: Path, content: bytes | str, *, private: bool = False) -> None:
-    """Write one file whole or not at all, making its folder; what stood there, a link too, is replaced.
+    """Write one file completely or not at all, and create its folder. Replace an existing file or a link to a file.
 
-    ``private``: for its owner alone. Raises ``OutputError``, also where a device, a pipe or a folder stands there, or a link to
-    one: it would be gone.
+    With ``private``, only the owner may read it. Raises ``OutputError`` if writing fails, or if the path is a device, a pipe, a
+    folder or a link to one of these, because it would be lost.
     """
     data = content.encode() if isinstance(content, str) else content
     try:
@@ -178,7 +181,7 @@ def write_file(path: Path, content: bytes | str, *, private: bool = False) -> No
 
 
 def check_writable(path: Path) -> None:
-    """Check, before long work, that ``write_file`` could write to the path; changes nothing. Raises ``OutputError`` as it would."""
+    """Check, before long work, that ``write_file`` could write to a path. Raise ``OutputError`` if not. Nothing is changed."""
     try:
         if not _is_file_or_nothing(path):
             raise OutputError(f"{path} is not a file; nothing was changed")
@@ -202,9 +205,9 @@ def _is_file_or_nothing(path: Path) -> bool:
 
 
 def write_below(folder: Path, files: Mapping[str, bytes | str]) -> None:
-    """Write files by their names below a folder, which is made if need be; each whole or not at all, through no link.
+    """Write files by name below a folder, which is created if missing. Each file is complete or absent, and no link is followed.
 
-    Raises ``OutputError``; files before the one that failed are written.
+    Raises ``OutputError`` if a file fails. The files before it stay written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
-"""Work on designed or saved configurations; no device is asked.
+"""Analysis of designed or saved configurations, without queries to devices.
 
 Takes: ``Network``, the ``DeviceConfig`` of every switch, rendered files, saved configurations.
-Gives: forwarding tables and paths (``routing``), findings on configuration (``checks``), the difference from running configurations and
-its effect (``drift``), a fabric file from an existing network (``adopt``), what must hold on a running switch (``expect``).
+Gives: forwarding tables and paths (``routing``), findings on configuration (``checks``), the differences of running configurations and
+their effects (``drift``), a fabric file from an existing network (``adopt``), the required state of a running switch (``expect``).
 
 Imports: ``host``, ``model``, ``pages``, ``systems``, ``design``.
 """

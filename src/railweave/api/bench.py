@@ -1,4 +1,4 @@
-"""Benchmarks: plan runs and carry them out, keep results in a store, compare them, find what went wrong, and report."""
+"""Benchmarks: planning and running them, storing and comparing results, finding faults, and reports."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 
 
 END_S = 20
-"""Seconds that launchers have to end after their runs were ended."""
+"""The seconds that launchers get to exit after their runs have been stopped."""
 
 
 @verb(BenchRun)
 def bench_run(options: BenchRun) -> RunSummary:
-    """Carry out a plan, and keep what comes of each run as soon as it has ended (docs/bench.md).
+    """Carry out a plan, and store the result of each run as soon as it ends (docs/bench.md).
 
-    - ``fabric``: the network that was planned for, where it is not at the path that the plan names.
-    - ``meanwhile``: goes on beside the runs, in the same event loop; what it raises ends them at once, and is raised.
+    - ``fabric``: the planned network, if it is not at the path in the plan.
+    - ``meanwhile``: a function that runs alongside the benchmarks, in the same event loop. If it fails, all runs stop and its error is raised.
 
-    A run that fails, that is refused or that does not end is a result. Raises ``InputError`` where the design is not the one that was planned
-    for, or for an argument that cannot be; ``SpecError`` for files that cannot be read; ``OutputError`` where a result cannot be kept.
+    A run that fails, is refused or does not end is also a result. Raises ``InputError`` for an invalid argument, or if the design has
+    changed since the plan was made; ``SpecError`` if a file cannot be read; ``OutputError`` if a result cannot be stored.
     """
     from railweave.live.collect.access_file import read_access
     from railweave.operations.bench.plan import Plan, read_plan
@@ -127,7 +127,7 @@ async def _meanwhile(work: Coroutine[Any, Any, list[Run]], meanwhile: Callable[[
 def _designed(
     plan: Plan, fabric: Network | Path | str | None, device: Sequence[str], hardware: Path | str | None
 ) -> Network:
-    """The network that was planned for. Raises ``InputError`` where it is another one."""
+    """Return the planned network. Raises ``InputError`` if its design has changed since the plan was made."""
     source = plan.fabric if fabric is None else fabric
     if not isinstance(source, Network) and not Path(source).exists():
         message = "there is no such fabric file, which the plan is of"
@@ -141,7 +141,7 @@ def _designed(
 
 
 def _outputs(plan: Plan | Path | str, store: Path | str, outputs: Path | str | None) -> Path:
-    """The folder for what programs print."""
+    """Return the folder for the output of programs."""
     if outputs is not None:
         return Path(outputs)
     if not str(store).startswith(("postgresql://", "postgres://")):
@@ -150,7 +150,7 @@ def _outputs(plan: Plan | Path | str, store: Path | str, outputs: Path | str | N
 
 
 def _had(store: Path | str, digest: str, place: Path, *, make: bool) -> dict[str, bool]:
-    """Return the plan's runs that the store has, by name. A missing file has none; ``make`` creates missing tables of a database."""
+    """Return the plan's runs that the store has, by name. A missing file has no runs; ``make`` creates missing tables of a database."""
     from railweave.operations.bench.running.carrying import ResultWriter
     from railweave.operations.store.store import opened
 
@@ -162,7 +162,7 @@ def _had(store: Path | str, digest: str, place: Path, *, make: bool) -> dict[str
 
 
 def _scripts(network: Network, own_script: Path | None) -> dict[str, str]:
-    """``mpirun.sh`` by server, as ``build`` writes it, or a file of the user's own."""
+    """Return ``mpirun.sh`` by server: the script that ``build`` writes, or the user's own file."""
     from railweave.outputs.rendering.host.cluster import cluster_files
 
     files = cluster_files(network)
@@ -182,7 +182,7 @@ def _scripts(network: Network, own_script: Path | None) -> dict[str, str]:
 
 
 def _environment(network: Network, plan: Plan, fabric: Network | Path | str | None) -> Environment:
-    """Return the facts common to all runs: the design, variables of jobs, the plugin, the last revision of the switches."""
+    """Return the facts common to all runs: the design, the job variables, the plugin and the last revision of the switches."""
     from railweave.model.device.host import host_config
     from railweave.operations.deploy.journal import opened
     from railweave.operations.store.records import Environment, pairs
@@ -211,7 +211,7 @@ def _environment(network: Network, plan: Plan, fabric: Network | Path | str | No
 def _checked(
     network: Network, ways: AccessFile, names: Sequence[str], *, sudo: bool, say: Callable[[str], None]
 ) -> dict[str, object]:
-    """Return the result of `railweave host check` per server: the count of each verdict, and the faults; or why the server did not answer."""
+    """Return the result of `railweave host check` on each server: the count of each verdict and the faults, or the reason for no answer."""
     from railweave.live.fleet.running import Task, check
     from railweave.model.device.host import host_config
     from railweave.outputs.rendering.host.host_json import host_json
@@ -242,12 +242,13 @@ def _summed(answer: Answer) -> object:
 
 @verb(BenchPlan)
 def bench_plan(options: BenchPlan) -> Plan:
-    """The runs of perftest and nccl-tests that prove a network, and what each should give (docs/bench.md). ``Plan.to_json`` is the file's text.
+    """Plan the perftest and nccl-tests runs that prove a network, each with its expected result (docs/bench.md).
 
-    - ``parts``: of the suite; all where none is named.
-    - ``progress``: called now and then with what is going on.
+    - ``parts``: the parts of the suite to plan; default: all.
+    - ``progress``: called now and then with the current activity.
 
-    Predictions run in parallel processes. Raises ``InputError`` for an argument that cannot be, and as ``load`` does.
+    ``Plan.to_json`` returns the text of the plan file. Predictions run in parallel processes. Raises ``InputError`` for an invalid
+    argument, and as ``load`` does.
     """
     from railweave.operations.bench.planning.making import plan
     from railweave.prediction.simulation.job import job_network
@@ -270,11 +271,11 @@ def bench_plan(options: BenchPlan) -> Plan:
 
 @verb(BenchReport)
 def bench_report(options: BenchReport) -> StoreReport:
-    """The content of a store, as ``railweave bench report`` shows it; ``operations.bench.page.bench_html`` makes the page of it.
+    """Return the content of a store, as ``railweave bench report`` shows it. ``operations.bench.page.bench_html`` makes a page of it.
 
-    - ``progress``: called with a few words on what is being done.
+    - ``progress``: called with a short description of the current activity.
 
-    Raises ``SpecError`` where there is no store, ``InputError`` for a run that it has not, and as ``load`` does.
+    Raises ``SpecError`` if there is no store, ``InputError`` for an unknown run, and as ``load`` does.
     """
     from railweave.operations.bench.comparing.located import runs_of
     from railweave.operations.bench.comparing.reported import reported
@@ -290,12 +291,12 @@ def bench_report(options: BenchReport) -> StoreReport:
 
 @verb(BenchCompare)
 def bench_compare(options: BenchCompare) -> BenchComparison:
-    """Runs beside earlier ones (``a`` before, ``b`` now), or beside what was predicted of them: a verdict for each row.
+    """Compare runs with earlier ones (``a`` before, ``b`` now), or with their predictions. Each row gets a verdict.
 
-    - ``fabric``, ``tolerance``, ``device``, ``hardware``, ``progress``: see ``bench_report``. With ``fabric`` rows have the simulator's
-      account of what holds them back.
+    - ``fabric``, ``tolerance``, ``device``, ``hardware``, ``progress``: see ``bench_report``. With ``fabric``, each row has the
+      simulator's explanation of the bottleneck.
 
-    ``good`` of the result is False where a row is worse than allowed, or failed. Raises as ``bench_report`` does, and ``InputError`` where
+    ``good`` of the result is False if a row failed or is worse than allowed. Raises as ``bench_report`` does, and ``InputError`` if
     neither or both of ``b`` and ``predicted`` are given.
     """
     from railweave.operations.bench.comparing.located import runs_of
@@ -333,7 +334,7 @@ def _of_network(
     *,
     predict: bool = True,
 ) -> tuple[dict[str, dict[str, str]], dict[str, RunPrediction], list[str]]:
-    """Where runs took place, what is predicted of them, and why some are not."""
+    """Return the locations of runs, their predictions, and notes on runs that have no prediction."""
     if fabric is None:
         return {}, {}, []
     from railweave.operations.bench.comparing.located import located
@@ -347,12 +348,18 @@ def _of_network(
 
 
 MOST_BYTES = 512 << 20
-"""Of a file: a log of 4,096 ranks with every subsystem takes 300 MB."""
+"""The largest size of a file, in bytes. A log of 4,096 ranks with every subsystem has 300 MB."""
 
 
 @dataclass(frozen=True)
 class ImportResult:
-    """The result of an import: what each file contained, the new runs, the number of runs already stored, and logs compared with the model."""
+    """The result of an import.
+
+    - ``files``: the content of each file.
+    - ``runs``: the new runs.
+    - ``known``: the number of runs that were already stored.
+    - ``beside``: the comparison of logs with the model.
+    """
 
     files: tuple[ParsedText, ...]
     runs: tuple[Run, ...]
@@ -362,10 +369,10 @@ class ImportResult:
 
 @verb(BenchImport)
 def bench_import(options: BenchImport) -> ImportResult:
-    """Read outputs of benchmarks (docs/bench.md has the forms) and keep their runs, all or none.
+    """Read benchmark outputs (docs/bench.md lists the forms) and store their runs, all or none.
 
-    A file that is read again adds nothing. Raises ``SpecError`` where a file cannot be read or is no output of a benchmark, and nothing is
-    kept then; ``OutputError`` where the store cannot be written.
+    A file that was read before adds nothing. Raises ``SpecError`` if a file cannot be read or is not a benchmark output; nothing is stored
+    in this case. Raises ``OutputError`` if the store cannot be written.
     """
     from railweave.operations.bench.read import read
     from railweave.operations.bench.runs import runs_of
@@ -398,9 +405,9 @@ def bench_import(options: BenchImport) -> ImportResult:
 
 @verb(BenchTriage)
 def bench_triage(options: BenchTriage) -> list[TriageResult]:
-    """Look through outputs of runs for what went wrong: plugin, GIDs, GPUDirect, interfaces, affinity, retries and more.
+    """Search outputs of runs for faults: plugin, GIDs, GPUDirect, interfaces, affinity, retries and more.
 
-    Gives for each file what was read and its findings, each with the line that shows it. Raises ``SpecError`` where a file cannot be read.
+    Returns, for each file, its content and its findings, each with the line that shows it. Raises ``SpecError`` if a file cannot be read.
     """
     from railweave.operations.bench.triage.triage import triage
 
@@ -415,7 +422,7 @@ def bench_triage(options: BenchTriage) -> list[TriageResult]:
 
 
 def _text(file: Path | str) -> str:
-    """The text of an output. Bytes that are no UTF-8 are replaced: a log may hold anything."""
+    """Return the text of an output. Bytes that are not UTF-8 are replaced, because a log may contain anything."""
     try:
         with Path(file).open("rb") as stream:
             data = stream.read(MOST_BYTES + 1)
@@ -428,7 +435,7 @@ def _text(file: Path | str) -> str:
 
 
 def _beside(log: NcclLog, network: Network) -> tuple[Row, ...]:
-    """A log beside the model, where its servers are those of the network by name."""
+    """Return the comparison of a log with the model, or nothing if the log names servers that the network lacks."""
     from railweave.operations.bench.beside import laid_beside
     from railweave.prediction.simulation.conditions import bed_of
 

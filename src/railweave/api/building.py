@@ -1,4 +1,4 @@
-"""Files of a network: write, compare and check them; its forwarding tables and paths."""
+"""Functions that write, compare and check the files of a network, and compute its forwarding tables and paths."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def routes(
     hardware: Path | str | None = None,
     configs: Mapping[str, DeviceConfig] | None = None,
 ) -> Routes:
-    """The forwarding table of every switch, as the configured control plane settles on it.
+    """Return the forwarding table of every switch after the configured control plane has converged.
 
-    - ``down``: links (``leaf:port--spine:port``, either end first), switches and servers that are gone.
+    - ``down``: links (``leaf:port--spine:port``, either end first), switches and servers that are down.
     - ``device``, ``hardware``: see ``load``.
-    - ``configs``: configurations of switches in place of the designed ones, as ``running`` gives them.
+    - ``configs``: switch configurations that replace the designed ones, as ``running`` returns them.
 
-    Raises ``InputError`` for a name that is none of these, and as ``load`` does.
+    Raises ``InputError`` for an unknown name, and as ``load`` does.
     """
     network = network_of(source, device, hardware)
     given = configs or {}
@@ -70,13 +70,13 @@ def _down(network: Network, names: Iterable[str]) -> list[str]:
 
 @verb(Paths)
 def paths(options: Paths) -> list[QueuePairPath]:
-    """Return the path of each queue pair of a connection: its GIDs, and every link it crosses with its share.
+    """Return the path of each queue pair of a connection: its GIDs, and every link that it crosses, with the link's share.
 
-    NICs are of one fabric; the interface or the RDMA device will do for the NIC. Queue pair i takes path color i mod the number of
-    colors. ``configs``: configurations of switches in place of the designed ones, as ``running`` gives them.
+    Both NICs must be on one fabric. They can also be named by interface or RDMA device. Queue pair i takes path color i mod the number of
+    colors. ``configs`` are switch configurations that replace the designed ones, as ``running`` returns them.
 
-    One path a queue pair, in order; ``hops`` of one that cannot arrive is empty. Raises ``InputError`` for an unknown name or
-    a NIC without an address, and as ``load`` does.
+    The result has one path per queue pair, in order. ``hops`` is empty if the destination cannot be reached. Raises ``InputError`` for an
+    unknown name or a NIC without an address, and as ``load`` does.
     """
     network = options.network()
     tables = routes(network, options.down, configs=options.configs)
@@ -85,11 +85,11 @@ def paths(options: Paths) -> list[QueuePairPath]:
 
 @verb(Build)
 def build(options: Build) -> Built:
-    """Design a fabric file and write everything into a folder: configurations, tables, picture, report; the lock last.
+    """Design a fabric file and write everything into a folder: configurations, tables, picture, report and, at the end, the lock.
 
-    The folder is refused where it holds anything else than an earlier build. ``progress`` is called with a few words on what is
-    being done. An error among the findings of the result does not keep the files from being written. Raises ``InputError`` for wrong
-    input, and ``OutputError`` where the folder cannot be written; folder and lock are then as they were.
+    The folder is refused if it holds anything but an earlier build. ``progress`` is called with a short description of the current activity.
+    Files are written even if a finding of the result is an error. Raises ``InputError`` for wrong input, and ``OutputError`` if the folder
+    cannot be written; folder and lock are then unchanged.
     """
     return _build(
         Path(options.fabric),
@@ -105,11 +105,11 @@ def build(options: Build) -> Built:
 
 @verb(Diff)
 def diff(options: Diff) -> NetworkDiff:
-    """Return what must change for one network to become another: switches, servers, files that servers share, cables.
+    """Return the changes that turn one network into another: switches, servers, files that servers share, cables.
 
-    A new fabric file is designed with the allocations of an old file or folder, so that what did not change keeps its place;
-    compared with a ``Network`` it is designed with its own. ``equal`` of the result says whether nothing changes, ``lines()`` are the
-    changes as text. Raises as ``load`` does.
+    A new fabric file is designed with the allocations of an old file or folder, so that unchanged parts keep their places. If the old
+    network is a ``Network``, the new file uses its own allocations. ``equal`` of the result is True if nothing changes; ``lines()`` returns
+    the changes as text. Raises as ``load`` does.
     """
     from railweave.outputs.folder.differences import diff as differences  # brings every renderer with it
 
@@ -126,14 +126,14 @@ def diff(options: Diff) -> NetworkDiff:
 
 @verb(Verify)
 def verify(options: Verify) -> Verified:
-    """Check a network against itself, and have every outside validator that is there read its files.
+    """Check a network for consistency, and validate its files with every external validator that is installed.
 
-    Of a build folder the files are read as they stand there, and each value that is not as designed is a finding; else they are read
-    as they would be rendered. With ``running`` (docs/capture.md) saved configurations are checked in place of the designed ones.
-    ``progress`` is called with a few words on what is being done.
+    For a build folder, the existing files are read, and each value that differs from the design is a finding. Otherwise the files are
+    checked as they would be rendered. With ``running`` (docs/capture.md), saved configurations are checked in place of the designed ones.
+    ``progress`` is called with a short description of the current activity.
 
-    A validator that is not there is reported as skipped, with the reason. ``good`` of the result is False where a
-    finding is an error; iterating over it gives the findings, errors first (docs/findings.md). Raises as ``load`` does.
+    A validator that is not installed is reported as skipped, with the reason. ``good`` of the result is False if a finding is an error.
+    Iteration over the result yields the findings, errors first (docs/findings.md). Raises as ``load`` does.
     """
     from railweave.outputs.folder.verify import verify as run  # brings every check and renderer with it
 

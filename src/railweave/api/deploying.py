@@ -1,4 +1,4 @@
-"""Changes of running devices: plan, apply and status; first boots and failure campaigns."""
+"""Changes of running devices: plan, apply and status; first boot and failure campaigns."""
 
 from __future__ import annotations
 
@@ -50,13 +50,14 @@ def campaign_plan(
 ) -> Campaign:
     """Plan a campaign: the faults of each turn, and the effects that the model predicts. Changes no device.
 
-    - ``scenario``: a scenario file; its faults are broken one after another, those that overlap together.
-    - ``lab``, ``access``: how switches are reached, see ``deploy_plan``.
-    - ``blast_radius``: how many switches a turn may touch, or the names of those that any may, with commas between.
-    - ``force``: names of what may be gone meanwhile: path colors, planes, tenants, NICs, switches.
-    - ``hold``: seconds that a turn lasts at least. ``hardware``: see ``load``.
+    - ``scenario``: a scenario file. Its faults are applied one after another; overlapping faults are applied together.
+    - ``lab``, ``access``: the access to switches, see ``deploy_plan``.
+    - ``blast_radius``: the number of switches that a turn may affect, or the names of the switches that any turn may affect, with commas.
+    - ``force``: names of path colors, planes, tenants, NICs and switches that may be lost during a turn.
+    - ``hold``: the minimum length of a turn in seconds.
+    - ``hardware``: see ``load``.
 
-    Raises ``InputError`` for a scenario that cannot be, ``LabError`` where the lab is not up.
+    Raises ``InputError`` for an invalid scenario, and ``LabError`` if the lab is not up.
     """
     from railweave.design.fault_targets import fault_targets
     from railweave.model.intent.scenario import read_scenario
@@ -131,7 +132,7 @@ def _planned(
 
 
 def _commands(site: Site, turn: Turn) -> tuple[list[str], list[str]]:
-    """Outages that are commands, as text; and why some cannot be made."""
+    """Return the outages that are commands, as text, and the reasons why some cannot be carried out."""
     from railweave.systems import system
 
     lines, refused = list[str](), list[str]()
@@ -150,7 +151,7 @@ def _commands(site: Site, turn: Turn) -> tuple[list[str], list[str]]:
 
 
 def _job(fabric: Path, scenario: Path, hardware: Path | str | None) -> str:
-    """The time of the scenario's traffic with its faults, by the simulator; why there is none, otherwise."""
+    """Return the simulated time of the scenario's traffic with its faults, or the reason why there is none."""
     from railweave.api.predicting import simulate
 
     try:
@@ -170,10 +171,10 @@ def campaign_run(
     hardware: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> list[Result]:
-    """Carry out a campaign, turn by turn; it ends with the first turn after which the network is not as before.
+    """Carry out a campaign, turn by turn. The campaign ends if the network has not recovered after a turn.
 
-    ``limits``: how long switches wait until they restore themselves. Others: see ``campaign_plan``. Raises ``InputError`` where it is
-    refused, ``StoppedError`` if a switch could not be restored, ``OutputError`` if another operator is at work.
+    ``limits`` has the rollback timers of switches. For the other arguments, see ``campaign_plan``. Raises ``InputError`` if the campaign is
+    refused, ``StoppedError`` if a switch could not be restored, and ``OutputError`` if another operator is at work.
     """
     from railweave.operations.deploy import journal
     from railweave.operations.deploy.campaign.carrying import Limits, carried_out
@@ -205,7 +206,10 @@ def campaign_run(
 
 
 def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
-    """Measure a scenario in a fabric file's running lab, and return the JSON object of each group of faults. Raises ``LabError``."""
+    """Play a scenario in a fabric file's running lab, and return the measurement of each group of faults as a JSON object.
+
+    Raises ``LabError``.
+    """
     from railweave.live.lab import life
     from railweave.live.lab.faults.scenario import of_file, play
     from railweave.live.lab.state import locked
@@ -230,11 +234,12 @@ def lab_results(path: Path | str | None) -> list[dict[str, Any]]:
 
 @verb(DeployZtp)
 def deploy_ztp(options: DeployZtp) -> FirstBootFiles:
-    """Write what new switches get at their first boot, by serial number: files, and text of two DHCP servers (ISC Kea, dnsmasq).
+    """Write the files that new switches load at first boot, by serial number, and configuration for two DHCP servers (ISC Kea, dnsmasq).
 
-    - ``out``: the folder to write, for its owner alone. ``url``: where switches will find it, ``http://ADDRESS:PORT``.
+    - ``out``: the folder to write, readable only by its owner.
+    - ``url``: the address at which switches find the folder, ``http://ADDRESS:PORT``.
 
-    Serial numbers are those of the inventory. Raises ``InputError`` where no switch has one, or a secret has no value.
+    Serial numbers are those of the inventory. Raises ``InputError`` if no switch has a serial number, or a secret has no value.
     """
     from railweave.operations.deploy.ztp.making import make, write
     from railweave.outputs.folder.rendering import read_secrets
@@ -255,9 +260,9 @@ def deploy_ztp(options: DeployZtp) -> FirstBootFiles:
 
 @verb(DeployPlan)
 def deploy_plan(options: DeployPlan) -> Plan:
-    """Plan how to bring switches, and servers, to the design of a fabric file, and in which order. Changes no device.
+    """Plan the changes that bring switches and servers to the design of a fabric file, in order. Changes no device.
 
-    Raises ``InputError`` for wrong input, ``LabError`` where the lab is not up.
+    Raises ``InputError`` for wrong input, and ``LabError`` if the lab is not up.
     """
     from railweave.model.state.capture import read_capture
     from railweave.operations.deploy.making import make_plan
@@ -320,12 +325,13 @@ def _hosts(
 
 @verb(DeployApply)
 def deploy_apply(options: DeployApply) -> Revision:
-    """Carry out a plan: every device tries its change first, then wave by wave with a way back armed, a check, and a confirmation.
+    """Carry out a plan. Every device tests its change first. Then each wave is changed with a rollback timer, checked and confirmed.
 
-    - ``quiet``: when a port counts as carrying nothing, after a drain, and how long that may take.
-    - ``patience``: how long switches may take to install another release and to come back with it, in an upgrade.
+    - ``quiet``: the traffic level below which a drained port counts as idle, and the time limit for this.
+    - ``patience``: the time limits for switches to install a release and to restart with it, in an upgrade.
 
-    Raises ``InputError`` for a plan that is refused, or older than the fabric file, ``StoppedError`` if it stopped early, ``OutputError`` if another operator is at work.
+    Raises ``InputError`` if the plan is refused or older than the fabric file, ``StoppedError`` if it stopped early, and ``OutputError`` if
+    another operator is at work.
     """
     from railweave.operations.deploy import applying, journal
     from railweave.operations.deploy.plan import read_plan
@@ -357,9 +363,9 @@ def deploy_apply(options: DeployApply) -> Revision:
 
 @verb(DeployStatus)
 def deploy_status(options: DeployStatus) -> tuple[Revision | None, list[DeviceCondition]]:
-    """The newest revision, and what the devices of its plan turn out to run. Nothing is changed anywhere.
+    """Return the newest revision, and the actual state of the devices in its plan. Changes no device.
 
-    Raises ``InputError`` as ``load`` does, ``LabError`` where the lab is not up.
+    Raises ``InputError`` as ``load`` does, and ``LabError`` if the lab is not up.
     """
     from railweave.operations.deploy import applying, journal
     from railweave.operations.deploy.recovery import truths
@@ -379,7 +385,7 @@ def deploy_status(options: DeployStatus) -> tuple[Revision | None, list[DeviceCo
 
 
 def deploy_history(fabric: Path | str) -> list[Revision]:
-    """Every revision of a network, the newest first."""
+    """Return all revisions of a network, the newest first."""
     from railweave.operations.deploy import journal
 
     with journal.opened(Path(fabric)) as rows:
@@ -387,9 +393,9 @@ def deploy_history(fabric: Path | str) -> list[Revision]:
 
 
 def deploy_log(fabric: Path | str, revision: int) -> tuple[Revision, list[Line], list[Step]]:
-    """A revision of a network, what was said while it was carried out, and every step with how it ended.
+    """Return a revision of a network, the log of its run, and every step with its result.
 
-    Raises ``SpecError`` where there is no such revision.
+    Raises ``SpecError`` if there is no such revision.
     """
     from railweave.operations.deploy import journal
 
@@ -399,13 +405,14 @@ def deploy_log(fabric: Path | str, revision: int) -> tuple[Revision, list[Line],
 
 @verb(DeployResume)
 def deploy_resume(options: DeployResume) -> Revision:
-    """End an apply that was interrupted: bring its unfinished wave back, and begin with that wave again.
+    """Continue an apply that was interrupted: roll back its unfinished wave, and start again with that wave.
 
-    An upgrade goes on where it was: what was begun on a switch is done again as far as that is needed.
+    An upgrade continues where it stopped. Steps that were begun on a switch are repeated as far as necessary.
 
-    - ``lab``, ``access``, ``secrets``, ``settle``, ``confirm_within``, ``wait_for``, ``wait_for_timeout``, ``quiet``, ``patience``: see ``deploy_apply``.
+    - ``lab``, ``access``, ``secrets``, ``settle``, ``confirm_within``: see ``deploy_apply``.
+    - ``wait_for``, ``wait_for_timeout``, ``quiet``, ``patience``: see ``deploy_apply``.
 
-    Raises ``InputError`` where nothing was interrupted, and as ``deploy_apply`` does.
+    Raises ``InputError`` if nothing was interrupted, and as ``deploy_apply`` does.
     """
     from railweave.operations.deploy import applying, journal
     from railweave.outputs.folder.rendering import read_secrets
@@ -436,9 +443,9 @@ def deploy_resume(options: DeployResume) -> Revision:
 
 @verb(DeployRollback)
 def deploy_rollback(options: DeployRollback) -> Plan:
-    """The plan that brings devices back to what they ran before a revision; it is applied as any other.
+    """Plan the changes that restore the state of devices before a revision. The plan is applied like any other.
 
-    Raises ``InputError`` where there is no such revision, and as ``deploy_plan`` does.
+    Raises ``InputError`` if there is no such revision, and as ``deploy_plan`` does.
     """
     from railweave.operations.deploy import journal
     from railweave.operations.deploy.host_files import host_files
@@ -490,7 +497,7 @@ def _wait_for(command: str | None, seconds: float) -> DrainWait | None:
 
 
 def _by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """Saved texts by the renderer's file names."""
+    """Return saved texts by the file names of the renderer."""
     from railweave.systems import system
 
     changed_by = system(nos).transaction

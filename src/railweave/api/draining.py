@@ -1,4 +1,4 @@
-"""Plans that ``deploy_apply`` carries out: take a part of a network out of use and back, or replace hardware."""
+"""Plans for ``deploy_apply`` that take a part of a network out of use, return it to use, or replace hardware."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 @verb(DeployReplace)
 def deploy_replace(options: DeployReplace) -> Plan:
-    """The plan of what follows from a switch, server or NIC that was replaced: inventory, addresses, labels, configurations, files of servers.
+    """Plan all changes after a switch, server or NIC was replaced: inventory, addresses, labels, configurations, server files.
 
-    Nothing is changed; ``deploy_apply`` writes the inventory, and changes the switches and servers whose configuration follows from it. A
-    replaced switch that answers already gets its whole configuration. Raises ``InputError`` for a name or a value that cannot be, and
-    ``LabError`` where the lab is not up.
+    Changes nothing itself. ``deploy_apply`` writes the inventory, and changes the switches and servers whose configuration depends on it. A
+    replaced switch that already answers gets its whole configuration. Raises ``InputError`` for an invalid name or value, and ``LabError``
+    if the lab is not up.
     """
     from railweave.live.check.learnt import filled
     from railweave.live.fleet.host_tree import FILE
@@ -89,7 +89,7 @@ def deploy_replace(options: DeployReplace) -> Plan:
 
 
 def _designed(fabric: Path, inventory: str, subject: str, hardware: Path | str | None) -> Network:
-    """The network with another inventory. Raises ``InputError`` for a value that the design does not take, without the path of a file that is gone."""
+    """Return the network with a different inventory. Raises ``InputError`` without the path of the temporary file if a value is invalid."""
     try:
         return designed_with(fabric, inventory, hardware)
     except InputError as error:
@@ -100,9 +100,10 @@ def _designed(fabric: Path, inventory: str, subject: str, hardware: Path | str |
 
 @verb(DeployDrain)
 def deploy_drain(options: DeployDrain) -> Plan:
-    """The plan that takes switches, links, path colors or servers out of use by routing; ``deploy_apply`` carries it out, and waits until they carry nothing.
+    """Plan a drain: routing takes switches, links, path colors or servers out of use. Changes nothing itself.
 
-    Nothing is changed; the plan has the fabric file's ``status:`` as it will be. Raises ``InputError`` for an unknown name, ``LabError`` where the lab is not up.
+    ``deploy_apply`` carries the plan out, and waits until the drained parts carry no traffic. The plan contains the new ``status:`` of the
+    fabric file. Raises ``InputError`` for an unknown name, and ``LabError`` if the lab is not up.
     """
     from railweave.model.intent.status import with_drained, without_drained
     from railweave.operations.deploy.drain import named
@@ -136,9 +137,9 @@ def deploy_drain(options: DeployDrain) -> Plan:
 
 @verb(DeployUndrain)
 def deploy_undrain(options: DeployUndrain) -> Plan:
-    """The plan that brings back into use what was drained. Arguments and errors are those of ``deploy_drain``; what is not drained is an error.
+    """Plan the return of drained parts to use. Arguments and errors are those of ``deploy_drain``; a part that is not drained is an error.
 
-    - ``again``: it is none; switches that still run what a drain told them, for the end of it came no further, are brought back.
+    - ``again``: accept parts that are not drained. Switches that still run a drain, because its end was interrupted, are restored.
     """
     from railweave.model.intent.status import with_active, with_drained, without_drained
     from railweave.operations.deploy.drain import named
@@ -172,7 +173,7 @@ def deploy_undrain(options: DeployUndrain) -> Plan:
 
 
 def _is_drained(network: Network, pattern: str) -> bool:
-    """Return whether everything that a line of ``status:`` names is drained."""
+    """Return whether everything that an entry of ``status:`` names is drained."""
     from railweave.operations.deploy.drain import named
 
     devices = {device.name for device in (*network.switches, *network.servers)}
@@ -193,7 +194,10 @@ def _planned(
     force: bool,
     progress: Callable[[str], None],
 ) -> Plan:
-    """The plan from one network to another; ``other`` says which switches a drain touches at all, also where the file has it already."""
+    """Return the plan from one network to another. The switches that differ between the target and ``other`` are affected.
+
+    This includes switches that the fabric file already shows as drained or in use.
+    """
     from railweave.operations.deploy import drain as draining
     from railweave.operations.deploy.left import capacity, gone, still_used
     from railweave.operations.deploy.making import make_plan

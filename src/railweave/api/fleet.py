@@ -1,4 +1,4 @@
-"""The GPU servers of a network, many at once."""
+"""Checks on the GPU servers of a network, many servers at once."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 @verb(FleetCheck)
 def fleet_check(options: FleetCheck) -> FleetCheckResult:
-    """Run ``railweave host check`` on servers over SSH, and sum up what they say (docs/fleet.md).
+    """Run ``railweave host check`` on servers over SSH, and summarize the results (docs/fleet.md).
 
-    - ``progress``: called with a few words on what is being done.
+    - ``progress``: called with a short description of the current activity.
 
-    A server that does not answer is a row of the result; one that ``status:`` takes away is not asked. Raises ``InputError`` for
+    A server that does not answer is a row of the result. Servers that are absent by ``status:`` are not queried. Raises ``InputError`` for
     wrong input, and as ``load`` does.
     """
     from railweave.host.checks.server import chosen
@@ -67,10 +67,9 @@ def fleet_check(options: FleetCheck) -> FleetCheckResult:
 
 @verb(FleetMesh)
 def fleet_mesh(options: FleetMesh) -> MeshResult:
-    """Have servers send packets of the designed size to each other, on every path color, and sum up which came back (docs/fleet.md).
+    """Let servers send packets of the designed size to each other on every path color, and summarize which returned (docs/fleet.md).
 
-    ``hosts`` are those that send; whom they send to may be others. The arguments are those of ``fleet_check``, and so is what is
-    raised.
+    ``hosts`` are the servers that send; the targets may be other servers. Arguments and errors are those of ``fleet_check``.
     """
     from railweave.live.collect.access_file import read_access
     from railweave.live.fleet import rdma
@@ -122,7 +121,7 @@ def fleet_mesh(options: FleetMesh) -> MeshResult:
 
 
 def _asked(there: Iterable[str], hosts: str | None) -> list[str]:
-    """The servers that are meant, in the network's order. Raises ``InputError``."""
+    """Return the selected servers, in the network's order. Raises ``InputError`` for an unknown server or an invalid list."""
     from railweave.model.intent.base import expand
 
     names = list(there)

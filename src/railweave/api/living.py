@@ -1,4 +1,4 @@
-"""Devices that run: ask them, read their answers, and compare these with the design."""
+"""Running devices: queries, their answers, and the comparison of answers with the design."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def questions_of(
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
 ) -> dict[str, tuple[Question, ...]]:
-    """Return the questions to each device of a network about its state, by name. Contacts no device.
+    """Return the queries to each device of a network about its state, by name. Contacts no device.
 
-    - ``only``: these devices alone.
-    - ``servers``: servers too.
-    - ``tables``: whole tables of routes, not only examples.
+    - ``only``: query only these devices.
+    - ``servers``: query servers too.
+    - ``tables``: query whole tables of routes, not only examples.
     - ``device``, ``hardware``: see ``load``.
 
-    Raises ``InputError`` for a name that the network has not, and as ``load`` does.
+    Raises ``InputError`` for an unknown name, and as ``load`` does.
     """
     from railweave.live.collect.access_file import read_access
     from railweave.live.collect.plan import plan
@@ -51,12 +51,12 @@ def questions_of(
 
 @verb(Collect)
 def collect(options: Collect) -> CollectResult:
-    """Ask every switch what it has and how it is, and write the answers as a capture. Nothing is changed on any device.
+    """Query the configuration and state of every switch, and write the answers as a capture. Changes no device.
 
-    - ``progress``: called with a few words on what is being done.
+    - ``progress``: called with a short description of the current activity.
 
-    A device that does not answer is a row of the result. Raises ``InputError`` for wrong input and a folder that is no
-    capture, ``OutputError`` where it cannot be written, and as ``load`` does.
+    A device that does not answer is a row of the result. Raises ``InputError`` for wrong input and if the folder is not a capture,
+    ``OutputError`` if it cannot be written, and as ``load`` does.
     """
     from railweave.live.collect.access_file import read_access
     from railweave.live.collect.collect import collect as ask
@@ -92,12 +92,13 @@ def states(
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
 ) -> dict[str, DeviceState]:
-    """Return the states that switches of a network reported in a capture, by name; switches without answers are left out.
+    """Return the states that switches of a network reported in a capture, by name. Switches without answers are left out.
 
-    - ``capture``: a folder of what devices said, as ``collect`` writes it.
+    - ``capture``: a folder of device answers, as ``collect`` writes it.
     - ``device``, ``hardware``: see ``load``.
 
-    What could not be read is in ``notes`` of each. Raises ``InputError`` for a folder that is no capture, and as ``load`` does.
+    ``notes`` of each state lists the answers that could not be read. Raises ``InputError`` if the folder is not a capture, and as ``load``
+    does.
     """
     from railweave.model.state.capture import read_capture
     from railweave.systems.reading import read_states
@@ -108,14 +109,13 @@ def states(
 
 @verb(Check)
 def check(options: Check) -> CheckResult:
-    """Compare the running network with the design: the answers of its devices with what must hold on each (docs/check.md).
+    """Compare the running network with the design: the answers of its devices with the required state of each (docs/check.md).
 
-    - ``progress``: called with a few words on what is being done.
+    - ``progress``: called with a short description of the current activity.
 
-    What ``status:`` of the fabric file says is planned, drained or failed is expected nowhere; servers are expected where they
-    were asked. Findings of a fabric file name
-    its lines; a build folder and a network have none. ``good`` of the result is False where a finding is an error. Raises
-    ``InputError`` for a folder that is no capture or has nothing of this network, for an unknown id, and as ``load`` does.
+    Parts that are planned, drained or failed under ``status:`` of the fabric file are not expected. Servers are expected if they were
+    queried. Findings have lines of the fabric file if ``source`` is one. ``good`` of the result is False if a finding is an error. Raises
+    ``InputError`` if the folder is not a capture or has nothing of this network, for an unknown ID, and as ``load`` does.
     """
     capture = options.capture
     from railweave.live.check.check import check as run  # brings every reader with it
@@ -175,9 +175,10 @@ def check(options: Check) -> CheckResult:
 
 @verb(FillInventory)
 def fill_inventory(options: FillInventory) -> FilledInventory:
-    """The inventory beside a fabric file, with what devices say: serial numbers, MAC addresses, names of interfaces and RDMA devices, modules, lengths of cables.
+    """Return the inventory of a fabric file, filled in with values that devices report.
 
-    ``difference()`` of the result are the changes as text. Raises as ``check`` does, and ``OutputError`` where it cannot be written.
+    The values are serial numbers, MAC addresses, names of interfaces and RDMA devices, modules and cable lengths. ``difference()`` of the
+    result returns the changes as text. Raises as ``check`` does, and ``OutputError`` if the file cannot be written.
     """
     from railweave.live.check.learnt import fill
     from railweave.model.state.capture import read_capture
@@ -191,7 +192,7 @@ def fill_inventory(options: FillInventory) -> FilledInventory:
 
 
 def lines_of(source: Network | Path | str) -> Callable[[Keys], tuple[str, int]]:
-    """The file and line of a part of the fabric file; nowhere for what is designed already."""
+    """Return a function that gives the file and line of a part of the fabric file. It gives no line for a network or a build folder."""
     if isinstance(source, Network) or Path(source).is_dir():
         return lambda _: ("", 0)
     from railweave.model.intent.reading.document import read_document

@@ -1,8 +1,8 @@
-"""Options declared once: a field of a typed value, from which the command line, the Python function and both references are made.
+"""Options declared once, as fields of a typed value. The command line, the Python functions and both references derive from them.
 
-A verb's options are a frozen dataclass whose fields are ``Annotated`` with an ``Argument`` or an ``Opt``; a field without one is of
-Python alone. ``verb`` makes a function of arguments from one that takes the value; ``cli.command`` makes a command. The values
-of all verbs are in ``api.verbs``, which imports next to nothing, so that the command line starts soon.
+A verb's options are a frozen dataclass whose fields are ``Annotated`` with an ``Argument`` or an ``Opt``. A field without either exists
+only in Python. ``verb`` converts a function of this value to a function of arguments; ``cli.command`` makes a command of it. The
+values of all verbs are in ``api.verbs``, which imports almost nothing, so that the command line starts quickly.
 """
 
 from __future__ import annotations
@@ -26,10 +26,13 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 @dataclass(frozen=True)
 class Opt:
-    """An option of a verb as users see it: its help, and how the command line has it.
+    """An option of a verb: its help, and its form on the command line.
 
-    ``name``: its spelling, if that is not the field's name with hyphens; ``letter``: a short form. ``least`` and ``most`` bound a
-    number. ``words`` gives completions. ``kind``: its type on the command line, if different from the field's.
+    - ``name``: its spelling, if that is not the field's name with hyphens.
+    - ``letter``: a short form.
+    - ``least`` and ``most``: the limits of a number.
+    - ``words``: a function that returns completions.
+    - ``kind``: its type on the command line, if different from the field's.
     """
 
     help: str
@@ -46,7 +49,7 @@ class Opt:
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of a verb, which has a place of its own and no name on the command line; ``name``: what help calls it."""
+    """A positional argument of a verb. ``name`` is its name in the help text."""
 
     help: str
     name: str = ""
@@ -55,7 +58,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class OptionField:
-    """A field of options, as the command line and the references need it; ``default`` is ``MISSING`` where it must be given."""
+    """A field of options, for the command line and the references. ``default`` is ``MISSING`` if the field is required."""
 
     field: str
     type: Any
@@ -64,21 +67,21 @@ class OptionField:
 
 
 class _Unloaded:
-    """A type that is imported for type checkers alone."""
+    """A replacement for a type that only type checkers import."""
 
     def __class_getitem__(cls, _: object) -> type:
         return cls
 
 
 class _Names(UserDict[str, Any]):
-    """The names of a module as its annotations use them; one that only type checkers import is ``_Unloaded``."""
+    """The names of a module for its annotations. Names that only type checkers import are ``_Unloaded``."""
 
     def __missing__(self, name: str) -> Any:  # noqa: ANN401  # a name may be of anything
         return getattr(builtins, name, _Unloaded)
 
 
 def declared(options: type) -> Iterator[OptionField]:
-    """Every field of a value of options, in the order of its arguments."""
+    """Yield the fields of a class of options, in the order of its arguments."""
     homes = {
         name: names
         for home in reversed(options.__mro__)
@@ -95,21 +98,21 @@ def declared(options: type) -> Iterator[OptionField]:
 
 
 class Verb(Protocol[P, Options_contra, Result_co]):
-    """A function of arguments, and of options as one value."""
+    """A function that can be called with arguments, or with its options as one value."""
 
     def __call__(self, *words: P.args, **named: P.kwargs) -> Result_co:
-        """Do it."""
+        """Run the verb with arguments."""
         ...
 
     def of(self, options: Options_contra, /) -> Result_co:
-        """Do it with options as one value."""
+        """Run the verb with its options as one value."""
         ...
 
 
 def verb(
     options: Callable[P, Any],
 ) -> Callable[[Callable[[Options_contra], Result_co]], Verb[P, Options_contra, Result_co]]:
-    """Return a decorator: a function that takes options as one value is called with them as arguments."""
+    """Return a decorator that converts a function of one options value to a function of the separate options."""
 
     def decorate(run: Callable[[Options_contra], Result_co]) -> Verb[P, Options_contra, Result_co]:
         @functools.wraps(run)
@@ -132,7 +135,7 @@ def verb(
 
 
 def annotation(parameter: inspect.Parameter) -> str:
-    """Return the type of a parameter of options as it is written, without what the command line says of it."""
+    """Return the type of a parameter as written, without the command-line annotation."""
     kind = ast.parse(str(parameter.annotation), mode="eval").body
     inside = kind.slice if isinstance(kind, ast.Subscript) and ast.unparse(kind.value) == "Annotated" else None
     return ast.unparse(inside.elts[0] if isinstance(inside, ast.Tuple) else kind)

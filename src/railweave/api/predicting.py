@@ -1,4 +1,4 @@
-"""Predict the speed of jobs on a network."""
+"""Predictions of the speed of jobs on a network."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 @verb(Simulate)
 def simulate(options: Simulate) -> JobPrediction:
-    """Return what a collective, or the job of a scenario file, gets on a network (docs/predict.md).
+    """Predict the speed of a collective, or of the job of a scenario file, on a network (docs/predict.md).
 
-    ``nccl`` and ``settings`` may be mappings by name, ``size`` a number of bytes. A scenario file's traffic leaves no place for
-    ``collective``, ``size`` and ``qps``, which are refused then; other arguments override the file. With ``seeds`` ``band`` of a
-    collective, or ``seeds_ps`` of a job, has what chance makes of it. ``configs``: configurations of switches in place of the
-    designed ones, as ``running`` gives them. ``watch``: collect ``series``, ``queues`` and ``rates`` over time, which changes no result.
-    ``progress``: called now and then with which collective runs, how many messages arrived, and how many there are.
+    ``nccl`` and ``settings`` may be mappings by name; ``size`` may be a number of bytes. With a scenario file that has traffic,
+    ``collective``, ``size`` and ``qps`` are refused; other arguments override the file. With ``seeds``, ``band`` of a collective or
+    ``seeds_ps`` of a job shows the effect of chance. ``configs`` are switch configurations that replace the designed ones, as ``running``
+    returns them. ``watch`` collects ``series``, ``queues`` and ``rates`` over time, which changes no result. ``progress`` is called now and
+    then with the running collective, the number of messages that arrived, and their total number.
 
     Times end in ``_ps`` (10^-12 s) or ``_us``, sizes in ``_bytes``, rates in ``_gbps`` (10^9 bit/s) or ``_gbytes`` (10^9
     byte/s). ``links``, ``flows``, ``series``, ``queues`` and ``rates`` of the result are columns for
-    ``polars.DataFrame`` or ``pandas.DataFrame``. Raises ``InputError`` for an argument or a scenario that cannot be, several
-    sizes among them, and as ``load`` does.
+    ``polars.DataFrame`` or ``pandas.DataFrame``. Raises ``InputError`` for an invalid argument or scenario or for several sizes, and as
+    ``load`` does.
     """
     from railweave.prediction.simulation.job import job_network
     from railweave.prediction.simulation.question import answer, questions
@@ -50,16 +50,16 @@ def simulate(options: Simulate) -> JobPrediction:
 
 @verb(SimulateGrid)
 def simulate_grid(options: SimulateGrid) -> Grid:
-    """Return what a collective gets with every combination of what is varied, in parallel processes (docs/predict.md, Grids).
+    """Predict a collective for every combination of varied values, in parallel processes (docs/predict.md, Grids).
 
-    ``varied``: values by name, as ``--compare`` has the names:
-    ``{"hosts": ["H100-[01-02]", "H100-[01-04]"], "per-host": [1, 8], "size": ["1M", "1G"]}``. Each value stands for itself, so a list of
-    servers may have commas. What stays the same is as for ``simulate``. ``measured``: a CSV file of measured points, to compare with
-    predictions. ``progress``: called with how many are done.
+    ``varied`` has the values by name, with the names of ``--compare``:
+    ``{"hosts": ["H100-[01-02]", "H100-[01-04]"], "per-host": [1, 8], "size": ["1M", "1G"]}``. Each list element is one value, so a list of
+    servers may contain commas. Other arguments are those of ``simulate``. ``measured`` is a CSV file of measured points to compare with
+    predictions. ``progress`` is called with the number of finished predictions.
 
-    ``cells`` of the result has each combination and its prediction, ``to_text`` a table, ``fit`` the rate that a line over sizes tends to.
-    Scripts that call this ask ``if __name__ == "__main__":`` first, as the processes import the script again. Raises ``InputError``
-    for a value that cannot be, for more than 400 combinations, and as ``load`` does.
+    ``cells`` of the result has each combination and its prediction, ``to_text`` returns a table, and ``fit`` the rate that a line over sizes
+    approaches. Scripts that call this function need ``if __name__ == "__main__":``, because the processes import the script again. Raises
+    ``InputError`` for an invalid value, for more than 400 combinations, and as ``load`` does.
     """
     from railweave.prediction.simulation.grid import dimensions_of, grid
     from railweave.prediction.simulation.job import job_network
@@ -73,12 +73,13 @@ def simulate_grid(options: SimulateGrid) -> Grid:
 
 @verb(SimulateTraining)
 def simulate_training(options: SimulateTraining) -> TrainingPrediction:
-    """Return how long a step of each training job of a file takes on a network, and what GPUs wait for (docs/jobs.md).
+    """Predict the step time of each training job of a file on a network, and the waiting times of GPUs (docs/jobs.md).
 
-    ``job``: a job file (docs/job-file.md); ``changes``: fields of its jobs in place of those of the file, by path: ``parallel.tensor``.
-    ``background`` as of ``simulate``, with ``to=intra-stripe``, ``inter-stripe`` or NICs. ``progress``: called with what is being done.
+    ``job`` is a job file (docs/job-file.md). ``changes`` are values that replace fields of its jobs, by path, such as ``parallel.tensor``.
+    ``background`` is that of ``simulate``, with ``to=intra-stripe``, ``inter-stripe`` or NICs. ``progress`` is called with the current
+    activity.
 
-    Times end in ``_ps`` (10^-12 s). Raises ``InputError`` for what cannot be, with lines of the files, and as ``load`` does.
+    Times end in ``_ps`` (10^-12 s). Raises ``InputError`` for invalid input, with lines of the files, and as ``load`` does.
     """
     from railweave.prediction.simulation.job import job_network
     from railweave.prediction.simulation.question import background

@@ -1,4 +1,4 @@
-"""Options of verbs that work on what runs: fleets, benchmarks, tuning, deployment. See ``api.options``."""
+"""Options of verbs that work on running systems: fleets, benchmarks, tuning, deployment. See ``api.options``."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ class Reaching:
 
 @dataclass(frozen=True, kw_only=True)
 class Rollout(Reaching):
-    """Options for carrying out a plan: its timers, what it waits for, and its secrets."""
+    """Options for carrying out a plan: its timers, its wait conditions and its secrets."""
 
     secrets: Annotated[Path | str | None, SECRETS] = None
     confirm_within: Annotated[int, CONFIRM] = 600

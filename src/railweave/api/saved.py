@@ -1,4 +1,4 @@
-"""Configurations saved from switches: what they have otherwise than designed, and a fabric file from them."""
+"""Configurations saved from switches: their differences from the design, and a fabric file made from them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 def drift(options: DriftOptions) -> Drift:
     """Return the differences between the configurations of switches and the design, and their effects.
 
-    - ``progress``: called with a few words on what is being done.
+    - ``progress``: called with a short description of the current activity.
 
-    ``equal`` of the result says whether nothing differs on switches that were captured, ``proven`` whether that is all of them; ``lines()`` are the differences as text. Secrets that devices show redacted or hashed
-    are not compared. Raises ``InputError`` for a folder that is no capture, and as ``load`` does.
+    ``equal`` of the result is True if no captured switch differs; ``proven`` is True if, in addition, all switches were captured.
+    ``lines()`` returns the differences as text. Secrets that devices show redacted or hashed are not compared. Raises ``InputError`` if
+    the folder is not a capture, and as ``load`` does.
     """
     from railweave.analysis.drift.drift import drift as differences  # brings every reader with it
 
@@ -52,13 +53,12 @@ def running(
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
 ) -> dict[str, DeviceConfig]:
-    """The configuration of every switch as it was saved; of a switch that nothing was saved of, the designed one.
+    """Return the saved configuration of every switch, or the designed one if none was saved.
 
     - ``capture``: a folder of saved configurations (docs/capture.md).
     - ``device``, ``hardware``: see ``load``.
 
-    Raises ``InputError`` for a folder that is no capture, with file and line of a configuration that cannot be read, and as
-    ``load`` does.
+    Raises ``InputError`` if the folder is not a capture, with file and line if a configuration cannot be read, and as ``load`` does.
     """
     from railweave.analysis.drift.running import running_configs
 
@@ -85,18 +85,18 @@ def adopt(
     draft: Path | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> ImportedNetwork:
-    """An existing network as a fabric file, from configurations saved from its switches.
+    """Return an existing network as a fabric file, from configurations saved from its switches.
 
-    - ``folder``: a folder of saved configurations (docs/capture.md), ``DEVICE/lldp.json`` beside them where there is one.
+    - ``folder``: a folder of saved configurations (docs/capture.md), with ``DEVICE/lldp.json`` next to them if available.
     - ``name``: the name of the network.
-    - ``device``: switch models by role, ``leaf=MODEL``, where names of ports do not tell them.
+    - ``device``: switch models by role, ``leaf=MODEL``, if names of ports do not show the models.
     - ``hardware``: a folder of hardware files with models of your own (docs/hardware.md).
-    - ``draft``: where the fabric file is written if it cannot be designed, so that it can be fixed by hand.
-    - ``progress``: called with a few words on what is being done.
+    - ``draft``: the path for the fabric file if it cannot be designed, so that you can fix it by hand.
+    - ``progress``: called with a short description of the current activity.
 
-    ``write`` of the result writes the fabric file with its lock and inventory; ``scores`` says statement by statement what
-    the design of the file gives back, and ``notes`` what is not in it. Raises ``InputError`` for a folder that is no
-    capture, with file and line of a configuration that cannot be read, and where the fabric file that was found cannot be designed.
+    ``write`` of the result writes the fabric file with its lock and inventory. ``scores`` compares the design of the file with the saved
+    configurations, statement by statement. ``notes`` list facts that the file cannot express. Raises ``InputError`` if the folder is not a
+    capture, with file and line if a configuration cannot be read, and if the resulting fabric file cannot be designed.
     """
     from railweave.analysis.adopt.adopt import imported_folder  # brings every reader with it
     from railweave.analysis.adopt.equipment import asked_models
@@ -106,7 +106,7 @@ def adopt(
 
 
 def captured(network: Network, capture: Path | str) -> dict[str, dict[str, str]]:
-    """The texts of the configuration of each device in a capture, by their path; servers have none."""
+    """Return the configuration texts of each device in a capture, by path, without those of servers."""
     from railweave.model.state.capture import read_capture
     from railweave.systems import system
 
@@ -123,7 +123,7 @@ def captured(network: Network, capture: Path | str) -> dict[str, dict[str, str]]
 
 
 def designed_for(network: Network, capture: Path | str) -> tuple[Network, dict[str, DeviceConfig] | None]:
-    """Return the reference for a capture: the network with its own configurations (None), or with those of the lab that was captured."""
+    """Return the reference for a capture: a network, and None or, for a captured lab, the lab's configurations."""
     from railweave.model.state.capture import read_capture
 
     saved = read_capture(Path(capture))

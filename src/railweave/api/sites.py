@@ -1,4 +1,4 @@
-"""Where a network is that is changed, and the design that a plan is about."""
+"""The access to a network whose devices are queried or changed, and the design that a plan is about."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def site_of(fabric: Path, network: Network, *, lab: bool, access: Path | str | None) -> Site:
-    """Return the site of a network, by which its devices are queried and changed. Raises as ``read_access`` does, and ``LabError``."""
+    """Return the site of a network, through which its devices are queried and changed. Raises as ``read_access`` does, and ``LabError``."""
     from railweave.live.collect.access_file import read_access
 
     if lab:
@@ -45,7 +45,10 @@ def asking_of(
     hardware: Path | str | None,
     progress: Callable[[str], None],
 ) -> RunningDevices:
-    """Return the site of a fabric file, by which devices are queried; for a lab, as it was brought up. Raises as ``load`` and ``collect`` do, and ``LabError``."""
+    """Return the site of a fabric file, through which devices are queried. For a lab, this is the lab as started.
+
+    Raises as ``load`` and ``collect`` do, and ``LabError``.
+    """
     from railweave.live.collect.access_file import read_access
 
     if lab:
@@ -63,7 +66,7 @@ def asking_of(
 
 
 def designed_as(fabric: Path, text: str, hardware: Path | str | None) -> Network:
-    """The network of a fabric file as if it had another text: with its inventory and its lock. Nothing of it is written."""
+    """Return the network of a fabric file with a different text but the same inventory and lock. Nothing is changed on disk."""
     with TemporaryDirectory() as folder:
         place = Path(folder) / fabric.name
         write_file(place, text)
@@ -72,7 +75,7 @@ def designed_as(fabric: Path, text: str, hardware: Path | str | None) -> Network
 
 
 def designed_with(fabric: Path, inventory: str, hardware: Path | str | None) -> Network:
-    """The network of a fabric file as if its inventory had another text. Nothing of it is written."""
+    """Return the network of a fabric file with a different text of its inventory. Nothing is changed on disk."""
     with TemporaryDirectory() as folder:
         place = Path(folder) / fabric.name
         write_file(place, fabric.read_text(encoding="utf-8"))
@@ -87,7 +90,10 @@ INVENTORY = "inventory.csv"
 
 
 def network_of_plan(fabric: Path, plan: Plan | None, hardware: Path | str | None) -> Network:
-    """The network that a plan leads to: that of the fabric file, but where the plan changes that file or the inventory. Raises ``InputError``."""
+    """Return the network to which a plan leads: that of the fabric file, with the plan's changes to this file or to the inventory.
+
+    Raises ``InputError``.
+    """
     from railweave.operations.deploy import applying
 
     if plan is None or (change := applying.change_of(plan)) is None:

@@ -1,4 +1,4 @@
-"""Networks to work on: a fabric file, a build folder, or two of them to compare."""
+"""Sources of networks: a fabric file, a build folder, or two of them to compare."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def load(
     hardware: Path | str | None = None,
     changes: Mapping[str, str] | None = None,
 ) -> Network:
-    """The network of a fabric file, or of a ``build`` output folder (its ``design.json``). Nothing is written.
+    """Return the network of a fabric file, or of a ``build`` output folder (its ``design.json``). Nothing is written.
 
-    - ``lock``: allocations to design with, instead of those in the lock beside the fabric file; a folder has its own.
-    - ``device``: other switches than the file's, as ``--device`` takes them: ``leaf=MODEL:NOS``, ``leaf=:eos``, ``:eos``.
-    - ``hardware``: a folder of hardware files (docs/hardware.md); a folder that is built needs none.
-    - ``changes``: fields of the fabric file in place of what it says, by path: ``{"fabrics.backend.topology.spines": "2"}``.
+    - ``lock``: allocations to use in place of the lock next to the fabric file. A folder has its own.
+    - ``device``: switches that replace those of the file, as for ``--device``: ``leaf=MODEL:NOS``, ``leaf=:eos``, ``:eos``.
+    - ``hardware``: a folder of hardware files (docs/hardware.md). A build folder needs none.
+    - ``changes``: values that replace fields of the fabric file, by path: ``{"fabrics.backend.topology.spines": "2"}``.
 
-    Raises ``SpecError`` or ``DesignError``, with file and line of everything that is wrong; ``InputError`` for a folder
-    without a design of this version, and for a folder with ``device`` or ``changes``.
+    Raises ``SpecError`` or ``DesignError`` with file and line of every problem. Raises ``InputError`` for a folder without a design of this
+    version, and for a folder with ``device`` or ``changes``.
     """
     path = Path(fabric)
     if path.is_dir():
@@ -51,11 +51,11 @@ def load_pair(
     old_device: Sequence[str] = (),
     hardware: Path | str | None = None,
 ) -> tuple[Network, Network]:
-    """Two networks to compare; a new fabric file is designed with the allocations of an old file or folder.
+    """Return two networks to compare. A new fabric file is designed with the allocations of an old file or folder.
 
-    Where it has no inventory of its own, as a copy made to try something has not, the old file's is used. ``device`` is
-    that of ``load``, for the new one: so a file compared with itself shows what other switches would change;
-    ``old_device`` is that for the old one. ``hardware`` is that of ``load``, for both. Raises as ``load`` does.
+    If the new file has no inventory, for example because it is a copy for an experiment, the old file's inventory is used. ``device`` is
+    that of ``load``, for the new network. A file compared with itself then shows the effect of different switches. ``old_device`` is the
+    same for the old network. ``hardware`` is that of ``load``, for both. Raises as ``load`` does.
     """
     if isinstance(old, Network) or isinstance(new, Network):
         return network_of(old, old_device, hardware), network_of(new, device, hardware)
@@ -70,7 +70,7 @@ def load_pair(
 
 
 def check_as_designed(source: Network | Path, device: Sequence[str]) -> None:
-    """Raise ``InputError`` where what is designed already is to be one of other switches."""
+    """Raise ``InputError`` if a designed network is to be changed to different switches."""
     if device:
         statement = f"{source.name} is designed" if isinstance(source, Network) else f"{source} is built"
         fix = "give the fabric file, or build it again with --device"
@@ -103,7 +103,7 @@ def _from_folder(folder: Path) -> Network:
 
 
 def network_of(source: Network | Path | str, device: Sequence[str] = (), hardware: Path | str | None = None) -> Network:
-    """The network that a source is. Raises as ``load`` does."""
+    """Return the network of a source. Raises as ``load`` does."""
     if isinstance(source, Network):
         check_as_designed(source, device)
         return source
@@ -111,5 +111,5 @@ def network_of(source: Network | Path | str, device: Sequence[str] = (), hardwar
 
 
 def path_of(given: Path | str | None) -> Path | None:
-    """An argument that may be left out as a path."""
+    """Return an optional argument as a path."""
     return None if given is None else Path(given)

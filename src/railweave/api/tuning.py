@@ -1,4 +1,4 @@
-"""Better values for a fabric file's own fields, and the evaluators that measure them."""
+"""Searches for better values of a fabric file's fields, and the evaluators that measure them."""
 
 from __future__ import annotations
 
@@ -32,11 +32,14 @@ if TYPE_CHECKING:
 
 
 DATABASE, RUNS = "study.db", "runs.db"
-"""Files in a study's folder: what the search knows, and the benchmarks that were run."""
+"""The databases in a study's folder: the state of the search, and the benchmark runs."""
 
 
 def one_by_one(study: Study) -> Study:
-    """On hardware trials are made one after another: each is proposed from all before it, unless the file has a batch of its own."""
+    """Return a study for hardware, in which trials run one at a time, so that each is based on all earlier ones.
+
+    A batch size in the study file takes precedence.
+    """
     if "batch" in study.search.model_fields_set:
         return study
     return study.model_copy(update={"search": study.search.model_copy(update={"batch": 1})})
@@ -50,7 +53,7 @@ def evaluated(
     simulator: Callable[[], ParallelSimulator | RayEvaluator],
     progress: Callable[[str], None],
 ) -> Outcome:
-    """A study by the evaluator that it asks for, which is let go of at the end, however that comes."""
+    """Run a study with the evaluator that it selects. The evaluator is closed at the end, even after an error."""
     from railweave.operations.tune.hardware import HardwareEvaluator
     from railweave.operations.tune.run import digest_of, run_study
 
@@ -89,7 +92,7 @@ def evaluated(
 
 
 def simulator_of(task: Task, workers: int | None, ray: str | None) -> ParallelSimulator | RayEvaluator:
-    """The simulator, here or in a cluster."""
+    """Return the simulator, on this machine or in a Ray cluster."""
     from railweave.operations.tune.distributed import RayEvaluator
     from railweave.operations.tune.simulated import ParallelSimulator
 
@@ -104,7 +107,7 @@ def way_of(
     secrets: Path | str | None,
     progress: Callable[[str], None],
 ) -> NetworkAccess:
-    """Return the access to hardware, and its measurement."""
+    """Return the access to the hardware of a network, and the functions that measure it."""
     from railweave.api.bench import bench_run
     from railweave.api.sites import site_of
     from railweave.operations.bench.running.pair import RANKS
@@ -138,23 +141,23 @@ def way_of(
 
 
 JOURNAL, RESULT, PATCH = "journal.jsonl", "result.json", "fabric.patch"
-"""Files of a study in its folder."""
+"""The files of a study in its folder."""
 
 
 def folder_of(study: Path) -> Path:
-    """Where a study keeps its files, unless it is told: ``NAME.tune`` beside ``NAME.yaml``."""
+    """Return the default folder of a study's files: ``NAME.tune`` next to ``NAME.yaml``."""
     return study.with_name(f"{study.stem}.tune")
 
 
 @verb(TuneRun)
 def tune_run(options: TuneRun) -> Result:
-    """Search for better values of a fabric file's fields, or go on with a search (docs/tune.md).
+    """Search for better values of a fabric file's fields, or continue a search (docs/tune.md).
 
-    The study says by what: the simulator, the network itself (each trial is taken back), or both.
+    The study selects the evaluator: the simulator, the network itself (each trial is undone), or both.
 
-    Writes ``result.json``, ``journal.jsonl`` and ``fabric.patch``, which is empty where nothing is proposed. Raises ``InputError`` for what
-    cannot be, with lines of the study file, ``OutputError``, ``StoppedError`` where it is interrupted, and that of deploy where
-    something could not be taken back from here.
+    Writes ``result.json``, ``journal.jsonl`` and ``fabric.patch``, which is empty if there is no proposal. Raises ``InputError`` for invalid
+    input, with lines of the study file; ``OutputError``; ``StoppedError`` if the search is interrupted; and the errors of deploy if a trial
+    could not be undone.
     """
     import json
 
@@ -220,9 +223,9 @@ def tune_run(options: TuneRun) -> Result:
 
 @verb(TuneByRule)
 def tune_headroom(options: TuneByRule) -> RuleResult:
-    """PFC headroom, ingress thresholds and XON offsets that follow from a design by rule, with the arithmetic (docs/tune.md).
+    """Return PFC headroom, ingress thresholds and XON offsets derived from a design by rule, with the arithmetic (docs/tune.md).
 
-    Raises ``InputError`` and ``SpecError`` as ``load`` does, ``OutputError`` where the file cannot be written.
+    Raises ``InputError`` and ``SpecError`` as ``load`` does, and ``OutputError`` if the file cannot be written.
     """
     from railweave.operations.tune.by_rule import headroom
 
@@ -233,7 +236,7 @@ def tune_headroom(options: TuneByRule) -> RuleResult:
 
 @verb(TuneByRule)
 def tune_watchdog(options: TuneByRule) -> RuleResult:
-    """Detection and recovery of the PFC watchdog that follow from a design by rule, with the arithmetic (docs/tune.md).
+    """Return detection and recovery times of the PFC watchdog derived from a design by rule, with the arithmetic (docs/tune.md).
 
     Arguments and errors are those of ``tune_headroom``.
     """
@@ -273,9 +276,9 @@ REHEARSED_SEEDS = 3
 
 @verb(TuneDiagnose)
 def tune_diagnose(options: TuneDiagnose) -> Diagnosis:
-    """Derive the next step for buffers and ECN, as a patch, from counters that rose between two captures (docs/tune.md).
+    """Return the next step for buffers and ECN, as a patch, derived from counters that rose between two captures (docs/tune.md).
 
-    Raises ``InputError`` for captures that are not of this network, or were taken the other way round, and ``OutputError``.
+    Raises ``InputError`` if a capture is not of this network or the later capture is given first, and ``OutputError``.
     """
     from railweave.api.living import check
     from railweave.model.intent.reading.source import read_source

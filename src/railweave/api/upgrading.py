@@ -1,4 +1,4 @@
-"""Bringing switches to another release: a plan that ``deploy_apply`` carries out, batch by batch."""
+"""Upgrades of switches to a different release: a plan that ``deploy_apply`` carries out, batch by batch."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 
 @verb(DeployUpgrade)
 def deploy_upgrade(options: DeployUpgrade) -> Plan:
-    """The plan that installs a release on switches, one batch after another; ``deploy_apply`` drains, installs, restarts, checks and undrains each.
+    """Plan the installation of a release on switches, batch by batch. Changes nothing itself.
 
-    Nothing is changed. Raises ``InputError`` for wrong input, ``LabError`` where the lab is not up.
+    ``deploy_apply`` drains, installs, restarts, checks and undrains each batch. Raises ``InputError`` for wrong input, and ``LabError`` if
+    the lab is not up.
     """
     from railweave.analysis.routing.control_plane import ControlPlane
     from railweave.live.check.identity import same_release
@@ -134,7 +135,10 @@ def _losses(
     force: bool,
     hardware: Path | str | None,
 ) -> tuple[list[str], list[str]]:
-    """Return the losses while batches are out of service, as lines and as reasons to refuse. Batches of one kind are alike, so one of each kind is examined."""
+    """Return the losses while batches are out of service, as lines and as reasons to refuse the plan.
+
+    Only one batch of each kind is examined, because batches of one kind are alike.
+    """
     from railweave.model.device.build import device_config
     from railweave.model.intent.status import with_drained
     from railweave.operations.deploy.left import gone
@@ -169,7 +173,8 @@ def shifting(
 ) -> Callable[[Sequence[str], bool], None]:
     """Return a function that drains switches during an upgrade, or returns them to use, each time with its own plan and revision.
 
-    It does nothing where that is so already. It raises ``InputError`` where the drain is refused, and ``StoppedError``.
+    The function does nothing if the switches are already in this state. It raises ``InputError`` if the drain is refused, and
+    ``StoppedError``.
     """
     from railweave.operations.deploy import applying
 

@@ -1,4 +1,4 @@
-"""Options of verbs that design, predict and compare, each with its help, unit and default: see ``api.options``."""
+"""Options of verbs that design, predict and compare, each with its help, unit and default. See ``api.options``."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def silent(_: str) -> None:
 
 @dataclass(frozen=True)
 class Source:
-    """A network to work on: a fabric file, a build folder, or a network that is designed already, and other hardware than its own."""
+    """The network to work on: a fabric file, a build folder or a designed network, with optional replacements of its hardware."""
 
     source: Annotated[Network | Path | str, Argument("Fabric file or build folder.", "fabric")]
     _: KW_ONLY
@@ -55,7 +55,7 @@ class Source:
     hardware: Annotated[Path | str | None, HARDWARE] = None
 
     def network(self) -> Network:
-        """The network, designed. Raises as ``load`` does."""
+        """Return the designed network. Raises as ``load`` does."""
         from railweave.api.sources import network_of
 
         return network_of(self.source, self.device, self.hardware)
@@ -156,7 +156,7 @@ class Verify(Source):
 
 @dataclass(frozen=True)
 class Traffic(Source):
-    """Options common to a prediction and a grid of predictions: the traffic, the fabric, the servers and the engine."""
+    """Options that a prediction and a grid of predictions share: the traffic, the fabric, the servers and the engine."""
 
     _: KW_ONLY
     qps: Annotated[
@@ -202,7 +202,7 @@ class Traffic(Source):
     configs: Mapping[str, DeviceConfig] | None = None
 
     def asked(self, collective: str | None, size: int | str | None) -> dict[str, Any]:
-        """Return what is predicted, by the names of ``prediction.simulation.question``. Raises ``InputError`` for words without a value."""
+        """Return the input of a prediction, by the names of ``prediction.simulation.question``. Raises ``InputError`` for words without a value."""
         from railweave.api.sources import path_of
         from railweave.prediction.simulation.settings import by_name
 

@@ -1,4 +1,4 @@
-"""The command line: one module per verb, no logic. Heavy parts are imported when a verb runs.
+"""The command line: one module per verb, without logic of its own. Large dependencies are imported only when a verb runs.
 
 Imports: ``host``, ``model``, ``pages``, ``design``, ``analysis``, ``prediction``, ``outputs``, ``live``, ``operations``, ``api``.
 """
@@ -11,7 +11,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line. Exit codes: 0 good, 1 errors found, 2 bad use or input, 130 interrupted (by typer)."""
+    """Run the command line. Exit codes: 0 success, 1 errors found, 2 wrong usage or input, 130 interrupted (by typer)."""
     gc.set_threshold(
         200_000, 50, 50
     )  # what is imported and designed stays, and searching it again and again costs a tenth

@@ -1,4 +1,4 @@
-"""The verbs, in the order work flows."""
+"""The verbs of the command line, in workflow order."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ VERBS = {
     "hardware": "List hardware models, including your own.",
     "inventory": "Fill in the inventory from device reports.",
 }
-"""The verbs and their short help, in the order work flows; the module of a verb has its name."""
+"""The verbs with their short help, in workflow order. Each verb's module has the same name."""
 PARSED_ELSEWHERE = {"flows", "host"}
-"""Verbs with a parser of their own, which get their words as they are."""
+"""Verbs with their own parser, which get their arguments unparsed."""
 
 
 class Verbatim(TyperCommand):
-    """A command that leaves its words as they are, ``--`` and ``--help`` included."""
+    """A command that leaves its arguments unparsed, including ``--`` and ``--help``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - Click's Context, of which typer's release decides where it is
-        """Parse nothing."""
+        """Return the arguments unparsed."""
         ctx.args = args
         return args
 
@@ -66,7 +66,10 @@ def root(
 
 
 def app_for(words: Sequence[str]) -> typer.Typer:
-    """Return the command line with the verb that the first word names, or with all verbs: importing them takes longer than most calls."""
+    """Return the command line with only the verb that the first word names, or with all verbs if it names none.
+
+    Importing all verbs takes longer than most commands run.
+    """
     return _app(words[0] if words and words[0] in VERBS else None)
 
 
@@ -98,7 +101,7 @@ def _app(only: str | None) -> typer.Typer:
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """Make the command line with all verbs when ``app`` is first named."""
+        """Return the command line with all verbs, created on first access to ``app``."""
         if name != "app":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return _app(None)

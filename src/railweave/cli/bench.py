@@ -1,4 +1,4 @@
-"""``railweave bench``: benchmarks planned, run, kept, compared and reported."""
+"""``railweave bench``: plan and run benchmarks, store their results, compare and report them."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class BenchReportShown(BenchReport):
 
 @command(BenchReportShown)
 def report(options: BenchReportShown, *, as_json: bool, quiet: bool) -> None:
-    """Write an HTML report of a store: bandwidth by size and its prediction, pairs and causes of slow ones, regressions, job completion times.
+    """Write an HTML report of a store: bandwidth by size with its prediction, slow pairs with causes, regressions, job completion times.
 
-    Exits 0 even with regressions; `railweave bench compare` sets its exit status by the result.
+    Exits 0 even with regressions; the exit status of `railweave bench compare` depends on the result.
     """
     from railweave.api.bench import bench_report
     from railweave.operations.bench.page import bench_html
@@ -62,7 +62,7 @@ def report(options: BenchReportShown, *, as_json: bool, quiet: bool) -> None:
 
 
 MOST = 40
-"""Rows that are printed, the worst first."""
+"""The maximum number of rows to print, the worst first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class BenchCompareShown(BenchCompare):
 
 @command(BenchCompareShown)
 def compare(options: BenchCompareShown, *, as_json: bool, quiet: bool) -> None:
-    """Lay runs beside earlier ones, or beside their prediction: for each row a ratio, a verdict, and what is likely to hold it back.
+    """Compare runs with earlier runs or with their prediction. Each row has a ratio, a verdict and the likely bottleneck.
 
     Exits 1 if a row is worse than allowed, or a run failed.
     """
@@ -117,9 +117,9 @@ class BenchPlanShown(BenchPlan):
 
 @command(BenchPlanShown)
 def plan(options: BenchPlanShown, *, as_json: bool, quiet: bool) -> None:
-    """Plan the runs of perftest and nccl-tests that prove a network, each with what it should give by the simulator.
+    """Plan the perftest and nccl-tests runs that verify a network, each with the result that the simulator predicts.
 
-    Pairs of NICs run in rounds in which no two share a NIC or a link. The plan is written whole or not at all.
+    NIC pairs run in rounds; within a round, no two pairs share a NIC or a link. If planning fails, no file is written.
     """
     from railweave.api.bench import bench_plan
     from railweave.operations.bench.plan import Memory
@@ -157,10 +157,10 @@ def plan(options: BenchPlanShown, *, as_json: bool, quiet: bool) -> None:
 
 @command(BenchRun)
 def run(options: BenchRun, *, as_json: bool, quiet: bool) -> None:
-    """Carry out a plan: perftest between servers over SSH, collectives by mpirun or srun. Each result is stored as soon as its run ends.
+    """Run a plan: perftest between servers over SSH, collectives with mpirun or srun. Each result is stored as soon as its run ends.
 
-    A failed or timed-out run is stored as a result. Runs already in the store are not repeated, so the same command resumes an interrupted one.
-    Nothing is left on servers. Exits 1 if a run failed, otherwise 0.
+    A failed or timed-out run is stored as a result. Runs already in the store are not repeated, so the same command resumes an interrupted
+    plan. Nothing is left on servers. Exits 1 if a run failed, otherwise 0.
     """
     from railweave.api.bench import bench_run
     from railweave.operations.bench.running.pair import Launcher
@@ -195,7 +195,7 @@ app = typer.Typer(
 
 @app.callback()
 def _bench() -> None:
-    """Plan and run benchmarks, keep their results, and find out why a run is slow or fails."""
+    """Plan and run benchmarks, store their results, and find out why a run is slow or fails."""
 
 
 app.command("plan", short_help="Plan the runs that prove a network.")(plan)
@@ -205,9 +205,9 @@ app.command("run", short_help="Carry out a plan and store the results.")(run)
 @app.command("import", short_help="Read outputs of benchmarks and keep their runs.")
 @command(BenchImport)
 def import_(options: BenchImport, *, as_json: bool, quiet: bool) -> None:
-    """Read outputs of benchmarks and keep their runs in a store, all or none. Reading a file again adds nothing.
+    """Read benchmark outputs and add their runs to a store, all or none. Reading a file again adds nothing.
 
-    What was not understood is said with file and line. Exits 0, or 2 where a file is no output of a benchmark.
+    Parts that were not understood are reported with file and line. Exits 0, or 2 if a file is not benchmark output.
     """
     from railweave.api.bench import bench_import
 
@@ -267,7 +267,7 @@ class Show:
 @app.command(short_help="Show the runs of a store.")
 @command(Show)
 def show(options: Show, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
-    """Show the runs of a store; of runs that are named by --run what they ran on, and every number."""
+    """Show the runs of a store. For runs selected with --run, also show the devices they ran on and every number."""
     from railweave.operations.store.export import runs_table
     from railweave.operations.store.store import opened
 
@@ -319,7 +319,7 @@ class Export:
 @app.command(short_help="Write the runs of a store as CSV or JSON.")
 @command(Export)
 def export(options: Export, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
-    """Write the runs of a store: as CSV a line for each number, as JSON everything."""
+    """Export the runs of a store: as CSV with one line per number, or as JSON with all data."""
     from railweave.operations.store.export import to_csv, to_json
     from railweave.operations.store.store import opened
     from railweave.writing import write_file
@@ -341,10 +341,9 @@ def export(options: Export, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG
 @app.command(short_help="Find out from its output why a run is slow or fails.")
 @command(BenchTriage)
 def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
-    """Look through outputs of runs: plugin not loaded, wrong GIDs, no GPUDirect, retries exceeded, interfaces, affinity and more.
+    """Search benchmark outputs for known problems: missing plugin, wrong GIDs, no GPUDirect, exceeded retries, interfaces, affinity and more.
 
-    Each finding has the line that shows it, and what to do. Exits 1 if there is an error among them, 2 where a
-    file is no output of a benchmark.
+    Each finding shows the line that it is based on, and the fix. Exits 1 if a finding is an error, and 2 if a file is not benchmark output.
     """
     from railweave.api.bench import bench_triage
 

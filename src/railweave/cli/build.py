@@ -15,10 +15,10 @@ from railweave.counting import counted
 
 @command(Build)
 def build(options: Build, *, as_json: bool, quiet: bool) -> None:
-    """Design a network from its fabric file and write its files and report into a folder.
+    """Design a network from its fabric file, and write its files and report into a folder.
 
     The folder gets report.html, cabling.csv, addresses.csv, topology.svg, design.json, findings.json, a runbook for each
-    switch, and the configuration files of every device under devices/ and hosts/. NAME.lock is then written beside the
+    switch, and the configuration files of every device under devices/ and hosts/. NAME.lock is then written next to the
     fabric file. Exits 1 if a finding is an error.
     """
     from railweave.api import build as run

@@ -28,9 +28,9 @@ class CollectShown(Collect):
 
 @command(CollectShown)
 def collect(options: CollectShown, *, as_json: bool, quiet: bool) -> None:
-    """Ask every switch for its configuration and its state, and write the answers into a folder, a capture. Nothing is changed on any device.
+    """Read the configuration and state of every switch, and save them in a folder, called a capture. No device is changed.
 
-    Exits 0 where every device answered everything, 1 where one did not.
+    Exits 0 if every device answered every query, otherwise 1.
     """
     from railweave.api import collect as ask
     from railweave.api import questions_of

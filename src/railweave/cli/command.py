@@ -1,4 +1,4 @@
-"""Make a command of the command line from options that are declared once (``api.options``)."""
+"""Create commands of the command line from options that are declared once (``api.options``)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Command = Callable[..., None]
 JSON_HELP = "Print the result as JSON, and an error as JSON too."
 QUIET = typer.Option(False, "--quiet", "-q", help="Do not show progress.")
 LAST = (LAB, ACCESS, RUNNING, DEVICE, HARDWARE, PRICES)
-"""Options that many verbs have come after their own."""
+"""Options shared by many verbs. Help lists them after a verb's own options."""
 
 
 class Body(Protocol[Taken_contra]):
-    """The body of a verb: it takes its options and the form of its output."""
+    """The function of a verb. It takes the verb's options and the output form."""
 
     __name__: str
 
@@ -35,7 +35,7 @@ class Body(Protocol[Taken_contra]):
 
 
 def command(options: type[Options], json_help: str = JSON_HELP) -> Callable[[Body[Options]], Command]:
-    """Return a decorator that makes a command of a function of options, with ``--json`` and ``--quiet`` beside them."""
+    """Return a decorator that turns a function of ``options`` into a command, and adds ``--json`` and ``--quiet``."""
     shown = sorted((declaration for declaration in declared(options) if declaration.shown is not None), key=_place)
     names = _names(shown)
     parameters = [
@@ -59,7 +59,7 @@ def command(options: type[Options], json_help: str = JSON_HELP) -> Callable[[Bod
 
 
 def _check_ending(option: str, file: object, ending: str, content: str) -> None:
-    """Raise ``InputError`` if the file of an option has another ending than its content."""
+    """Raise ``InputError`` if the file name given to an option does not have the required ending."""
     if isinstance(file, Path) and file.suffix != ending:
         fix = f"it gets {content}: call it {file.with_suffix(ending)}"
         raise InputError([Problem(Option(option), f"{file} does not end in {ending}", fix)])
@@ -70,7 +70,10 @@ def _place(declaration: OptionField) -> int:
 
 
 def _names(shown: Sequence[OptionField]) -> dict[str, str]:
-    """The parameter of each field: an argument is called as help has it, and an option not as an argument is."""
+    """Return the parameter name of each field.
+
+    An argument has the name that its help shows. An option has its field's name, with an underscore added if an argument has that name.
+    """
     arguments = {
         declaration.field: declaration.shown.name or declaration.field
         for declaration in shown
@@ -114,7 +117,7 @@ def _completing(words: Callable[[], Iterable[str]]) -> Callable[[], list[str]]:
 
 
 def _kind(declaration: OptionField) -> Any:  # noqa: ANN401  # a type
-    """The type of a field on the command line: a list where its default is one, a path where it may be one."""
+    """Return the type of a field on the command line: a list if its default is an empty tuple, a path if its type includes ``Path``."""
     if declaration.shown is not None and declaration.shown.kind is not None:
         return declaration.shown.kind
     if declaration.default == ():

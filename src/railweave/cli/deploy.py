@@ -1,4 +1,4 @@
-"""``railweave deploy``: bring a design onto running switches and servers, and back."""
+"""``railweave deploy``: apply a design to running switches and servers, and roll it back."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanFile(Reaching):
-    """Where a plan is written, and for which devices."""
+    """Options of every plan: the file to write, and how to reach the devices."""
 
     output: Annotated[Path, Opt("Plan file to write. It contains configuration; only you can read it.", letter="-o")]
 
 
 def _plan(run: Verb[..., Any, Plan], options: PlanFile, *, as_json: bool, quiet: bool) -> None:
-    """Make a plan, write it and show it."""
+    """Create a plan, write it to its file, and show it."""
     with telling(quiet=quiet or as_json) as say:
         new_plan = run.of(changed(options, progress=say))
     planned(new_plan, options.output, lab=options.lab, access=options.access, as_json=as_json)
@@ -65,9 +65,9 @@ class DeployReplaceShown(DeployReplace, PlanFile):
 
 @command(DeployReplaceShown)
 def replace(options: DeployReplaceShown, *, as_json: bool, quiet: bool) -> None:
-    """Write the plan of all that follows from a replaced switch, server or NIC: inventory, addresses, labels, configurations, files of servers.
+    """Write the plan for a replaced switch, server or NIC: inventory, addresses, labels, configurations, server files.
 
-    Nothing is changed; `deploy apply` writes the inventory and changes the devices. Exits 1 if the plan is refused.
+    No device is changed; `deploy apply` writes the inventory and changes the devices. Exits 1 if the plan is refused.
     """
     from railweave.api.draining import deploy_replace
 
@@ -81,9 +81,9 @@ class DeployDrainShown(DeployDrain, PlanFile):
 
 @command(DeployDrainShown)
 def drain(options: DeployDrainShown, *, as_json: bool, quiet: bool) -> None:
-    """Write the plan that takes something out of use by routing; `deploy apply` carries it out, and waits until it carries nothing.
+    """Write the plan that drains devices or links by routing. `deploy apply` carries it out, and waits until they carry no traffic.
 
-    It says what is left, and changes `status:` of the fabric file when it is applied. Exits 1 if the plan is refused.
+    The plan describes the remaining network. Applying it also updates `status:` in the fabric file. Exits 1 if the plan is refused.
     """
     from railweave.api.draining import deploy_drain
 
@@ -97,7 +97,7 @@ class DeployUndrainShown(DeployUndrain, PlanFile):
 
 @command(DeployUndrainShown)
 def undrain(options: DeployUndrainShown, *, as_json: bool, quiet: bool) -> None:
-    """Write the plan that brings back into use what was drained; `deploy apply` carries it out."""
+    """Write the plan that returns drained devices or links to service. `deploy apply` carries it out."""
     from railweave.api.draining import deploy_undrain
 
     _plan(deploy_undrain, options, as_json=as_json, quiet=quiet)
@@ -110,9 +110,10 @@ class DeployUpgradeShown(DeployUpgrade, PlanFile):
 
 @command(DeployUpgradeShown)
 def upgrade(options: DeployUpgradeShown, *, as_json: bool, quiet: bool) -> None:
-    """Write the plan that installs a release on switches, ordered by redundancy; nothing is changed. `deploy apply` carries it out.
+    """Write the plan that upgrades switches to a release, ordered by redundancy. No device is changed; `deploy apply` carries it out.
 
-    For each batch it drains, waits until nothing flows, installs, restarts, waits, compares release, sessions and routes with what was before, and undrains. It stops at the first switch that does not come back as it was. Exits 1 if the plan is refused.
+    Each batch of switches is drained until no traffic flows, upgraded and restarted. Then its release, sessions and routes are compared with
+    those before, and it is undrained. The upgrade stops at the first switch that does not come back as it was. Exits 1 if the plan is refused.
     """
     from railweave.api.upgrading import deploy_upgrade
 
@@ -133,9 +134,9 @@ class DeployZtpShown(DeployZtp):
 
 @command(DeployZtpShown)
 def ztp(options: DeployZtpShown, *, as_json: bool, quiet: bool) -> None:
-    """Write what new switches get at their first boot, by serial number: files for a web server, and text for the DHCP servers ISC Kea and dnsmasq.
+    """Write the first-boot files of new switches, by serial number, for a web server, and DHCP configuration for ISC Kea and dnsmasq.
 
-    Afterwards `deploy apply` reaches them. A switch without a serial number in the inventory is left out, and named.
+    Afterwards `deploy apply` can reach the switches. A switch without a serial number in the inventory is left out and reported.
     """
     from railweave.api.deploying import deploy_ztp
 
@@ -182,7 +183,7 @@ app = typer.Typer(
 
 @dataclass(frozen=True, kw_only=True)
 class TimeLimits:
-    """Time limits: of traffic after a drain, and of a switch's absence in an upgrade."""
+    """Time limits: for traffic to end after a drain, and for a switch to return in an upgrade."""
 
     traffic_below: Annotated[
         float, Opt("After a drain: a port is idle below this rate, in Mb/s in each direction.", least=0)
@@ -194,7 +195,7 @@ class TimeLimits:
     restart_within: Annotated[float, Opt("In an upgrade: seconds until a switch must be back.", least=0)] = 1800.0
 
     def waits(self, settle: float) -> dict[str, Any]:
-        """Return them as ``deploy_apply`` has them."""
+        """Return the time limits as keyword arguments of ``deploy_apply``."""
         from railweave.operations.deploy.traffic import IdleLimit
         from railweave.operations.deploy.upgrading import UpgradeTimeouts
 
@@ -212,7 +213,10 @@ app.command(short_help="Inject the faults of a scenario, with rollback on switch
 
 @app.callback()
 def _deploy() -> None:
-    """Bring a design onto running switches and servers, and back. Devices are changed by `apply`, `resume` and `campaign` alone; the others plan, look, and write files."""
+    """Apply a design to running switches and servers, and roll it back.
+
+    Only `apply`, `resume` and `campaign` change devices; the other commands plan, query and write files.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +227,7 @@ class DeployPlanShown(DeployPlan, PlanFile):
 @app.command(short_help="Plan the changes: on which switches, in which order.")
 @command(DeployPlanShown)
 def plan(options: DeployPlanShown, *, as_json: bool, quiet: bool) -> None:
-    """Say what brings switches to their design: what changes on each, in which waves, what that disrupts, and what is refused. Nothing is changed.
+    """Plan the changes that bring switches to their design: changes per switch, waves, disruptions and refusals. No device is changed.
 
     Exits 1 if the plan is refused.
     """
@@ -245,11 +249,11 @@ class DeployApplyShown(DeployApply, TimeLimits):
 @app.command(short_help="Carry out a plan wave by wave, with rollback.")
 @command(DeployApplyShown)
 def apply(options: DeployApplyShown, *, as_json: bool, quiet: bool) -> None:
-    """Carry out a plan. First every device loads its change, checks it and discards it.
+    """Apply a plan. First, every device loads its change, checks it and discards it.
 
-    Then, wave by wave: commit with a rollback timer, check the network, confirm.
+    Then each wave commits with a rollback timer, checks the network, and confirms.
 
-    If a wave fails, it is rolled back, later waves do not start, and the exit status is 1. Waves already confirmed stay.
+    If a wave fails, it is rolled back, later waves do not start, and the exit status is 1. Confirmed waves stay in place.
     """
     from railweave.api.deploying import deploy_apply
 
@@ -262,7 +266,7 @@ def apply(options: DeployApplyShown, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Show the result of the last apply, and the state of switches.")
 @command(DeployStatus)
 def status(options: DeployStatus, *, as_json: bool, quiet: bool) -> None:
-    """Ask the switches of the last apply what they run, and lay it beside the journal. Nothing is changed. Exits 1 after an interruption."""
+    """Compare the running configuration of the switches in the last apply with the journal. No device is changed. Exits 1 after an interruption."""
     from railweave.api.deploying import deploy_status
     from railweave.operations.deploy.journal import who_is_at_work
     from railweave.operations.deploy.upgrade_status import Runs
@@ -297,7 +301,7 @@ class History:
 @app.command(short_help="List all applies, or show the log of one.")
 @command(History)
 def history(options: History, *, as_json: bool, quiet: bool) -> None:
-    """List the revisions of a network, the newest first: when, who, which plan, how it ended; or show everything that one of them did."""
+    """List the revisions of a network, newest first: time, operator, plan and result. With a revision number, show its full log."""
     del quiet  # it says nothing while it works
     from railweave.api.deploying import deploy_history, deploy_log
 
@@ -331,7 +335,10 @@ class DeployResumeShown(DeployResume, TimeLimits):
 @app.command(short_help="Finish or roll back an interrupted apply.")
 @command(DeployResumeShown)
 def resume(options: DeployResumeShown, *, as_json: bool, quiet: bool) -> None:
-    """End an apply that was interrupted: by a kill, a loss of power, or a lost connection. Its unfinished wave is brought back, and begun again."""
+    """Resume an apply that was interrupted by a kill, a power failure or a lost connection.
+
+    Its unfinished wave is rolled back and then started again.
+    """
     from railweave.api.deploying import deploy_resume
 
     with telling(quiet=quiet or as_json) as say:
@@ -347,7 +354,7 @@ class DeployRollbackShown(DeployRollback, PlanFile):
 @app.command(short_help="Plan the return to the state before a revision.")
 @command(DeployRollbackShown)
 def rollback(options: DeployRollbackShown, *, as_json: bool, quiet: bool) -> None:
-    """Write the plan that brings switches back to what they ran before a revision. `deploy apply` carries it out, as any other plan."""
+    """Write the plan that returns switches to their configuration before a revision. `deploy apply` carries it out like any other plan."""
     from railweave.api.deploying import deploy_rollback
 
     _plan(deploy_rollback, options, as_json=as_json, quiet=quiet)

@@ -1,4 +1,4 @@
-"""``railweave deploy campaign``: break on purpose what a scenario file says, and lay what that does beside the prediction."""
+"""``railweave deploy campaign``: inject the faults of a scenario file, and compare their effect with the prediction."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Campaign:
 
 @command(Campaign)
 def campaign(options: Campaign, *, as_json: bool, quiet: bool) -> None:
-    """Inject the faults of a scenario file into a running network and measure their effect. A rollback timer on each switch restores it.
+    """Inject the faults of a scenario file into a running network and measure their effect. Each switch restores itself by rollback timer.
 
-    Run it without --digest first: it shows the changes, losses and prediction of each turn, and injects nothing. Ctrl-C restores the
+    Run the command without --digest first: it shows the changes, losses and prediction of each turn, and injects nothing. Ctrl-C restores the
     network at once. Exits 1 if the campaign is refused, or if the network does not return to its earlier state.
     """
     from railweave.api.deploying import campaign_plan, campaign_run, rehearsed

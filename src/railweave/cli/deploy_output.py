@@ -27,11 +27,11 @@ HOW_TO_END = (
     "it was interrupted: `deploy resume` brings its last wave back and goes on; `deploy resume --back` only brings it back",
     "the upgrade was interrupted: `deploy resume` looks at its switches and goes on; `deploy resume --back` ends the wave that was begun, and stops",
 )
-"""The next step after an interrupted apply, and after an interrupted upgrade."""
+"""The next steps after an interrupted apply and after an interrupted upgrade."""
 
 
 def planned(plan: Plan, output: Path, *, lab: bool, access: Path | str | None, as_json: bool) -> None:
-    """Write a plan to its file, and show it, with the command that applies it on the devices that were asked. Exits 1 if it is refused."""
+    """Write a plan to its file, and show it with the command that applies it. Exits 1 if the plan is refused."""
     from railweave.writing import write_file
 
     idle = bool(plan.devices) and not (plan.changed or plan.drain or plan.upgrade or plan.replacement or plan.refused)
@@ -51,7 +51,7 @@ def planned(plan: Plan, output: Path, *, lab: bool, access: Path | str | None, a
 
 
 def _nothing(plan: Plan, output: Path, *, as_json: bool) -> None:
-    """Say that a capture shows nothing to change. There is no plan then, for a capture's cannot be applied."""
+    """Report that a capture shows no change to make. No plan is written, because a plan made from a capture cannot be applied."""
     if as_json:
         print_json(plan.to_json())
         return
@@ -61,7 +61,7 @@ def _nothing(plan: Plan, output: Path, *, as_json: bool) -> None:
 
 
 def _apply(plan: Plan, output: Path, *, lab: bool, access: Path | str | None) -> str:
-    """The command that applies a plan, reaching devices as they were reached for it."""
+    """Return the command that applies a plan, with the access options that the plan was made with."""
     words = ["railweave", "deploy", "apply", os.fspath(output)]
     words += ["--lab"] if lab else []
     words += ["--access", os.fspath(access)] if access is not None else []
@@ -70,9 +70,9 @@ def _apply(plan: Plan, output: Path, *, lab: bool, access: Path | str | None) ->
 
 
 def confirmed(path: Path | str, digest: str, *, agreed: bool, as_json: bool) -> None:
-    """Check that the operator has read the plan in a file, by its digest; prompt for the digest if it is not given. Raises ``InputError`` if the digest is missing or wrong, or the plan is refused.
+    """Check by digest that the operator has read a plan, and prompt for the digest if it is missing.
 
-    ``agreed``: no digest is needed.
+    Raises ``InputError`` if the digest is missing or wrong, or if the plan is refused. If ``agreed``, no digest is needed.
     """
     from railweave.operations.deploy.applying import check_not_refused
     from railweave.operations.deploy.plan import read_plan
@@ -103,7 +103,7 @@ def show_revision(revision: Revision, *, as_json: bool) -> None:
 
 
 def when(seconds: float) -> str:
-    """A time in seconds since 1970, as here and now."""
+    """Return a time in seconds since 1970 as text in the local time zone."""
     return datetime.fromtimestamp(seconds).astimezone().isoformat(" ", "seconds")
 
 
@@ -144,6 +144,6 @@ def _state(revision: Revision) -> str:
 
 
 def line(revision: Revision) -> str:
-    """A revision in a line."""
+    """Return a revision as one line of text."""
     back = f", back to before revision {revision.back_to}" if revision.back_to else ""
     return f"revision {revision.number}: {_state(revision)}, {when(revision.began)}, {revision.who}, plan {revision.digest}{back}{f': {revision.why}' if revision.why else ''}"

@@ -30,9 +30,9 @@ class DriftShown(DriftOptions):
 
 @command(DriftShown)
 def drift(options: DriftShown, *, as_json: bool, quiet: bool) -> None:
-    """Compare the saved configurations of switches with the design, and say what each difference does to traffic.
+    """Compare the saved configurations of switches with the design, and report how each difference affects traffic.
 
-    Exits 0 where nothing differs, 1 where something does or the capture lacks a switch of the design: of that one nothing is known.
+    Exits 0 if nothing differs. Exits 1 if something differs, or if the capture lacks a switch of the design, whose state is then unknown.
     """
     from railweave.api import drift as compare
 

@@ -1,4 +1,4 @@
-"""``railweave export``: a design in the files of other tools."""
+"""``railweave export``: write a design as files for other tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ app = typer.Typer(no_args_is_help=True, help="Write a design in the files of oth
 
 @app.callback()
 def root() -> None:
-    """Write a design in the files of other tools."""
+    """Write a design as files for other tools."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,9 +38,10 @@ class Prometheus:
 @app.command(short_help="Scrape configuration, rules, dashboards, and one for gnmic.")
 @command(Prometheus)
 def prometheus(options: Prometheus, *, as_json: bool, quiet: bool) -> None:
-    """Write what Prometheus and Grafana need for this network: scraping, recording rules, alert rules that compare with the design, dashboards.
+    """Write Prometheus and Grafana files for this network: scraping, recording rules, alert rules based on the design, and dashboards.
 
-    gnmic.yaml is for those who run gnmic in place of `railweave watch`; its metrics have other names than the rules read.
+    gnmic.yaml is for sites that run gnmic instead of `railweave watch`. The rules do not work with gnmic, because its metrics have
+    different names.
     """
     from railweave.api import load
     from railweave.operations.exports.prometheus import prometheus as exported

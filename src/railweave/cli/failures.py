@@ -1,4 +1,4 @@
-"""Errors of verbs: as text on standard error, or with ``--json`` as JSON on standard output."""
+"""Errors of verbs, printed as text to standard error or, with ``--json``, as JSON to standard output."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ INTERRUPTED = 130
 
 @runtime_checkable
 class _BadUse(Protocol):
-    """An error of the parser of the command line.
+    """A usage error of the command-line parser.
 
-    Its errors are known by what they can do: the package that they are in depends on typer's release.
+    These errors are recognized by their methods, because the package that defines them depends on the typer release.
     """
 
     exit_code: int
@@ -31,11 +31,11 @@ class _BadUse(Protocol):
         ...
 
     def show(self) -> None:
-        """Print how the command is used, and what is wrong, to standard error."""
+        """Print the usage and the error to standard error."""
 
 
 def run(app: typer.Typer, words: Sequence[str]) -> int:
-    """Run the command line; the exit code. Whatever is wrong is printed once, in the form that the words ask for."""
+    """Run the command line and return the exit code. Each error is printed once, as JSON if the command line has ``--json``, else as text."""
     as_json = wants_json(words)
     try:
         code = app(args=list(words), prog_name="railweave", standalone_mode=False)
@@ -65,7 +65,7 @@ def wants_json(words: Sequence[str]) -> bool:
 
 
 _FUNCTIONS_WORDS = frozenset(["what", "plan", "fabric", "resume", "revision", "check", "watch"])
-"""Arguments of Python functions that have no option on the command line; their errors are printed without a place."""
+"""Arguments of Python functions without an option on the command line. Their errors are printed without a location."""
 
 
 def error_text(error: RailweaveError) -> str:
@@ -82,7 +82,7 @@ def _text(problem: Problem) -> str:
 
 
 def failure(error: RailweaveError) -> dict[str, Any]:
-    """An error as the documented JSON object (docs/cli/README.md)."""
+    """Return an error as the documented JSON object (docs/cli/README.md)."""
     problems = error.problems if isinstance(error, InputError) else []
     return {
         "error": type(error).__name__,
@@ -107,7 +107,7 @@ def _told(file: str, line: int, option: str, description: str, fix: str) -> dict
 
 
 def _misused(error: _BadUse) -> dict[str, Any]:
-    """The same object for words that are no command line, with the option that is wrong."""
+    """Return a usage error in the form of ``failure``, with the option that is wrong."""
     message = error.format_message()
     options = getattr(getattr(error, "param", None), "opts", None) or [getattr(error, "option_name", None) or ""]
     return {**failure(InputError([])), "message": message, "problems": [_told("", 0, str(options[0]), message, "")]}

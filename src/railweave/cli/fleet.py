@@ -1,4 +1,4 @@
-"""``railweave fleet``: the GPU servers of a network, many at once."""
+"""``railweave fleet``: check many GPU servers of a network at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ app = typer.Typer(
 
 @app.callback()
 def _fleet() -> None:
-    """Check the GPU servers of a network, many at once. Nothing is changed on them."""
+    """Check many GPU servers of a network at once. Nothing is changed on them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +40,10 @@ class FleetCheckShown(FleetCheck):
 @app.command(short_help="Run `host check` on every server.")
 @command(FleetCheckShown)
 def check(options: FleetCheckShown, *, as_json: bool, quiet: bool) -> None:
-    """Copy `railweave host` to every server over SSH, run its checks there, and show what failed, where, and what failures share.
+    """Copy `railweave host` to every server over SSH, run its checks, and show the failures with their servers and what they have in common.
 
-    It is copied to a temporary folder, which is removed; nothing else on a server is touched. Exits 0 where every server answered and
-    nothing failed, else 1.
+    The temporary folder for the copy is removed; nothing else on a server is touched. Exits 0 if every server answered and all checks
+    passed, else 1.
     """
     from railweave.api import fleet_check
 
@@ -64,10 +64,10 @@ class FleetMeshShown(FleetMesh):
 @app.command(short_help="Send packets between servers on every path color.")
 @command(FleetMeshShown)
 def mesh(options: FleetMeshShown, *, as_json: bool, quiet: bool) -> None:
-    """Have every NIC send packets of the designed MTU to NICs of its rail, on its leaf and across, on every path color.
+    """Send packets of the designed MTU from every NIC to NICs of its rail, on its leaf and on other leaves, over every path color.
 
-    At most 16 probes a NIC cover every leaf, spine and color. Where probes fail, the output names what all of them cross. Nothing on a server is
-    changed. Exits 0 where every server answered and every packet came back, else 1.
+    At most 16 probes per NIC cover every leaf, spine and color. If probes fail, the output names the devices and links that all of them
+    cross. Nothing on a server is changed. Exits 0 if every server answered and every packet came back, else 1.
     """
     from railweave.api import fleet_mesh
 

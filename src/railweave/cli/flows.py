@@ -1,6 +1,6 @@
-"""``railweave flows``: flows on a network of a shape or a topology file, without a design (docs/sim.md).
+"""``railweave flows``: simulate flows on a generated topology or a topology file, without a design (docs/sim.md).
 
-The engine's own command has the parser and the help; this hands it the words.
+The engine's own command parses the arguments and prints the help. This module passes the arguments on.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ PROGRAM = "railweave flows"
 
 
 def flows(ctx: typer.Context) -> None:
-    """Run flows through the packet engine, on a network of a shape or a topology file, without a design."""
+    """Simulate flows in the packet engine, on a generated topology or a topology file, without a design."""
     raise typer.Exit(run(ctx.args))
 
 
 def run(words: Sequence[str]) -> int:
-    """Run the engine's command and return its exit code. Raises ``InputError``, with ``--json``, for what the engine refuses."""
+    """Run the engine's command and return its exit code. With ``--json``, raises ``InputError`` for input that the engine refuses."""
     given = list(words) or ["--help"]
     return _as_json(given) if "--json" in given else _command(given)
 
@@ -38,7 +38,7 @@ def _command(words: list[str]) -> int:
 
 
 def _as_json(words: list[str]) -> int:
-    """Run the command with standard error held back: raise an input error for JSON, and print other messages afterwards."""
+    """Run the command with standard error captured. Raises ``InputError`` for wrong input; other messages are printed at the end."""
     import tempfile
 
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""``railweave hardware``: the models that designs are made of, with their sources."""
+"""``railweave hardware``: the hardware models that designs use, with their sources."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class HardwareList:
 @app.command("list", short_help="List models and their descriptions.")
 @command(HardwareList)
 def list_(options: HardwareList, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
-    """List models: name, what it is, and whether the package or which file describes it."""
+    """List hardware models: name, description, and origin (the package, or the file that describes the model)."""
     from dataclasses import asdict
 
     from railweave.errors import Argument, InputError, Problem
@@ -67,7 +67,7 @@ class HardwareShow:
 @app.command(short_help="Show one model as a hardware file, with its sources.")
 @command(HardwareShow)
 def show(options: HardwareShow, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
-    """Show one model with the source of each value, as a hardware file would have it."""
+    """Show one model in the form of a hardware file, with the source of each value."""
     from railweave.errors import Argument, InputError, Problem
     from railweave.model.catalog.words import sections_of, text, to_json
 

@@ -1,4 +1,4 @@
-"""``railweave host``: everything after the word is for the room's own parser, which also runs without this package."""
+"""``railweave host``: passes all arguments to the parser in ``railweave.host``, which also runs without this package."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from railweave.cli.output import print_json, telling
 from railweave.counting import counted
 
 _MOST_LINES = 20
-"""Statements and notes of a kind that are printed; ``--json`` has all."""
+"""The maximum number of statements or notes printed of each kind. ``--json`` has all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +36,11 @@ class Import:
 
 @command(Import)
 def import_(options: Import, *, as_json: bool, quiet: bool) -> None:
-    """Make a fabric file of an existing network, and say how much of the network's configuration that file reproduces.
+    """Create a fabric file from the configurations of an existing network, and report how much of them the file reproduces.
 
-    A fabric file, lock or inventory that is there already is replaced with `--force` alone. Where no design comes out of the file, it is written all the same with the reason, so that you can correct it by hand. Exits 0
-    where the file reproduces every statement, 1 where statements are lost or extra, 2 where the folder holds no network.
+    An existing fabric file, lock or inventory is replaced only with `--force`. If the file cannot be designed, it is written anyway, with the
+    reason, so that you can correct it by hand. Exits 0 if the file reproduces every statement, 1 if statements are lost or extra, 2 if
+    the folder holds no network.
     """
     from railweave.api import adopt
 
@@ -64,7 +65,7 @@ def import_(options: Import, *, as_json: bool, quiet: bool) -> None:
 
 
 def _refuse_to_replace(out: Path) -> None:
-    """Raise if a file that import writes exists already: the operator may have corrected it."""
+    """Raise ``InputError`` if a file that import would write already exists, because the operator may have corrected it."""
     from railweave.errors import InputError, Option, Problem
     from railweave.model.intent.reading.source import companion
 

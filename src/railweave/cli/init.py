@@ -27,15 +27,15 @@ LACKING = (
     "inventory: the MAC address of every NIC, a row for each (until then SLAAC addresses are placeholders)",
     "cabling: the cable lengths (until then 10 m to servers and 50 m between switches; PFC headroom follows from them)",
 )
-"""The fields of a sized file that the operator fills in."""
+"""The parts of a sized fabric file that the operator must fill in."""
 
 
 _OF_GPUS = "With --gpus: "
 
 LIST = "list"
-"""In place of an example: print the names of the examples."""
+"""The word for ``--example`` that prints the names of the examples."""
 PREDICT = "predict"
-"""In place of a number of queue pairs."""
+"""The word that replaces a number of queue pairs, to have the number predicted."""
 
 
 def _examples() -> list[str]:
@@ -203,7 +203,7 @@ def _draw(
     bought: Mapping[str, Sequence[Item]],
     prices: Prices | None,
 ) -> None:
-    """Write the page of a sizing."""
+    """Write the HTML page of a sizing."""
     from railweave.design.sizing.report import to_json, words
     from railweave.outputs.report.sized import sized_html
     from railweave.writing import write_file
@@ -213,7 +213,7 @@ def _draw(
 
 
 def _count(option: str, text: str | None, expected: str, fix: str, most: int = 999_999_999) -> int:
-    """A whole number of the command line, at least 1; 0 where none is given. Raises ``InputError``."""
+    """Return a number from the command line, from 1 to ``most``; 0 if none is given. Raises ``InputError`` if the text is not valid."""
     if text is None:
         return 0
     given = text.strip()

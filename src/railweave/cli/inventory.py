@@ -1,4 +1,4 @@
-"""``railweave inventory``: facts about hardware that is there."""
+"""``railweave inventory``: facts about the delivered hardware."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ app = typer.Typer(no_args_is_help=True, help="Keep the inventory of hardware tha
 
 @app.callback()
 def root() -> None:
-    """Keep the inventory of hardware that was delivered."""
+    """Keep the inventory of delivered hardware."""
 
 
 @app.command(short_help="Fill in serial numbers, MAC addresses, names, modules and lengths.")
 @command(FillInventory)
 def fill(options: FillInventory, *, as_json: bool, quiet: bool) -> None:
-    """Fill NAME.inventory.csv from a capture: serial numbers, MAC addresses, names of interfaces and RDMA devices, modules, lengths of cables. Exits 1 if it differs and was not written."""
+    """Fill NAME.inventory.csv from a capture: serial numbers, MAC addresses, interface and RDMA device names, modules, cable lengths.
+
+    Exits 1 if the inventory differs from the capture and was not written.
+    """
     from railweave.api import fill_inventory
 
     with waiting(f"reading and designing {options.fabric}", quiet=quiet or as_json):

@@ -1,4 +1,4 @@
-"""``railweave lab``: the designed network on real routing daemons."""
+"""``railweave lab``: run the designed network with real routing daemons."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Access:
 
 @command(Access)
 def access(options: Access, *, as_json: bool, quiet: bool) -> None:
-    """Let every switch and server of the lab be logged in to by SSH, on loopback, and print the path of the access.yaml that reaches them."""
+    """Enable SSH login on loopback to every switch and server of the lab, and print the path of the access.yaml that reaches them."""
     del quiet  # it says nothing while it works
     from railweave.live.lab import life, logins
 
@@ -75,7 +75,7 @@ class Up:
 @app.command(short_help="Bring up the network as FRR routers in network namespaces.")
 @command(Up)
 def up(options: Up, *, as_json: bool, quiet: bool) -> None:
-    """Bring up every switch as FRR and every server as a host, in network namespaces. Exits 1 if routes do not settle."""
+    """Start every switch as an FRR router and every server as a host, in network namespaces. Exits 1 if routes do not converge."""
     from dataclasses import asdict
 
     from railweave.api import load
@@ -133,7 +133,7 @@ class Status:
 @app.command(short_help="Show a lab, or every lab on this machine.")
 @command(Status)
 def status(options: Status, *, as_json: bool, quiet: bool) -> None:
-    """Show which parts of a lab are up, or of all labs on this machine. Exits 1 if there is none."""
+    """Show the state of a lab, or of all labs on this machine. Exits 1 if there is none."""
     from railweave.cli.lab_output import print_labs
     from railweave.live.lab.status import labs
 
@@ -160,7 +160,7 @@ class Down:
 @app.command(short_help="Take a lab down.")
 @command(Down)
 def down(options: Down, *, as_json: bool, quiet: bool) -> None:
-    """Take a lab down, also one that came up in part: its processes, namespaces and links, and nothing else."""
+    """Remove a lab, even if only part of it came up: its processes, namespaces and links, and nothing else."""
     from dataclasses import asdict
 
     from railweave.cli.lab_output import print_gone
@@ -176,7 +176,7 @@ def down(options: Down, *, as_json: bool, quiet: bool) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Prove:
-    """Options of ``railweave lab prove``."""
+    """Options of ``railweave lab test``."""
 
     fabric: Annotated[Path, FABRIC]
     only: Annotated[Sequence[str], Opt("Only the assertion with this id; may be repeated.")] = ()
@@ -188,7 +188,7 @@ class Prove:
 @app.command("test", short_help="Prove that the lab behaves as designed.")
 @command(Prove)
 def prove(options: Prove, *, as_json: bool, quiet: bool) -> None:
-    """Prove that the lab behaves as designed: each assertion with its evidence. Exits 1 if one fails."""
+    """Test that the lab behaves as designed, and show the evidence for each assertion. Exits 1 if an assertion fails."""
     from railweave.cli.lab_output import print_outcomes, print_sweep, print_verdict
     from railweave.live.lab import assertions, life
     from railweave.live.lab.faults.sweep import sweep as run_sweep
@@ -248,10 +248,10 @@ class Fault:
 @app.command()
 @command(Fault)
 def fault(options: Fault, *, as_json: bool, quiet: bool) -> None:
-    """Break things in a lab, and measure what that does.
+    """Inject faults into a lab, and measure their effect.
 
-    The result says how many packets were lost, how long the switch to another path and back took, and whether every queue pair kept a
-    path. Exits 1 if a queue pair that should keep a path did not, or something did not come back.
+    The result shows the number of lost packets, the time to fail over and to return, and whether every queue pair kept a path. Exits 1 if
+    a queue pair lost a path that it should have kept, or if a part of the network did not recover.
     """
     from railweave.cli.lab_output import print_measured
     from railweave.live.lab import life
@@ -311,7 +311,7 @@ class Fib:
 @app.command(short_help="Write the forwarding tables of the kernels.")
 @command(Fib)
 def fib(options: Fib, *, as_json: bool, quiet: bool) -> None:
-    """Write the kernels' forwarding tables as the arrays of `routes`. Exits 1 if they differ from what `routes` computes."""
+    """Write the kernels' forwarding tables in the array form of `routes`. Exits 1 if they differ from the tables that `routes` computes."""
     from railweave.analysis.routing.fib_file import write_fibs
     from railweave.cli.lab_output import print_fib
     from railweave.live.lab import fib as tables
@@ -359,7 +359,7 @@ class Export:
 @app.command(short_help="Write the network as a topology for vendor images.")
 @command(Export)
 def export(options: Export, *, as_json: bool, quiet: bool) -> None:
-    """Write the network as a topology for vendor images; needs neither root nor a lab."""
+    """Write the network as a topology for vendor images. The command needs no root rights and no running lab."""
     from railweave.api import load
     from railweave.live.lab import slicing
     from railweave.live.lab.containerlab import images_of, topology

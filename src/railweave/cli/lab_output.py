@@ -78,7 +78,7 @@ def print_fib(routes: Routes, file: Path, different: Sequence[Difference]) -> No
 
 
 def outcomes_table(outcomes: Sequence[Outcome]) -> Table:
-    """Return the table of assertions, a row for each."""
+    """Return the table of assertions, one row each."""
     heads = (Column("verdict"), Column("assertion", key="id"), Column("took", "number", "seconds"), Column("evidence"))
     return Table(
         heads,
@@ -95,7 +95,7 @@ def outcomes_table(outcomes: Sequence[Outcome]) -> Table:
 
 
 def print_outcomes(outcomes: Sequence[Outcome]) -> None:
-    """A line for each assertion, and what failed below it."""
+    """Print one line per assertion, followed by its failures."""
     colors = {"failed": "red", "passed": "green", "none": "blue"}
     lines = outcomes_table(outcomes).to_text(head=False)
     for outcome, row in zip(outcomes, lines, strict=True):
@@ -130,7 +130,7 @@ def print_sweep(swept: Sequence[LinkOutage]) -> None:
 
 
 def print_verdict(record: Record, outcomes: Sequence[Outcome]) -> None:
-    """Print the number of assertions that passed, of those that apply."""
+    """Print the number of passed assertions, out of those that apply."""
     about = [outcome for outcome in outcomes if outcome.applies or not outcome.passed]
     passed = sum(outcome.passed for outcome in about)
     part = f", slice {record.slice}" if record.slice else ""

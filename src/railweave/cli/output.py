@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def progress(*, quiet: bool) -> Callable[[str], None]:
-    """A function that says what is going on: one line rewritten on a terminal, a line each in a log."""
+    """Return a function that reports progress: on a terminal it rewrites one line, otherwise it prints a line each time."""
     terminal = sys.stderr.isatty()
 
     def say(text: str) -> None:
@@ -39,7 +39,7 @@ PATIENCE_S = 2.0
 
 @contextlib.contextmanager
 def waiting(text: str, *, quiet: bool, after_s: float | None = None) -> Generator[None]:
-    """Say what is going on where it takes longer than ``after_s`` (``PATIENCE_S`` where it is None), and no word else."""
+    """Report progress if the work in the ``with`` block takes longer than ``after_s`` seconds (None: ``PATIENCE_S``)."""
     timer = threading.Timer(PATIENCE_S if after_s is None else after_s, progress(quiet=quiet), [text])
     timer.daemon = True
     timer.start()
@@ -53,7 +53,7 @@ def waiting(text: str, *, quiet: bool, after_s: float | None = None) -> Generato
 
 @contextlib.contextmanager
 def telling(*, quiet: bool) -> Generator[Callable[[str], None]]:
-    """The function of ``progress`` for as long as a ``with`` lasts, whose line ends with it, however that ends."""
+    """Provide the function of ``progress`` inside a ``with`` block, and end its line when the block ends, even after an error."""
     try:
         yield progress(quiet=quiet)
     finally:
@@ -75,7 +75,7 @@ def write_csv(file: Path | None, table: Table) -> None:
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - JSON values
-    """Print a value for machines."""
+    """Print a value as JSON."""
     typer.echo(json.dumps(value, indent=1))
 
 
@@ -83,7 +83,7 @@ _COLORS = {"error": "red", "warning": "yellow", "info": "blue"}
 
 
 def print_findings(findings: Sequence[Finding], *, least: tuple[str, ...] = ("error", "warning", "info")) -> None:
-    """Findings as text: severity, id and place, then what, why and the way out."""
+    """Print findings as text: severity, id and place, then the problem, the reason and the fix."""
     for finding in findings:
         if finding.severity not in least:
             continue
@@ -96,6 +96,6 @@ def print_findings(findings: Sequence[Finding], *, least: tuple[str, ...] = ("er
 
 
 def tally(findings: Sequence[Finding]) -> str:
-    """``1 error, 2 warnings, 3 notes``."""
+    """Return the number of findings by severity, for example ``1 error, 2 warnings, 3 notes``."""
     words = {"error": "error", "warning": "warning", "info": "note"}
     return ", ".join(counted(sum(finding.severity == key for finding in findings), word) for key, word in words.items())

@@ -26,7 +26,7 @@ PINNED = {
     "switches": "pinned to its switches; parallel links between two of them share its packets",
     "": "not pinned",
 }
-"""The parts of a path that are pinned, in words."""
+"""The description of how a path is pinned: to links, to switches, or not at all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class PathsShown(Paths):
 
 @command(PathsShown)
 def paths(options: PathsShown, *, as_json: bool, quiet: bool) -> None:
-    """Show each queue pair's GIDs, and every link it crosses with its share. Exits 1 if a queue pair has no path."""
+    """Show the GIDs of each queue pair, and every link on its path with its share. Exits 1 if a queue pair has no path."""
     from railweave.analysis.routing.headers import walk
     from railweave.analysis.routing.paths import ports_without_path, queue_pair_paths
     from railweave.api import routes
@@ -77,7 +77,7 @@ def paths(options: PathsShown, *, as_json: bool, quiet: bool) -> None:
 
 
 def _family(text: str | None) -> Family | None:
-    """The address family that an option names. Raises ``InputError`` where it names none."""
+    """Return the address family that an option names; None if the option is not given. Raises ``InputError`` for other text."""
     from railweave.errors import InputError, Option, Problem
 
     families: dict[str | None, Family | None] = {None: None, "4": "ipv4", "6": "ipv6", "ipv4": "ipv4", "ipv6": "ipv6"}
@@ -133,7 +133,7 @@ def _print_wire(wire: Wire) -> None:
 
 
 def _hop_lines(hop: tuple[LinkShare, ...]) -> Iterator[str]:
-    """A hop as lines: a single link by its name, parallel links together with the share of each."""
+    """Yield the lines of a hop: a single link by its name, or parallel links together with the share of each."""
     from railweave.analysis.routing.paths import by_ends
 
     joined = by_ends(hop)

@@ -22,7 +22,7 @@ class Schema:
 
 @command(Schema)
 def schema(options: Schema, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
-    """Print the JSON Schema of the fabric file, for editors. It is JSON with and without --json."""
+    """Print the JSON Schema of the fabric file, for editors. The output is JSON with or without --json."""
     from railweave.model.intent.reference import fabric_reference, fabric_schema
 
     if options.markdown and as_json:

@@ -1,4 +1,4 @@
-"""``railweave sim``: a collective, or training jobs, on a designed network."""
+"""``railweave sim``: simulate a collective or training jobs on a designed network."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Sim(Simulate):
 
 @command(Sim)
 def sim(options: Sim, *, as_json: bool, quiet: bool) -> None:
-    """Predict how fast a collective runs on a designed network and what limits it, packet by packet or with flows.
+    """Predict the speed and the bottleneck of a collective on a designed network, by packets or by flows.
 
     Exits 1 if a collective did not finish.
     """
@@ -99,7 +99,7 @@ def sim(options: Sim, *, as_json: bool, quiet: bool) -> None:
 
 
 def _answered(network: Network, given: dict[str, Any], options: Sim, *, as_json: bool, quiet: bool) -> int:
-    """Run what is asked, print and draw it; the exit code."""
+    """Run the requested simulation, print its result, write its files, and return the exit code."""
     from railweave.prediction.simulation.compare import comparison
     from railweave.prediction.simulation.job_run import steps_table
     from railweave.prediction.simulation.question import answer, questions
@@ -148,7 +148,7 @@ def _answered(network: Network, given: dict[str, Any], options: Sim, *, as_json:
 
 
 def _grid(network: Network, given: dict[str, Any], compare: str, options: Sim, *, as_json: bool, quiet: bool) -> int:
-    """Run a grid, print and draw it; the exit code."""
+    """Run a grid of simulations, print the result, write its files, and return the exit code."""
     from railweave.prediction.simulation.grid import dimensions, grid
     from railweave.writing import write_file
 
@@ -167,7 +167,10 @@ def _grid(network: Network, given: dict[str, Any], compare: str, options: Sim, *
 
 
 def _message_progress(*, quiet: bool) -> Callable[[str, int, int], None]:
-    """A function that says how many messages arrived: every half second on a terminal, in a log after two seconds and every ten."""
+    """Return a function that reports how many messages have arrived.
+
+    On a terminal it reports every half second. In a log it reports first after two seconds, then every ten.
+    """
     say = progress(quiet=quiet)
     every = 0.5 if sys.stderr.isatty() else 10.0
     following = time.monotonic() + min(every, PATIENCE_S)

@@ -1,4 +1,4 @@
-"""``railweave sim --job``: training jobs on a designed network."""
+"""``railweave sim --job``: simulate training jobs on a designed network."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ OF_COLLECTIVES = (
     "running",
     "nccl",
 )
-"""Options that a job file has fields for, or that say nothing of a job."""
+"""Options that cannot be combined with ``--job``: a job file has fields for them, or they do not apply to jobs."""
 
 
 def run(network: Network, whole: Network, job: Path, options: Sim, *, as_json: bool, quiet: bool) -> int:
-    """Run the jobs of a file, print what they get; the exit code.
+    """Run the jobs of a file, print the results, and return the exit code. Raises ``InputError``.
 
-    ``network``: the fabric that they run on; ``whole``: it with those of storage. Raises ``InputError``.
+    ``network`` has the fabric that the jobs run on. ``whole`` also has the storage fabrics.
     """
     from railweave.outputs.report.prediction.training import training_html, variants_html
     from railweave.prediction.simulation.question import background
@@ -93,7 +93,7 @@ def run(network: Network, whole: Network, job: Path, options: Sim, *, as_json: b
 
 
 def _designed(options: Sim) -> Callable[[Mapping[str, str]], tuple[Network, Network]] | None:
-    """A function that designs the network with fields of the fabric file changed; none where it is built already."""
+    """Return a function that designs the network with changed fields of the fabric file. None if the source is not a fabric file."""
     from railweave.api import load
     from railweave.prediction.simulation.job import job_network
 

@@ -1,4 +1,4 @@
-"""``railweave tune``: better values for fields of the fabric file."""
+"""``railweave tune``: find better values for fields of the fabric file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ app = typer.Typer(
 )
 
 PAGE = "report.html"
-"""The page of a study, in its folder."""
+"""The name of a study's report page, in the study's folder."""
 
 
 @app.callback()
@@ -40,13 +40,13 @@ class TuneRunShown(TuneRun):
 @app.command(short_help="Search by simulator or hardware; prints a patch.")
 @command(TuneRunShown)
 def run(options: TuneRunShown, *, as_json: bool, quiet: bool) -> None:
-    """Search for values of fabric file fields that make collectives or jobs faster; the result is a patch.
+    """Search for values of fabric file fields that make collectives or jobs faster. The result is a patch.
 
-    The study's `evaluator` selects the simulator, which changes no device; the network itself; or both. On the network, each trial is applied
-    with a rollback timer on every device, benchmarked, and rolled back.
+    The study's `evaluator` selects where trials run: in the simulator, which changes no device; on the network itself; or both. On the
+    network, each trial is applied with a rollback timer on every device, benchmarked, and rolled back.
 
-    Ctrl-C keeps the trials so far; the same command resumes the search. The best values and the file's values are compared again on
-    fresh seeds. If the difference is within chance, tune reports that and proposes nothing.
+    Ctrl-C keeps the completed trials; the same command resumes the search. At the end, the best values and the file's values are compared
+    again on fresh seeds. If the difference may be chance, tune reports that and proposes nothing.
     """
     from railweave.api.tuning import PATCH, folder_of, tune_run
     from railweave.operations.tune.page import tuning_html
@@ -78,7 +78,10 @@ def run(options: TuneRunShown, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="PFC headroom, thresholds and XON offsets by rule, with the arithmetic.")
 @command(TuneByRule)
 def headroom(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
-    """Work out PFC headroom, ingress thresholds and XON offsets from cables, speeds and buffers, and propose what the file has outside their range."""
+    """Calculate PFC headroom, ingress thresholds and XON offsets from cables, speeds and buffers.
+
+    Proposes a change for each value of the file that is outside the calculated range.
+    """
     from railweave.api.tuning import tune_headroom
 
     with telling(quiet=quiet or as_json) as say:
@@ -90,7 +93,10 @@ def headroom(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Intervals of the PFC watchdog by rule, with the arithmetic.")
 @command(TuneByRule)
 def watchdog(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
-    """Work out how long a PFC watchdog waits and holds, from buffers, speeds and the NICs' timeouts, and propose what the file has outside its range."""
+    """Calculate the detection and recovery times of the PFC watchdog from buffers, speeds and the NICs' timeouts.
+
+    Proposes a change for each value of the file that is outside the calculated range.
+    """
     from railweave.api.tuning import tune_watchdog
 
     with telling(quiet=quiet or as_json) as say:
@@ -102,7 +108,10 @@ def watchdog(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="The next value of one field, from counters of two captures.")
 @command(TuneDiagnose)
 def diagnose(options: TuneDiagnose, *, as_json: bool, quiet: bool) -> None:
-    """Read what counters of lossless classes rose by, and propose one next step: drops first, then PFC, then ECN. Exits 1 if --apply was not done."""
+    """Read the increase of lossless-class counters, and propose one next step: drops first, then PFC, then ECN.
+
+    Exits 1 if --apply was requested but could not be done.
+    """
     from railweave.api.tuning import tune_diagnose
 
     with telling(quiet=quiet or as_json) as say:

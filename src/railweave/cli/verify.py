@@ -23,7 +23,7 @@ class VerifyShown(Verify):
 
 @command(VerifyShown)
 def verify(options: VerifyShown, *, as_json: bool, quiet: bool) -> None:
-    """Look for mistakes in a network and in its files, and have programs of others read these files. Exits 1 if a finding is an error."""
+    """Check a network and its files for mistakes, also with third-party programs that read these files. Exits 1 if a finding is an error."""
     from railweave.api import verify as run
 
     with telling(quiet=quiet or as_json) as say:

@@ -108,7 +108,10 @@ def watch(options: Watch, *, as_json: bool, quiet: bool) -> None:
 
 
 def _listening(listen: str, *, guarded: bool) -> tuple[str, int] | None:
-    """Address and port; None for ``none``. Raises ``InputError`` for what is neither, and where the password is missing."""
+    """Return the address and port to listen on; None for ``none``. Raises ``InputError`` for other text.
+
+    Also raises ``InputError`` if the address is not loopback and neither a password nor a proxy is set.
+    """
     from railweave.errors import InputError, Option, Problem
 
     if listen == "none":
@@ -122,7 +125,7 @@ def _listening(listen: str, *, guarded: bool) -> tuple[str, int] | None:
 
 
 def _free(listen: str, host: str, port: int) -> None:
-    """Raise ``InputError`` where nothing can be served at an address, before anything is said of it."""
+    """Raise ``InputError`` if the server cannot listen on an address, before the address is announced."""
     import socket
 
     from railweave.errors import InputError, Option, Problem
@@ -139,7 +142,7 @@ def _free(listen: str, host: str, port: int) -> None:
 
 
 def _addresses(given: Mapping[str, str | None]) -> None:
-    """Raise ``InputError`` for what nothing can be sent to."""
+    """Raise ``InputError`` for every value that is not a valid HTTP or HTTPS URL."""
     from urllib.parse import urlsplit
 
     from railweave.errors import InputError, Option, Problem
@@ -181,7 +184,7 @@ def _json(changes: Sequence[tuple[Change, Anomaly]]) -> None:
 
 
 def _whole(watching: WatchedNetwork, *, as_json: bool) -> Callable[[object], None]:
-    """Print the state of the whole network whenever it changes."""
+    """Return a function that prints the state of the whole network whenever it changes."""
     last: NetworkStanding | None = None
 
     def whole(_: object) -> None:

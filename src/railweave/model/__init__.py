@@ -1,9 +1,15 @@
-"""The values that everything else is made of: typed, and decided elsewhere.
+"""The typed values that the rest of the package works with.
 
 Takes: fabric files, inventories, locks, scenarios, jobs, studies, saved captures; hardware facts with their sources.
-Gives: ``Network`` (``network``), ``DeviceConfig`` and ``HostConfig`` (``device``), configuration trees (``config``), findings and their
-registry (``findings``), the hardware catalog (``catalog``), the models of every file (``intent``), ``Capture`` and
-``DeviceState`` (``state``).
+Gives:
+
+- ``network``: the ``Network``.
+- ``device``: ``DeviceConfig`` and ``HostConfig``.
+- ``config``: configuration trees.
+- ``findings``: findings and their registry.
+- ``catalog``: the hardware catalog.
+- ``intent``: the models of every input file.
+- ``state``: ``Capture`` and ``DeviceState``.
 
 Imports: no other wing.
 """

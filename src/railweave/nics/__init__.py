@@ -1,7 +1,7 @@
-"""One folder per NIC vendor: all that railweave knows of its NICs, behind the protocol ``Vendor``.
+"""The NIC vendors: one folder per vendor, with everything that railweave knows about its NICs, behind the protocol ``Vendor``.
 
-A folder that has a ``nics.yaml`` is one (``model.catalog.definitions``); its name is the vendor's in lower case. A vendor's code is
-imported when ``vendor`` is first asked for it.
+A folder with a ``nics.yaml`` is a vendor (``model.catalog.definitions``), named after the vendor in lower case. The vendor's
+code is imported when ``vendor`` is first called for it.
 
 Imports: ``model``.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=32)
 def vendor(name: str) -> Vendor:
-    """All that is known of a vendor, by its name in the catalog. Raises ``KeyError`` where there is no folder of it."""
+    """Return the vendor with this catalog name. Raise ``KeyError`` if the vendor has no folder."""
     folder = name.lower()
     if folder not in vendor_files():
         raise KeyError(name)
@@ -31,17 +31,17 @@ def vendor(name: str) -> Vendor:
 
 
 def vendors_of(names: Iterable[str]) -> list[Vendor]:
-    """Vendors by their names in the catalog, each once, in alphabetical order. Raises ``KeyError`` as ``vendor`` does."""
+    """Return the vendors with these catalog names, without duplicates and in alphabetical order. Raise ``KeyError`` as ``vendor`` does."""
     return [vendor(name) for name in sorted(set(names), key=str.lower)]
 
 
 def every_vendor() -> list[Vendor]:
-    """All vendors, in alphabetical order."""
+    """Return all vendors in alphabetical order."""
     return vendors_of(vendor_files())
 
 
 def script(folder: str, file: str) -> str:
-    """The text of a shell file in a vendor's folder. Raises ``KeyError`` where there is no such vendor."""
+    """Return the text of a shell file in a vendor's folder. Raise ``KeyError`` if there is no such vendor."""
     return _text(vendor_files()[folder].with_name(file))
 
 

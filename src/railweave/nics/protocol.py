@@ -1,4 +1,4 @@
-"""The interface of a NIC vendor's folder. Each folder gives one ``VENDOR``, whose parts are imported where they are used."""
+"""The interface of a NIC vendor's folder. Each folder defines one ``VENDOR``, whose parts are imported when they are used."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ PARTS = {
     "nvm_script": "its function of nic-nvm.sh",
     "transport": "how its NICs send in the simulator",
 }
-"""The methods that every vendor must provide, of ``Vendor``, with their descriptions.
+"""The methods of ``Vendor`` that every vendor must provide, with their descriptions.
 
-Methods have no defaults: the values of a different vendor would be wrong, and no one would notice.
+These methods have no defaults, because the values of a different vendor would be wrong without any error.
 """
 
 ONLY_WITH_FIRMWARE = "nvm_script"
-"""The part that only NICs with ``firmware`` in the catalog need."""
+"""The method that a vendor needs only for NICs with ``firmware`` in the catalog."""
 
 
 @dataclass(frozen=True, slots=True)
 class NicTransport:
-    """The transport of a vendor's NICs in the simulator, besides what all NICs share.
+    """The transport of a vendor's NICs in the simulator, in addition to the settings that all NICs share.
 
-    ``dcqcn`` is the engine's set of DCQCN parameters (``dcqcn`` of ``PacketEngine``). ``note`` states the assumptions about that set.
-    ``parameters`` are more of the engine's parameters of hosts, by the engine's names.
+    - ``dcqcn``: the engine's set of DCQCN parameters (``dcqcn`` of ``PacketEngine``).
+    - ``note``: the assumptions about that set.
+    - ``parameters``: further host parameters, by the engine's names.
     """
 
     dcqcn: str | None
@@ -44,14 +45,14 @@ class NicTransport:
 
 
 class Vendor(Protocol):
-    """A NIC vendor: its part of what servers are given, and how its NICs send. Nothing is decided.
+    """A NIC vendor: its part of the files for servers, and the transport of its NICs. A vendor makes no design decisions.
 
-    Scripts call a vendor's functions by its name in lower case, VENDOR below. What they may call themselves is in
+    Scripts call a vendor's functions by its lower-case name, written VENDOR below. The functions may call the shell functions in
     ``outputs/rendering/host/scripts``: ``nic_common.sh``, ``nic_qos.sh``, ``nic_nvm.sh``.
     """
 
     modules: ClassVar[tuple[str, ...]] = ()
-    """Modules of its folder, which its methods import."""
+    """The modules of the vendor's folder that its methods import."""
 
     def __init_subclass__(cls, **rest: Any) -> None:  # noqa: ANN401 - whatever classes above take
         super().__init_subclass__(**rest)
@@ -65,25 +66,29 @@ class Vendor(Protocol):
 
     @property
     def rdma_devices(self) -> str:
-        """A regular expression that names match which the kernel gives its RDMA devices."""
+        """A regular expression that matches the kernel's names of the vendor's RDMA devices."""
         ...
 
     def checklist(self) -> list[str]:
-        """Its items of ``bios.md``, such as that its drivers are loaded: lines of Markdown, an empty one after each item."""
+        """Return the vendor's items in ``bios.md``, for example that its drivers are loaded.
+
+        The items are lines of Markdown with an empty line after each item.
+        """
         ...
 
     def qos_script(self) -> str:
         """Return the functions `apply_VENDOR` and `show_VENDOR` of ``nic-qos.sh``.
 
-        Both take interface, RDMA device and the device's port. Variables hold the design of the NIC's fabric (PRIORITY,
-        DESIGNED and others, which ``outputs.rendering.host.nic_qos`` writes).
+        Both take an interface, an RDMA device and a port of that device. Shell variables hold the design of the NIC's fabric
+        (PRIORITY, DESIGNED and others, which ``outputs.rendering.host.nic_qos`` writes).
         """
         ...
 
     def nvm_script(self) -> str:
-        """The function VENDOR of ``nic-nvm.sh``: takes ``apply`` or ``show``, an interface, and the name of an array of settings.
+        """Return the function VENDOR of ``nic-nvm.sh``. It takes ``apply`` or ``show``, an interface, and the name of an array of settings.
 
-        A setting is a line: name, wanted value (``-``: only shown), ``function`` or ``device``, why.
+        Each setting is a line with four fields: the name, the designed value (``-``: only shown), ``function`` or ``device``, and the
+        reason.
         """
         ...
 
@@ -93,24 +98,24 @@ class Vendor(Protocol):
 
     @property
     def driver_file_paths(self) -> tuple[str, ...]:
-        """The paths of all files that ``driver_files`` may give."""
+        """Return the paths of all files that ``driver_files`` may return."""
         return ()
 
     def driver_files(self, config: HostConfig) -> dict[str, dict[str, str]]:
-        """The settings that drivers read on a server (``KEY=VALUE``), by the path of their file there.
+        """Return the settings that drivers read on a server (``KEY=VALUE``), by the path of their file on the server.
 
-        Each file lies beside ``nic-qos.sh``, which puts it in its place.
+        Each file is delivered next to ``nic-qos.sh``, which installs it.
         """
         del config
         return {}
 
     def qos_variables(self, config: HostConfig, fabric: str) -> list[str]:
-        """More lines for the design of a fabric in ``nic-qos.sh``, which this vendor's functions read."""
+        """Return additional lines of ``nic-qos.sh`` for a fabric's design, which this vendor's functions read."""
         del config, fabric
         return []
 
 
 def missing_parts(name: str) -> list[str]:
-    """Those of ``PARTS`` that a vendor does not give. Raises ``KeyError`` where there is no folder of it."""
+    """Return the names in ``PARTS`` that a vendor does not define. Raise ``KeyError`` if the vendor has no folder."""
     given = type(vendor(name))
     return [part for part in PARTS if getattr(given, part, None) in (None, getattr(Vendor, part))]

@@ -1,8 +1,14 @@
-"""Work on a network over its life.
+"""Operations on a network during its life: deployment, monitoring, benchmarks and tuning.
 
-Takes: a design, a ``Site``, runs of benchmarks, study files.
-Gives: changes on devices with a way back (``deploy``), samples, anomalies and the console (``watch``), plans and results of benchmarks
-(``bench``), better values for the fabric file (``tune``), files for other tools (``exports``), the store of runs (``store``).
+Inputs: a design, a ``Site``, benchmark runs and study files.
+
+Outputs:
+- ``deploy``: changes on devices, with rollback.
+- ``watch``: samples, anomalies and the console.
+- ``bench``: plans and results of benchmarks.
+- ``tune``: better values for the fabric file.
+- ``exports``: files for other tools.
+- ``store``: the store of runs.
 
 Imports: ``model``, ``pages``, ``systems``, ``design``, ``analysis``, ``prediction``, ``outputs``, ``live``.
 """

@@ -1,6 +1,6 @@
-"""The parts that pages and tables are made of.
+"""The building blocks of pages and tables.
 
-``markup`` escapes and writes elements, ``shell`` is a page around its content, ``charts`` draws lines, bars and heat maps as SVG,
+``markup`` escapes texts and writes elements, ``shell`` is the frame of a page, ``charts`` draws lines, bars and heat maps as SVG,
 ``palette`` gives colors their shades, ``terms`` explains the words that a page uses. ``page.css`` and
 ``prediction.css`` style them.
 

@@ -1,4 +1,4 @@
-"""Charts as SVG: lines over time, a heatmap, bars. Every mark says its value where it is pointed at."""
+"""Charts as SVG: lines over time, heat maps and bars. Each mark has a tooltip with its value."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 720.0, 58.0, 12.0, 10.0, 26.0
 LINES = 6
-"""Line styles that page styles know: classes c0 to c5."""
+"""The number of line styles in the page's style sheet: classes c0 to c5."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line: what it is called, and a value for each place on the horizontal axis (None: nothing is known there)."""
+    """A line of a chart: its name, and a value for each place on the horizontal axis. None means that the value is unknown."""
 
     name: str
     values: Sequence[float | None]
@@ -26,7 +26,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Point:
-    """A circle beside the line with this place; ``tooltip`` is shown where it is pointed at."""
+    """A circle that belongs to the line with index ``line``, with a tooltip."""
 
     line: int
     x: float
@@ -36,7 +36,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Axis:
-    """A horizontal axis: its places, and what they are of. ``marks`` are moments with what happened then."""
+    """A horizontal axis: its places and their unit. ``marks`` are times with descriptions of the events at these times."""
 
     places: Sequence[float]
     unit: str
@@ -44,7 +44,7 @@ class Axis:
 
 
 def ticks(most: float) -> list[float]:
-    """Round values from 0 up to at least ``most``."""
+    """Return round values from 0 up to at least ``most``."""
     if most <= 0:
         return [0.0, 1.0]
     power = 10.0 ** int(log10(most) - (1 if most < 1 else 0))
@@ -53,7 +53,7 @@ def ticks(most: float) -> list[float]:
 
 
 def shown(value: float) -> str:
-    """A value with as many digits as can be read."""
+    """Return a value as text with no more digits than are readable."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
@@ -66,7 +66,7 @@ def lines(
     most: float | None = None,
     points: Sequence[Point] = (),
 ) -> str:
-    """Lines over an axis, with a legend below; ``points`` are circles of the colors of their lines."""
+    """Return a chart of lines over an axis, with a legend below. ``points`` are circles in the colors of their lines."""
     top = max((value for line in several for value in line.values if value is not None), default=0.0)
     top = max(top, *(point.y for point in points)) if points else top
     scale = ticks(top if most is None else most)
@@ -104,7 +104,7 @@ def lines(
 
 
 def columns(axis: Axis, values: Sequence[float], unit: str, *, height: float = 150.0) -> str:
-    """A column for each place on the axis."""
+    """Return a chart with one column for each place on the axis."""
     scale = ticks(max(values, default=0.0))
     across, up = _frame(axis, scale, height)
     step = (across(axis.places[-1]) - LEFT) / max(len(axis.places), 1)
@@ -119,7 +119,7 @@ def columns(axis: Axis, values: Sequence[float], unit: str, *, height: float = 1
 
 
 def heatmap(axis: Axis, rows: Sequence[tuple[str, Sequence[float]]]) -> str:
-    """A row for each name, a cell for each place: values are parts of the whole, 0 to 1."""
+    """Return a heat map with one row for each name and one cell for each place. Values are fractions from 0 to 1."""
     row, left = 15.0, 330.0
     height = TOP + row * len(rows) + BOTTOM
     width = WIDTH * 1.6
@@ -146,7 +146,7 @@ def heatmap(axis: Axis, rows: Sequence[tuple[str, Sequence[float]]]) -> str:
 
 
 def percent(value: float) -> str:
-    """A part of the whole."""
+    """Return a fraction as a percentage."""
     return f"{value:.1%}"
 
 
@@ -158,9 +158,9 @@ def bars(
     left: float = 330.0,
     width: float = WIDTH * 1.6,
 ) -> str:
-    """A bar for each name, with a value as ``show`` writes it, and what is said of it where it is pointed at.
+    """Return a chart with one bar for each row: name, value and tooltip. ``show`` formats the value.
 
-    ``left`` is the room for names, ``width`` that of the whole.
+    ``left`` is the width for the names, ``width`` the width of the chart.
     """
     row = 19.0
     height = TOP + row * len(rows) + 6

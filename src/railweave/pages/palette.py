@@ -27,7 +27,7 @@ HUES: dict[str, tuple[str, str]] = {
     "grey": ("#6b7686", "#a5b0bf"),
     "black": ("#1c2531", "#eef2f7"),
 }
-"""Hue by name: its shade on a light and on a dark background."""
+"""The shades of each hue, on a light and on a dark background."""
 
 CSS_NAMES: dict[str, str] = {
     **{hue: hue for hue in HUES if hue != "sky"},
@@ -42,13 +42,13 @@ CSS_NAMES: dict[str, str] = {
     **dict.fromkeys(("gold", "khaki", "goldenrod"), "yellow"),
     **dict.fromkeys(("gray", "silver", "white", "slategray", "slategrey", "darkgray", "darkgrey"), "grey"),
 }
-"""CSS color names that choose a hue."""
+"""The hue for each CSS color name."""
 
 TURN = ("blue", "orange", "green", "magenta", "brown", "sky", "purple")
-"""Hues for names that are no CSS color, in order."""
+"""The hues for names that are not CSS colors, in the order of use."""
 
 DASHES = ("", "7 3", "2 3", "9 3 2 3")
-"""Dash patterns for the first, second, … color of one hue."""
+"""The dash patterns for the first, second and further colors of one hue."""
 
 
 class Color(Protocol):
@@ -99,7 +99,7 @@ class Stroke:
 
 
 def strokes(colors: Sequence[Color], fabric: int) -> dict[int, Stroke]:
-    """The stroke of every path color of a fabric by ``Color.index``; ``fabric`` is its place in the network, from 1."""
+    """Return the stroke of every path color of a fabric by ``Color.index``. ``fabric`` is the number of the fabric, from 1."""
     named = {color.index: CSS_NAMES.get(color.name.lower()) for color in colors}
     free = [hue for hue in TURN if hue not in named.values()] or list(TURN)
     used: dict[str, int] = {}
@@ -117,12 +117,12 @@ def strokes(colors: Sequence[Color], fabric: int) -> dict[int, Stroke]:
 
 
 def network_strokes(network: Network) -> dict[str, dict[int, Stroke]]:
-    """The strokes of every fabric of a network, by fabric name and ``Color.index``."""
+    """Return the strokes of every fabric of a network, by fabric name and ``Color.index``."""
     return {fabric.name: strokes(fabric.colors, place) for place, fabric in enumerate(network.fabrics, 1)}
 
 
 def stroke_rules(all_strokes: dict[str, dict[int, Stroke]]) -> str:
-    """CSS of all strokes: ``.k1-2`` strokes a line, ``.s1-2`` fills a swatch, in light and dark shades."""
+    """Return the CSS of all strokes in light and dark shades: ``.k1-2`` is the class of a line, ``.s1-2`` the class of a swatch."""
     every = [stroke for by_index in all_strokes.values() for stroke in by_index.values()]
     light = [
         f".{stroke.css_class}{{stroke:{stroke.light}{f';stroke-dasharray:{stroke.dash}' if stroke.dash else ''}}}"
@@ -137,12 +137,12 @@ def stroke_rules(all_strokes: dict[str, dict[int, Stroke]]) -> str:
 
 
 def swatch_class(stroke: Stroke) -> str:
-    """The CSS class of a swatch in the stroke's color."""
+    """Return the CSS class of a swatch in the stroke's color."""
     return "s" + stroke.css_class[1:]
 
 
 def line_colors() -> str:
-    """The style of the lines of charts, on a light and on a dark page."""
+    """Return the CSS for the colors of chart lines, on a light and on a dark page."""
     hues = [HUES[name] for name in TURN]
     light = "".join(f"--k{place}:{hue[0]};" for place, hue in enumerate(hues))
     dark = "".join(f"--k{place}:{hue[1]};" for place, hue in enumerate(hues))

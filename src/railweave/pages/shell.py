@@ -1,7 +1,7 @@
-"""The frame around the content of every HTML page: head, style, navigation, sections, and pictures in narrow windows.
+"""The frame of every HTML page: head, style, navigation, sections, and pictures in narrow windows.
 
-A page that is a file loads nothing. Style, script and data are inside the page, so that it can be mailed, archived, and opened on a
-machine without a network. A page that is served (the console of ``railweave watch``) loads its style and scripts from its server.
+A page that is a file loads nothing: style, script and data are inside the page. It can be mailed, archived, and opened on a machine
+without a network. A page that is served (the console of ``railweave watch``) loads its style and scripts from its server.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""Characters that XML 1.0 does not allow, or discourages, even where escaped."""
+"""Characters that XML 1.0 forbids or discourages, even if escaped."""
 
 UNSAFE = re.compile("[&<>\"'\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""The same characters, and those that end the text around them. Most texts have none, and one search shows this."""
+"""The characters of ``ILLEGAL``, and those that must be escaped. Most texts have none of them, as a single search shows."""
 
 CHARACTER_EM = 0.6
-"""Mean width of a character of a sans-serif font, in em; wide enough that estimated text always fits."""
+"""The assumed mean width of a character of a sans-serif font, in em. It is large enough that texts always fit their estimated width."""
 
 
 def text(value: object) -> str:
-    """A value as character data, safe between tags and inside quoted attributes of XML and HTML."""
+    """Return a value as escaped text, safe between tags and inside quoted attributes of XML and HTML."""
     plain = str(value)
     if UNSAFE.search(plain) is None:
         return plain
@@ -38,21 +38,21 @@ def text(value: object) -> str:
 
 
 def number(value: float) -> str:
-    """A coordinate with at most one decimal: ``12``, ``12.5``."""
+    """Return a coordinate with at most one decimal, such as 12 or 12.5."""
     shown = f"{value:.1f}".removesuffix(".0")
     return "0" if shown == "-0" else shown
 
 
 @cache
 def _attribute(key: str) -> str:
-    """The name of an attribute: ``class_`` stands for ``class``, ``data_a`` for ``data-a``."""
+    """Return the attribute name for a keyword: ``class_`` becomes ``class``, ``data_a`` becomes ``data-a``."""
     return key.rstrip("_").replace("_", "-")
 
 
 def element(tag: str, *children: str, **attributes: object) -> str:
-    """An element. Children are markup; attributes are escaped here.
+    """Return an element. Children must be markup; attribute values are escaped.
 
-    ``class_`` stands for ``class`` and ``data_a`` for ``data-a``; None leaves an attribute out.
+    ``class_`` becomes ``class`` and ``data_a`` becomes ``data-a``. An attribute with the value None is left out.
     """
     parts = [tag]
     for key, value in attributes.items():
@@ -64,29 +64,29 @@ def element(tag: str, *children: str, **attributes: object) -> str:
 
 
 def width(value: str, size: float) -> float:
-    """Estimated width of a text in a sans-serif font of ``size`` pixels, in pixels."""
+    """Return the estimated width in pixels of a text in a sans-serif font of ``size`` pixels."""
     return len(value) * size * CHARACTER_EM
 
 
 def json_for_script(value: object) -> str:
-    """Compact JSON that may stand inside a ``<script>`` element: nothing in it can end the element."""
+    """Return compact JSON that is safe inside a ``<script>`` element, because nothing in it can end the element."""
     raw = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     return raw.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def asset(name: str, package: str = "railweave.pages") -> str:
-    """The text of a style sheet or script that lies in a package: by default in this one, for all pages."""
+    """Return the text of a style sheet or script from a package. The default package has those of all pages."""
     return files(package).joinpath(name).read_text(encoding="utf-8").strip()
 
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-"""Content security policy of the page: the browser itself refuses every request to a network."""
+"""The content security policy of a page. With it, the browser refuses all network requests."""
 
 SMALLEST = 0.8
-"""Least scale at which page.css shows a picture; a narrower window scrolls it."""
+"""The smallest scale at which page.css shows a picture. In a narrower window the picture scrolls."""
 
 MARGINS = 58
-"""Pixels of a window left and right of a picture: the page's margins and the picture's border."""
+"""The width in pixels left and right of a picture: the page's margins and the picture's border."""
 
 
 def html_page(
@@ -101,12 +101,12 @@ def html_page(
     sheets: Sequence[str] = (),
     here: str = "",
 ) -> str:
-    """Return a whole page as HTML; everything but ``title`` and ``footer`` is markup, or style.
+    """Return a complete HTML page. ``title`` and ``footer`` are plain text; all other arguments are markup or CSS.
 
     - ``styles`` follow the style that all pages share.
-    - ``links`` are the id and title of each section that the navigation names, or the path of another page; none: no navigation.
+    - ``links`` are the entries of the navigation: section ID or page path, and title. Without links there is no navigation.
     - ``scripts`` are elements at the end of the page.
-    - ``sheets`` are the addresses of style sheets of a served page, the shared one among them; the server then sends the policy.
+    - ``sheets`` are the addresses of style sheets of a served page, including the shared one. The server then sends the policy.
     - ``here`` is the path of the page itself, if the navigation names pages.
     """
     navigation = "".join(_link(where, name, here) for where, name in links)
@@ -139,7 +139,7 @@ def html_page(
 
 
 def _link(where: str, name: str, here: str) -> str:
-    """A link of the navigation, to a section or a page."""
+    """Return a link of the navigation to a section or a page."""
     if not where.startswith("/"):
         return element("a", text(name), href=f"#{where}")
     current = where == here
@@ -149,13 +149,13 @@ def _link(where: str, name: str, here: str) -> str:
 
 
 def section(name: str, title: str, about: str, content: str) -> str:
-    """A section with its heading; ``about`` is a text that says what it holds, ``content`` is markup."""
+    """Return a section with its heading. ``about`` is a text that introduces the section; ``content`` is markup."""
     intro = element("p", text(about), class_="about") if about else ""
     return element("section", element("h2", text(title)), intro, content, id=name)
 
 
 def still_picture(svg: str) -> tuple[str, str]:
-    """A topology on a page without script: its markup, and the style that shows a hint where the window has to scroll it."""
+    """Return the markup of a topology for a page without script, and its style. A hint appears if the window is too narrow."""
     match = re.search(r"--natural:([\d.]+)px", svg)
     narrow = (float(match[1]) * SMALLEST if match else 0.0) + MARGINS
     hint = element("p", "The picture is wider than this window: scroll it sideways.", class_="wider")

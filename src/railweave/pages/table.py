@@ -1,6 +1,6 @@
-"""A table, declared once: the same columns and rows as text, HTML, CSV, JSON and Markdown.
+"""A table that is declared once and written as text, HTML, CSV, JSON and Markdown.
 
-A cell is a value. Where people read something else than programs do, it is a ``Cell``, which has a text beside its value.
+A cell is a value. If people and programs need different contents, the cell is a ``Cell``, which has a text in addition to its value.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 LONG = 16
-"""Rows from which a table of a page gets a scroll bar of its own, if it may (``Table.scrolls``)."""
+"""The number of rows above which a table on a page may get its own scroll bar (``Table.scrolls``)."""
 
 NOTHING = "–"
-"""The text of a cell without a value, next to others that have one."""
+"""The text of a cell without a value, if other cells have one."""
 
 
 class Column(NamedTuple):
-    """A column. ``kind`` sets its cells: numbers to the right, the others to the left; names and addresses (``mono``) in a typewriter's font.
+    """A column. ``kind`` sets the style of its cells: numbers are right-aligned, others left-aligned; ``mono`` uses a monospaced font.
 
-    ``key`` names the column in CSV and JSON. Without a key, that is its title.
+    ``key`` names the column in CSV and JSON. Without a key, the title is used.
     """
 
     title: str
@@ -39,7 +39,7 @@ class Column(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A cell whose text differs from its value. ``css`` is the class of the cell, and ``markup`` its content on a page (empty: the text)."""
+    """A cell whose text differs from its value. ``css`` is its class; ``markup`` is its content on a page (default: the text)."""
 
     value: object
     text: str
@@ -51,9 +51,13 @@ class Cell(NamedTuple):
 class Table:
     """Rows under columns.
 
-    ``name`` is the id of the table on a page; ``caption`` its heading there. ``row_css`` has the class of each row, and
-    ``remarks`` sentences below a row, each on its line, by the row's place. ``left_out`` counts rows that are not among ``rows``.
-    ``stacks``: in a narrow window the cells of a row stand below each other, each after its column's title.
+    - ``name``: the ID of the table on a page.
+    - ``caption``: its heading on a page.
+    - ``row_css``: the class of each row.
+    - ``remarks``: sentences below a row, each on its own line, by the index of the row.
+    - ``left_out``: the number of rows that are not among ``rows``.
+    - ``scrolls``: whether a long table gets its own scroll bar.
+    - ``stacks``: whether a narrow window shows the cells of a row below each other, each after its column's title.
     """
 
     columns: Sequence[Column]
@@ -67,16 +71,16 @@ class Table:
     stacks: bool = False
 
     def first(self, most: int) -> Table:
-        """Return the table with so many rows at most; the others are counted as left out."""
+        """Return the table with at most ``most`` rows. The others are counted as left out."""
         rest = len(self.rows) - most
         return self if rest <= 0 else replace(self, rows=self.rows[:most], left_out=self.left_out + rest)
 
     def to_text(
         self, indent: str = "", *, head: bool = True, styled: Callable[[str, str], str] | None = None
     ) -> list[str]:
-        """Return the lines for a terminal: columns as wide as their longest text, two blanks between; no line if there are no rows.
+        """Return the lines for a terminal, or no line if there are no rows. Columns are as wide as their longest text, with two blanks between.
 
-        ``styled`` gives a text of a cell its color, from the text and the class of the cell.
+        ``styled`` adds color to the text of a cell, given the text and the class of the cell.
         """
         if not self.rows:
             return []
@@ -96,7 +100,7 @@ class Table:
         return [*lines, f"{indent}… and {self.left_out:,} more"] if self.left_out > 0 else lines
 
     def _line(self, texts: Sequence[str], colored: Sequence[str], widths: Sequence[int]) -> str:
-        """Return a line of texts, in their colors, each as wide as its column."""
+        """Return one line of colored texts, padded to the widths of their columns."""
         cells: list[str] = []
         for column, plain, color, width in zip(self.columns, texts, colored, widths, strict=True):
             blanks = " " * (width - len(plain))
@@ -133,7 +137,7 @@ class Table:
         return [f"| {' | '.join(line)} |" for line in lines]
 
     def as_csv(self) -> str:
-        """Return the values as CSV (RFC 4180, but with line feeds), under the names of the columns; nothing for None."""
+        """Return the values as CSV (RFC 4180, but with line feeds), with a header line. None becomes an empty field."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow([column.name for column in self.columns])
@@ -147,27 +151,27 @@ class Table:
 
 
 def columns(*titles: str, numbers: Iterable[str] = ()) -> tuple[Column, ...]:
-    """Return columns of texts by their titles; those in ``numbers`` hold numbers."""
+    """Return text columns with the given titles. Titles in ``numbers`` become number columns."""
     right = set(numbers)
     return tuple(Column(title, "number" if title in right else "text") for title in titles)
 
 
 def formatted(value: float | None, form: str = ",.1f") -> Cell | None:
-    """Return a number as a cell, with its text in a form of ``format``; None of None."""
+    """Return a cell with a number and its text in the given format, or None for None."""
     return None if value is None else Cell(value, format(value, form))
 
 
 def long_text(words: str) -> Cell:
-    """Return a text as a cell that is never narrow on a page."""
+    """Return a cell with a text that always gets a wide column on a page."""
     return Cell(words, words, "said")
 
 
 EMPTY = Cell(None, "")
-"""A cell in which a value makes no sense; one whose value is not known is None."""
+"""A cell in which no value makes sense. A cell with an unknown value is None instead."""
 
 
 def shown(cell: object) -> str:
-    """Return a cell for people."""
+    """Return the text of a cell, as people see it."""
     if isinstance(cell, Cell):
         return cell.text
     if cell is None:
@@ -176,7 +180,7 @@ def shown(cell: object) -> str:
 
 
 def value_of(cell: object) -> Any:  # noqa: ANN401 - any value
-    """Return a cell for programs."""
+    """Return the value of a cell, as programs see it."""
     return cell.value if isinstance(cell, Cell) else cell
 
 
@@ -189,7 +193,7 @@ def html_table(
     scrolls: bool = False,
     stacks: bool = False,
 ) -> str:
-    """Return a table of rows that are markup already. With ``scrolls`` it has a scroll bar of its own below a certain height."""
+    """Return a table of rows that are already markup. With ``scrolls``, a high table has its own scroll bar."""
     top = element("thead", element("tr", *_titles(heads)))
     label = element("caption", text(caption)) if caption else ""
     css = "plain stacks" if stacks else "plain"

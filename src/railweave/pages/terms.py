@@ -1,4 +1,4 @@
-"""The terms that the pages use, explained on the page itself: it is often read without the documentation beside it."""
+"""Terms that the pages use, explained on the page itself, because pages are often read without the documentation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NETWORK = (
     ),
     ("headroom", "Buffer that a switch keeps for what still arrives after it has asked its neighbor to pause (PFC)."),
 )
-"""Terms of the report: the term, and what it means."""
+"""The terms of the report, with their meanings."""
 
 PREDICTION = (
     (
@@ -49,7 +49,7 @@ PREDICTION = (
     ("timeouts", "Packets were lost or held for so long that the sender sent them again."),
     ("proxy", "The thread of NCCL or RCCL on the processor that hands messages to a NIC."),
 )
-"""Terms of a page with predictions."""
+"""The terms of a page with predictions, with their meanings."""
 
 BENCHMARKS = (
     (
@@ -80,7 +80,7 @@ BENCHMARKS = (
         "Measured over predicted, or over the baseline; of times the other way round. Below 1 it is worse.",
     ),
 )
-"""Terms of a page with results of benchmarks."""
+"""The terms of a page with benchmark results, with their meanings."""
 
 TUNING = (
     PREDICTION[0],
@@ -102,16 +102,16 @@ TUNING = (
         "Jain's index of what part of its speed each job keeps when all run together: 1 where all lose alike.",
     ),
 )
-"""Terms of a page with a study."""
+"""The terms of a page with a study, with their meanings."""
 
 
 def term_id(term: str) -> str:
-    """Where the page explains a term."""
+    """Return the HTML ID of a term's explanation."""
     return "term-" + term.replace(",", "").replace(" ", "-").lower()
 
 
 def linked(label: str, terms: tuple[tuple[str, str], ...], term: str = "") -> str:
-    """A label as markup, which leads to its explanation where there is one. ``term`` is what it is listed as, if not so."""
+    """Return a label as markup, linked to its explanation if there is one. ``term`` is the term in the list, if it differs from the label."""
     name = term or label
     if name not in dict(terms):
         return text(label)
@@ -119,11 +119,11 @@ def linked(label: str, terms: tuple[tuple[str, str], ...], term: str = "") -> st
 
 
 def glossary(terms: tuple[tuple[str, str], ...]) -> str:
-    """The terms as a list of definitions."""
+    """Return the terms as a definition list."""
     rows = (element("dt", text(term), id=term_id(term)) + element("dd", text(meaning)) for term, meaning in terms)
     return element("div", element("dl", *rows), class_="card")
 
 
 def tile(value: str, label: str) -> str:
-    """A figure with what it is."""
+    """Return a figure with its label."""
     return element("li", element("b", text(value)), element("span", linked(label, PREDICTION)))

@@ -1,1 +1,1 @@
-"""An existing network's running configurations to a fabric file."""
+"""Import of an existing network: running configurations become a fabric file."""

@@ -1,4 +1,4 @@
-"""Server prefixes of a fabric with the rule that numbers them, its gateways and VLANs."""
+"""The ``addressing`` part of a fabric file, derived from the server prefixes, gateways and VLANs of a network."""
 
 from __future__ import annotations
 
@@ -29,28 +29,29 @@ FIELDS = ("tenant", "stripe", "server", "rail", "color")
 
 
 MOST_BITS = 32
-"""That a number may take in the fabric file."""
+"""The most bits that the fabric file allows for one number of a prefix."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumberedPrefix:
-    """A server prefix, and the numbers (in the order of ``FIELDS``) of what it is for."""
+    """A server prefix with its tenant, stripe, server, rail and color numbers, in the order of ``FIELDS``."""
 
     numbers: tuple[int, ...]
     prefix: Prefix
 
     @property
     def value(self) -> int:
-        """The first address, as a number."""
+        """The first address of the prefix, as an integer."""
         return int(ipaddress.ip_network(self.prefix).network_address)
 
 
 def rule(
     cuts: Sequence[NumberedPrefix], pools: Sequence[str], *, routed: bool, tenants: bool
 ) -> dict[str, object] | None:
-    """The part of ``addressing`` that gives all these prefixes: a pool with its bits, else a formula; None: none does.
+    """Return the ``addressing`` values that produce all these prefixes, or None if no rule does.
 
-    ``pools`` are prefixes that leaves let through, which the pool is probably one of.
+    The result is a pool with its bits if possible, otherwise a formula. ``pools`` are the prefixes that leaves let through;
+    the pool is probably one of these.
     """
     lengths = {cut.prefix.length for cut in cuts}
     if len(lengths) != 1:
@@ -79,9 +80,10 @@ def rule(
 
 
 def with_own_pools(cuts: Sequence[NumberedPrefix], tenants: Mapping[int, str], *, routed: bool) -> dict[str, list[str]]:
-    """The pools of tenants whose prefixes no rule gives together with those of others, by tenant; ``tenants`` are names by slot.
+    """Return the pools of tenants that need their own, by tenant; ``tenants`` maps slots to names.
 
-    Tenants are taken together in the order of their slots, as long as a rule gives the prefixes of all.
+    Tenants are tried in the order of their slots. A tenant needs its own pools if no rule gives its prefixes together with those of
+    the tenants before it.
     """
     families = sorted({cut.prefix.family for cut in cuts})
     together: set[int] = set()
@@ -102,7 +104,7 @@ def with_own_pools(cuts: Sequence[NumberedPrefix], tenants: Mapping[int, str], *
 
 
 def _own_pool(cuts: Sequence[NumberedPrefix], *, routed: bool) -> str:
-    """The pool that a tenant's prefixes are cut from by stripe and rail alone; empty where there is none."""
+    """Return the pool that a tenant's prefixes are cut from by stripe and rail only, or an empty string if there is none."""
     lengths = {cut.prefix.length for cut in cuts}
     around = _common(cuts)
     for bits in range(around.prefixlen, 7, -1) if len(lengths) == 1 else ():
@@ -113,7 +115,7 @@ def _own_pool(cuts: Sequence[NumberedPrefix], *, routed: bool) -> str:
 
 
 def _common(cuts: Sequence[NumberedPrefix]) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    """The longest prefix that holds all of them, and is shorter than any."""
+    """Return the longest prefix that contains all the given prefixes and is shorter than each of them."""
     nets = [ipaddress.ip_network(cut.prefix) for cut in cuts]
     supernet = nets[0].supernet()
     while not all(net.network_address in supernet for net in nets):
@@ -156,7 +158,10 @@ def _factors(cuts: Sequence[NumberedPrefix]) -> tuple[int, ...] | None:
 
 
 def _pairs(cuts: Sequence[NumberedPrefix], place: int, known: dict[int, int]) -> Iterator[int]:
-    """The factor of a number by two prefixes that differ in it, and else in numbers whose factors are known."""
+    """Yield the factor of the number at ``place``, once for each pair of prefixes that shows it.
+
+    The two prefixes of a pair differ in this number. Otherwise they differ only in numbers whose factors are known.
+    """
     seen: dict[tuple[int, ...], NumberedPrefix] = {}
     for cut in cuts:
         rest = tuple(n for at, n in enumerate(cut.numbers) if at != place and at not in known)
@@ -176,7 +181,7 @@ def _start(cut: NumberedPrefix, factors: tuple[int, ...]) -> int:
 def _bits(
     factors: tuple[int, ...], length: int, pool: ipaddress.IPv4Network | ipaddress.IPv6Network
 ) -> FieldBits | None:
-    """Bits by which each number counts what its factor says; numbers that are all alike have none."""
+    """Return the bits of each field that correspond to its factor, or None if no bits do. A field with factor 0 gets no bits."""
     unit = pool.max_prefixlen - length
     top = length - pool.prefixlen
     widths = dict.fromkeys(FIELDS, 0)
@@ -194,7 +199,10 @@ def _bits(
 
 
 def _formula(cuts: Sequence[NumberedPrefix], factors: tuple[int, ...], six: bool, length: int) -> str | None:
-    """A formula whose groups (bytes, or 16 bits in hexadecimal) each count some of the numbers; None: there is none."""
+    """Return an address formula that gives the prefixes, or None if there is none.
+
+    Each group of the formula (one byte in IPv4, 16 bits in hexadecimal in IPv6) counts some of the numbers.
+    """
     width, groups = (16, 8) if six else (8, 4)
     used: list[list[str]] = [[] for _ in range(groups)]
     counted = [0] * groups
@@ -224,7 +232,7 @@ VLANS = Pools().vlan
 
 
 def rails_by_vlan(shape: Shape, configs: Mapping[str, DeviceConfig]) -> dict[tuple[str, str], int]:
-    """The rail that the NICs on a VLAN, or on a port, of a leaf are of, by the leaf and the VLAN's or the port's name."""
+    """Return the rail of the NICs on each VLAN or port of a leaf, by leaf and name of the VLAN or port."""
     rail_of = rails_of(shape.wiring.servers.values())
     result: dict[tuple[str, str], int] = {}
     for stripe in shape.stripes:
@@ -255,9 +263,9 @@ def addressing(
     *,
     slaac: bool,
 ) -> dict[str, list[str]]:
-    """``addressing`` and the pool of VLANs; returns the pools of tenants that have their own, by VRF.
+    """Write ``addressing`` and the pool of VLANs. Return the pools of tenants that have their own, by VRF.
 
-    ``pools`` are prefixes let through; ``tenants`` the slots of tenants by their VRF.
+    ``pools`` are prefixes that leaves let through. ``tenants`` are the slots of tenants by VRF.
     """
     gateways = [(name, gateway) for name in shape.leaves for gateway in configs[name].gateways if not gateway.mac]
     part = draft.at("addressing")
@@ -296,7 +304,7 @@ def addressing(
 
 
 def _gateway_host(draft: Draft, part: dict[str, Any], gateways: Sequence[tuple[str, Gateway]], family: Family) -> None:
-    """The host part of gateways' addresses of one family."""
+    """Write the host part of gateway addresses of one family, if it is not the default."""
     hosts = Counter(
         int(ipaddress.ip_address(str(address.address))) - int(ipaddress.ip_network(str(address.prefix)).network_address)
         for _, gateway in gateways

@@ -46,9 +46,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Score:
-    """Statements of one switch: ``equal`` in both, ``equivalent`` but for names, ``extra`` in the design alone, ``lost`` from it.
+    """The comparison of one switch's statements with its design.
 
-    ``fields`` are the fields of its configuration that differ.
+    - ``equal``: the number of statements that both have.
+    - ``equivalent``: the number of statements that differ only in names.
+    - ``extra``: statements that only the design has.
+    - ``lost``: statements that the design lacks.
+    - ``fields``: the configuration fields that differ.
     """
 
     device: str
@@ -60,24 +64,24 @@ class Score:
 
     @property
     def percent(self) -> float:
-        """Statements that were read and are there again, of all that were read."""
+        """The percentage of the statements read that the design also has."""
         kept = self.equal + self.equivalent
         return 100 * kept / (kept + len(self.lost)) if kept or self.lost else 100.0
 
     @property
     def reordered(self) -> tuple[str, ...]:
-        """Policies whose terms the design has in another order."""
+        """The names of policies whose terms have a different order in the design."""
         return tuple(
             difference.place[2] for difference in self.fields if difference.field == "bgp.policies.terms.order"
         )
 
     @property
     def whole(self) -> bool:
-        """True if the design has every statement, no other, and all in the order that counts."""
+        """True if the design has exactly the statements that were read, with policy terms in the same order."""
         return not (self.lost or self.extra or self.reordered)
 
     def to_json(self) -> dict[str, Any]:
-        """The score as plain values."""
+        """Return the score as plain values."""
         return {
             "device": self.device,
             "equal": self.equal,
@@ -96,7 +100,7 @@ _NOT_SAID = (
     *("interfaces.link", "interfaces.lanes", "interfaces.length_m"),
     *("bgp.groups.sessions.link", "isis.ports.link", "vrfs.external.session.link", "qos.moved"),
 )
-"""Fields that no text of any system says."""
+"""Fields that no system's configuration text contains."""
 
 
 def score(
@@ -105,9 +109,10 @@ def score(
     trees: Mapping[str, ConfigTree] | None = None,
     ports: Mapping[str, str] | None = None,
 ) -> Score:
-    """Compare a switch as it was read with what is designed for it. ``trees`` are those of its texts, else of what was read.
+    """Compare a switch's configuration as read with its design.
 
-    ``ports`` has the design's names of ports that the texts call otherwise; statements that differ by them alone are equivalent.
+    ``trees`` are the trees of the saved texts; without them, trees are made from ``read``. ``ports`` maps port names in the texts to
+    port names in the design. Statements that differ only by such names are equivalent.
     """
     read_system = system(read.nos)
     statements = list(
@@ -130,12 +135,12 @@ def score(
 
 
 def nothing_of(name: str, read: DeviceConfig, trees: Mapping[str, ConfigTree] | None = None) -> Score:
-    """The score of a switch that no switch of the design stands for: every statement is lost."""
+    """Return the score of a switch that the design lacks: every statement is lost."""
     return Score(name, 0, 0, (), tuple(_all(trees if trees is not None else system(read.nos).trees(read))))
 
 
 def _moved(lines: Iterable[str], ports: Mapping[str, str]) -> dict[str, str]:
-    """Statements that name a port which is called otherwise, with its other name."""
+    """Return the statements that name a renamed port, each with its text under the new port name."""
     names = {old: new for old, new in ports.items() if old != new}
     if not names:
         return {}
@@ -146,7 +151,7 @@ def _moved(lines: Iterable[str], ports: Mapping[str, str]) -> dict[str, str]:
 
 
 def _take(left: list[str], come: list[str], form: Callable[[str], str]) -> int:
-    """Take out of both lists what is the same in some form of it; how many pairs there were."""
+    """Remove pairs of matching statements from both lists and return the number of pairs. Statements match if their forms are equal."""
     there: dict[str, list[str]] = {}
     for line in come:
         there.setdefault(form(line), []).append(line)
@@ -175,7 +180,7 @@ _TEXT = re.compile(r"(\bdescription\b)(.*)$")
 
 
 def _without_text(line: str) -> str:
-    """A statement without its free text: descriptions have no effect."""
+    """Return a statement without its free text, because descriptions have no effect."""
     return _TEXT.sub(r"\1", line)
 
 
@@ -200,7 +205,7 @@ def _lines(nodes: Iterable[Node], above: str) -> Iterator[str]:
 
 
 def _renames(read: DeviceConfig, designed: DeviceConfig) -> dict[str, str]:
-    """Return new names in the design by the names read: VLANs, groups, policies, their terms and lists, communities, classes."""
+    """Map names that were read to names in the design: VLANs, groups, policies with their terms and lists, communities, classes."""
     renames: dict[str, str] = {}
     vlans = {gateway.vlan: gateway.vlan_name for gateway in designed.gateways}
     renames |= {gateway.vlan_name: vlans[gateway.vlan] for gateway in read.gateways if gateway.vlan in vlans}
@@ -243,7 +248,7 @@ def secrets_alike(statement: str, other: str) -> bool:
 
 
 def fabric_text(document: Mapping[str, Any]) -> str:
-    """The fabric file: parts below one another, small ones in one line."""
+    """Return the text of the fabric file. Small parts are written on one line."""
     return yaml.dump(
         _ordered(document, FabricFile),
         Dumper=_Plain,
@@ -255,7 +260,7 @@ def fabric_text(document: Mapping[str, Any]) -> str:
 
 
 class _Plain(yaml.SafeDumper):
-    """Writes what stands twice twice, and text of several lines as a block."""
+    """A YAML dumper that repeats shared values instead of using aliases, and writes multi-line text as blocks."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ANN401 - PyYAML's
         del data
@@ -271,7 +276,7 @@ _Plain.add_representer(str, _text)
 
 
 def _ordered(value: Any, model: type[BaseModel]) -> Any:  # noqa: ANN401 - YAML values
-    """The keys of a part in the order of its reference, and those of the parts in it."""
+    """Return a part of the fabric file with its keys, and those of nested parts, in the order of the reference."""
     if not isinstance(value, dict):
         return value
     part = cast("dict[str, Any]", value)
@@ -288,7 +293,7 @@ def _ordered(value: Any, model: type[BaseModel]) -> Any:  # noqa: ANN401 - YAML 
 
 
 def _inner(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - a type
-    """The part of the fabric file that a field is, or maps names to."""
+    """Return the model of the fabric file part that a field holds or maps names to, or None if it holds none."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((model for argument in get_args(annotation) if (model := _inner(argument)) is not None), None)
@@ -332,9 +337,10 @@ _SCORES = ("equal", "equivalent", "extra", "lost")
 
 @dataclass(frozen=True)
 class ImportedNetwork:
-    """A network as a fabric file: its three texts, what could not be taken into them, and how well they give it back.
+    """An existing network as a fabric file, with its lock, its inventory and the quality of the import.
 
-    ``network`` is the design of the file, and ``scores`` compares it with what was read, switch by switch.
+    ``notes`` list the facts that the files could not express. ``network`` is the design of the file. ``scores`` compares it with
+    the configurations read, switch by switch.
     """
 
     fabric: str
@@ -346,7 +352,7 @@ class ImportedNetwork:
 
     @property
     def table(self) -> Table:
-        """The switches that do not get back every statement, and the sum of all: statements by what became of them."""
+        """A table of statement counts (equal, equivalent, extra, lost), with one row per incompletely restored switch and a total."""
         counts = [(score.equal, score.equivalent, len(score.extra), len(score.lost)) for score in self.scores]
         rows = [(score.device, *row) for score, row in zip(self.scores, counts, strict=True) if not score.whole]
         return Table(
@@ -354,7 +360,7 @@ class ImportedNetwork:
         )
 
     def differences(self) -> list[str]:
-        """Statements that are lost or new, and policies in another order, each once with its switches."""
+        """Return lost statements, extra statements and reordered policies, each once, with its switches."""
         seen: dict[tuple[str, str], list[str]] = {}
         for switch_score in self.scores:
             moved = [f"terms of policy {name} are in another order" for name in switch_score.reordered]
@@ -367,7 +373,7 @@ class ImportedNetwork:
         ]
 
     def write(self, file: Path) -> list[Path]:
-        """Write the fabric file, its lock and its inventory beside it. The files written."""
+        """Write the fabric file, with its lock and its inventory next to it. Return the paths of all three."""
         written = {
             file: self.fabric,
             companion(file, "lock"): self.lock,
@@ -439,7 +445,7 @@ def imported(
 
 
 def _in_file(problem: Problem, file: Path) -> Problem:
-    """The same problem in the file that was written."""
+    """Return the same problem with its line in the file that was written."""
     place = problem.place
     return replace(problem, place=FileLine(str(file), place.line)) if isinstance(place, FileLine) else problem
 
@@ -460,9 +466,10 @@ def _with_extra(
     trees: Mapping[str, Mapping[str, ConfigTree]],
     scores: list[Score],
 ) -> tuple[Files, Network, Lock] | None:
-    """The files with statements under ``extra`` of each role that all of its switches have and the design has not; None: there are none.
+    """Return the files with shared statements added under ``extra``, or None if there is nothing to add.
 
-    They are left out again where the fabric file is refused with them, or less of what was read is there afterwards.
+    A statement is added to a role if all switches of the role have it and the design lacks it. The statements are removed again if
+    they make the fabric file invalid, or if the design then restores fewer statements.
     """
     document = copy.deepcopy(fabric_files.document)
     added = False
@@ -499,9 +506,9 @@ def imported_folder(
     draft: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> ImportedNetwork:
-    """The same from a folder of saved configurations. What no reader understood is among the notes, and lost.
+    """Return a folder of saved configurations as a fabric file. Statements that no reader understood are noted, and lost.
 
-    Raises ``InputError`` for a folder that is no capture, with file and line of a text that cannot be read, and as ``imported`` does.
+    Raises ``InputError`` if the folder is no capture or a text cannot be read (with file and line), and whenever ``imported`` does.
     """
     progress(f"reading {folder}")
     capture = read_capture(folder)
@@ -535,7 +542,7 @@ def _design(fabric_files: Files) -> tuple[Network, Lock]:
 
 
 def _settled(fabric_files: Files, configs: Mapping[str, DeviceConfig]) -> tuple[Network, Lock, Files]:
-    """The design, with the fields set whose default it shows not to be what switches have."""
+    """Design the network. Then set the fields whose defaults contradict the configurations, and return the result."""
     network, lock = _design(fabric_files)
     changed = False
     for fabric in network.fabrics:

@@ -1,4 +1,4 @@
-"""Port ranges of each role, cables that they do not give, link addresses, and lengths of single cables."""
+"""Port ranges of each role, cables outside these ranges, link addresses, and lengths of single cables."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def link_addresses(
     model: Mapping[str, str],
     lower: Sequence[_Port],
 ) -> set[_Port]:
-    """Write the pool of link addresses, where links have addresses. The links whose addresses it does not give.
+    """Write the pool of link addresses, if links have addresses. Return the links whose addresses the pool does not give.
 
-    ``lower`` are the lower ends of all links, by switch and port. An address follows from the number of that switch and its port;
-    links of spines to what is above them have the second half of the pool, those between routers of two sites its last quarter.
+    ``lower`` are the lower ends of all links, by switch and port. An address follows from the number of the lower switch and its port.
+    Links of spines to higher tiers have the second half of the pool. Links between routers of two sites have its last quarter.
     """
     tiers = [
         shape.numbers,
@@ -83,7 +83,7 @@ def link_addresses(
 
 @dataclass(frozen=True, slots=True)
 class LinkPort:
-    """A port that a link has: of the neighbor in ``slot`` (from 1), its parallel link ``link`` (from 0)."""
+    """A switch port with a link: parallel link number ``link`` (from 0) to the neighbor in ``slot`` (from 1)."""
 
     device: str
     slot: int
@@ -92,7 +92,7 @@ class LinkPort:
 
 
 def port_range(model: str, taken: Sequence[LinkPort], links: int) -> tuple[dict[str, object], list[LinkPort]]:
-    """The range as the fabric file has it that gives most of the ports, and those that it does not give."""
+    """Return the port range, as in a fabric file, that covers most of the ports, and the ports outside this range."""
     if not taken:
         return {}, []
     best: tuple[int, dict[str, object], list[LinkPort]] | None = None
@@ -106,7 +106,7 @@ def port_range(model: str, taken: Sequence[LinkPort], links: int) -> tuple[dict[
 
 
 def _candidates(model: str, taken: Sequence[LinkPort], links: int) -> Iterator[dict[str, object]]:
-    """Ranges that give one of the ports at least: those of the lowest ports first, packed before spread."""
+    """Yield port ranges that could cover at least one of the ports: lowest ports first, packed before spread."""
     hardware = catalog().switches[model]
     for taken_port in sorted(taken, key=lambda each: each.place.key)[:8]:
         channels = taken_port.place.channels
@@ -130,7 +130,7 @@ def _candidates(model: str, taken: Sequence[LinkPort], links: int) -> Iterator[d
 
 
 def _gives(model: str, given: dict[str, object], taken_port: LinkPort, links: int) -> bool:
-    """Return whether a port range gives this port to this link, split as the link's speed needs."""
+    """Return whether a port range assigns this port to this link, with the breakout that the link's speed needs."""
     hardware = catalog().switches[model]
     ports = PortRange.model_validate(given)
     group = hardware.group_of(ports.first or 0)
@@ -153,7 +153,7 @@ def cabling(
     model: Mapping[str, str],
     lengths: dict[tuple[str, str], int],
 ) -> None:
-    """Write the port ranges, and the cables that no range gives."""
+    """Write the port ranges, and the cables that no range covers."""
     wrong: dict[tuple[str, str, int], dict[str, str]] = defaultdict(dict)
     pairs: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for tier in _tiers(shape):
@@ -179,9 +179,9 @@ def cabling(
 
 
 class _Tier(NamedTuple):
-    """Links of one kind, each from the lower switch to the upper, with role and port range of both ends.
+    """The links of one kind, each as its lower and upper end, with the role and port range of both ends.
 
-    ``place`` is the place of a far switch among the neighbors of a switch.
+    ``place`` returns the position of a far switch among the neighbors of a switch.
     """
 
     ends: Iterable[tuple[End, End]]
@@ -220,9 +220,9 @@ def _ports(
     tier: _Tier,
     wrong: dict[tuple[str, str, int], dict[str, str]],
 ) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """Write the port ranges of links of one kind. The ports of each pair's links, in order.
+    """Write the port ranges of one kind of link. Return the ports of the links of each pair of switches, in order.
 
-    ``wrong`` gets the ports that no range gives, by the two switches and the number of the link.
+    Ports outside all ranges are added to ``wrong``, by the two switches and the number of the link.
     """
     pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for end, there in tier.ends:
@@ -251,7 +251,7 @@ def _ports(
 def _ranges(
     draft: Draft, role: str, kind: str, taken: Mapping[str, list[LinkPort]], model: Mapping[str, str], links: int
 ) -> list[LinkPort]:
-    """Write the range of a role, and those of switches of other models; the ports that they do not give."""
+    """Write the port range of a role, and overrides for switches that differ. Return the ports that no range covers."""
     by_model: dict[str, list[LinkPort]] = defaultdict(list)
     for device, device_ports in taken.items():
         by_model[model[device]] += device_ports
@@ -278,7 +278,7 @@ def _write(draft: Draft, role: str, kind: str, model: str, devices: Sequence[str
 
 
 def _server_ports(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig], model: Mapping[str, str]) -> None:
-    """Write the port range of servers, and the ports that it does not give; NICs of which no port was read get free ones then."""
+    """Write the port range of servers, and the ports outside it. NICs whose port is unknown then get free ports."""
     rail_of = rails_of(shape.wiring.servers.values())
     each = max(1, shape.rails // shape.per_stripe)
     taken: dict[str, list[LinkPort]] = defaultdict(list)
@@ -320,7 +320,7 @@ def _address(config: DeviceConfig, port: str) -> str:
 
 
 def _lengths(shape: Shape, configs: Mapping[str, DeviceConfig], lengths: dict[tuple[str, str], int]) -> None:
-    """Lengths of cables that are not those of most of their kind, by switch and port."""
+    """Record the length of each cable that differs from the usual length of its kind, by switch and port."""
     far = shape.wiring.far()
     of: dict[str, dict[tuple[str, str], int]] = {"fabric": {}, "server": {}}
     ends = {(end.device, end.port): "fabric" for end in far} | {

@@ -1,4 +1,4 @@
-"""Draft of a fabric file: its parts as plain values, its lock, what could not be taken, and the natural order of names."""
+"""Draft of a fabric file: its parts as plain values, its lock, and notes on facts that it cannot express."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PART = re.compile(r"(\d+)")
 
 
 def natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    """A key by which names sort as their numbers do."""
+    """Return a sort key that orders the numbers in names by value, so that leaf2 precedes leaf10."""
     return tuple(
         (0, int(part), "") if part.isdecimal() and part.isascii() else (1, 0, part)
         for part in _PART.split(text)
@@ -29,7 +29,7 @@ def natural(text: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def as_number(config: DeviceConfig) -> int:
-    """The AS number that a switch has towards its neighbors in the fabric; 0 where it has none."""
+    """Return the AS number that a switch uses with its fabric neighbors, or 0 if it has none."""
     if config.bgp is None:
         return 0
     towards = {group.local_as for group in config.bgp.groups if group.sessions} - {0}
@@ -37,7 +37,7 @@ def as_number(config: DeviceConfig) -> int:
 
 
 def numbering(config: DeviceConfig) -> tuple[int, int]:
-    """A key by which switches of a role sort as their numbers do: by AS number, without one by their lowest link address."""
+    """Return a sort key for the switches of a role: the AS number, or the lowest link address if there is no AS number."""
     asn = as_number(config)
     links = [
         int(ipaddress.ip_interface(at).ip)
@@ -49,13 +49,13 @@ def numbering(config: DeviceConfig) -> tuple[int, int]:
 
 
 def common_start(names: Sequence[str]) -> str:
-    """The letters that all names begin with."""
+    """Return the longest prefix that all names share."""
     least, most = min(names), max(names)
     return next((least[:at] for at, letter in enumerate(least) if most[at : at + 1] != letter), least)
 
 
 def given(value: object, default: BaseModel) -> dict[str, Any]:
-    """The fields of a device's part that differ from those of the same name of a part of the fabric file."""
+    """Return the fields of a device's settings that differ from the same fields in the fabric file's defaults."""
     changed: dict[str, Any] = {}
     for part_field in dataclasses.fields(value):  # type: ignore[arg-type]
         if not hasattr(default, part_field.name):
@@ -71,7 +71,7 @@ def given(value: object, default: BaseModel) -> dict[str, Any]:
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 - YAML values
-    """A value as YAML has it."""
+    """Return a value as plain YAML data, without dataclass fields that have their defaults."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
             part_field.name: plain(mine)
@@ -101,7 +101,7 @@ def _plain_model(value: object) -> Any:  # noqa: ANN401 - YAML values
 
 
 def common(values: list[Any]) -> tuple[Any, int]:
-    """The value that most have, and how many have another."""
+    """Return the most common value, and the number of values that differ from it."""
     keys = [repr(value) for value in values]
     most = max(dict.fromkeys(keys), key=keys.count)
     return values[keys.index(most)], len(keys) - keys.count(most)
@@ -109,7 +109,10 @@ def common(values: list[Any]) -> tuple[Any, int]:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A fact that a fabric file could not take. ``part`` is the field of configurations that shows it; empty if no field does."""
+    """A fact that the fabric file cannot express.
+
+    If ``part`` names a configuration field, the note applies only if the design differs in this field. Otherwise ``part`` is empty.
+    """
 
     text: str
     part: str = ""
@@ -117,7 +120,7 @@ class Note:
 
 @dataclass
 class Draft:
-    """One fabric of the file. ``whole`` is the file, which several fabrics share; ``fabric`` is this one's part of it."""
+    """The draft of one fabric. ``whole`` is the file, which several fabrics share; ``fabric`` is the part for this fabric."""
 
     name: str
     whole: dict[str, Any]
@@ -132,7 +135,7 @@ class Draft:
         return self.whole.setdefault("fabrics", {}).setdefault(self.name, {})
 
     def at(self, *keys: str) -> dict[str, Any]:
-        """A part of this fabric, made where it is not there."""
+        """Return a part of this fabric, and create it if it is missing."""
         part = self.fabric
         for key in keys:
             part = part.setdefault(key, {})
@@ -143,10 +146,10 @@ class Draft:
         return self.whole.setdefault("overrides", {}).setdefault("devices", {}).setdefault(device, {})
 
     def slots(self, pool: str, *, per_fabric: bool = False) -> dict[str, int]:
-        """The slots of a pool of the lock; ``per_fabric``: a pool of this fabric alone."""
+        """Return the slots of a pool of the lock. With ``per_fabric``, the pool belongs to this fabric only."""
         return self.lock.setdefault(f"{self.name}/{pool}" if per_fabric else pool, {})
 
     def note(self, text: str, part: str = "") -> None:
-        """Say what could not be taken into the file; with ``part``, only where the design then has that field otherwise."""
+        """Note a fact that the file cannot express. With ``part``, the note applies only if the design differs in this field."""
         if Note(text, part) not in self.notes:
             self.notes.append(Note(text, part))

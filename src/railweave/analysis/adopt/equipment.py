@@ -1,4 +1,4 @@
-"""Switch models, guessed from names of ports and how they are split, and the place of a port on its switch."""
+"""Switch models, inferred from port names and breakouts, and the position of a port on its switch."""
 
 from __future__ import annotations
 
@@ -19,12 +19,18 @@ if TYPE_CHECKING:
 
 
 USUAL_GBPS = 400
-"""The speed in Gb/s of a NIC whose port is unknown, and of a stand-in's port if no neighbor's model gives a better value."""
+"""The assumed speed in Gb/s of a NIC whose port is unknown, and of a stand-in's port if no neighbor's model gives its speed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A port on a switch: the physical port, its channel where it is split (of how many), and what each does."""
+    """The position of a port on a switch.
+
+    - ``physical``: the number of the physical port.
+    - ``channel``: the breakout channel, or None if the port is not split.
+    - ``channels``: the number of channels of the physical port.
+    - ``speed_gbps``: the speed of each channel in Gb/s.
+    """
 
     physical: int
     channel: int | None
@@ -33,12 +39,12 @@ class Place:
 
     @property
     def key(self) -> tuple[int, int]:
-        """The order of ports on the panel."""
+        """A sort key that orders ports as on the front panel."""
         return self.physical, self.channel or 0
 
 
 def _places(nos: str, model: str) -> dict[str, tuple[Place, ...]]:
-    """Return the places that each port name may mean on a model."""
+    """Return the places that each port name can stand for on a switch model."""
     hardware = catalog().switches[model]
     return _places_on(nos, hardware.ports, hardware.cards)
 
@@ -60,9 +66,9 @@ def _places_on(nos: str, ports: tuple[PortGroup, ...], cards: int | None) -> dic
 
 
 def places_of(config: DeviceConfig, model: str) -> dict[str, Place]:
-    """The place of each port of a switch, by its name. A port that there is not has none.
+    """Return the place of each port of a switch, by port name. Ports that the model lacks are left out.
 
-    Where one name stands for ports that are split otherwise, the split decides, else lanes, else whether other channels are in use.
+    If a name fits several breakouts, the configured breakout decides, then the lanes, then whether other channels are in use.
     """
     known = _places(config.nos, model)
     used = Counter(there[0].physical for port in config.interfaces if (there := known.get(port.name)))
@@ -94,7 +100,7 @@ def places_of(config: DeviceConfig, model: str) -> dict[str, Place]:
 
 
 def whole_ports(nos: str, model: str) -> dict[str, int]:
-    """The ports of a model's first kind that are not split, by name, with their numbers on the panel."""
+    """Return the unsplit ports of a model's first port group by name, with their physical port numbers."""
     group = catalog().switches[model].ports[0]
     return {
         name: place.physical
@@ -107,7 +113,7 @@ def whole_ports(nos: str, model: str) -> dict[str, int]:
 
 
 def free_ports(config: DeviceConfig, model: str, taken: set[int]) -> Iterator[str]:
-    """Names of ports for NICs of the usual speed that stand at none of the physical ports ``taken``, the last of the panel first."""
+    """Yield names of free ports with the usual NIC speed, highest port first. Physical ports in ``taken`` are not free."""
     names: dict[int, str] = {}
     for name, there in _places(config.nos, model).items():
         for place in there:
@@ -117,9 +123,10 @@ def free_ports(config: DeviceConfig, model: str, taken: set[int]) -> Iterator[st
 
 
 def models(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
-    """The model of each of a role's switches: as few models as have all their ports. Switches that no model fits are left out.
+    """Return the model of each switch of a role. Switches that fit no model are left out.
 
-    What tells models apart besides ports is what their configurations must have, or leave out; some say their model themselves.
+    The result has as few different models as possible. A switch may state its model. Otherwise its ports decide, and then the
+    statements that a model requires or lacks.
     """
     stated_models = {
         name: config.model
@@ -173,7 +180,7 @@ def _unlike(model: str, config: DeviceConfig) -> int:
 
 
 def has_ports(model: str, config: DeviceConfig) -> bool:
-    """Return whether a model runs the switch's system and has all its ports, at the speed that is given for each."""
+    """Return whether a model runs the switch's system and has all its ports, at the configured speeds."""
     system = catalog().systems.get(config.nos)
     if system is None or (config.nos not in catalog().switches[model].systems and model not in system.runs_on):
         return False
@@ -189,7 +196,7 @@ def has_ports(model: str, config: DeviceConfig) -> bool:
 
 
 def asked_models(words: Iterable[str]) -> dict[str, str]:
-    """Models by role, from words as ``leaf=MODEL``. Raises ``InputError`` for a word of another form, or an unknown model."""
+    """Return the models by role from words such as ``leaf=MODEL``. Raises ``InputError`` for malformed words and unknown models."""
     role_models: dict[str, str] = {}
     for word in words:
         target = parse_target(word)

@@ -1,4 +1,4 @@
-"""Fabric file and lock from the configurations of an existing network's switches, with number pools and the management plane."""
+"""Fabric file and lock of an existing network, derived from its switch configurations, with number pools and management."""
 
 from __future__ import annotations
 
@@ -44,9 +44,10 @@ USUAL = Pools()
 def as_numbers(
     draft: Draft, role: str, numbers: Mapping[str, int], configs: Mapping[str, DeviceConfig]
 ) -> tuple[int, int]:
-    """The pool of a role's AS numbers; switches whose number it does not give get an override.
+    """Write the AS number pool of a role, and an override for each switch whose number the pool does not give. Return the pool.
 
-    ``numbers`` are those that AS numbers follow from. The pool is what peers accept of the role, where they say so.
+    ``numbers`` are the switch numbers from which AS numbers follow. If neighbors accept a range of AS numbers for the role, this range
+    is the preferred pool.
     """
     key = f"{role.replace('-', '_')}_asn"
     usual: tuple[int, int] = getattr(USUAL, key)
@@ -85,7 +86,7 @@ def as_numbers(
 
 
 def _accepted(draft: Draft, asns: set[int], configs: Mapping[str, DeviceConfig]) -> list[tuple[int, int]]:
-    """Ranges that neighbors accept these AS numbers from, the most common first."""
+    """Return the AS number ranges that switches accept and that contain one of ``asns``, the most common range first."""
     ranges = [
         asn_range
         for name in draft.switches
@@ -98,7 +99,10 @@ def _accepted(draft: Draft, asns: set[int], configs: Mapping[str, DeviceConfig])
 
 
 def _first(config: DeviceConfig, role: str) -> int:
-    """The AS number that a switch's own communities begin with, which in our form is the first of the spines'."""
+    """Return the first part of a spine's large communities, or 0 if there is no single one.
+
+    In designs of railweave, this number is the AS number of the first spine.
+    """
     if role != "spine" or config.bgp is None:
         return 0
     heads = {
@@ -109,7 +113,7 @@ def _first(config: DeviceConfig, role: str) -> int:
 
 
 def apart_by_role(draft: Draft) -> None:
-    """End a role's pool of AS numbers where that of another role begins; what is then outside has an override already, or gets one."""
+    """Shorten each role's AS number pool so that it ends before the next role's pool. Switches outside their pool have overrides."""
     pools = draft.fabric.get("pools", {})
     ranges: list[tuple[int, int, str]] = []
     topology = draft.at("topology")
@@ -127,7 +131,7 @@ def apart_by_role(draft: Draft) -> None:
 
 
 def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], known: Iterable[str]) -> None:
-    """The pool of router ids, which all fabrics share, and the slot of each switch in it."""
+    """Write the pool of router IDs, which all fabrics share, and the slot of each switch in the pool."""
     ids = {
         name: str(configs[name].loopback.address)
         for draft in drafts
@@ -151,7 +155,7 @@ def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], kno
 
 
 def apart(drafts: Sequence[Draft]) -> None:
-    """End pools of numbers where that of the next fabric begins: fabrics that name the same pool would have an eighth of it each."""
+    """End each fabric's number pools before those of the next fabric. Otherwise fabrics with the same pool get an eighth of it each."""
     usual = {("pools", key): getattr(USUAL, key) for key in ("leaf_asn", "spine_asn")}
     usual |= {("overlay", key): getattr(Overlay(), key) for key in ("vni", "network_vni")}
     for (part, key), default in usual.items():
@@ -168,7 +172,7 @@ def apart(drafts: Sequence[Draft]) -> None:
 
 
 def management_addresses(draft: Draft, configs: Mapping[str, DeviceConfig]) -> str | None:
-    """The pool of management addresses, and the slot of each switch in it. The gateway, where it is not the pool's first address."""
+    """Set each switch's slot in the pool of management addresses. Return the pool, or None if no switch has such an address."""
     addresses = {
         name: candidate
         for name in draft.switches
@@ -197,7 +201,7 @@ def management_addresses(draft: Draft, configs: Mapping[str, DeviceConfig]) -> s
 
 
 def _pool(values: Iterable[str], usual: str, known: Iterable[str], spare: int) -> str:
-    """The prefix that addresses are of: the usual one, one that is known, else the shortest that leaves room for growth."""
+    """Return a prefix that contains all the addresses: a known one, the usual one, or else the longest with room for growth."""
     addresses = [ipaddress.ip_address(value) for value in values]
     for text in (*known, usual):
         net = ipaddress.ip_network(text)
@@ -214,7 +218,7 @@ def _pool(values: Iterable[str], usual: str, known: Iterable[str], spare: int) -
 
 
 def management(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str, Any]:
-    """``management`` of the file. Secrets that were read as values become references."""
+    """Return the ``management`` section of the file. Secrets that were read as values become references."""
     pool = management_addresses(draft, configs)
     made: dict[str, Any] = {}
     if pool is not None and pool != Management().pool:
@@ -232,11 +236,11 @@ def management(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str, A
 
 
 _SECRETS = frozenset({"root_password", "password", "community", "auth", "privacy", "key", "grpc_certificate"})
-"""Keys whose value the fabric file only refers to."""
+"""Keys whose values are secrets; the fabric file holds only references to them."""
 
 
 def _as_references(draft: Draft, value: Any, name: str) -> Any:  # noqa: ANN401 - YAML values
-    """The same with ``secret:NAME`` in the place of secrets that were read as values, which no fabric file holds."""
+    """Return the value with each plain-text secret replaced by ``secret:NAME``, because fabric files hold no secrets."""
     if isinstance(value, list):
         value = cast("list[Any]", value)
         return [_as_references(draft, element, f"{name}-{at}") for at, element in enumerate(value, 1)]
@@ -262,22 +266,22 @@ def _is_reference(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Files:
-    """A fabric file as plain values, the pools of its lock, lengths of single cables, and what is not in it."""
+    """A fabric file as plain values, with the pools of its lock, lengths of single cables, and notes on facts that it lacks."""
 
     document: dict[str, Any]
     lock: dict[str, dict[str, int]]
     lengths: dict[tuple[str, str], int]
     notes: list[Note]
     configs: Mapping[str, DeviceConfig]
-    """The configurations read, with ports as the design names them."""
+    """The configurations read, with the port names of the design."""
     ports: Mapping[str, Mapping[str, str]]
-    """The design's names of ports that the text of a switch names differently."""
+    """By switch, the design's names of ports that have a different name in the switch's text."""
 
 
 def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Mapping[str, str] | None = None) -> Files:
-    """The files of a network. ``given`` has the model of switches by role, where it is known.
+    """Return the files of a network. ``given`` maps roles to switch models, for roles whose model is known.
 
-    Raises ``InputError`` where nothing is a network: no switch, or no model of the catalog that has a switch's ports.
+    Raises ``InputError`` if there is no switch, or if no model of the catalog has a switch's ports.
     """
     every = configs
     configs, apart_from = routed(configs)
@@ -316,7 +320,7 @@ def files(name: str, configs: Mapping[str, DeviceConfig], lldp: Lldp, given: Map
 
 
 def _name_secrets(part: dict[str, Any], at: tuple[str, ...]) -> None:
-    """Give secrets whose value a text hides the names of their places: ``build --secrets`` asks for them by these."""
+    """Name each secret whose value is hidden in the text after its place in the file. ``build --secrets`` uses these names."""
     for key, value in part.items():
         if isinstance(value, dict):
             _name_secrets(cast("dict[str, Any]", value), (*at, key))
@@ -325,7 +329,7 @@ def _name_secrets(part: dict[str, Any], at: tuple[str, ...]) -> None:
 
 
 def _fabric_names(sets: Sequence[Sequence[str]]) -> list[str]:
-    """Names for fabrics: what the names of their switches begin with, where that tells them apart."""
+    """Return fabric names: the common start of each fabric's switch names if these differ, otherwise numbered names."""
     if len(sets) == 1:
         return ["backend"]
     heads = [re.sub(r"[^A-Za-z0-9]+[^-_.]*$", "", common_start(names)) for names in sets]
@@ -342,7 +346,7 @@ def _fabric(
     lengths: dict[tuple[str, str], int],
     local: list[str],
 ) -> FabricServers:
-    """One fabric of the file; its servers."""
+    """Write one fabric of the file and return its servers."""
     _equipment(draft, tiers, configs, model)
     own_wiring = with_servers(draft.name, network_wiring, configs, tiers.get("leaf", []))
     there = shape(configs, own_wiring, tiers, model)
@@ -403,7 +407,7 @@ def _fabric(
 def _equipment(
     draft: Draft, tiers: Mapping[RoleName, Sequence[str]], configs: Mapping[str, DeviceConfig], model: Mapping[str, str]
 ) -> None:
-    """Write model, system and release of each role, and of switches that differ."""
+    """Write the model, system and release of each role, and of each switch that differs from its role."""
     for role, names in tiers.items():
         kinds = {name: (model[name], configs[name].nos, configs[name].release) for name in names}
         most = Counter(kinds.values()).most_common(1)[0][0]
@@ -420,7 +424,7 @@ def _equipment(
 
 
 def _up(fabric_shape: Shape) -> dict[str, int]:
-    """Return the Gb/s that the uplinks of each stripe carry: those of its leaf with the fewest."""
+    """Return the uplink capacity in Gb/s by stripe. The leaf with the least capacity counts."""
     carried: Counter[str] = Counter()
     for end, _ in fabric_shape.wiring.between(fabric_shape.leaves, fabric_shape.spines):
         place = fabric_shape.places.get((end.device, end.port))

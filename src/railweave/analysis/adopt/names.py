@@ -1,4 +1,4 @@
-"""Names of stripes, spines and VLANs as patterns of the fabric file; names for servers and NICs that texts do not name."""
+"""Name patterns of stripes, spines and VLANs for the fabric file, and names for servers and NICs that have none."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _NUMBER = re.compile(r"\d+")
 
 
 def as_name(text: str) -> str:
-    """A text as the fabric file takes it for a name: other letters become dashes; at most 63."""
+    """Return a text as a valid name for the fabric file: at most 63 characters, with dashes for invalid characters."""
     made = re.sub(r"[^A-Za-z0-9_.-]+", "-", text)[:63]
     return re.sub(r"^[^A-Za-z0-9]+", "", made) or "unnamed"
 
 
 def name_leaves(draft: Draft, shape: Shape) -> None:
-    """Name the stripes, and find the pattern that leaves are called by."""
+    """Name the stripes and find the name pattern of leaves."""
     best: tuple[int, str, list[str]] | None = None
     for pattern, stripes in _leaf_patterns(shape):
         wrong = sum(
@@ -58,7 +58,7 @@ def name_leaves(draft: Draft, shape: Shape) -> None:
 
 
 def _leaf_patterns(shape: Shape) -> Iterator[tuple[str, list[str]]]:
-    """Patterns for leaves with the names of stripes that go with each, the likeliest first."""
+    """Yield possible name patterns of leaves, each with the stripe names that it implies, the likeliest first."""
     stripes = shape.stripes
     for names in ([stripe.described for stripe in stripes], [f"stripe{stripe.slot}" for stripe in stripes]):
         if all(names):
@@ -80,7 +80,7 @@ def _width(number: str) -> str:
 
 
 def _by_common_parts(stripes: Sequence[Stripe]) -> Iterator[tuple[str, list[str]]]:
-    """The part that leaves of a stripe have in common is the stripe's name, without what all stripes have behind it."""
+    """Yield patterns in which the common start of a stripe's leaf names, without an ending that all stripes share, names the stripe."""
     heads: list[str] = []
     digits = 1
     for stripe in stripes:
@@ -121,7 +121,7 @@ def _rename(draft: Draft, patterned: str, name: str) -> None:
 
 
 def name_spines(draft: Draft, shape: Shape) -> dict[str, str]:
-    """Name the spines. The key of each, which those of one number share over all pods."""
+    """Name the spines and return the key of each. Spines with the same number in different pods share a key."""
     if not shape.spines:
         return {}
     each = len(shape.spines) // shape.pods
@@ -151,7 +151,7 @@ def name_spines(draft: Draft, shape: Shape) -> dict[str, str]:
 def name_vlans(
     draft: Draft, configs: Mapping[str, DeviceConfig], rails: Mapping[tuple[str, int], tuple[str, int]]
 ) -> None:
-    """``naming.vlan``, where VLANs are called by a pattern; ``rails`` has stripe and rail by leaf and VLAN."""
+    """Write ``naming.vlan`` if VLAN names follow a pattern. ``rails`` has the stripe and rail by leaf and VLAN."""
     seen = [
         (gateway.vlan_name, gateway.vlan, *rails.get((name, gateway.vlan), ("", 0)))
         for name in draft.switches
@@ -185,13 +185,14 @@ def _vlan_patterns(name: str, vlan: int, stripe: str, rail: int) -> Iterator[str
 
 
 MOST_LETTERS = 63
-"""Letters of a server's name."""
+"""The maximum length of a server name, in characters."""
 
 
 def with_servers(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
-    """The wiring of one fabric with a server and a NIC at each server port: as gateways and ports show, else by numbers.
+    """Return the wiring of one fabric with a server and a NIC at each server port.
 
-    A fabric of which no text shows a server gets one, for a design without servers is none.
+    Gateways and ports name the servers and NICs; otherwise these get numbers. A fabric without any known server gets one, because a
+    design needs servers.
     """
     fabric_wiring = Wiring(
         wiring.links, {end: nic for end, nic in wiring.servers.items() if end.device in leaves}, wiring.notes
@@ -208,7 +209,7 @@ def with_servers(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceCo
 
 
 def _behind_gateways(wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
-    """The same with one server behind the gateways of each stripe, where leaves say gateways of VLANs and no port of a server."""
+    """Add one server behind each stripe's VLAN gateways, on leaves that have such gateways but no known server port."""
     made = dict(wiring.servers)
     there = {end.device for end in wiring.servers}
     for leaf in leaves:
@@ -223,9 +224,9 @@ def _behind_gateways(wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves
 
 
 def _with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceConfig], leaves: Sequence[str]) -> Wiring:
-    """Treat server ports without a description as NICs of servers with names of our own.
+    """Treat server ports without a description as NICs of servers with generated names.
 
-    Each such server has one NIC on each leaf if leaves can share eight NICs; otherwise all its NICs are on one leaf.
+    Each such server has one NIC on each leaf if the number of leaves suits groups of eight. Otherwise all its NICs are on one leaf.
     """
     nameless = [end for end, nic in wiring.servers.items() if not nic.device]
     if not nameless:
@@ -247,10 +248,10 @@ def _with_names(draft_name: str, wiring: Wiring, configs: Mapping[str, DeviceCon
 
 
 def _with_nics(wiring: Wiring, leaves: Sequence[str]) -> Wiring:
-    """Where NICs have no names that a server model has: servers and NICs by number, as a rail-optimised design would join them.
+    """Number servers and NICs as in a rail-optimized design, if NIC names do not match a server model.
 
-    Leaves that share servers are a stripe, where all stripes then have as many leaves; else each leaf is one. The ports of a server
-    on a stripe become NICs of one server, or of several where a model has fewer.
+    Leaves that share servers form a stripe if all stripes then have the same number of leaves; otherwise each leaf is a stripe. A
+    server's ports on a stripe become NICs of one server, or of several servers if a model has fewer NICs.
     """
     by_server: dict[str, list[tuple[End, End]]] = defaultdict(list)
     for end, nic in wiring.servers.items():
@@ -284,7 +285,7 @@ def _with_nics(wiring: Wiring, leaves: Sequence[str]) -> Wiring:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """The name, with a number where another server has it already."""
+    """Return a name that is not in ``taken``: the given name, with a number added if necessary."""
     made = name[:MOST_LETTERS].rstrip("-_.")
     return next(
         candidate
@@ -294,7 +295,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _mostly_many(by_server: Mapping[str, Sequence[tuple[End, End]]], stripes: Sequence[Sequence[str]]) -> bool:
-    """Return whether most servers have more NICs on a stripe than the smaller server models."""
+    """Return whether most servers have more than ``FEW_NICS`` NICs on a stripe."""
     counts = [
         many
         for attachments in by_server.values()
@@ -305,7 +306,7 @@ def _mostly_many(by_server: Mapping[str, Sequence[tuple[End, End]]], stripes: Se
 
 
 def _stripes(sets: Sequence[frozenset[str]], leaves: Sequence[str]) -> list[list[str]]:
-    """Sets of leaves that servers share, those of most servers first; every leaf alone where the sets are not of one size."""
+    """Return groups of leaves that share servers, most common groups first. If groups differ in size, each leaf is a group."""
     left = dict.fromkeys(sorted(leaves, key=natural))
     shared: list[list[str]] = []
     counts = Counter(sets)

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Colors:
-    """The path colors of one leaf: names and numbers, the color of each uplink, and that of each prefix it originates."""
+    """The path colors of one leaf.
+
+    - ``numbers``: the number of each color, by name.
+    - ``of_port``: the color of each uplink.
+    - ``of_prefix``: the color of each prefix that the leaf originates.
+    """
 
     numbers: dict[str, int]
     of_port: dict[str, str]
@@ -31,7 +36,7 @@ class Colors:
 
 
 def colors(config: DeviceConfig) -> Colors | None:
-    """The path colors of a leaf; None where its uplinks are all alike."""
+    """Return the path colors of a leaf, or None if its uplinks have no colors."""
     bgp = config.bgp
     if bgp is None:
         return None
@@ -57,7 +62,10 @@ def colors(config: DeviceConfig) -> Colors | None:
 
 
 def _of_group(config: DeviceConfig, group: BgpGroup) -> str:
-    """The color of a group's sessions: its own, or the community that its import policy prefers."""
+    """Return the color of a BGP group's sessions, or an empty string.
+
+    The color is the one that the group states, or the community that its import policy prefers.
+    """
     if group.fabric_color:
         return group.fabric_color
     policies = {policy.name: policy for policy in config.bgp.policies} if config.bgp else {}
@@ -70,7 +78,7 @@ def _of_group(config: DeviceConfig, group: BgpGroup) -> str:
 
 
 def _number(community: Community | None, place: int) -> int:
-    """The number of a color: the last of its community's value; in 32 bits that is 1000 for a path color, and its number."""
+    """Return the number of a color: the last part of its community. In a standard community, this part is 1000 plus the number."""
     last = community.value.rpartition(":")[2] if community else ""
     if not last.isdecimal():
         return place
@@ -78,12 +86,12 @@ def _number(community: Community | None, place: int) -> int:
 
 
 def color_name(community: str) -> str:
-    """A color's name: its community's, without what our own forms put before it."""
+    """Return a color's name: the name of its community without the prefix that railweave adds."""
     return community.removeprefix("path-")
 
 
 def underlay(draft: Draft, configs: Mapping[str, DeviceConfig]) -> None:
-    """``underlay``, as most switches have it."""
+    """Write ``underlay`` with the settings of most switches."""
     made: list[dict[str, Any]] = []
     for name in draft.switches:
         bgp, isis = configs[name].bgp, configs[name].isis
@@ -127,7 +135,10 @@ def _of_isis(isis: IsisConfig) -> dict[str, Any]:
 def path_colors(
     draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig], spine_keys: Mapping[str, str]
 ) -> dict[str, Colors]:
-    """Path colors: their names, how many, and which uplink has which. The colors of each leaf, empty where paths have none."""
+    """Write the number and names of the path colors and the color of each uplink. Return the colors of each leaf.
+
+    The result is empty if paths have no colors.
+    """
     leaf_colors = {leaf: candidate for leaf in shape.leaves if (candidate := colors(configs[leaf]))}
     if not leaf_colors:
         return {}
@@ -169,7 +180,7 @@ def path_colors(
 
 
 def color_order(leaf_colors: Mapping[str, Colors]) -> dict[str, int]:
-    """The index of each color, from 1."""
+    """Return the index of each color, from 1."""
     first = next(iter(leaf_colors.values()), None)
     names = sorted(first.numbers, key=lambda name: first.numbers[name]) if first else []
     return {name: at for at, name in enumerate(names, 1)}
@@ -184,7 +195,7 @@ def group_names(
     configs: Mapping[str, DeviceConfig],
     tiers: Mapping[RoleName, list[str]],
 ) -> None:
-    """``naming.bgp_group``, where groups are called by a pattern of role and color."""
+    """Write ``naming.bgp_group`` if the names of BGP groups follow a pattern of role and color."""
     role_of = {name: role for role, names in tiers.items() for name in names}
     seen: list[tuple[str, str, str]] = []
     for name in draft.switches:
@@ -219,7 +230,7 @@ def _pattern(group: str, role: str, color: str) -> str:
 
 
 def advertisements(draft: Draft, configs: Mapping[str, DeviceConfig]) -> bool:
-    """``router_advertisements``, as most gateways have them. Whether servers form addresses by them."""
+    """Write ``router_advertisements`` with the settings of most gateways. Return whether servers use them to form addresses (SLAAC)."""
     advertised = [
         gateway.advertisements
         for name in draft.switches
@@ -237,7 +248,7 @@ def advertisements(draft: Draft, configs: Mapping[str, DeviceConfig]) -> bool:
 
 
 def local_prefixes(draft: Draft, configs: Mapping[str, DeviceConfig]) -> list[str]:
-    """The prefixes that most switches of the fabric let through, by the list that most of their policies' terms ask for."""
+    """Return the prefixes that most switches of the fabric accept: those of the prefix list that most policy terms match."""
     votes: list[tuple[Prefix, ...]] = []
     for name in draft.switches:
         bgp = configs[name].bgp

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def rails_of(nics: Iterable[End]) -> dict[End, int]:
-    """The rail of each NIC, from 1: its place among its server's, as a model's list has them, else in the order of names."""
+    """Return the rail of each NIC, from 1: its position in the NIC list of a server model, or else in the sorted names of its server."""
     by_server: dict[str, list[End]] = defaultdict(list)
     for nic in nics:
         if nic.device:
@@ -34,10 +34,10 @@ def rails_of(nics: Iterable[End]) -> dict[End, int]:
 
 
 MOST_NICS = 8
-"""NICs of one fabric that a server of ours gets at most."""
+"""The most NICs that an inferred server has on one fabric."""
 
 FEW_NICS = 2
-"""Those of the smallest server model with such NICs."""
+"""The number of NICs of the smallest server model with such NICs."""
 
 
 def known_nics(names: Iterable[str]) -> bool:
@@ -46,7 +46,7 @@ def known_nics(names: Iterable[str]) -> bool:
 
 
 def rails(names: Iterable[str]) -> int:
-    """The rails of a server with NICs of these names: of the smallest model that has them, else as many as there are."""
+    """Return the number of rails of a server: that of the smallest model with these NIC names, or else the number of NICs."""
     wanted = set(names)
     return min((len(listed) for listed in _lists() if wanted <= set(listed)), default=len(wanted))
 
@@ -56,9 +56,9 @@ def _lists() -> list[tuple[str, ...]]:
 
 
 def model_of(sets: Sequence[tuple[frozenset[str], int]]) -> tuple[str, list[str]] | None:
-    """The model that has a group of NICs for each of these sets of names, with their speed, and these groups.
+    """Return the server model that fits these sets of NICs best, and the NIC group of the model for each set.
 
-    Names count less than numbers and speeds. None where no model has as many NICs of these speeds.
+    Each set has NIC names and a speed. Numbers and speeds count more than names. Returns None if no model has as many NICs of these speeds.
     """
     best: tuple[tuple[int, int, int], str, list[str]] | None = None
     for model, known in catalog().servers.items():
@@ -93,7 +93,7 @@ _ENDS_IN_NUMBER = re.compile(r"(.*?)(\d+)")
 
 
 def nics_of(draft: Draft, shape: Shape) -> dict[str, tuple[frozenset[str], int]]:
-    """The NICs of each server of a fabric, and what they do, Gb/s, in the order of stripes and slots."""
+    """Return each server's NICs and their speed in Gb/s, in the order of stripes and slots."""
     names: dict[str, set[str]] = defaultdict(set)
     speeds: dict[str, Counter[int]] = defaultdict(Counter)
     for end, nic in shape.wiring.servers.items():
@@ -109,18 +109,18 @@ def nics_of(draft: Draft, shape: Shape) -> dict[str, tuple[frozenset[str], int]]
 
 @dataclass(frozen=True, slots=True)
 class FabricServers:
-    """The servers of a fabric: the NICs that each has on it, with their speed, and its stripe."""
+    """The servers of a fabric: the NICs of each on this fabric, with their speed, and its stripe."""
 
     draft: Draft
     nics: dict[str, tuple[frozenset[str], int]]
     stripes: dict[str, str]
     leaves_per_stripe: int
     up_gbps: dict[str, int]
-    """The Gb/s that the uplinks of each stripe carry: those of its leaf with the fewest."""
+    """The uplink capacity in Gb/s by stripe. The leaf with the least capacity counts."""
 
 
 def server_groups(fabrics: Sequence[FabricServers]) -> list[dict[str, Any]]:
-    """``servers`` of the file, and ``nics`` of each fabric."""
+    """Return the ``servers`` section of the file, and write ``nics`` of each fabric."""
     homes: dict[str, dict[str, str]] = defaultdict(dict)
     sets: dict[str, list[tuple[str, tuple[frozenset[str], int]]]] = defaultdict(list)
     for on_fabric in fabrics:
@@ -174,9 +174,9 @@ def server_groups(fabrics: Sequence[FabricServers]) -> list[dict[str, Any]]:
 def _alike(
     known: dict[tuple[tuple[frozenset[str], int], ...], tuple[str, list[str]] | None], fabrics: Sequence[FabricServers]
 ) -> None:
-    """If servers of the only fabric have different numbers of NICs, give all servers the model with the NICs of each.
+    """Give all servers one model if the network has only one fabric and its servers have different numbers of NICs.
 
-    All servers of a fabric have the same number of NICs.
+    The model has the NICs of every server, because all servers of a fabric must have the same number of NICs.
     """
     many = {
         len(nic.names)
@@ -195,7 +195,7 @@ def _alike(
 
 
 def _oversubscription(on_fabric: FabricServers, rails: int) -> None:
-    """Write server bandwidth over uplink bandwidth, of the stripe where that is most, where it is more than 1."""
+    """Write ``oversubscription`` (server bandwidth divided by uplink bandwidth) of the worst stripe, if it is more than 1."""
     down: Counter[str] = Counter()
     for name, (_, speed) in on_fabric.nics.items():
         down[on_fabric.stripes[name]] += speed * max(1, rails // on_fabric.leaves_per_stripe)
@@ -209,12 +209,12 @@ def _oversubscription(on_fabric: FabricServers, rails: int) -> None:
 
 
 def host_lists(names: Sequence[str]) -> list[str]:
-    """Names in the notation of cluster schedulers: runs of numbers of one width as ``H100-[01-04]``, in the order given."""
+    """Return names in the notation of cluster schedulers, such as ``H100-[01-04]``, in the order given."""
     return [_one(*run) for run in _runs(names)]
 
 
 def _runs(names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Runs of names that count up: what stands before the number, the first and the last number."""
+    """Yield runs of consecutively numbered names: the text before the number, the first number and the last number."""
     run: tuple[str, str, str] | None = None
     for name in names:
         match = _ENDS_IN_NUMBER.fullmatch(name)

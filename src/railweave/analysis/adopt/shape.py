@@ -1,4 +1,4 @@
-"""Roles of switches, and stripes, rails, spines and pods of a fabric, each in the order that its numbers follow from."""
+"""Roles of switches, and the stripes, rails, spines and pods of a fabric, in the order that determines their numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def upper_order(
     places: Mapping[tuple[str, str], Place],
     configs: Mapping[str, DeviceConfig],
 ) -> list[str]:
-    """Switches of a tier in the order of the ports of those below them, then of their AS numbers."""
+    """Return the switches of a tier, sorted by the ports on the tier below that lead to them, then by AS number."""
     first: dict[str, tuple[int, int]] = {}
     for end, there in wiring.between(lower, upper):
         place = places.get((end.device, end.port))
@@ -40,9 +40,9 @@ def upper_order(
 def pods_of(
     stripes: Sequence[Stripe], spines: Sequence[str], wiring: Wiring, configs: Mapping[str, DeviceConfig]
 ) -> list[list[str]]:
-    """The spines of each pod, which are those that a stripe's leaves have links to, in the order of the leaves' AS numbers.
+    """Return the spines of each pod, in the order of their leaves' AS numbers.
 
-    Each stripe gets the number of its pod, from 0.
+    A pod has the spines that a stripe's leaves have links to. Each stripe gets the number of its pod, from 0.
     """
     pods: list[list[str]] = []
     for stripe in sorted(
@@ -56,7 +56,7 @@ def pods_of(
 
 
 def by_plane(supers: Sequence[str], wiring: Wiring, spines: Sequence[str], pods: int) -> list[str]:
-    """Super-spines by plane: that of the spines that each joins, which have one number in all pods."""
+    """Return the super-spines in the order of their planes. A super-spine's plane is the number of its spines, equal in all pods."""
     each = max(1, len(spines) // pods)
     number = {name: at % each for at, name in enumerate(spines)}
     plane = {end.device: number[there.device] for end, there in wiring.between(supers, spines)}
@@ -64,9 +64,9 @@ def by_plane(supers: Sequence[str], wiring: Wiring, spines: Sequence[str], pods:
 
 
 def unlike_pods(stripes: Sequence[Stripe], pods: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield what pods have that a design cannot express.
+    """Yield the differences between pods that a design cannot express.
 
-    In a design, pods are alike, and the stripes of a pod are consecutive, because the numbers of pods follow from those of stripes.
+    In a design, all pods are alike. The stripes of a pod have consecutive numbers, because the numbers of pods follow from those of stripes.
     """
     if len(pods) < 2:
         return
@@ -79,21 +79,23 @@ def unlike_pods(stripes: Sequence[Stripe], pods: Sequence[Sequence[str]]) -> Ite
 
 
 def parallel(wiring: Wiring, lower: Iterable[str], upper: Iterable[str]) -> int:
-    """The links that most pairs of two tiers have."""
+    """Return the most common number of links between a switch of the lower tier and one of the upper tier."""
     pairs = Counter((end.device, there.device) for end, there in wiring.between(lower, upper))
     common = Counter(pairs.values()).most_common(1)
     return common[0][0] if common else 1
 
 
 MOST_GAPS = 4
-"""AS numbers may leave out so many times as many stripes as there are; other steps between them count nothing."""
+"""The largest accepted span of AS numbers, as a multiple of the number of stripes (at least 16). Gaps in a larger span are ignored."""
 
 
 @dataclass(slots=True)
 class Stripe:
-    """Leaves that share servers, in the order of their rails; ``slot`` is the number that allocations follow from.
+    """Leaves that share servers, in the order of their rails.
 
-    ``servers`` are their names by slot; ``described`` is what gateways call the stripe, where they do.
+    - ``slot``: the number from which allocations follow.
+    - ``servers``: server names with their slots.
+    - ``described``: the name of the stripe in gateway descriptions, or an empty string.
     """
 
     slot: int
@@ -105,7 +107,7 @@ class Stripe:
 
 
 def stripes_of(leaves: Sequence[str], servers: Mapping[End, End], configs: Mapping[str, DeviceConfig]) -> list[Stripe]:
-    """The stripes that these leaves make up, without slots, in no order; ``servers`` are the NICs at their ports."""
+    """Return the stripes that these leaves form, unordered and without slots. ``servers`` maps leaf ports to NICs."""
     stripes = [Stripe(0, members) for members in _sharing(leaves, servers)]
     first = _first_rail(servers)
     for stripe in stripes:
@@ -115,7 +117,7 @@ def stripes_of(leaves: Sequence[str], servers: Mapping[End, End], configs: Mappi
 
 
 def _sharing(leaves: Sequence[str], servers: Mapping[End, End]) -> list[list[str]]:
-    """Leaves that have servers in common, in sets; those whose servers have no names are a set each."""
+    """Return groups of leaves that have servers in common. A leaf whose servers have no names is a group of its own."""
     home = {leaf: {leaf} for leaf in leaves}
     ends_of: dict[str, set[str]] = defaultdict(set)
     for end, nic in servers.items():
@@ -142,7 +144,7 @@ def _first_rail(servers: Mapping[End, End]) -> dict[str, int]:
 
 
 def _described(configs: Iterable[DeviceConfig]) -> str:
-    """The stripe that all gateways name in the form of our own descriptions, ``STRIPE rail N``."""
+    """Return the stripe that all gateway descriptions name in railweave's form ``STRIPE rail N``, or an empty string."""
     names = {
         text.partition(" rail ")[0] if " rail " in text else ""
         for config in configs
@@ -158,7 +160,7 @@ def number(
     spines: Iterable[str],
     places: Mapping[tuple[str, str], Place],
 ) -> None:
-    """Give stripes their slots: in the order of their ports on the spines, with the gaps that AS numbers show."""
+    """Set the slots of stripes, in the order of their ports on the spines, with the gaps that AS numbers show."""
     leaves = [leaf for stripe in stripes for leaf in stripe.leaves]
     on_spines: dict[str, tuple[int, int]] = {}
     for end, there in wiring.between(leaves, spines):
@@ -189,7 +191,7 @@ def number(
 def place_servers(
     stripes: Iterable[Stripe], servers: Mapping[End, End], places: Mapping[tuple[str, str], Place]
 ) -> None:
-    """Slots of servers in their stripe, by the order of their ports on its first leaf."""
+    """Set the slots of servers in their stripe, in the order of their ports on its first leaf."""
     for stripe in stripes:
         keys: dict[str, tuple[int, int]] = {}
         for end, nic in servers.items():
@@ -202,9 +204,9 @@ def place_servers(
 
 
 def routed(configs: Mapping[str, DeviceConfig]) -> tuple[dict[str, DeviceConfig], tuple[str, ...]]:
-    """Return the switches that take part in routing, and a note on the others: a fabric file has no switch without routing.
+    """Return the switches that take part in routing, and a note on the others, because a fabric file allows only routed switches.
 
-    If no switch routes, all are taken: their routing may be in a text that was not saved.
+    If no switch routes, all are returned, because their routing may be in a text that was not saved.
     """
     routing = {name: config for name, config in configs.items() if config.bgp or config.isis}
     if not routing or len(routing) == len(configs):
@@ -214,7 +216,7 @@ def routed(configs: Mapping[str, DeviceConfig]) -> tuple[dict[str, DeviceConfig]
 
 
 def neighbors(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dict[str, set[str]]:
-    """The switches that each switch has links to."""
+    """Return the neighbors of each switch."""
     adjacent: dict[str, set[str]] = {name: set() for name in configs}
     for end, other in wiring.links:
         adjacent[end.device].add(other.device)
@@ -223,10 +225,11 @@ def neighbors(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dict[str, 
 
 
 def roles(configs: Mapping[str, DeviceConfig], wiring: Wiring, near: Mapping[str, set[str]]) -> dict[str, RoleName]:
-    """The role of each switch.
+    """Return the role of each switch.
 
-    A leaf has servers, gateways or tenants, or is the end of a tree: it has links only to switches that have more than it has.
-    Whatever has links to leaves is a spine, whatever else has links to spines a super-spine.
+    - A leaf has servers, gateways or tenants, or all its neighbors have more links than it has.
+    - A spine has links to leaves.
+    - A super-spine has links to spines only.
     """
     with_servers = {end.device for end in wiring.servers}
     role_of: dict[str, RoleName] = {
@@ -256,7 +259,7 @@ def roles(configs: Mapping[str, DeviceConfig], wiring: Wiring, near: Mapping[str
 
 
 def _between_sites(near: Mapping[str, set[str]], role: Mapping[str, RoleName]) -> set[str]:
-    """The switches above spines that join sites: they have links to one another, and each to spines of its own site alone."""
+    """Return the switches above spines that join sites. They have links to each other, and each has links only to spines of its site."""
     below = {
         name: {far for far in near[name] if role[far] == "spine"}
         for name, role_name in role.items()
@@ -269,9 +272,9 @@ def _between_sites(near: Mapping[str, set[str]], role: Mapping[str, RoleName]) -
 
 
 def between_tiers(wiring: Wiring, role: Mapping[str, RoleName]) -> tuple[Wiring, tuple[str, ...]]:
-    """The wiring without links between switches of one role (a pair of leaves), which no leaf-spine fabric has.
+    """Return the wiring without links between switches of one role (a pair of leaves), which no leaf-spine fabric has, and notes.
 
-    Links between sites stay: those of routers above the spines of each, and those of leaves without spines.
+    Links between sites remain: those of routers above the spines, and those of leaves if there are no spines.
     """
     alike = [role[end.device] == role[other.device] for end, other in wiring.links]
     above = {end.device for pair, same in zip(wiring.links, alike, strict=True) if not same for end in pair}
@@ -291,7 +294,10 @@ def between_tiers(wiring: Wiring, role: Mapping[str, RoleName]) -> tuple[Wiring,
 
 
 def joined(near: Mapping[str, set[str]]) -> tuple[list[str], tuple[str, ...]]:
-    """The switches that have a link to another, and a word on those that have none. Raises ``InputError`` where none has, of several."""
+    """Return the switches that have links, and a note on those that have none. A single switch needs no link.
+
+    Raises ``InputError`` if there are several switches and none has a link.
+    """
     linked = [name for name, others in near.items() if others]
     if len(near) == 1 or len(linked) == len(near):
         return list(near), ()
@@ -305,7 +311,7 @@ def joined(near: Mapping[str, set[str]]) -> tuple[list[str], tuple[str, ...]]:
 
 
 def fabrics(near: Mapping[str, set[str]]) -> list[list[str]]:
-    """Switches that are joined, each set in the order of their names."""
+    """Return groups of connected switches, each in the order of ``near``."""
     left, components = dict.fromkeys(near), list[list[str]]()
     while left:
         reached, edge = set[str](), {next(iter(left))}
@@ -319,7 +325,7 @@ def fabrics(near: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 def by_role(names: list[str], role: Mapping[str, RoleName]) -> dict[RoleName, list[str]]:
-    """The switches of a fabric by their role."""
+    """Return the switches of a fabric by role."""
     switches: dict[RoleName, list[str]] = defaultdict(list)
     for name in names:
         switches[role[name]].append(name)
@@ -328,9 +334,9 @@ def by_role(names: list[str], role: Mapping[str, RoleName]) -> dict[RoleName, li
 
 @dataclass(slots=True)
 class Shape:
-    """The parts of a fabric. ``rails`` are those of a server, ``links`` the parallel links of a leaf to each spine.
+    """The structure of a fabric. ``rails`` is the number per server, ``links`` the number of parallel links of a leaf to each spine.
 
-    ``spines`` and ``super_spines`` are by number; those of a pod are consecutive, and ``pods`` is the number of pods. If ``routers`` or
+    ``spines`` and ``super_spines`` are in the order of their numbers, pod by pod, and ``pods`` is the number of pods. If ``routers`` or
     leaves join sites, ``across`` describes the links between sites, and the spines of each site are a pod.
     """
 
@@ -355,17 +361,17 @@ class Shape:
 
     @property
     def per_stripe(self) -> int:
-        """Leaves of a stripe."""
+        """The number of leaves in a stripe."""
         return max(len(stripe.leaves) for stripe in self.stripes)
 
     @property
     def stripes_per_pod(self) -> int:
-        """Stripes that share one set of spines."""
+        """The number of stripes that share one set of spines."""
         return -(-len(self.stripes) // self.pods)
 
     @property
     def leaf_places(self) -> dict[str, int]:
-        """The place of each leaf among those that share its spines, which decides the spines' ports."""
+        """The position of each leaf, from 1, among those with the same spines. It determines the ports of the spines."""
         around = self.stripes_per_pod if self.super_spines else max(stripe.slot for stripe in self.stripes)
         before = {
             stripe.name: [other for other in self.stripes if other.pod == stripe.pod].index(stripe)
@@ -381,13 +387,13 @@ class Shape:
 
     @property
     def spine_places(self) -> dict[str, int]:
-        """The place of each spine among those that a leaf has links to, which decides the leaves' ports."""
+        """The position of each spine, from 1, among those that a leaf has links to. It determines the ports of the leaves."""
         each = max(1, len(self.spines) // self.pods)
         return {name: at % each + 1 for at, name in enumerate(self.spines)}
 
     @property
     def numbers(self) -> dict[str, int]:
-        """The number of each leaf, which AS numbers follow from."""
+        """The number of each leaf, from which its AS number follows."""
         each = self.per_stripe
         return {
             leaf: (stripe.slot - 1) * each + at for stripe in self.stripes for at, leaf in enumerate(stripe.leaves, 1)
@@ -400,7 +406,7 @@ def shape(
     tiers: Mapping[RoleName, Sequence[str]],
     model: Mapping[str, str],
 ) -> Shape:
-    """The shape of one fabric, whose switches ``tiers`` has by role; ``model`` is the model of each."""
+    """Return the structure of one fabric. ``tiers`` has its switches by role; ``model`` has the model of each switch."""
     places = {
         (name, port): there
         for tier in tiers.values()
@@ -446,7 +452,7 @@ def shape(
 
 
 def _rails(nics: Iterable[End]) -> int:
-    """The rails of the server with the most; 0 where there is none."""
+    """Return the largest number of rails that a server has, or 0 if there are no servers."""
     ports: dict[str, list[str]] = defaultdict(list)
     for nic in nics:
         if nic.device:

@@ -1,4 +1,4 @@
-"""A fabric that spans sites: the routers, or single leaves, that have links to those of every other site."""
+"""A fabric that spans sites: the routers, or single leaves, that have links to the other sites."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ USUAL = Interconnect(sites={"a": ("a",), "b": ("b",)})
 class Interconnection:
     """The switches and links that join sites.
 
-    ``borders`` are the switches with long links, in the order of their numbers: each with its site (from 0) and its number there (from 1).
-    ``links`` are the parallel links of each pair of borders at two sites.
+    ``borders`` are the switches with long links, in the order of their numbers. Each has its site (from 0) and its number in this site
+    (from 1). ``links`` is the number of parallel links between two borders at different sites.
     """
 
     borders: dict[str, tuple[int, int]]
@@ -36,13 +36,13 @@ class Interconnection:
     speed_gbps: int
 
     def place(self, near: str, far: str) -> int:
-        """The place of a border of another site among the neighbors of a border, which decides its ports."""
+        """Return the position of ``far`` among the neighbors of ``near`` at other sites. It determines the port on ``near``."""
         each = max(number for _, number in self.borders.values())
         (here, _), (there, number) = self.borders[near], self.borders[far]
         return (there - (there > here)) * each + number
 
     def ends(self, wiring: Wiring) -> list[tuple[End, End]]:
-        """The long links, each from the site of the lower number."""
+        """Return the links between sites, each from the site with the lower number."""
         site = {name: at for name, (at, _) in self.borders.items()}
         return [(end, other) for end, other in wiring.between(site, site) if site[end.device] < site[other.device]]
 
@@ -54,9 +54,9 @@ def across_sites(
     wiring: Wiring,
     places: Mapping[tuple[str, str], Place],
 ) -> Interconnection | None:
-    """Return what joins the sites of a fabric: ``routers`` above the spines of each pod, or leaves if there are no spines.
+    """Return the switches and links that join the sites of a fabric, or None if they do not join every site with every other.
 
-    Returns None if nothing joins the sites, or if a site has no link to another site.
+    Sites are joined by ``routers`` above the spines of each pod, or by leaves if there are no spines.
     """
     sites: list[list[str]]
     if routers:
@@ -81,7 +81,7 @@ def across_sites(
 
 
 def site_names(shape: Shape) -> list[str]:
-    """Names of the sites: what the names of the switches there begin with, where that tells them apart."""
+    """Return the names of the sites: the common start of their switches' names if these differ, otherwise numbered names."""
     if shape.across is None:
         return []
     whole: list[list[str]] = [[] for _ in range(len({at for at, _ in shape.across.borders.values()}))]
@@ -96,7 +96,7 @@ def site_names(shape: Shape) -> list[str]:
 
 
 def interconnect(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig]) -> None:
-    """Write the sites of a fabric, and what joins them."""
+    """Write the sites of a fabric and the links between them."""
     across = shape.across
     if across is None:
         return
@@ -124,7 +124,7 @@ def interconnect(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig]
 
 
 def _as_ports_have_it(draft: Draft, ports: Iterable[Interface]) -> dict[str, Any]:
-    """Return the MACsec keys and PFC of links between sites, as most of their ports have them."""
+    """Return the MACsec keys and PFC setting that most ports between sites have."""
     key, others = common([plain(port.macsec) if port.macsec else None for port in ports])
     pauses, unlike = common([port.pauses for port in ports])
     if others + unlike:

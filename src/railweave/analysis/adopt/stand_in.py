@@ -1,7 +1,7 @@
-"""Stand-ins for hardware that the catalog lacks: another model replaces it, and ports of that model replace its ports.
+"""Stand-ins for hardware that the catalog lacks: a model from the catalog replaces the switch, and its ports replace the ports.
 
-Public labs run virtual switches (``Ethernet1``, ``eth1``) and models of other vendors. A stand-in takes the place of such a
-switch, so that the network can be designed. A note gives the names of its ports in the design, which are scored as other names.
+Public labs run virtual switches (``Ethernet1``, ``eth1``) and models of other vendors. A stand-in allows such a network to be
+designed. A note gives the port names of the design. Statements that differ only by these names count as equivalent.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 _NOT_A_PORT = re.compile(
     r"(ae|bond|port-?channel|vxlan|vtep|lo|loopback|vlan|irb|br|dummy)\d*.*|.*\.\d+", re.IGNORECASE
 )
-"""Names of what is no port on a panel: aggregates, loopbacks, bridges, tagged parts of a port."""
+"""Names of interfaces that are not ports on a panel: aggregates, loopbacks, bridges, subinterfaces."""
 
 
 @dataclass(frozen=True)
 class StandInHardware:
-    """The model of each switch, with configurations and wiring that name the model's ports.
+    """The model of each switch, with configurations and wiring that use the model's port names.
 
-    ``names`` has, by switch, what a stand-in calls each port that its configuration calls otherwise.
+    ``names`` has, by switch, the stand-in's name for each port that the configuration names differently.
     """
 
     models: dict[str, str]
@@ -46,7 +46,7 @@ class StandInHardware:
 
 
 def in_use(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> tuple[dict[str, DeviceConfig], tuple[str, ...]]:
-    """The configurations without ports that are joined with nothing, and what was left out that says something."""
+    """Return the configurations without unconnected ports, and notes on removed ports that had any settings."""
     joined = {end for pair in wiring.links for end in pair} | set(wiring.servers)
     trimmed: dict[str, DeviceConfig] = {}
     notes: list[str] = []
@@ -78,9 +78,9 @@ def hardware(
     fabrics: Sequence[Sequence[str]],
     given: Mapping[str, str],
 ) -> StandInHardware:
-    """The model of each switch: as ``given`` by role, one that has its ports, else a stand-in with as many.
+    """Return the model of each switch: the ``given`` model of its role, a model with its ports, or a stand-in with enough ports.
 
-    Raises ``InputError`` where a switch has more ports than any model of the catalog that runs its system.
+    Raises ``InputError`` if a switch has more ports than any model of the catalog that runs its system.
     """
     used, notes = in_use(configs, wiring)
     told = _as_far_ends_say(used, wiring)
@@ -111,7 +111,7 @@ def hardware(
 
 
 def _as_far_ends_say(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dict[str, DeviceConfig]:
-    """The configurations with the speed of ports that say none, where the far end of their link says it."""
+    """Return the configurations with the speed of the far end for ports that state no speed."""
     speeds = {
         End(name, interface.name): interface.speed_gbps
         for name, config in configs.items()
@@ -136,7 +136,7 @@ def _as_far_ends_say(configs: Mapping[str, DeviceConfig], wiring: Wiring) -> dic
 def _likeliest(configs: Mapping[str, DeviceConfig]) -> dict[str, str]:
     """Return the model of each switch of a role.
 
-    If texts of its system never give a speed, NICs and links have the usual speed, if a model has such ports.
+    If configurations of this system never state a speed, models whose links and NICs have the usual speed are preferred.
     """
     chosen = models(configs)
     if any("interfaces.speed_gbps" not in catalog().systems[config.nos].reads.unsaid for config in configs.values()):
@@ -172,7 +172,7 @@ def _nic_port(name: str) -> Interface:
 
 
 def _stand_in(config: DeviceConfig, ports: int, speed: int) -> str:
-    """The smallest model that runs a switch's system and has so many ports of one speed."""
+    """Return the smallest model that runs the switch's system and has enough ports, preferably of this speed."""
     enough = [
         (group.speed_gbps != speed, group.count, name)
         for name, switch_model in catalog().switches.items()
@@ -187,7 +187,7 @@ def _stand_in(config: DeviceConfig, ports: int, speed: int) -> str:
 
 
 def _named(config: DeviceConfig, model: str) -> dict[str, str]:
-    """The port of a model for each port in use: the one of its name, else of its number, else the first that is free."""
+    """Return a model port for each port in use: the port of the same name, else of the same number, else the first free port."""
     there = whole_ports(config.nos, model)
     free = dict(sorted(there.items(), key=lambda item: item[1]))
     numbers = {number: name for name, number in there.items()}
@@ -234,7 +234,7 @@ def _rewired(wiring: Wiring, names: Mapping[str, Mapping[str, str]]) -> Wiring:
 
 
 def _renamed(config: DeviceConfig, names: Mapping[str, str]) -> DeviceConfig:
-    """A configuration with its ports under other names, each whole: of the speed that the model has."""
+    """Return a configuration with renamed ports. All ports are unsplit and have the speed of the model."""
     made = cast("DeviceConfig", _other(config, names))
     return replace(
         made, splits=(), interfaces=tuple(replace(interface, speed_gbps=0, lanes=0) for interface in made.interfaces)

@@ -1,4 +1,4 @@
-"""Tenants and overlay of a fabric, from the VRFs, VLANs and tunnels of its switches."""
+"""Tenants and overlay of a fabric, derived from the VRFs, VLANs and tunnels of its switches."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 
 
 LEAST_STEP = 10
-"""Numbers of route distinguishers that are all multiples of so much are no slots, but slots times that."""
+"""The least common divisor of route distinguisher numbers at which they are read as multiples of slots, not as slots."""
 
 
 def slots_of(numbers: Mapping[str, int], draft: Draft) -> dict[str, int]:
-    """The slots of tenants by the numbers in their route distinguishers; where these are multiples, the formula is noted."""
+    """Return the slots of tenants from the numbers in their route distinguishers.
+
+    If the numbers are multiples of slots, the formula is written to ``overlay``.
+    """
     step = gcd(*numbers.values()) if numbers else 1
     if step < LEAST_STEP:
         return dict(numbers)
@@ -37,7 +40,7 @@ def slots_of(numbers: Mapping[str, int], draft: Draft) -> dict[str, int]:
 def tenant_loopbacks(
     draft: Draft, made: Mapping[str, dict[str, Any]], leaves: Sequence[str], configs: Mapping[str, DeviceConfig]
 ) -> None:
-    """``loopbacks`` of tenants: formulas that give the addresses by the numbers of leaves."""
+    """Write ``loopbacks`` of tenants: formulas that give the addresses from the numbers of leaves."""
     addresses: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
     for number, leaf in enumerate(leaves, 1):
         for vrf in configs[leaf].vrfs:
@@ -68,7 +71,7 @@ USUAL = Overlay()
 
 
 def overlay(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig]) -> bool:
-    """``overlay``: pools and timers. Whether the fabric has one."""
+    """Write the pools and timers of ``overlay``. Return whether the fabric has an overlay."""
     there = {name: candidate for name in draft.switches if (candidate := configs[name].overlay)}
     if not there:
         return False
@@ -99,7 +102,7 @@ def overlay(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig]) -> 
 
 
 def loopbacks(draft: Draft, configs: Mapping[str, DeviceConfig], local: Sequence[str]) -> None:
-    """Pools of IPv6 loopbacks and of the tunnel endpoints of path colors; they follow from the slots of router ids."""
+    """Write the pools of IPv6 loopbacks and of the tunnel endpoints of path colors. Addresses follow from the slots of router IDs."""
     slots = draft.slots("router-ids")
     part = draft.at("overlay")
     starts: list[int] = []
@@ -136,7 +139,7 @@ def loopbacks(draft: Draft, configs: Mapping[str, DeviceConfig], local: Sequence
 
 
 def _pool(start: int, family: str, local: Sequence[str]) -> str:
-    """The pool that begins at an address: one that is let through, else one of usual length."""
+    """Return the pool that starts at an address: a prefix from ``local`` if one fits, otherwise a pool of the usual length."""
     address = ipaddress.IPv4Address(start) if family == "ipv4" else ipaddress.IPv6Address(start)
     for text in local:
         net = ipaddress.ip_network(text)
@@ -154,7 +157,7 @@ _PURPOSE = "network "
 
 
 def tenant_slots(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str, int]:
-    """The slot of each tenant by the name of its VRF: the number in its route distinguishers, else by VNI."""
+    """Return the slot of each tenant, by the name of its VRF: the number in its route distinguishers, or else in the order of VNIs."""
     numbers: dict[str, set[str]] = defaultdict(set)
     vnis: dict[str, int] = {}
     for name in draft.switches:
@@ -179,7 +182,7 @@ def tenant_slots(draft: Draft, configs: Mapping[str, DeviceConfig]) -> dict[str,
 
 
 def tenants(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig], slots: Mapping[str, int]) -> None:
-    """``tenants`` with members, networks and external routers, and the pools of VNIs."""
+    """Write ``tenants`` with members, networks and external routers, and the pools of VNIs."""
     if not slots:
         return
     made: dict[str, dict[str, Any]] = {name: {} for name in sorted(slots, key=lambda tenant_name: slots[tenant_name])}
@@ -236,7 +239,7 @@ def _targets(
     configs: Mapping[str, DeviceConfig],
     leaves: Iterable[str],
 ) -> None:
-    """The route targets of tenants that do not follow from the VNI, where a VRF takes what it sends."""
+    """Write the route targets of tenants that do not follow from the VNI, for VRFs that import their own routes."""
     head = draft.at("overlay").get("route_target_as", USUAL.route_target_as)
     leaves = list(leaves)
     every = [vrf for leaf in leaves for vrf in configs[leaf].vrfs if len(vrf.export_targets) == 1]
@@ -252,7 +255,10 @@ def _targets(
 
 
 def _leaks(made: Mapping[str, dict[str, Any]], vrf: Vrf, senders: Mapping[str, Vrf]) -> None:
-    """The tenants that one shares prefixes with, where both take the other's: said at the one with fewer such."""
+    """Write the tenants with which a tenant shares prefixes, if both import each other's routes.
+
+    The pair is written only for the tenant that has fewer import targets.
+    """
     own_target = vrf.export_targets[0]
     for target in vrf.import_targets:
         other = senders.get(target)
@@ -299,7 +305,7 @@ def _network(gateway: Any, bridged: BridgedVlan) -> dict[str, Any]:  # noqa: ANN
 def _in_order(
     networks: Mapping[tuple[str, str], dict[str, Any]], shape: Shape, configs: Mapping[str, DeviceConfig]
 ) -> list[tuple[str, str]]:
-    """Networks in the order in which bridging instances have their VLANs."""
+    """Return the networks in the order of their VLANs in the MAC-VRF instances."""
     place: dict[int, int] = {}
     for leaf in shape.leaves:
         instance = configs[leaf].mac_vrf
@@ -321,7 +327,7 @@ def _vnis(draft: Draft, made: dict[str, dict[str, Any]], vnis: Mapping[str, int]
 
 
 def _network_vnis(draft: Draft, made: Mapping[str, dict[str, Any]], order: Mapping[str, int]) -> None:
-    """Leave the VNIs of networks to the overlay's pool, where that gives them."""
+    """Write the slots of networks, and remove the VNIs that the overlay's pool gives."""
     if order:
         draft.slots("networks", per_fabric=True).update(order)
     for part in made.values():
@@ -333,7 +339,7 @@ def _network_vnis(draft: Draft, made: Mapping[str, dict[str, Any]], order: Mappi
 def _external(
     draft: Draft, part: dict[str, Any], leaf: str, vrf: Vrf, config: DeviceConfig, routers: dict[tuple[str, str], str]
 ) -> None:
-    """The external routers of a tenant at one leaf. ``routers`` are their names by leaf and port, which all tenants share."""
+    """Write the external routers of a tenant at one leaf. ``routers`` has their names by leaf and port, and is common to all tenants."""
     ports: dict[str, Interface] = {interface.name: interface for interface in config.interfaces}
     for peer in vrf.external:
         name = as_name(peer.router or peer.session.peer or f"as{peer.session.peer_as}")
@@ -360,7 +366,7 @@ def _external(
 
 
 def members(nics: Iterable[End], whole: Mapping[str, set[str]]) -> list[str]:
-    """NICs as a tenant's members: servers of which all NICs are there by name, others with their NICs."""
+    """Return NICs as a tenant's members: the server name if all its NICs are members, otherwise the server with these NICs."""
     ports_of: dict[str, list[str]] = defaultdict(list)
     for nic in nics:
         ports_of[nic.device].append(nic.port)
@@ -379,7 +385,7 @@ _NIC = re.compile(r"(\D*)(\d+)(\D*)")
 
 
 def _nic_lists(names: Sequence[str]) -> list[str]:
-    """NICs such as gpu0_eth and gpu1_eth as gpu[0-1]_eth."""
+    """Return NIC names in short notation: gpu0_eth and gpu1_eth become gpu[0-1]_eth."""
     matches = [_NIC.fullmatch(name) for name in names]
     if len(names) > 1 and all(matches):
         parts = [match for match in matches if match]

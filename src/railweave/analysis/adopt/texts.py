@@ -1,4 +1,4 @@
-"""Saved configurations to ``DeviceConfig``s: which operating system a text is of, and what of it was not understood."""
+"""Conversion of saved configurations to ``DeviceConfig``: it finds the operating system and reports unknown statements."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from railweave.model.state.capture import Capture
 
 _NEIGHBORS = "lldp-neighbors"
-"""The question that every system answers with its LLDP neighbors."""
+"""The name of the query for LLDP neighbors, the same on every system."""
 
 GOOD = 80
-"""Percent of statements that are known, from which on a text is taken to be of the system that its neighbors were of."""
+"""The percentage of known statements from which a text is accepted as the system of the devices read before it."""
 
 
 @dataclass(frozen=True)
 class DeviceReading:
-    """A device's configuration as it was read: ``folder`` is what the capture calls the device, ``texts`` are by file name."""
+    """A device's configuration as read. ``folder`` is the device's name in the capture; ``texts`` are by file name."""
 
     folder: str
     nos: str
@@ -50,25 +50,25 @@ class DeviceReading:
 
     @property
     def name(self) -> str:
-        """The device's own name, else the capture's for it."""
+        """The name in the device's configuration, or its folder name if the configuration has none."""
         return self.reading.config.name or self.folder
 
     @property
     def not_understood(self) -> tuple[ReadStatement, ...]:
-        """Statements that mean nothing to the reader."""
+        """The statements that the reader did not understand."""
         return self.reading.not_understood
 
     def trees(self) -> dict[str, ConfigTree]:
-        """Its texts as trees, by the file that its system prints them to."""
+        """Return the device's texts as trees, by the system's file names."""
         reader = system(self.nos).reader
         assert reader is not None  # noqa: S101 - it has read them
         return {file: reader.parsed(file, text) for file, text in by_file(self.nos, self.texts).items()}
 
 
 def read_devices(capture: Capture) -> list[DeviceReading]:
-    """The configuration of every device of a capture, without its secrets, each read as of the system that knows most of it.
+    """Read the configuration of every device of a capture, without secrets, as the system that understands most of it.
 
-    Raises ``InputError`` with file and line of a text that no system can read.
+    Raises ``InputError`` with file and line if no system can read a text.
     """
     devices: list[DeviceReading] = []
     likely: list[str] = []
@@ -126,13 +126,13 @@ def _read(capture: Capture, device: str, likely: Sequence[str], gate: Gate) -> D
 
 
 def _has_form(nos: str, name: str, text: str) -> bool:
-    """Return whether a file has the name of one of a system's files, or is JSON as the system prints."""
+    """Return whether a file has the name of one of a system's files, or is JSON and the system prints JSON."""
     is_json = text.lstrip()[:1] in {"{", "["}
     return name in _files(nos) or (is_json and any(file.endswith(".json") for file in _files(nos)))
 
 
 def _any(capture: Capture, device: str) -> dict[Path, str]:
-    """Every file of a device's folder that may be a configuration."""
+    """Return all files of a device's folder that may be a configuration."""
     names = tuple(
         name for name in capture.saved.get(device, {}) if name not in {"meta.json", "lldp.json", "config.json"}
     )
@@ -140,9 +140,9 @@ def _any(capture: Capture, device: str) -> dict[Path, str]:
 
 
 def by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """Return texts by the file of the system that each stands for: the file of its name, else a JSON document or lines.
+    """Return the texts by the system's file names. A text with an unknown name counts as the JSON file or the line-based file.
 
-    A device may show a file in parts.
+    A device may print one file in several parts; these are joined.
     """
     files = _files(nos)
     made = {name: text for name, text in texts.items() if name in files}
@@ -162,7 +162,7 @@ def _files(nos: str) -> tuple[str, ...]:
 
 
 def _bare(nos: str) -> DeviceConfig:
-    """A switch of which nothing is configured."""
+    """Return an unconfigured switch."""
     return DeviceConfig(
         name="switch",
         role="leaf",
@@ -184,10 +184,10 @@ def _bare(nos: str) -> DeviceConfig:
 
 
 def read_lldp(capture: Capture, devices: Sequence[DeviceReading]) -> Lldp:
-    """Return what LLDP heard: the neighbor of each port and its port, by the name that its configuration has.
+    """Return the LLDP neighbor of each port, with the neighbor's port, both named as in the configurations.
 
-    ``lldp.json`` of a device has ``{"PORT": {"device": NAME, "port": PORT}}``, or what lldpd prints; without one what the device
-    itself answered is read (``lldp-neighbors``). Raises ``InputError`` for a file of another form.
+    The source is the device's ``lldp.json``: ``{"PORT": {"device": NAME, "port": PORT}}``, or the output of lldpd. Without this file,
+    the device's own answer (``lldp-neighbors``) is read. Raises ``InputError`` if the file has a different form.
     """
     ports = {device.name.partition(".")[0].lower(): (device.name, _ports(device)) for device in devices}
     neighbors: Lldp = {}
@@ -205,7 +205,7 @@ def read_lldp(capture: Capture, devices: Sequence[DeviceReading]) -> Lldp:
 
 
 def _ports(device: DeviceReading) -> dict[str, str]:
-    """A device's ports by all their names."""
+    """Return a device's ports by all their names."""
     aliases = device.reading.port_aliases
     return by_names(
         {
@@ -216,7 +216,10 @@ def _ports(device: DeviceReading) -> dict[str, str]:
 
 
 def _end(devices: Mapping[str, tuple[str, Mapping[str, str]]], neighbor: LldpNeighbor) -> tuple[str, str]:
-    """A neighbor's name and port as configurations have them, else as it says them: of a MAC address, the description."""
+    """Return a neighbor's device and port, named as in the configurations if known there, otherwise as LLDP announced them.
+
+    If the announced port is a MAC address, the port description is used instead.
+    """
     name, ports = devices.get((neighbor.system or "").partition(".")[0].lower(), (neighbor.system or "", {}))
     clear, port = announced(ports, neighbor.port, neighbor.port_kind, neighbor.port_description)
     spoken = neighbor.port if clear else neighbor.port_description or neighbor.port

@@ -1,4 +1,4 @@
-"""Classes, buffers, PFC, load balancing and MTUs of a fabric, from what its switches have."""
+"""Traffic classes, buffers, PFC, load balancing and MTUs of a fabric, derived from its switches."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ Kind = Literal["server", "fabric"]
 
 
 def kinds_of_ports(wiring: Wiring, role: Mapping[str, str]) -> dict[End, Kind]:
-    """Ports to servers and ports between switches of different roles; what joins two of one role joins sites, and has its own PFC."""
+    """Return the kind of each port: to a server, or between switches of different roles.
+
+    Links between switches of one role join sites and have their own PFC setting, so their ports are left out.
+    """
     kinds: dict[End, Kind] = dict.fromkeys(wiring.servers, "server")
     for near, far in wiring.far().items():
         if role.get(near.device) != role.get(far.device):
@@ -44,9 +47,9 @@ def kinds_of_ports(wiring: Wiring, role: Mapping[str, str]) -> dict[End, Kind]:
 
 
 def ports_that_pause(configs: Iterable[DeviceConfig], kinds: Mapping[End, Kind]) -> dict[Kind, bool]:
-    """Return whether most ports to servers pause, and whether most ports between switches do.
+    """Return whether PFC is on for most ports to servers, and for most ports between switches.
 
-    Only ports of switches that have a lossless class count; ``configs`` are the switches of one role.
+    Only switches with a lossless class count. ``configs`` are the switches of one role.
     """
     count: dict[Kind, Counter[bool]] = {"server": Counter(), "fabric": Counter()}
     for config in configs:
@@ -57,7 +60,7 @@ def ports_that_pause(configs: Iterable[DeviceConfig], kinds: Mapping[End, Kind])
 
 
 def pfc_ports(pauses: Mapping[Kind, bool], usual: str) -> str:
-    """The value of ``pfc.ports`` that says so: ``usual``, that of leaves, where it does; where none does, ``all``."""
+    """Return the value of ``pfc.ports`` that matches ``pauses``: ``usual`` (the leaves' value) if it fits, and ``all`` if none fits."""
     for value in (usual, "all", "server", "fabric"):
         if all(Pfc(ports=cast("Any", value)).pauses(kind) == wanted for kind, wanted in pauses.items()):
             return value
@@ -65,7 +68,7 @@ def pfc_ports(pauses: Mapping[Kind, bool], usual: str) -> str:
 
 
 def only_lossy(whole: Mapping[str, Any], role_qos: Mapping[str, Any], config: DeviceConfig) -> bool:
-    """Return whether a switch without lossless classes has what the fabric's ``qos`` gives a switch on which no port pauses."""
+    """Return whether a switch without lossless classes matches the fabric's ``qos`` on a switch whose ports have PFC off."""
     config_qos = config.qos
     if (
         config_qos is None
@@ -94,7 +97,7 @@ def only_lossy(whole: Mapping[str, Any], role_qos: Mapping[str, Any], config: De
 
 
 def _form(pair: tuple[TrafficClass, object]) -> object:
-    """A class without its name; thresholds of marking count once."""
+    """Return a comparable form of a traffic class: without its name, and with marking thresholds only once."""
     traffic_class, marking = pair
     return repr(
         (
@@ -114,9 +117,9 @@ def exceptions(
     kinds: Mapping[End, Kind],
     far: Mapping[End, End],
 ) -> None:
-    """Set overrides of ports whose quality of service differs from the rest.
+    """Write overrides for ports whose quality of service differs from the rest.
 
-    ``role`` is the ``qos`` of each switch's role; ``far`` the far end of ports between switches.
+    ``role`` is the ``qos`` of each switch's role. ``far`` is the far end of each port between switches.
     """
     exceptional: dict[End, dict[str, bool]] = {}
     for name in draft.switches:
@@ -159,12 +162,12 @@ NO_QOS: dict[str, Any] = {
     "classes": {name: None for name in DEFAULT_CLASSES if name != "best-effort"},
     "buffer_monitor": False,
 }
-"""Of switches that have none: everything is in the one class that a fabric needs."""
+"""The ``qos`` of switches without QoS: all traffic is in the one class that a fabric needs."""
 
 _SAME_MTU = (0, 14, 18)
-"""The bytes that a frame has more than its packet.
+"""The possible differences between frame and packet size, in bytes.
 
-The values are: 0 if a system counts packets; an Ethernet header; an Ethernet header and its check sequence.
+The values are: 0 if a system counts packets; 14 for an Ethernet header; 18 for a header and its checksum.
 """
 
 
@@ -175,7 +178,7 @@ def qos(
     model: Mapping[str, str],
     wiring: Wiring,
 ) -> None:
-    """``qos`` of the fabric, of roles that differ, buffers of single switches, and ports that are exceptions."""
+    """Write ``qos`` of the fabric and of roles that differ, the buffers of single switches, and overrides of single ports."""
     by_role: dict[str, dict[str, Any]] = {}
     kinds = kinds_of_ports(wiring, {name: role for role, names in tiers.items() for name in names})
     usual = pfc_ports(ports_that_pause((configs[name] for name in tiers.get("leaf", ())), kinds), "all")
@@ -219,7 +222,7 @@ def qos(
 
 
 def _pausing(part: dict[str, Any], ports: str, config: DeviceConfig) -> dict[str, Any]:
-    """A switch's ``qos`` with the ports that pause; where no class is lossless, none does."""
+    """Return a switch's ``qos`` with the given ``pfc.ports`` if it has a lossless class, otherwise unchanged."""
     lossless = config.qos is not None and any(traffic_class.lossless for traffic_class in config.qos.classes.values())
     return {**part, "pfc": {**part.get("pfc", {}), "ports": ports}} if lossless else part
 
@@ -266,7 +269,7 @@ def _qos(config_qos: QosConfig, config: DeviceConfig, model: str) -> dict[str, A
 
 
 def _classes(config_qos: QosConfig, system: System) -> dict[str, Any]:
-    """The classes that differ from those a fabric has by itself; one that is not there is null."""
+    """Return the classes that differ from the defaults of a fabric. A default class that the switch lacks is None."""
     usual = {name: TrafficClass(**_of_class(name)) for name in DEFAULT_CLASSES}
     placed = on_queues(usual, system)
     made: dict[str, Any] = {name: None for name in usual if name not in config_qos.classes}
@@ -317,7 +320,7 @@ def _ecn(config_qos: QosConfig, name: str, traffic_class: TrafficClass, system: 
 
 
 def load_balancing(draft: Draft, configs: Mapping[str, DeviceConfig], leaves: Sequence[str], *, colored: bool) -> None:
-    """``load_balancing`` of the fabric, as most leaves have it."""
+    """Write ``load_balancing`` of the fabric, with the settings of most leaves."""
     usual = LoadBalancing()
     made: list[dict[str, Any]] = []
     for name in draft.switches:
@@ -356,7 +359,7 @@ def load_balancing(draft: Draft, configs: Mapping[str, DeviceConfig], leaves: Se
 
 
 def mtus(draft: Draft, configs: Mapping[str, DeviceConfig], shape: Shape) -> None:
-    """``mtu`` of the fabric, and lengths of cables as PFC profiles have them."""
+    """Write ``mtu`` of the fabric, and the cable lengths from PFC profiles."""
     far = shape.wiring.far()
     between, to_servers, gateways = Counter[int](), Counter[int](), Counter[int]()
     lengths: dict[str, Counter[int]] = {"fabric": Counter(), "server": Counter()}

@@ -1,7 +1,7 @@
-"""Links between switches, and the ports of servers, found in configurations and LLDP.
+"""Links between switches, and the ports of servers, as found in configurations and LLDP.
 
-Evidence in order: LLDP neighbors, the peer that a description of railweave's own form names, an address pair, and any word of a
-description that is the name of a switch. If both ends of links name only the switch, links are paired in the order of ports.
+The evidence is used in this order: LLDP neighbors; the peer in a description of railweave's form; two addresses of one subnet; any
+switch name in a description. If both ends of links name only the switch, links are paired in the order of ports.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig, Interface
 
 Lldp = dict[str, dict[str, tuple[str, str]]]
-"""The neighbor that each port of a device hears: its name, and its port."""
+"""LLDP neighbors by device and port: the neighbor's name and port."""
 
 _TOLD = re.compile(r"(?:server|host|to|facing)[_.-]+(?P<server>[^_]+)(?:_(?P<nic>\w+))?", re.IGNORECASE)
 _WORDS = re.compile(r"[^\s,;|=<>()\[\]\"']+")
@@ -36,18 +36,18 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """``links`` join switches, each once; ``servers`` are the NICs at ports of switches. ``notes`` say what was not worked out."""
+    """The links between switches, each once, and the NICs at switch ports. ``notes`` list unresolved links."""
 
     links: tuple[tuple[End, End], ...]
     servers: dict[End, End]
     notes: tuple[str, ...] = ()
 
     def far(self) -> dict[End, End]:
-        """The far end of each port between switches."""
+        """Return the far end of each port between switches."""
         return {near: far for end, other in self.links for near, far in ((end, other), (other, end))}
 
     def between(self, lower: Iterable[str], upper: Iterable[str]) -> Iterator[tuple[End, End]]:
-        """The links from one set of switches to another: the end on the first, and that on the second."""
+        """Yield the links between two sets of switches, each as its lower end and its upper end."""
         below, above = set(lower), set(upper)
         for end, other in self.links:
             if end.device in below and other.device in above:
@@ -68,7 +68,7 @@ class _Evidence:
 
 
 def wiring(configs: Mapping[str, DeviceConfig], lldp: Lldp) -> Wiring:
-    """Links and servers of a set of switches."""
+    """Return the links and servers of a set of switches."""
     ports = {
         name: {interface.name: interface for interface in config.interfaces if interface.kind != "external"}
         for name, config in configs.items()
@@ -105,7 +105,7 @@ def _is_server_port(port: Interface) -> bool:
 
 
 def _by_subnet(ports: Mapping[str, Mapping[str, Interface]], evidence: _Evidence) -> None:
-    """Two ports whose addresses are of one subnet, which no third has."""
+    """Join two ports if they are the only ones with addresses of a subnet."""
     owners: dict[str, list[End]] = defaultdict(list)
     for device, interfaces in ports.items():
         for interface in interfaces.values():
@@ -143,7 +143,7 @@ def _by_description(ports: Mapping[str, Mapping[str, Interface]], evidence: _Evi
 
 
 def _any_of(names: Iterable[str]) -> Callable[[str], Iterator[str]]:
-    """Return a function that finds these names in a text in any case: the longest at each place, and no part of a longer word."""
+    """Return a function that finds these names in a text, ignoring case. Only whole words match, and longer names win."""
     known = {name.casefold(): name for name in names}
     either = "|".join(re.escape(name) for name in sorted(known, key=len, reverse=True))
     pattern = re.compile(rf"(?<![a-z0-9])(?:{either})(?![a-z0-9])" if known else r"(?!)")
@@ -165,7 +165,7 @@ def _pair_halves(evidence: _Evidence) -> Iterator[str]:
 
 
 def _nic(device: str, port: Interface, lldp: Lldp) -> End:
-    """The server and NIC at a port: as LLDP or the description says; empty where neither does."""
+    """Return the server and NIC at a port, from LLDP or the description, or an empty ``End`` if neither names a server."""
     heard = lldp.get(device, {}).get(port.name)
     if heard:
         return End(*heard)
@@ -175,7 +175,7 @@ def _nic(device: str, port: Interface, lldp: Lldp) -> End:
 
 
 def _described(text: str) -> End:
-    """The server and NIC that a description names; empty where it names none."""
+    """Return the server and NIC that a description names, or an empty ``End`` if there are none."""
     words = _WORDS.findall(text)
     if len(words) == 1:
         head, colon, tail = words[0].partition(":")

@@ -1,1 +1,1 @@
-"""Prove offline that a network agrees with itself: one function per rule, and outside validators."""
+"""Offline proof that a network is consistent: one function per rule, and external validators."""

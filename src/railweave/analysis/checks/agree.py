@@ -1,7 +1,7 @@
-"""Settings that both ends of a server's link must have alike: the NIC, and the port of its leaf.
+"""Settings that must match at both ends of a server's link: the NIC and the leaf port.
 
-Broadcom's guide to Thor2 NICs, section 2.5: "the settings on the NIC and the Ethernet switches match each other". Numbers of
-queues and traffic classes are local to each end, so they are not compared: DSCPs, priorities on the wire and shares are.
+Broadcom's guide to Thor2 NICs, section 2.5: "the settings on the NIC and the Ethernet switches match each other". The check compares
+DSCPs, priorities on the wire and bandwidth shares. Numbers of queues and traffic classes are local to each end and are not compared.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ETHERNET_HEADER = 14
 
 @dataclass(frozen=True, slots=True)
 class _NicEnd:
-    """The NIC's end of a link: its QoS, and the longest IP packet it sends."""
+    """The NIC end of a link: its QoS, and the longest IP packet that it sends, in bytes."""
 
     qos: HostQos
     mtu: int
@@ -33,9 +33,13 @@ class _NicEnd:
 
 @dataclass(frozen=True, slots=True)
 class _PortEnd:
-    """The leaf's end: its QoS, whether PFC is on the port, the port's frame and its gateway's IP packet (0: it has none).
+    """The leaf end of a link.
 
-    ``excepted``: the fabric file has an exception for this port, of which qos-port-exception tells.
+    - ``qos``: the QoS of the leaf, or None.
+    - ``pauses``: whether PFC is on for the port.
+    - ``frame``: the port's maximum frame size in bytes.
+    - ``gateway``: the gateway's maximum IP packet size in bytes; 0 if there is no gateway.
+    - ``excepted``: whether the fabric file has an exception for this port, which qos-port-exception reports.
     """
 
     qos: QosConfig | None
@@ -55,9 +59,9 @@ class _PortEnd:
     "and `hosts.roce_bandwidth`, which hold for one end only",
 )
 def qos_disagree(subject: Subject) -> Iterator[FindingPlace]:
-    """A server's NIC and its leaf's port agree on DSCP, priority, PFC, share of the port, congestion notification, MTU and ECN.
+    """A server's NIC and its leaf port agree on DSCP, priority, PFC, bandwidth share, congestion notification, MTU and ECN.
 
-    The share is a warning: it holds only while both kinds of traffic wait. Links that are alike are said once.
+    A different share is only a warning, because it matters only while both kinds of traffic wait. Identical links are reported once.
     """
     nics: dict[tuple[str, str, bool], _NicEnd] = {}
     places_of: dict[tuple[str, bool], list[str]] = {}
@@ -89,7 +93,7 @@ def qos_disagree(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _ports(config: DeviceConfig, excepted: set[str]) -> Iterator[tuple[Interface, _PortEnd]]:
-    """The server ports of a switch, and what is at this end of each."""
+    """Yield the server ports of a switch, each with the settings of the leaf end."""
     paused = {port for profile in config.qos.profiles for port in profile.ports} if config.qos else set[str]()
     of_vlan = {gateway.vlan_name: gateway.mtu for gateway in config.gateways if gateway.vlan_name}
     of_port = {gateway.port: gateway.mtu for gateway in config.gateways if gateway.port}
@@ -100,7 +104,7 @@ def _ports(config: DeviceConfig, excepted: set[str]) -> Iterator[tuple[Interface
 
 
 def _differences(nic: _NicEnd, port: _PortEnd) -> Iterator[tuple[str, bool]]:
-    """Yield each difference between the ends of a link, and whether the difference is the share of the port."""
+    """Yield each difference between the ends of a link, with True if the difference is in the bandwidth share."""
     if port.gateway and nic.mtu > port.gateway:
         yield f"MTU: the NIC sends packets of {nic.mtu} bytes, the gateway takes {port.gateway}", False
     if nic.mtu + ETHERNET_HEADER > port.frame:
@@ -131,7 +135,7 @@ def _differences(nic: _NicEnd, port: _PortEnd) -> Iterator[tuple[str, bool]]:
 
 
 def _others(qos: HostQos, port: QosConfig, *, pauses: bool) -> Iterator[tuple[str, bool]]:
-    """Yield the differences between the ends in the lossless classes next to RDMA data."""
+    """Yield the differences in lossless classes other than RDMA data, between the two ends of a link."""
     for lossless in qos.other_lossless:
         for dscp in lossless.dscp[:1]:
             leaf = _class_of(port, dscp)
@@ -164,7 +168,7 @@ def _others(qos: HostQos, port: QosConfig, *, pauses: bool) -> Iterator[tuple[st
 
 
 def _class_of(qos: QosConfig, dscp: int) -> TrafficClass | None:
-    """The class that a leaf puts a DSCP into; None where a text has lost the class of all others."""
+    """Return the class to which a leaf assigns a DSCP, or None if the text has lost the default class."""
     named = next((traffic_class for traffic_class in qos.classes.values() if dscp in traffic_class.dscp), None)
     return named or qos.classes.get(qos.default_class)
 

@@ -1,4 +1,4 @@
-"""Rules about packet buffers: what some switch models ask for, and whether pauses come before a queue is full."""
+"""Rules about packet buffers: shares that some switch models require, and whether PFC pauses senders before a queue is full."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     fix="set `egress_lossless` to `lossless` in `qos.buffers`",
 )
 def lossless_shares(subject: Subject) -> Iterator[FindingPlace]:
-    """Models that ask for it (QFX5220, QFX5230) give lossless classes the same share at ingress and at egress."""
+    """On models that require it (QFX5220, QFX5230), lossless classes have the same buffer share at ingress and at egress."""
     for config in subject.configs.values():
         qos, model = config.qos, catalog().switches.get(config.model)
         if qos is None or model is None or not qos.shared_buffer or "equal-lossless-shares" not in model.needs:
@@ -46,7 +46,7 @@ def lossless_shares(subject: Subject) -> Iterator[FindingPlace]:
     fix="raise the class's `dynamic_threshold`, or lower `ingress_dynamic_threshold`, so that ports pause first",
 )
 def lossless_queue_full(subject: Subject) -> Iterator[FindingPlace]:
-    """Ports pause their senders before a lossless queue to which all of them send is full."""
+    """If all ports send to one lossless queue, they pause their senders before the queue is full."""
     for config in subject.configs.values():
         qos, model = config.qos, catalog().switches.get(config.model)
         if qos is None or model is None or not qos.shared_buffer:
@@ -70,11 +70,11 @@ def lossless_queue_full(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _paused_at(buffers: Buffers, model: SwitchModel, senders: int) -> float:
-    """Bytes of the ingress pool that so many equal ports have when each reaches its share of what is free."""
+    """Return the bytes of the ingress pool that equal ports hold together when each reaches its share of the free space."""
     pool = model.buffer.shared_mb * 1e6 * buffers.lossless / 100
     return pool * held_share(buffers.ingress_dynamic_threshold, senders)
 
 
 def _queue_at(buffers: Buffers, model: SwitchModel, threshold: int) -> float:
-    """Bytes of one queue when it reaches its share of what is free of the egress pool."""
+    """Return the bytes that one queue holds when it reaches its share of the free space in the egress pool."""
     return model.buffer.shared_mb * 1e6 * buffers.egress_lossless / 100 * held_share(threshold)

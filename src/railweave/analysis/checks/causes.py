@@ -1,7 +1,7 @@
-"""The statements that make a device's configuration differ from the designed one, and the fields that each statement changes.
+"""The statements that make a device's configuration differ from the design, and the fields that each statement changes.
 
-Each statement that differs is put into the designed configuration by itself, and the result is read: the fields that then
-differ are the ones that the statement changes.
+Each differing statement is inserted into the designed configuration by itself, and the result is read. The fields that then differ
+are those that the statement changes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from railweave.systems.protocol import Reader
 
 EACH_ALONE = 48
-"""The most statements of a file that are tried one by one; a file with more differs altogether, and is read once."""
+"""The most edits of a file that are tried one by one. A file with more edits is read only once, as a whole."""
 
 
 GUESSED = ("role", "model", "release")
@@ -33,10 +33,10 @@ GUESSED = ("role", "model", "release")
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A statement that is not as designed, with its line and the fields that it changes.
+    """A statement that differs from the design, with its line and the fields that it changes.
 
-    ``designed`` and ``found`` are the statement's words with its enclosing statements; empty if the statement is absent. ``alone`` is an
-    added statement, with its enclosing statements and nothing else.
+    ``designed`` and ``found`` are the statement's text with its enclosing statements; empty if the statement is absent. For an added
+    statement, ``alone`` has the statement with its enclosing statements and nothing else.
     """
 
     file: str
@@ -113,7 +113,7 @@ def _edits(steps: Sequence[Step]) -> list[list[Step]]:
 
 
 def is_by_itself(step: Step, patterns: Collection[str]) -> bool:
-    """Return whether a step is about nothing but what the system writes by itself (``reads.by_itself`` of its system.yaml)."""
+    """Return whether a step contains only statements that the system writes by itself (``reads.by_itself`` of its system.yaml)."""
     return all(any(re.fullmatch(pattern, leaf) for pattern in patterns) for leaf in _leaves(step, step.node))
 
 
@@ -126,7 +126,7 @@ def _leaves(step: Step, node: Node) -> Iterator[str]:
 
 
 def _alike(removed: Step, added: Step) -> bool:
-    """Return whether a statement takes the place of a removed one: it has the same name, or one of its words has changed."""
+    """Return whether an added statement replaces a removed one: both have the same name, or differ in only one word."""
     if removed.above != added.above:
         return False
     if removed.node.name == added.node.name:
@@ -186,7 +186,7 @@ def _told_apart(old: Step, new: Step, words: str) -> tuple[str, str]:
 
 
 def _line(step: Step, after: ConfigTree) -> int:
-    """The line of a statement in the text found; of one that is gone, that of what stood before it, or of what it stood in."""
+    """Return the line of a statement in the text found, or of its innermost enclosing statement if the statement is gone."""
     if step.kind != "remove" and step.node.at:
         return step.node.at
     line, nodes = 1, after.nodes

@@ -1,4 +1,4 @@
-"""The checks of a network and how they are run, and the comparison of config.json with the files."""
+"""The checks of a network, the function that runs them, and the comparison of config.json with its design."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CONFIG_DIFFERS = Rule(
 
 
 def config_differences(designed: str, actual: str) -> list[Difference]:
-    """The fields that are otherwise. Raises ``RenderError`` with the line where the file is no configuration."""
+    """Return the fields that differ from the design. Raises ``RenderError`` with the line if the file is not a valid configuration."""
     located = read_json(actual)
     try:
         config = from_json(actual)
@@ -56,7 +56,7 @@ def config_differences(designed: str, actual: str) -> list[Difference]:
 
 
 def _unknown(located: LocatedValue, document: object, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Names of the text that what was read of it does not have, with their lines."""
+    """Yield the names in the text that the configuration read from it lacks, with their lines."""
     if isinstance(located.data, dict) and isinstance(document, dict):
         named = cast("dict[str, object]", document)
         for name, child in located.data.items():
@@ -74,7 +74,7 @@ def _said(value: object) -> str:
 
 
 def _line(located: LocatedValue, place: Sequence[str]) -> int:
-    """The line of a field, or of what it is missing in. Entries of lists are named as ``model.device.fields`` does."""
+    """Return the line of a field, or of its innermost existing parent. List entries are named as in ``model.device.fields``."""
     at = located
     for name in place:
         inner = at.named().get(name)
@@ -101,14 +101,14 @@ UNSETTLED = Rule(
 
 
 def checks() -> dict[str, Rule]:
-    """Every check of a network by its id, in the order they run: those of the modules of ``railweave.analysis.checks``."""
+    """Return all network checks of ``railweave.analysis.checks`` by ID, in the order in which they run."""
     return {name: rule for name, rule in rules_of("railweave.analysis.checks").items() if rule.check is not None}
 
 
 def run_checks(
     subject: Subject, *, slow: bool = True, progress: Callable[[str], None] = lambda _: None
 ) -> list[Finding]:
-    """Findings of every check, in their order; without the ``slow`` ones where asked."""
+    """Run the checks in order and return their findings. Without ``slow``, slow checks are skipped."""
     findings: list[Finding] = []
     unsettled: dict[str, None] = {}
     for name, rule in checks().items():

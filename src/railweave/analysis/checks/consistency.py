@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     fix="change the override or the MAC address from which the address follows",
 )
 def duplicate_address(subject: Subject) -> Iterator[FindingPlace]:
-    """No address is given twice."""
+    """No address is assigned twice."""
     network = subject.network
     owners: dict[str, str] = {}
     given = [
@@ -55,7 +55,7 @@ def duplicate_address(subject: Subject) -> Iterator[FindingPlace]:
     fix="give both roles the same fabric MTU",
 )
 def mtu_mismatch(subject: Subject) -> Iterator[FindingPlace]:
-    """Both ends of a leaf-spine link carry frames of one size."""
+    """Both ends of a leaf-spine link have the same MTU."""
     ends: dict[str, tuple[str, int]] = {}
     for config in subject.configs.values():
         for port in config.fabric_interfaces():
@@ -109,14 +109,14 @@ ADJACENCY_DOWN = Rule(
 
 
 def _pauses_nowhere(network: Network, device: str) -> bool:
-    """Return whether no port of a switch is to pause: a switch without servers, if the file has PFC on their ports only."""
+    """Return whether PFC is to be off on all ports of a switch: a switch without servers, if the file has PFC on server ports only."""
     switch = network.switch(device)
     wanted = network.fabric(switch.fabric).intent(switch).qos.pfc
     return switch.role != "leaf" and not wanted.pauses("fabric")
 
 
 def _adjacency_down(subject: Subject) -> Iterator[Finding]:
-    """Every link that one end runs IS-IS on comes up at both, in one subnet."""
+    """Yield a finding for each IS-IS port whose adjacency does not come up, or whose ends are in different subnets."""
     up = adjacencies(subject.configs, frozenset())
     for config in subject.configs.values():
         there = {adjacency.link for adjacency in up.get(config.name, ())}
@@ -129,7 +129,7 @@ def _adjacency_down(subject: Subject) -> Iterator[Finding]:
 
 
 def _networks(config: DeviceConfig | None, link: str) -> list[Prefix]:
-    """The prefixes of a device's port on a link. A text may name a port or a peer that does not exist: that has none."""
+    """Return the prefixes of a device's port on a link, or an empty list if the device or the port does not exist."""
     ports = config.interfaces if config else ()
     return [address.prefix for port in ports if port.link == link for address in port.addresses]
 
@@ -162,7 +162,7 @@ def session_down(subject: Subject) -> Iterator[FindingPlace | Finding]:
     fix="set `management: {root_password: secret:root-hash, users: …}`",
 )
 def no_login(subject: Subject) -> Iterator[FindingPlace]:
-    """Switches have a user, and a root password where their system needs one."""
+    """Switches have a user, and a root password if their system needs one."""
     systems = (catalog().systems[nos].login for nos in dict.fromkeys(config.nos for config in subject.configs.values()))
     logins = [system for system in systems if system is not None]
     management = subject.network.management
@@ -183,7 +183,7 @@ def no_login(subject: Subject) -> Iterator[FindingPlace]:
     fix="set `management: {ntp: [ADDRESS]}`",
 )
 def no_ntp(subject: Subject) -> Iterator[FindingPlace]:
-    """Switches whose configuration holds management have a time server."""
+    """Switches have an NTP server if their configuration includes management settings."""
     managed = any(catalog().systems[config.nos].management for config in subject.configs.values())
     if managed and not subject.network.management.ntp:
         yield FindingPlace(subject.network.name, "the switches have no NTP server")

@@ -1,7 +1,7 @@
-"""Configurations of switches as texts have them, in place of the designed ones, and what is wrong with the texts.
+"""Switch configurations read from texts, which replace the designed ones in checks, and the faults of these texts.
 
-The texts are the files of a build folder as they stand, or what devices have. One that is what the design renders to is
-not read: reading it gives the designed configuration, by the law that tests hold readers to.
+The texts are the files of a build folder, or the configurations of devices. A text that equals the rendered design is not read,
+because tests ensure that reading it gives the designed configuration.
 """
 
 from __future__ import annotations
@@ -30,18 +30,20 @@ if TYPE_CHECKING:
     from railweave.systems.protocol import Reader
 
 AS_LISTS = "bgp.groups.peer_as_list"
-"""The name in ``unsaid`` of a system that has no AS lists."""
+"""The field name by which ``unsaid`` marks a system without AS lists."""
 
 Texts = dict[str, str]
-"""Texts of one device's configuration by the path that they came from."""
+"""The texts of one device's configuration by their paths."""
 
 
 @dataclass(frozen=True)
 class DeviceCheck:
-    """A device's configuration as its texts have it.
+    """A device's configuration as read from its texts.
 
-    ``config`` is None if a text cannot be read; ``unreadable`` then has the findings. ``causes`` are the statements that are not as
-    designed, each with its finding. ``not_compared`` are the statements in which a value stands for a secret.
+    - ``config``: the configuration, or None if a text cannot be read.
+    - ``causes``: the statements that differ from the design, each with its finding.
+    - ``not_compared``: the statements in which a value replaces a secret.
+    - ``unreadable``: the findings for texts that cannot be read.
     """
 
     config: DeviceConfig | None
@@ -51,16 +53,16 @@ class DeviceCheck:
 
     @property
     def findings(self) -> list[Finding]:
-        """Everything that is wrong with the texts."""
+        """All findings about the texts."""
         return [*self.unreadable, *(finding for _, finding in self.causes)]
 
 
 def stands(
     config: DeviceConfig, designed: Mapping[str, str], actual: Mapping[str, tuple[str, str]], *, why: bool = True
 ) -> DeviceCheck:
-    """The configuration of a device whose ``designed`` texts are ``actual`` on it: by file, with the path that findings name.
+    """Read a device's texts and compare them with its ``designed`` texts. ``actual`` has the path for findings and the text by file.
 
-    Without ``why`` it is not worked out which statement changes what, which takes most of the time: there are no causes then.
+    Without ``why``, the statements that cause differences are not determined, and ``causes`` is empty. This saves most of the time.
     """
     reader = system(config.nos).reader
     if reader is None:
@@ -102,7 +104,7 @@ def stands(
 
 
 def _unasked(text: str) -> tuple[list[Cause], tuple[str, ...]]:
-    """No causes, of a text in which something stands. Raises ``RenderError`` of an empty one."""
+    """Return no causes for a text. Raises ``RenderError`` if the text is empty."""
     _whole(text)
     return [], ()
 
@@ -112,7 +114,7 @@ def _unreadable(device: str, path: str, error: RenderError) -> Finding:
 
 
 def _broken(reader: Reader, actual: Mapping[str, tuple[str, str]]) -> str:
-    """The path of the first text that cannot be read."""
+    """Return the path of the first text that cannot be read."""
     for file, (path, text) in actual.items():
         try:
             reader.parsed(file, _whole(text))
@@ -122,7 +124,7 @@ def _broken(reader: Reader, actual: Mapping[str, tuple[str, str]]) -> str:
 
 
 def _without_lists(config: DeviceConfig) -> DeviceConfig:
-    """The configuration of a system without lists of AS numbers: each neighbor's own decides."""
+    """Return the configuration for a system without AS lists, in which only each neighbor's AS number counts."""
     bgp = config.bgp and replace(
         config.bgp, as_lists={}, groups=tuple(replace(group, peer_as_list=None) for group in config.bgp.groups)
     )
@@ -130,9 +132,9 @@ def _without_lists(config: DeviceConfig) -> DeviceConfig:
 
 
 def _cabled(actual: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
-    """Return the configuration found as that of its designed switch, on the designed cables.
+    """Return the configuration found with the cables of the designed switch.
 
-    A description may name another peer, which moves no cable.
+    A description may name a different peer, but this does not change the cabling.
     """
     cables = {
         interface.name: (interface.link, interface.peer, interface.peer_port) for interface in designed.interfaces
@@ -171,10 +173,11 @@ def _cabled(actual: DeviceConfig, designed: DeviceConfig) -> DeviceConfig:
 def stand(
     configs: Mapping[str, DeviceConfig], designed: Mapping[str, str], texts: Mapping[str, Mapping[str, tuple[str, str]]]
 ) -> dict[str, DeviceCheck]:
-    """Return the state of each device that has texts.
+    """Return the state of each device that has texts. The work is spread over the processors.
 
-    ``texts`` has, by device and file name, the path that findings name, and the text.
-    ``configs`` and ``designed`` (text by ``devices/NAME/FILE``) are the designed ones. Long work is spread over the machine's processors.
+    - ``configs``: the designed configurations.
+    - ``designed``: the designed texts by ``devices/NAME/FILE``.
+    - ``texts``: by device and file name, the path for findings and the text.
     """
 
     def check_device(name: str) -> DeviceCheck:
@@ -189,11 +192,12 @@ def stand(
 def saved(
     designed: Mapping[str, DeviceConfig], captured: Mapping[str, Texts], *, why: bool = True
 ) -> dict[str, DeviceCheck]:
-    """Return the state of each switch that has texts; texts of other devices are ignored. ``why``: see ``stands``.
+    """Return the state of each switch that has texts; texts of other devices are ignored. For ``why``, see ``stands``.
 
-    Texts are read without their secrets (``model.config.gate``), and so are designed ones, in which ``extra`` may hold a value.
+    Secrets are removed from the texts (``model.config.gate``). They are also removed from the designed texts, because ``extra`` may
+    contain values of secrets.
 
-    Raises ``InputError`` if all texts are of other devices: nothing would be compared, and everything would seem well.
+    Raises ``InputError`` if all texts are of other devices, because an empty comparison would look like success.
     """
     gate = Gate()
 
@@ -215,7 +219,7 @@ def saved(
 
 
 def configurations(configs: Mapping[str, DeviceConfig]) -> dict[str, tuple[str, str]]:
-    """The files of a build folder that hold switches' configurations: path to device and file name."""
+    """Map the paths of switch configurations in a build folder to device and file name."""
     return {
         f"devices/{name}/{file}": (name, file)
         for name, config in configs.items()
@@ -226,10 +230,10 @@ def configurations(configs: Mapping[str, DeviceConfig]) -> dict[str, tuple[str, 
 def _matched(
     designed: dict[str, str], shown: Sequence[str], texts: Texts
 ) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
-    """Return designed texts, and the saved texts of the same files: by file name as railweave writes them, else by their form.
+    """Return the designed texts, and the saved texts of the same files.
 
-    ``shown`` are the files that a device prints when it is asked for its configuration; some devices print in one text what is here
-    several files.
+    Files are matched by the names that railweave gives them, or else by their form (JSON or lines). ``shown`` are the files that a device
+    prints as its configuration. Some devices print several files of the design as one text; these are joined.
     """
     matched = {Path(path).name: (path, text) for path, text in texts.items() if Path(path).name in designed}
     if matched:
@@ -249,7 +253,7 @@ def _matched(
 
 
 def _same(designed: str, actual: str) -> bool:
-    """Return whether a text is the designed one except for values in the place of secrets."""
+    """Return whether a text equals the designed text, except for values that replace secrets."""
     if designed == actual:
         return True
     lines, other = designed.splitlines(), actual.splitlines()
@@ -260,7 +264,7 @@ def _same(designed: str, actual: str) -> bool:
 
 
 def _unlike(designed: str, actual: str) -> list[str]:
-    """The designed lines with a secret in whose place a value stands, of texts that are the same but for those."""
+    """Return the designed lines whose secret is a value in the text found. Otherwise the texts must be equal."""
     if designed == actual:
         return []
     pairs = zip(designed.splitlines(), actual.splitlines(), strict=True)
@@ -268,7 +272,7 @@ def _unlike(designed: str, actual: str) -> list[str]:
 
 
 def _whole(text: str) -> str:
-    """The text, which has something in it. Raises ``RenderError`` for an empty one."""
+    """Return the text unchanged. Raises ``RenderError`` if the text is empty."""
     if not text.strip():
         raise RenderError("it is empty", 1)
     return text

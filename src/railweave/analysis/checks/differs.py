@@ -1,6 +1,6 @@
-"""Rules about a device's configuration that differs from the design, and the rule for each difference.
+"""Rules for differences between a device's configuration and the design.
 
-A difference of fields is named by the field (``of_field``); a statement that changes no field which is read, by its words
+A difference in a field selects its rule by the field (``of_field``). A statement that changes no field selects its rule by its text
 (``of_statement``).
 """
 
@@ -322,21 +322,21 @@ _WORDS = (
 _TELLING = re.compile(
     r"(interfaces|gateways)\.vrf$|bgp\.maximum_ecmp$|interfaces\.(vlan|mtu)$|gateways\.advertisements$"
 )
-"""Fields whose change brings changes of others along: an address in another VRF, or one that is no longer advertised."""
+"""Fields whose change affects other fields: for example, an address moves to a different VRF or is no longer advertised."""
 
 
 def of_field(difference: FieldDifference) -> Rule:
-    """The rule that a difference of fields falls under."""
+    """Return the rule for a difference in a field."""
     return next((rule for pattern, rule in _FIELDS if re.match(pattern, difference.field)), STATEMENT)
 
 
 def foremost(fields: Iterable[FieldDifference]) -> list[FieldDifference]:
-    """Differences by what a statement is called by, where it changes several fields: the one that says most is first."""
+    """Return the differences that a statement makes, the most informative first. The first difference names the statement."""
     return sorted(fields, key=lambda difference: (not _TELLING.match(difference.field), RANK[of_field(difference)]))
 
 
 def of_statement(statement: str) -> Rule:
-    """Return the rule that a statement falls under by its words, which include its enclosing statements."""
+    """Return the rule for a statement, selected by its text, which includes its enclosing statements."""
     return next(
         (rule for pattern, rule in _WORDS if (re.match if rule is TEXT else re.search)(pattern, statement)), STATEMENT
     )
@@ -346,7 +346,7 @@ _LETS_IN = re.compile(r"root-authentication|\bssh-(rsa|dsa|ecdsa|ed25519|key)|\b
 
 
 def lets_in(statement: str) -> bool:
-    """Return whether a statement creates a login: a login that is not designed is more than a line to keep."""
+    """Return whether a statement creates a login, because an undesigned login is more serious than an extra line."""
     return _LETS_IN.search(statement) is not None
 
 
@@ -385,4 +385,4 @@ RANK = {
         )
     )
 }
-"""The rank of rules: the most specific rule names a statement that changes fields of several subjects."""
+"""The rank of each rule. If a statement changes fields of several subjects, the most specific rule names the statement."""

@@ -1,4 +1,4 @@
-"""Rules about what joins GPUs beside the network."""
+"""Rules about links between GPUs outside the network."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     fix="use predictions for traffic between domains only; the configuration of switches and servers is not affected",
 )
 def nvlink_domain(subject: Subject) -> Iterator[FindingPlace]:
-    """GPUs are joined by NVLink inside their server only."""
+    """NVLink connects GPUs only within a server."""
     servers = subject.network.servers
     wider = wider_domains(catalog(), (server.model for server in servers))
     for server in servers:

@@ -1,6 +1,7 @@
-"""The rule that a configuration is whole: what a text has lost leaves values without their partners, and names of nothing.
+"""The rule that a configuration is complete: every value has the values that it needs, and every name is defined.
 
-Renderers leave out what such a value would print, and other checks pass it over. This one names it.
+If a text loses statements, the rest may be incomplete. Renderers omit incomplete values and other checks ignore them, so this check
+reports them.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ WELL_KNOWN = frozenset(
         "no-peer",
     }
 )
-"""Communities that have words in place of numbers (IANA, BGP Well-known Communities)."""
+"""BGP communities with a name in place of numbers (IANA, BGP Well-known Communities)."""
 
 
 @check(
@@ -54,11 +55,11 @@ def incomplete_config(subject: Subject) -> Iterator[FindingPlace]:
 
 
 Lacks = tuple[str, str]
-"""A field of ``DeviceConfig`` (docs/device-config.md), and what is missing for it."""
+"""A field of ``DeviceConfig`` (docs/device-config.md), and the missing part."""
 
 
 def _links(config: DeviceConfig, links: set[str]) -> Iterator[Lacks]:
-    """Routing over cables of other devices: no packet leaves there."""
+    """Yield the sessions and ports whose link is not a cable of this device, so that no packet can use them."""
     for group in config.bgp.groups if config.bgp else ():
         for session in group.sessions:
             if session.link and session.link not in links:
@@ -165,7 +166,7 @@ def _policies(config: DeviceConfig) -> Iterator[Lacks]:
 
 
 def _has_value(community: Community) -> bool:
-    """Return whether a community is more than a name that a policy uses: readers give such a name its own name as value."""
+    """Return whether a community has a value. Readers use the name as the value of a community that a policy uses but no text defines."""
     return ":" in community.value or community.value in WELL_KNOWN
 
 

@@ -1,4 +1,4 @@
-"""The lint of each operating system, which reads what its renderer prints; it is loaded if the network has a switch for it.
+"""The lint of each operating system, which checks the renderer's output. A lint is loaded if the network has a switch of its system.
 
 The rules of a lint are in ``railweave.systems.NAME.lint``; ``system.yaml`` states that a system has a lint.
 """
@@ -65,4 +65,4 @@ LINTS = tuple(
         key=lambda rule: rule.slow,
     )
 )
-"""The quick ones first; the order is that of the checks on the report's page."""
+"""The lints as checks, quick ones first. The report's page lists them in this order."""

@@ -1,4 +1,4 @@
-"""JSON and YAML texts as values that know their lines, and differences of tables by line."""
+"""JSON and YAML texts as values with line numbers, and differences between tables by line."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ KEYS = {
     "addresses.csv": ("kind", "device", "interface", "color", "vlan"),
     "racks.csv": ("device", "port"),
 }
-"""The tables, each with the columns that identify a row."""
+"""The CSV tables, each with the columns that identify a row."""
 
 
 def table_differences(name: str, designed: str, actual: str) -> list[Difference]:
-    """Return the differences of a table from the designed one. Raises ``RenderError`` with the line if the text is no table."""
+    """Return the differences of a table from its design. Raises ``RenderError`` with the line if the text is not a table."""
     columns, wanted, _ = _read(designed, KEYS[name])
     has_columns, has, odd = _read(actual, KEYS[name])
     made = [
@@ -54,7 +54,7 @@ def table_differences(name: str, designed: str, actual: str) -> list[Difference]
 
 
 def _read(text: str, keys: tuple[str, ...]) -> tuple[list[str], list[Entry], list[Difference]]:
-    """The columns, a row an entry, and rows that have more or fewer cells."""
+    """Return the columns, the rows as entries, and a difference for each row with too many or too few cells."""
     reader = csv.reader(io.StringIO(text), strict=True)
     rows: list[Entry] = []
     odd: list[Difference] = []
@@ -128,28 +128,28 @@ Data: TypeAlias = "str | list[LocatedValue] | dict[str, LocatedValue]"
 _TRUTH: dict[str, str] = dict.fromkeys(["true", "yes", "on", "y"], "true") | dict.fromkeys(
     ["false", "no", "off", "n"], "false"
 )
-"""YAML 1.1, which netplan reads, has these words for truth values."""
+"""The words for truth values in YAML 1.1, which netplan reads."""
 _NOT_TEXT = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false|null")
 
 
 @dataclass(frozen=True, slots=True)
 class LocatedValue:
-    """A value and its line: text, a list, or named values. Numbers and truth values are text as they are written."""
+    """A value with its line: text, a list, or named values. Numbers and truth values are kept as text."""
 
     data: Data
     line: int
 
     def named(self) -> dict[str, LocatedValue]:
-        """The values by name; none where it is something else."""
+        """Return the values by name, or an empty dictionary if the value is not a mapping."""
         return self.data if isinstance(self.data, dict) else {}
 
     def items(self) -> list[LocatedValue]:
-        """The items of a list; the value itself where it is none."""
+        """Return the items of a list, or a list of the value itself if it is not a list."""
         return self.data if isinstance(self.data, list) else [self]
 
     @property
     def text(self) -> str:
-        """The value in one line."""
+        """The value as one line of text."""
         if isinstance(self.data, str):
             return self.data
         if isinstance(self.data, list):
@@ -157,22 +157,22 @@ class LocatedValue:
         return "{" + ", ".join(f"{name}: {child.text}" for name, child in self.data.items()) + "}"
 
     def fields(self, without: Iterable[str] = ()) -> dict[str, str]:
-        """Named values as text."""
+        """Return the named values as text, except those in ``without``."""
         left = set(without)
         return {name: child.text for name, child in self.named().items() if name not in left}
 
     def lines(self) -> dict[str, int]:
-        """The lines of named values."""
+        """Return the lines of the named values."""
         return {name: child.line for name, child in self.named().items()}
 
 
 def read_yaml(text: str) -> LocatedValue:
-    """The value of a YAML text. Raises ``RenderError`` with the line of what cannot be read."""
+    """Return the value of a YAML text. Raises ``RenderError`` with the line if the text cannot be read."""
     return _from_nodes(_composed(text), [0], ())
 
 
 def read_json(text: str) -> LocatedValue:
-    """The value of a JSON text. Raises ``RenderError`` with the line of what cannot be read."""
+    """Return the value of a JSON text. Raises ``RenderError`` with the line if the text cannot be read."""
     try:
         value = parse_json(text)
     except json.JSONDecodeError as error:
@@ -255,7 +255,7 @@ def _once(pairs: list[tuple[str, object]]) -> None:
 
 
 def _twice(node: Any) -> int:  # noqa: ANN401 - YAML nodes are untyped
-    """The line of the first name that stands a second time in its object; 0 where none does."""
+    """Return the line of the first duplicate name in an object, or 0 if there is none."""
     if node.id == "scalar":
         return 0
     if node.id == "sequence":

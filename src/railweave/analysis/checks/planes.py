@@ -1,4 +1,4 @@
-"""Rules about planes of NICs with several ports."""
+"""Rules about planes of multi-port NICs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     fix="bring up a port that `status:` names, or mark one of the two servers in `status:` as well",
 )
 def no_common_plane(subject: Subject) -> Iterator[FindingPlace]:
-    """Any two NICs of a fabric with planes, of two servers and one tenant, have ports in one plane that are not absent by `status:`."""
+    """In a fabric with planes, any two NICs of one tenant on different servers have a common plane in which neither is absent by `status:`."""
     if not subject.network.absent:
         return
     for by_planes in _nics_by_planes(subject).values():
@@ -43,7 +43,7 @@ def no_common_plane(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _nics_by_planes(subject: Subject) -> dict[tuple[str, str], dict[frozenset[str], list[tuple[str, str]]]]:
-    """By fabric and tenant, the NICs that are there by the planes that their ports are in: server, and name of the first port."""
+    """Return the active NICs by fabric and tenant, and then by the planes of their ports: server, and name of the first port."""
     network = subject.present
     planes: dict[tuple[str, str, str, int], set[str]] = {}
     first: dict[tuple[str, str, str, int], str] = {}

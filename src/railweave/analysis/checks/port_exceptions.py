@@ -1,4 +1,4 @@
-"""Exceptions of quality of service at ports to servers: the switch has them, and the server's NIC does not follow by itself."""
+"""QoS exceptions at server ports: the switch applies them, but the server's NIC does not follow automatically."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     fix="take the exception out of `overrides`, or set that NIC by hand after every run of nic-qos.sh",
 )
 def qos_port_exception(subject: Subject) -> Iterator[FindingPlace]:
-    """A port to a server has the quality of service of its fabric, as the server's NIC has."""
+    """A server port has the same quality of service as its fabric and the server's NIC."""
     servers = {server.name: server for server in subject.network.servers}
     for switch in subject.network.switches:
         config = subject.configs.get(switch.name)
@@ -50,7 +50,7 @@ def qos_port_exception(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _differs(exception: PortQos, config: DeviceConfig, paused: tuple[int, ...]) -> str:
-    """Return how a port differs from the NIC, which pauses these priorities; empty if both are alike."""
+    """Return how a port differs from its NIC, or an empty string if both agree. ``paused`` are the NIC's PFC priorities."""
     if config.qos is None:
         return ""
     pauses = any(exception.port in profile.ports for profile in config.qos.profiles)

@@ -1,4 +1,4 @@
-"""Rules about what the control plane does."""
+"""Rules about the results of the control plane."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from railweave.model.findings import Finding
 
 EVERY_FAULT_UP_TO = 64
-"""Networks of up to this many switches have every single fault tried; of larger ones ``SAMPLED_FAULTS``, evenly spread."""
+"""The most switches of a network in which every single fault is tried. In larger networks, ``SAMPLED_FAULTS`` faults are sampled evenly."""
 
 SAMPLED_FAULTS = 24
 MOST_SHOWN = 20
 
 
 def _unreached(subject: Subject, routes: Routes) -> list[tuple[str, str]]:
-    """(leaf, prefix) without a route; leaves that are down themselves do not count."""
+    """Return each leaf and prefix without a route, except for leaves that are down themselves."""
     unreached: list[tuple[str, str]] = []
     for leaf, remote in subject.remote.items():
         if leaf not in routes.down:
@@ -61,7 +61,7 @@ def unreachable(subject: Subject) -> Iterator[FindingPlace]:
     fix="check the color of the group, the community and fabric-advertise or the import policy, on both ends",
 )
 def path_color(subject: Subject) -> Iterator[FindingPlace]:
-    """A prefix of a path color leaves every other leaf by that color's uplinks, all of them and no others."""
+    """Every other leaf reaches a prefix of a path color over all uplinks of that color and over no others."""
     network, routes = subject.present, subject.routes
     cut, elsewhere = _cut_colors(subject)
     apart = _Apart(subject) if subject.network.absent else None
@@ -90,9 +90,9 @@ def path_color(subject: Subject) -> Iterator[FindingPlace]:
 
 
 class _Apart:
-    """The leaves that a path color no longer joins while parts are absent by ``status:``.
+    """The pairs of leaves that a path color no longer joins while devices or links are absent by ``status:``.
 
-    Two leaves are apart if no spine of the color is above both, and no super-spine. The links between sites count as a super-spine.
+    Two leaves are apart if they have no spine of the color in common, and no super-spine. The links between sites count as a super-spine.
     """
 
     def __init__(self, subject: Subject) -> None:
@@ -118,17 +118,17 @@ class _Apart:
                     self._places.setdefault((subnet.color, tops_of_color), []).append(index[subnet.routed_by])
 
     def places(self, leaf: str, color: int) -> list[int]:
-        """The prefixes of a color to which it does not lead from a leaf."""
+        """Return the prefixes of a color that a leaf cannot reach over that color."""
         mine = self._tops.get((leaf, color), frozenset())
         groups = (places for (other, tops), places in self._places.items() if other == color and mine.isdisjoint(tops))
         return [place for places in groups for place in places]
 
 
 def _cut_colors(subject: Subject) -> tuple[set[tuple[str, int]], NDArray[np.int64]]:
-    """Path colors that have lost a link of a leaf by ``status:``, as leaf and color, and the prefixes that follow the color there.
+    """Return the leaves and path colors that have lost a link by ``status:``, and the prefixes that follow these colors there.
 
-    Part of their traffic takes other colors, as it does after any fault. An absent spine does not count: it leaves the same links
-    of a color everywhere.
+    Part of their traffic uses other colors, as after any fault. An absent spine does not count, because it leaves the same links of
+    a color on every leaf.
     """
     whole, absent = subject.network, subject.network.absent
     named = {cable_out.name for cable_out in whole.not_active}
@@ -171,7 +171,7 @@ def leaf_transit(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _designed(subject: Subject, leaf: str) -> list[int]:
-    """The places of what a leaf originates by design: its server prefixes, its loopback and tunnel endpoints."""
+    """Return the indexes of the prefixes that a leaf originates by design: its server prefixes, loopback and tunnel endpoints."""
     switch, index = subject.network.switch(leaf), subject.routes.index
     prefixes = [Prefix(subnet.prefix) for segment in subject.network.segments_of(leaf) for subnet in segment.subnets]
     addresses = [switch.loopback, *(endpoint.address for endpoint in switch.endpoints)] if switch.loopback else []
@@ -235,7 +235,7 @@ def single_fault(subject: Subject) -> Iterator[FindingPlace | Finding]:
 
 
 def _uplinks(subject: Subject, fabric: str) -> int:
-    """The most uplinks that a leaf has: leaves are alike, but for links that are absent."""
+    """Return the largest number of uplinks of a leaf. Leaves differ in this number only through absent links."""
     network = subject.present
     leaves = [switch.name for switch in network.switches if switch.fabric == fabric and switch.role == "leaf"]
     return max((sum(cable.kind == "fabric" for cable in network.cables_of(leaf)) for leaf in leaves), default=0)

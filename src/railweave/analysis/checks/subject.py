@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Remote:
-    """Prefixes of other leaves: their places in ``Routes.prefixes``, and their color indexes (0: not colored)."""
+    """The prefixes of other leaves: indexes in ``Routes.prefixes``, and color indexes (0: not colored)."""
 
     places: NDArray[np.int64]
     colors: NDArray[np.int64]
@@ -31,9 +31,9 @@ class Remote:
 
 @dataclass
 class Subject:
-    """A network with everything derived from it, each worked out once when a check asks for it.
+    """A network with everything derived from it. Each result is computed once, when a check needs it.
 
-    ``configs`` may be given in place of those that follow from the network: a running configuration, or a changed one.
+    ``configs`` may differ from the designed configurations: for example, they may be running or changed ones.
     """
 
     network: Network
@@ -41,7 +41,7 @@ class Subject:
 
     @staticmethod
     def of(network: Network) -> Subject:
-        """The subject whose configurations are the designed ones."""
+        """Return a subject with the designed configurations of a network."""
         return Subject(network, {switch.name: device_config(network, switch.name) for switch in network.switches})
 
     @cached_property
@@ -51,14 +51,14 @@ class Subject:
 
     @property
     def routes(self) -> Routes:
-        """The forwarding tables with nothing down but what is absent by `status:`. Raises ``UnsettledError``."""
+        """The forwarding tables if only the parts marked absent by ``status:`` are down. Raises ``UnsettledError``."""
         if isinstance(self._settled, UnsettledError):
             raise self._settled
         return self._settled
 
     @cached_property
     def _settled(self) -> Routes | UnsettledError:
-        """The tables, or the reason why there are none: both take long to find."""
+        """The forwarding tables, or the error that explains their absence. Both take long to compute."""
         try:
             return self.control_plane.routes()
         except UnsettledError as error:
@@ -66,15 +66,12 @@ class Subject:
 
     @cached_property
     def present(self) -> Network:
-        """The network without what is absent by ``status:``."""
+        """The network without the parts marked absent by ``status:``."""
         return present(self.network)
 
     @cached_property
     def remote(self) -> dict[str, Remote]:
-        """Return the prefixes that each leaf must reach.
-
-        They are the live prefixes of the other leaves of its fabric or rail plane, and of its tenants.
-        """
+        """The prefixes that each leaf must reach: live prefixes of other leaves in the same fabric, rail plane and tenant."""
         network, index = self.present, self.routes.index
         live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
         rows: dict[tuple[str, str, str], list[tuple[int, int, str]]] = {}

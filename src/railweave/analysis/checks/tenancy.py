@@ -60,7 +60,7 @@ def tenant_isolation(subject: Subject) -> Iterator[FindingPlace]:
 
 
 def _shared(subject: Subject, fabric: Fabric) -> Iterator[FindingPlace]:
-    """The same for what several leaves have: subnets of layer-2 networks, and routes of external routers."""
+    """Yield findings for prefixes that several leaves share: subnets of layer-2 networks, and routes of external routers."""
     subnets = {network.prefix: tenant.name for tenant in fabric.tenants for network in tenant.networks}
     outside = _outside(fabric)
     for (leaf, vrf), exits in subject.routes.shared.exits.items():
@@ -75,7 +75,7 @@ def _shared(subject: Subject, fabric: Fabric) -> Iterator[FindingPlace]:
 
 
 def _outside(fabric: Fabric) -> dict[str, dict[str, set[str]]]:
-    """By prefix and tenant, the leaves on which external routers give it: several tenants may have a default route."""
+    """Return the leaves that get each prefix from external routers, by prefix and tenant. Several tenants may have a default route."""
     tenants_by_prefix: dict[str, dict[str, set[str]]] = {}
     for tenant in fabric.tenants:
         for router in tenant.external:
@@ -87,7 +87,7 @@ def _outside(fabric: Fabric) -> dict[str, dict[str, set[str]]]:
 
 
 def _foreign(fabric: Fabric, vrf: str, leaves: Iterable[str], owners: Mapping[str, set[str]]) -> str:
-    """A tenant whose external route a VRF has without leave; empty where all that it has may come from tenants it reaches."""
+    """Return a tenant whose external route a VRF holds without permission, or an empty string if all routes are permitted."""
     allowed = [owners[owner] for owner in owners if not fabric.apart(vrf, owner)]
     rest = set(leaves).difference(*allowed)
     return next(
@@ -108,7 +108,7 @@ def _foreign(fabric: Fabric, vrf: str, leaves: Iterable[str], owners: Mapping[st
     fix="compare VNI and route target of the VLAN on both leaves, and their EVPN sessions",
 )
 def network_reach(subject: Subject) -> Iterator[FindingPlace]:
-    """Every leaf of a layer-2 network learns the MAC addresses of the others; every leaf of its tenant has a route to its subnet."""
+    """Leaves of a layer-2 network learn each other's MAC addresses, and all leaves of its tenant have a route to its subnet."""
     network, known = subject.present, subject.routes.shared
     live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
     segments = [
@@ -147,7 +147,7 @@ def network_reach(subject: Subject) -> Iterator[FindingPlace]:
     fix="ask the vendor, or use a model that has one",
 )
 def no_vtep(subject: Subject) -> Iterator[FindingPlace]:
-    """The leaves of an overlay are of models that serve as tunnel endpoints in some published configuration."""
+    """Leaves of an overlay are switch models that a published configuration uses as tunnel endpoints."""
     for fabric in subject.network.fabrics:
         leaves = [
             switch for switch in subject.network.switches if switch.fabric == fabric.name and switch.role == "leaf"
@@ -175,7 +175,7 @@ def no_vtep(subject: Subject) -> Iterator[FindingPlace]:
     fix="give all members addresses of one family: the same pools, or networks of the pools' family",
 )
 def tenant_families(subject: Subject) -> Iterator[FindingPlace]:
-    """The NICs of a tenant have an address family in common, and the one that jobs are to use if the file says so."""
+    """All NICs of a tenant have a common address family, including the one that the fabric file selects for jobs."""
     network = subject.network
     wanted = network.hosts.job.address_family
     for fabric in network.fabrics:

@@ -1,4 +1,4 @@
-"""The netplan validator, and the run of every outside validator on the files that it reads."""
+"""The netplan validator, and the function that runs every external validator on its files."""
 
 from __future__ import annotations
 
@@ -45,16 +45,15 @@ _VARYING = re.compile(r'"[^"]*"|\d+')
 
 @dataclass(frozen=True)
 class Tool:
-    """A generator that can be run, and the folders of its libraries."""
+    """An installed netplan generator, with the folders of its libraries."""
 
     program: Path
     libraries: tuple[Path, ...] = ()
 
     def generate(self, text: str, root: Path) -> list[tuple[int, str]]:
-        """Write what a file means for networkd below ``root``, and give the lines that are refused, with netplan's words.
+        """Generate the networkd files of a netplan file below ``root``. Return the refused lines with netplan's messages.
 
-        Raises ``OSError`` where the generator cannot be run or fails in another way, ``subprocess.TimeoutExpired`` where
-        it does not end.
+        Raises ``OSError`` if the generator cannot be run or fails otherwise, and ``subprocess.TimeoutExpired`` if it does not finish in time.
         """
         folder = root / "etc/netplan"
         folder.mkdir(parents=True)
@@ -77,7 +76,10 @@ class Tool:
 
 
 def find(root: Path | None) -> Tool | str:
-    """The generator to use, or why there is none: that of a root folder, else the system's, else the checkout's own."""
+    """Return the generator, or the reason why there is none.
+
+    The generator is taken from ``root`` if given, otherwise from the system, otherwise from the checkout.
+    """
     if root is not None:
         return _in_root(root)
     installed = next((path for name in _GENERATORS if (path := Path("/") / name).exists()), None)
@@ -98,7 +100,7 @@ def _in_root(root: Path) -> Tool | str:
 
 
 def validate(files: Files, root: Path | None = None, most: int | None = MOST_VALIDATED) -> ValidatorReport:
-    """Validate the ``netplan.yaml`` of servers, at ``most`` so many where it is given: each refused line is an error."""
+    """Validate the ``netplan.yaml`` of servers, of at most ``most`` if given. Each refused line is an error."""
     texts = {host: named[FILE] for host, named in sorted(files.items()) if FILE in named}
     if not texts:
         return ValidatorReport(NAME, ran=False, reason=f"there is no {FILE} to validate")
@@ -138,7 +140,7 @@ VALIDATOR = Validator(NAME, FILE, "netplan_root", lambda files, root, most, _: v
 
 
 def validators() -> list[Validator]:
-    """Every validator there is: by operating system, then the servers'."""
+    """Return all validators: those of each operating system, then the one for servers."""
     return [*(validator for nos in systems() for validator in system(nos).validators), VALIDATOR]
 
 
@@ -149,10 +151,10 @@ def validate_all(
     releases: Mapping[str, str] | None = None,
     every: bool = False,
 ) -> list[ValidatorReport]:
-    """Have the files of every device and server (its name to file name to text) read by every validator.
+    """Validate the files of all devices and servers (by name and file name) with every validator.
 
-    ``places`` say where tools or their data are, by the option of each validator (``frr_root``, ``yang``). Slow validators
-    read a sample where there are many files, unless they are to read ``every`` one. ``releases`` are those of devices.
+    ``places`` are the paths of tools or their data, by the option of each validator (``frr_root``, ``yang``). Slow validators read only
+    a sample of many files, unless ``every`` is set. ``releases`` are those of devices.
     """
     most = None if every else MOST_VALIDATED
     return [

@@ -1,1 +1,1 @@
-"""Running configurations against designed ones: what differs, and what that does to traffic."""
+"""Comparison of running configurations with the design: the differences, and their effects on traffic."""

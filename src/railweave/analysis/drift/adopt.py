@@ -1,4 +1,4 @@
-"""Take statements that only devices have into the fabric file: under ``extra:`` of their role, or of one switch under ``overrides``."""
+"""Adoption of statements that only devices have: under ``extra:`` of their role, or of one switch under ``overrides``."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _KEYS = {"leaf": "leaf", "spine": "spine", "super-spine": "super_spine", "dci": 
 
 
 def adopt_into(file: Path, network: Network, drift: Drift) -> list[str]:
-    """Write statements that switches have, and the design has not, into the fabric file; what was adopted, and what was not.
+    """Write the statements that only switches have into the fabric file. Return messages on adopted and rejected statements.
 
-    What every switch of a role has goes under ``extra`` of the role, what some have under ``overrides.devices`` of each. A switch
-    that has an ``extra`` of its own does not get its role's: where both would be needed nothing is adopted for it.
+    Statements of all switches of a role go under ``extra`` of the role, others under ``overrides.devices`` of each switch. A switch
+    with its own ``extra`` does not get its role's. If a switch would need both, nothing is adopted for it.
 
-    The file keeps its comments and its order; it is written whole or not at all. Raises ``InputError`` for a build folder, and
-    for a file whose ``extra:`` does not take them.
+    The file keeps its comments and its order, and is written completely or not at all. Raises ``InputError`` for a build folder, and if
+    ``extra:`` of the file cannot take the statements.
     """
     if not file.is_file():
         fix = "name the fabric file that it was built from"
@@ -78,7 +78,7 @@ def adopt_into(file: Path, network: Network, drift: Drift) -> list[str]:
 
 
 def _lose_an_extra(network: Network, drift: Drift) -> set[str]:
-    """Switches whose role has an ``extra`` for their system, or is about to get one: one of their own would take its place."""
+    """Return the switches whose role has, or will get, an ``extra`` for their system, which an ``extra`` of their own would replace."""
     roles = {
         (switch.fabric, switch.role, switch.nos)
         for switch in network.switches
@@ -94,23 +94,23 @@ def _lose_an_extra(network: Network, drift: Drift) -> set[str]:
 
 
 def _alike(network: Network, fabric: str, role: str, nos: str) -> set[str]:
-    """The switches of a role that run a system."""
+    """Return the switches of a role that run a given system."""
     return {
         switch.name for switch in network.switches if (switch.fabric, switch.role, switch.nos) == (fabric, role, nos)
     }
 
 
 def _in_lists(text: str) -> dict[str, str]:
-    """Switches that ``overrides.devices`` has in a host list, with the list."""
+    """Return the switches that ``overrides.devices`` names only in a host list, each with that list."""
     overrides = _value(_value(yaml.compose(text, Loader=yaml.SafeLoader), "overrides"), "devices")
     keys = [key.value for key, _ in overrides.value] if isinstance(overrides, yaml.MappingNode) else []
     return {name: key for key in keys for name in expand(key) if name != key}
 
 
 def with_extra(text: str, file: str, keys: tuple[str, ...], nos: str, lines: list[str]) -> str:
-    """A fabric file with lines added to ``extra:`` for one system, below the keys of a role or a switch.
+    """Return a fabric file with lines added to ``extra:`` of one system, below the keys of a role or a switch.
 
-    Raises ``InputError`` where it does not take them.
+    Raises ``InputError`` if the file cannot take the lines.
     """
     at = yaml.compose(text, Loader=yaml.SafeLoader)
     wanted = [*keys, "extra", nos]
@@ -135,7 +135,7 @@ def with_extra(text: str, file: str, keys: tuple[str, ...], nos: str, lines: lis
 
 
 def _in_block(rows: list[str], at: yaml.ScalarNode, file: str, nos: str, lines: list[str]) -> str:
-    """The lines behind those of a block that stands."""
+    """Return the file with the lines added at the end of an existing block."""
     first = at.start_mark.line + 1
     try:
         system(nos).check_extra("\n".join([at.value.rstrip("\n"), *lines]))
@@ -149,7 +149,7 @@ def _in_block(rows: list[str], at: yaml.ScalarNode, file: str, nos: str, lines: 
 
 
 def _end(rows: list[str], start: int, column: int) -> int:
-    """The row after the last of a block that begins in a row, indented by at least so many columns."""
+    """Return the row after the last row of a block. The block begins at row ``start`` and is indented by at least ``column``."""
     end = start + 1
     for place in range(start + 1, len(rows)):
         row = rows[place]

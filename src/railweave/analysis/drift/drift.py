@@ -30,12 +30,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Effects(JsonObject):
-    """The differences in the network as a whole.
+    """The effects of all differences on the network.
 
-    ``lost`` are prefixes that switches should reach and cannot: by prefix, the switches. ``moved`` are likewise those sent to other links
-    than designed; ``gained`` are those that are reached and should not be. ``colors`` are the path colors of servers' prefixes among them.
-    ``classes`` are traffic classes whose treatment differs, ``tenants`` those whose VRFs differ, each with the switches that differ.
-    ``unsettled`` is the reason why routes were not computed; empty if they were.
+    - ``lost``: prefixes that switches should reach but do not, with these switches.
+    - ``moved``: prefixes that switches send to other links than designed, with these switches.
+    - ``gained``: prefixes that switches reach but should not, with these switches.
+    - ``colors``: the path colors of the affected server prefixes.
+    - ``classes``: traffic classes whose treatment differs, with the switches that differ.
+    - ``tenants``: tenants whose VRFs differ, with the switches that differ.
+    - ``unsettled``: the reason why routes were not computed; empty if they were.
     """
 
     lost: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
@@ -50,7 +53,7 @@ class Effects(JsonObject):
         return any((self.lost, self.moved, self.gained, self.colors, self.classes, self.tenants, self.unsettled))
 
     def lines(self) -> list[str]:
-        """One sentence for each kind of effect."""
+        """Return one sentence for each kind of effect."""
         sentences = [
             _of_prefixes("cannot be reached from switches that should reach them", self.lost),
             _of_prefixes("go by other links than designed", self.moved),
@@ -70,7 +73,7 @@ def effects(
     differences: Mapping[str, Iterable[FieldDifference]],
     configs: Mapping[str, DeviceConfig],
 ) -> Effects:
-    """Return what running routes and configurations change; ``differences`` by switch, ``configs`` designed."""
+    """Return the effects of running routes and configurations. ``differences`` are by switch; ``configs`` are the designed configurations."""
     lost: dict[str, list[str]] = {}
     moved: dict[str, list[str]] = {}
     gained: dict[str, list[str]] = {}
@@ -115,7 +118,7 @@ def effects(
 
 
 class _Side:
-    """Routes of one side as numbers that mean the same on both: of each set of links, in whatever order it is listed."""
+    """The routes of one side, as numbers that stand for sets of links. Equal sets have the same number on both sides."""
 
     def __init__(self, routes: Routes, prefixes: Sequence[str], known: dict[frozenset[str], int]) -> None:
         self._routes = routes
@@ -124,7 +127,7 @@ class _Side:
         self._numbers = np.array([*numbers, LOCAL, UNREACHABLE], dtype=np.int64)  # by ids: -2 and -1 are the last two
 
     def of(self, device: str) -> NDArray[np.int64]:
-        """Where a switch sends each prefix; ``UNREACHABLE`` too where it does not know it."""
+        """Return the number of a switch's links for each prefix, or ``UNREACHABLE`` if the switch does not know the prefix."""
         if device not in self._routes.fibs:
             return np.full(len(self._places), UNREACHABLE, dtype=np.int64)
         groups = np.append(self._routes.fibs[device].group, UNREACHABLE)  # place -1 is the last
@@ -132,7 +135,7 @@ class _Side:
 
 
 def _classes(difference: FieldDifference, config: DeviceConfig) -> list[str]:
-    """The traffic classes that a difference is about: its own, or all lossless ones where it is about PFC or buffers."""
+    """Return the traffic classes that a difference affects: its own class, or all lossless classes for PFC and buffers."""
     if difference.place[0] != "qos" or config.qos is None:
         return []
     if len(difference.place) > 2 and difference.field.startswith(("qos.classes", "qos.marking")):
@@ -141,7 +144,7 @@ def _classes(difference: FieldDifference, config: DeviceConfig) -> list[str]:
 
 
 def _tenants(difference: FieldDifference, config: DeviceConfig) -> list[str]:
-    """The tenants that a difference is about: its own, or all where it is about what tunnels stand on."""
+    """Return the tenants that a difference affects: its own tenant, or all tenants if it affects the overlay."""
     top, *names = difference.place
     if top == "vrfs" and names:
         return names[:1]
@@ -175,16 +178,16 @@ class DeviceDrift:
 
     @property
     def different(self) -> list[tuple[Cause, Finding]]:
-        """Statements that are not as designed, with what is wrong, but for its own."""
+        """The statements that differ from the design, with their findings, without those that only the device has."""
         return [(cause, finding) for cause, finding in self.stands.causes if finding.id != EXTRA.id]
 
     @property
     def own_statements(self) -> list[Cause]:
-        """Statements that only the device has and that change nothing that is read."""
+        """The statements that only the device has and that change no field."""
         return [cause for cause, finding in self.stands.causes if finding.id == EXTRA.id]
 
     def to_json(self) -> dict[str, object]:
-        """The difference as the documented JSON object."""
+        """Return the difference as the documented JSON object."""
         return {
             "device": self.device,
             "system": self.system,
@@ -206,10 +209,12 @@ class DeviceDrift:
 
 @dataclass(frozen=True)
 class Drift:
-    """The differences of running configurations from designed ones.
+    """The differences between running and designed configurations.
 
-    ``devices`` are those that differ, ``missing`` those of which nothing was captured, ``unknown`` those that are not in the design.
-    ``findings`` are what the checks report of the running network and did not report of the designed one.
+    - ``devices``: the devices that differ.
+    - ``missing``: the devices without a captured configuration.
+    - ``unknown``: the devices that are not in the design.
+    - ``findings``: the checks' findings about the running network that the designed network does not have.
     """
 
     devices: tuple[DeviceDrift, ...]
@@ -226,12 +231,12 @@ class Drift:
 
     @property
     def proven(self) -> bool:
-        """True if every switch was compared and none differs: the state of a missing switch is unknown."""
+        """True if every switch was compared and none differs. The state of a missing switch is unknown, so False if any is missing."""
         return self.equal and not self.missing
 
     @property
     def own_statements(self) -> dict[tuple[str, str], tuple[str, ...]]:
-        """Statements that only devices have, each once: (system, statement) to the devices."""
+        """The statements that only devices have, each once: (system, statement) mapped to the devices."""
         devices_of: dict[tuple[str, str], list[str]] = {}
         for device in self.devices:
             for cause in device.own_statements:
@@ -239,7 +244,7 @@ class Drift:
         return {statement: tuple(devices) for statement, devices in devices_of.items()}
 
     def to_json(self) -> dict[str, object]:
-        """The whole as the documented JSON object."""
+        """Return the drift as the documented JSON object."""
         return {
             "equal": self.equal,
             "compared": self.compared,
@@ -255,7 +260,7 @@ class Drift:
         }
 
     def lines(self) -> list[str]:
-        """The whole as text: device by device, then what only devices have, then what it does."""
+        """Return the drift as text: the differences of each device, then the statements that only devices have, then the effects."""
         text: list[str] = []
         for device in self.devices:
             shown, unreadable = device.different, device.stands.unreadable
@@ -293,9 +298,9 @@ def drift(
     only: Collection[str] = (),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Drift:
-    """Return the differences of devices from the design. ``running`` has the texts of each device's configuration by their path.
+    """Return the differences of devices from the design. ``running`` has the texts of each device's configuration by path.
 
-    ``configs`` are the designed configurations of the network's switches, if those of a lab replace them. ``only``: only these switches.
+    ``configs`` are the designed configurations, if those of a lab replace them. With ``only``, only these switches are compared.
     Raises ``InputError`` if a name in ``only`` is not a switch.
     """
     designed = Subject.of(network) if configs is None else Subject(network, configs)

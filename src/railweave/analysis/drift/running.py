@@ -1,4 +1,4 @@
-"""Running configurations in place of designed ones."""
+"""Designed configurations, replaced by running ones if captured."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 def running_configs(
     network: Network, captured: Mapping[str, Texts], configs: dict[str, DeviceConfig] | None = None
 ) -> dict[str, DeviceConfig]:
-    """Return the configuration of every switch: as captured, else as designed.
+    """Return the configuration of every switch: the captured one if there is one, otherwise the designed one.
 
-    ``configs`` are designed configurations in place of the network's own, if those of a lab replace them. Raises ``InputError`` if a
-    configuration cannot be read.
+    ``configs`` are the designed configurations, if those of a lab replace them. Raises ``InputError`` if a configuration cannot be read.
     """
     designed = Subject.of(network).configs if configs is None else configs
     states = saved(designed, captured, why=False)

@@ -1,7 +1,7 @@
 """State that must hold on a running switch, computed from ``Network``, ``DeviceConfig`` and ``Routes``.
 
-Runbooks print it, checks of a running network compare with it, and both take it from here. Parts that are down in ``Routes``
-(``Routes.down``) are expected of no switch: a port whose cable or far end does not exist has no expectation.
+Runbooks print this state, and checks of a running network compare with it. Parts that are down (``Routes.down``) are not expected: a
+port has no expectation if its cable or far end does not exist.
 """
 
 from __future__ import annotations

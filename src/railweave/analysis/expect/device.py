@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Session]:
-    """Every session of a switch on its links, group by group."""
+    """Return the BGP sessions of a switch on its links, group by group."""
     bgp = config.bgp
     if bgp is None:
         return []
@@ -46,7 +46,7 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
         return routes.counted(config.name, mask)[0]
 
     def received(device: str, link: str) -> tuple[int, int]:
-        """Count the prefixes that a device receives on a link: prefixes of others, and its own."""
+        """Return the numbers of prefixes that a device receives on a link: prefixes of other devices, and its own."""
         mask = routes.received.get((device, link))
         return (0, 0) if mask is None else routes.counted(device, mask)
 
@@ -75,9 +75,9 @@ def sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[Ses
 
 
 def _in_use(device: str, routes: Routes) -> tuple[Counter[str], set[str]]:
-    """Return how many prefixes received over each link have that link as a next hop, and the links that share any with others.
+    """Return the number of received prefixes in use by link, and the links that share such prefixes with other links.
 
-    Tenants' prefixes take the paths of tunnels: sessions on links do not carry them.
+    A prefix is in use if it has the link as a next hop. Tenant prefixes do not count, because tunnels carry them.
     """
     numbers, places = np.unique(routes.fibs[device].group, return_inverse=True)
     groups: list[int] = numbers.tolist()
@@ -100,7 +100,7 @@ def _in_use(device: str, routes: Routes) -> tuple[Counter[str], set[str]]:
 
 
 def overlay_sessions(network: Network, config: DeviceConfig, routes: Routes) -> list[OverlaySession]:
-    """Every EVPN session of a switch."""
+    """Return the EVPN sessions of a switch."""
     overlay = config.overlay
     because = ("fabrics", network.switch(config.name).fabric, "overlay")
     return [
@@ -111,7 +111,7 @@ def overlay_sessions(network: Network, config: DeviceConfig, routes: Routes) -> 
 
 
 def adjacencies(network: Network, config: DeviceConfig, routes: Routes) -> list[Adjacency]:
-    """Every adjacency of IS-IS."""
+    """Return the IS-IS adjacencies of a switch."""
     isis = config.isis
     because = ("fabrics", network.switch(config.name).fabric, "underlay", "isis")
     return [
@@ -132,14 +132,14 @@ def adjacencies(network: Network, config: DeviceConfig, routes: Routes) -> list[
 def there(config: DeviceConfig, down: Collection[str]) -> list[Interface]:
     """Return the ports of a switch whose cable and far end exist.
 
-    Ports of a cable that has left the design, which a switch may still have, are not among them.
+    Ports of a cable that is no longer in the design, which a switch may still have, are left out.
     """
     of_design = [interface for interface in config.interfaces if interface.link or interface.kind == "external"]
     return [interface for interface in of_design if interface.link not in down and interface.peer not in down]
 
 
 def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list[Port]:
-    """Every port that must be up. A port to a router outside, or an edge port, has no cable in the design, and so no module."""
+    """Return the ports that must be up. Edge ports and ports to external routers have no cable in the design, and so no optic."""
     fabric = network.switch(config.name).fabric
     routed = {gateway.port: gateway.mtu for gateway in config.gateways if gateway.port}
     edges = {edge_port.link for edge_port in network.fabric(fabric).edge_ports}
@@ -172,14 +172,14 @@ def ports(network: Network, config: DeviceConfig, down: Collection[str]) -> list
 
 
 def _asked(fabric: str, port: Interface) -> tuple[str, ...]:
-    """Server ports follow from the list of servers, links between switches from the topology."""
+    """Return the part of the fabric file that a port follows from: servers, tenants or topology."""
     if port.kind == "server":
         return ("servers",)
     return ("fabrics", fabric, "tenants" if port.kind == "external" else "topology")
 
 
 def queues(network: Network, config: DeviceConfig, down: Collection[str]) -> list[Queues]:
-    """The queues of every port that QoS is bound to."""
+    """Return the queues of every port to which QoS is bound."""
     qos = config.qos
     if qos is None:
         return []
@@ -211,7 +211,7 @@ def queues(network: Network, config: DeviceConfig, down: Collection[str]) -> lis
 
 
 def expected_routing(network: Network, config: DeviceConfig, routes: Routes) -> ExpectedRouting:
-    """Return the sessions, routes and tenants of a switch if everything that is not in ``routes.down`` runs."""
+    """Return the sessions, routes and tenants of a switch, on condition that everything outside ``routes.down`` works."""
     examples = prefixes.example_routes(network, config, routes)
     return ExpectedRouting(
         tuple(sessions(network, config, routes)),
@@ -225,7 +225,7 @@ def expected_routing(network: Network, config: DeviceConfig, routes: Routes) -> 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """State that must hold on one switch, by subject, each of which helps to understand the next."""
+    """The state that must hold on one switch, by subject, in an order in which each subject helps to understand the next."""
 
     device: str
     identity: Identity
@@ -241,15 +241,15 @@ class Expected:
 
     @property
     def cabled(self) -> list[Port]:
-        """The ports whose cable is in the design, so that LLDP must show who is at its other end."""
+        """The ports whose cable is in the design, so that LLDP must show the designed neighbor."""
         return [port for port in self.ports if port.kind != "external"]
 
 
 def expected(network: Network, config: DeviceConfig, routes: Routes, *, all_routes: bool = False) -> Expected:
-    """Return what must hold on a switch if everything that is not in ``routes.down`` runs.
+    """Return the state that must hold on a switch, on condition that everything outside ``routes.down`` works.
 
-    ``all_routes``: every prefix of other leaves rather than those of one leaf. Raises ``KeyError`` for a switch that is not
-    in the network.
+    With ``all_routes``, the routes are the prefixes of all other leaves, otherwise those of one leaf. Raises ``KeyError`` if the switch is
+    not in the network.
     """
     switch = network.switch(config.name)
     servers = config.management.ntp

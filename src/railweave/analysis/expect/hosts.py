@@ -1,4 +1,4 @@
-"""State that must hold on a server: its NICs with their addresses and GIDs, and the rules and routes that keep paths apart."""
+"""State that must hold on a server: its NICs with addresses and GIDs, and the rules and routes that separate its paths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PathAddress:
-    """An address of a NIC, and the routing table of its packets. By SLAAC any in ``prefix`` will do: then ``address`` is None."""
+    """An address of a NIC, with the routing table of its packets. With SLAAC, ``address`` is None: any address in ``prefix`` is right."""
 
     prefix: Prefix
     address: Address | None
@@ -27,10 +27,13 @@ class PathAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nic(Expectation):
-    """A NIC that is up, with ``peer_port`` of ``peer`` at the other end of its cable. ``mtu`` is that of IP.
+    """A NIC that must be up, with port ``peer_port`` of ``peer`` at the other end of its cable.
 
-    ``name`` is the design's, ``netdev`` its Linux interface, ``mac`` empty where it is not known yet. Each address stands as
-    a RoCE v2 GID of ``rdma``.
+    - ``name``: its name in the design.
+    - ``netdev``: its Linux interface.
+    - ``rdma``: its RDMA device, which has a RoCE v2 GID for each address.
+    - ``mac``: its MAC address; empty if unknown.
+    - ``mtu``: the IP MTU.
     """
 
     name: str
@@ -48,13 +51,13 @@ class Nic(Expectation):
 
     @property
     def said_as(self) -> str:
-        """Return the name that the server gives to its NIC."""
+        """The server's own name for the NIC."""
         return self.netdev
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedHost:
-    """State that must hold on one server. ``rules`` and ``routes`` are those of NICs that are present."""
+    """The state that must hold on one server, with the ``rules`` and ``routes`` of the NICs that are present."""
 
     device: str
     because: tuple[str, ...]
@@ -64,7 +67,10 @@ class ExpectedHost:
 
 
 def expected_host(network: Network, name: str) -> ExpectedHost:
-    """Return what must hold on a server, without NICs whose cable or leaf is absent. Raises ``KeyError`` if the server does not exist."""
+    """Return the state that must hold on a server. NICs whose cable or leaf is absent are left out.
+
+    Raises ``KeyError`` if the server does not exist.
+    """
     config = host_config(network, name)
     links = {end.port: cable.name for cable in network.cables for end in (cable.a, cable.b) if end.device == name}
     because = ("servers",)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def example_segments(network: Network, config: DeviceConfig) -> list[Segment]:
-    """The segments of other leaves, in the order in which the prefixes of one serve as examples on a switch.
+    """Return the segments of other leaves, in the order in which they are preferred as examples on a switch.
 
-    Leaves of the same rails come first, each kind in its order. A tenant's are there where the switch has its VRF.
+    Leaves of the same rails come first. Segments of a tenant are included if the switch has the tenant's VRF.
     """
     switch = network.switch(config.name)
     vrfs = {"", *(vrf.name for vrf in config.vrfs)}
@@ -37,9 +37,9 @@ def example_segments(network: Network, config: DeviceConfig) -> list[Segment]:
 
 
 def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
-    """The prefixes of the first leaf that is reached over another switch: one per path color.
+    """Return the prefixes, one per path color, of the first leaf that is reached through another switch.
 
-    A leaf of the same rails comes first; where there is none, as in a fabric of one stripe, another leaf of the stripe.
+    A leaf of the same rails is preferred. If there is none, as in a fabric of one stripe, another leaf of the stripe is used.
     """
     for segment in example_segments(network, config):
         examples = list(_routes(network, config, routes, [segment]))
@@ -49,9 +49,9 @@ def example_routes(network: Network, config: DeviceConfig, routes: Routes) -> li
 
 
 def underlay_examples(network: Network, config: DeviceConfig, routes: Routes, examples: Sequence[Route]) -> list[Route]:
-    """Return the examples as the default VRF has them.
+    """Return the examples as routes of the default VRF.
 
-    With an overlay, these are the tunnel endpoints of their leaf; prefixes of its tenants take the paths of those endpoints.
+    With an overlay, these are the tunnel endpoints of the examples' leaf, because tenant prefixes use the paths to these endpoints.
     """
     if not examples or config.overlay is None:
         return list(examples)
@@ -72,7 +72,7 @@ def underlay_examples(network: Network, config: DeviceConfig, routes: Routes, ex
 
 
 def every_route(network: Network, config: DeviceConfig, routes: Routes) -> list[Route]:
-    """The prefixes of all other leaves that a switch has a way to."""
+    """Return the prefixes of all other leaves to which a switch has a route."""
     fabric = network.switch(config.name).fabric
     away = [segment for segment in network.segments if segment.fabric == fabric and segment.leaf != config.name]
     routes_by_prefix = {route.prefix: route for route in _routes(network, config, routes, away) if route.ports}
@@ -97,7 +97,7 @@ def _routes(network: Network, config: DeviceConfig, routes: Routes, segments: li
 
 
 def gateways(network: Network, config: DeviceConfig) -> list[Gateway]:
-    """Every server-facing interface."""
+    """Return the gateways of a switch, which face the servers."""
     because = ("fabrics", network.switch(config.name).fabric)
     return [
         Gateway(
@@ -114,7 +114,7 @@ def gateways(network: Network, config: DeviceConfig) -> list[Gateway]:
 
 
 def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tenant]:
-    """Every VRF with its own prefixes and those that come from other leaves."""
+    """Return each VRF with its own prefixes and the prefixes of other leaves."""
     because = ("fabrics", network.switch(config.name).fabric, "tenants")
     expected: list[Tenant] = []
     for vrf in config.vrfs:
@@ -141,7 +141,7 @@ def tenants(network: Network, config: DeviceConfig, routes: Routes) -> list[Tena
 
 
 def shared_prefixes(network: Network, config: DeviceConfig, routes: Routes) -> list[SharedPrefix]:
-    """Return the prefixes of VRFs that leaves share, but for those of gateways here, with the leaves that lead to each."""
+    """Return the VRF prefixes that leaves share, with the leaves that lead to each. Prefixes of this switch's gateways are left out."""
     because = ("fabrics", network.switch(config.name).fabric, "tenants")
     subnets = {prefix for gateway in config.gateways for prefix in gateway.prefixes}
     return [
@@ -159,6 +159,6 @@ def shared_prefixes(network: Network, config: DeviceConfig, routes: Routes) -> l
 
 
 def bridged(config: DeviceConfig, routes: Routes) -> dict[int, tuple[str, ...]]:
-    """Return the leaves of each layer-2 network of a switch, by VNI; the switch is among them."""
+    """Return the leaves of each layer-2 network of a switch, by VNI. The switch itself is included."""
     vlans = config.mac_vrf.vlans if config.mac_vrf else ()
     return {vlan.vni: routes.shared.bridged.get((config.name, vlan.vni), ()) for vlan in vlans}

@@ -1,1 +1,1 @@
-"""``DeviceConfig`` to forwarding tables and the paths of queue pairs: what the control plane will do."""
+"""Prediction of the control plane: forwarding tables and the paths of queue pairs, computed from ``DeviceConfig``."""

@@ -21,7 +21,7 @@ ALL = slice(None)
 """The places of all prefixes."""
 
 NONE = -1
-"""The id that stands for "no route"."""
+"""The ID of "no route"."""
 
 NO_ROUTE = np.iinfo(np.int64).max
 """The decision key of "no route": it loses to every route."""
@@ -48,7 +48,7 @@ class Attributes:
 
 
 class AttributeTable:
-    """Attributes by id, and columns of what is asked about whole tables of routes at once."""
+    """Route attributes by ID, with columns for values that are looked up for whole tables of routes."""
 
     def __init__(self) -> None:
         self.items: list[Attributes] = []
@@ -59,7 +59,7 @@ class AttributeTable:
         self._memo: dict[Hashable, Ids] = {}
 
     def id_of(self, attributes: Attributes) -> int:
-        """The id of attributes, given now if they are new."""
+        """Return the ID of attributes, and assign an ID if they are new."""
         attributes_id = self._ids.get(attributes)
         if attributes_id is None:
             attributes_id = self._ids[attributes] = len(self.items)
@@ -76,11 +76,11 @@ class AttributeTable:
             self._sets = np.pad(self._sets, (0, more))
 
     def keys(self, ids: Ids) -> NDArray[np.int64]:
-        """The decision key of each route, lower is better; ``NO_ROUTE`` where there is none."""
+        """Return the decision key of each route; lower is better. ``NO_ROUTE`` is the key of a missing route."""
         return self._keys[ids]
 
     def having(self, ids: Ids, memo: Hashable, holds: Callable[[frozenset[str]], bool]) -> Mask:
-        """Return a mask of the routes with communities for which ``holds`` is true; ``memo`` names ``holds`` and all it depends on."""
+        """Return a mask of the routes whose communities satisfy ``holds``. ``memo`` is the cache key for ``holds`` and everything it depends on."""
         known = self._memo.get(memo)
         if known is None or len(known) < len(self._set_ids):
             known = self._memo[memo] = np.array(
@@ -89,9 +89,9 @@ class AttributeTable:
         return (known[self._sets[ids]] == 1) & (ids >= 0)
 
     def map(self, memo: Hashable, ids: Ids, function: Callable[[Attributes], Attributes]) -> Ids:
-        """``function`` applied to the attributes of each route.
+        """Return the IDs after ``function`` has been applied to the attributes of each route.
 
-        ``memo`` names the function and all it depends on: results are kept under it.
+        ``memo`` is the cache key for the function and everything it depends on.
         """
         known = self._memo.get(memo)
         if known is None or len(known) < len(self._keys):
@@ -110,7 +110,7 @@ class AttributeTable:
 
 
 def _key(attributes: Attributes) -> int:
-    """Local routes first, then local preference (high), AIGP (low, absent last), AS-path length (short)."""
+    """Return the decision key: local routes first, then high local preference, low AIGP (absent last), short AS path."""
     aigp = _NO_AIGP if attributes.aigp is None else min(attributes.aigp, _NO_AIGP - 1)
     preference = (1 << 24) - 1 - min(attributes.local_preference, (1 << 24) - 1)
     local = 0 if attributes.protocol == "direct" else 1
@@ -118,14 +118,19 @@ def _key(attributes: Attributes) -> int:
 
 
 REASONS = ("none", "only", "local", "local-preference", "aigp", "as-path", "multipath", "metric")
-"""The reasons why a route won, by code: no route, no other candidate, its own, or the first attribute that beat the next best.
+"""The reasons why a route won, by code.
 
-``multipath``: every candidate is in the next-hop group. ``metric``: paths over other links are longer (IS-IS).
+- ``none``: there is no route.
+- ``only``: there is no other candidate.
+- ``local``: the prefix is on the device itself.
+- ``local-preference``, ``aigp``, ``as-path``: the first attribute that is better than that of the next best route.
+- ``multipath``: every candidate is in the next-hop group.
+- ``metric``: paths over other links are longer (IS-IS).
 """
 
 
 def reasons(best: NDArray[np.int64], runner_up: NDArray[np.int64], candidates: NDArray[np.intp]) -> NDArray[np.uint8]:
-    """The reason code of each prefix, from the best key, the best key that lost, and how many candidates there were."""
+    """Return the reason code of each prefix from the best key, the best losing key and the number of winning candidates."""
     differ = best ^ runner_up
     lost = runner_up != NO_ROUTE
     code = np.where(candidates > 1, 6, 1).astype(np.uint8)
@@ -136,7 +141,7 @@ def reasons(best: NDArray[np.int64], runner_up: NDArray[np.int64], candidates: N
 
 
 def as_sent(attributes: Attributes, *, aigp: bool) -> Attributes:
-    """Attributes as an external neighbor receives them: a longer path, no local preference, AIGP where sessions carry it."""
+    """Return attributes as an external neighbor receives them: a longer AS path, no local preference, and AIGP only with ``aigp``."""
     return replace(
         attributes,
         protocol="bgp",

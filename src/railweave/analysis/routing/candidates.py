@@ -1,4 +1,4 @@
-"""Routes that a device can choose from: advertised tables, AS paths, and sessions that received the same, taken together."""
+"""The routes from which a device chooses: advertised tables and AS paths, with sessions combined that received the same routes."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 def originated(config: DeviceConfig) -> list[str]:
-    """The prefixes that a device may originate in the underlay."""
+    """Return the prefixes that a device may originate in the underlay."""
     gateway_prefixes = [prefix for gateway in config.gateways if not gateway.vrf for prefix in gateway.prefixes]
     return gateway_prefixes + overlay_loopbacks(config)
 
 
 class Origins:
-    """The prefixes, as places among all ``count``, that each device originates with a set of links and devices down.
+    """The prefixes that each device originates while some links and devices are down, as indexes into all ``count`` prefixes.
 
-    Prefixes that leaves of a layer-2 network share are not among them: see ``railweave.analysis.routing.table``.
+    Prefixes that leaves of a layer-2 network share are left out: see ``railweave.analysis.routing.table``.
 
-    Two devices may hold the same prefix: there are then more prefixes than names in ``place``.
+    Two devices may hold the same prefix. There are then more prefixes than names in ``place``.
     """
 
     def __init__(self, configs: Mapping[str, DeviceConfig], place: Mapping[str, int], count: int) -> None:
@@ -50,7 +50,7 @@ class Origins:
         self._in_vrfs = {name: [place[prefix] for prefix in in_vrfs(config)] for name, config in configs.items()}
 
     def local(self, config: DeviceConfig, down: frozenset[str]) -> Mask:
-        """The prefixes that a device originates in the underlay: of gateways that have a port up, and its loopbacks."""
+        """Return a mask of the prefixes that a device originates in the underlay: its loopbacks, and gateways with a port that is up."""
         live, tenants = self.live(config, down), self._in_vrfs[config.name]
         if not tenants:
             return live
@@ -59,7 +59,7 @@ class Origins:
         return mask
 
     def live(self, config: DeviceConfig, down: frozenset[str]) -> Mask:
-        """The same with the prefixes of VRFs."""
+        """Return a mask of the prefixes that a device originates in the underlay and in VRFs."""
         if not down or down.isdisjoint(self.server_ports[config.name]):
             known = self._lives.get(config.name)
             if known is None:
@@ -91,14 +91,14 @@ T = TypeVar("T")
 
 
 class Memo:
-    """Values by key. Those in ``known`` are found too, and nothing is added there: further ones go with this object."""
+    """A cache that also reads from ``known`` but adds nothing to it. New values are discarded with this object."""
 
     def __init__(self, known: Memo | None = None) -> None:
         self._known: Mapping[Hashable, object] = known.values if known else {}
         self.values: dict[Hashable, object] = {}
 
     def __call__(self, key: Hashable, work_out: Callable[[], T]) -> T:
-        """The value of a key, worked out now if it is new; it must not be None."""
+        """Return the value of a key, and compute it if it is new. Values must not be None."""
         value = self._known.get(key)
         if value is None:
             value = self.values.get(key)
@@ -109,13 +109,13 @@ class Memo:
 
 @dataclass(eq=False)
 class RouteColumn:
-    """The attributes of a route for each prefix, by their ids, as long as its AS path is, but without its numbers."""
+    """A route for each prefix, as the ID of its attributes. These include the length of the AS path but not its numbers."""
 
     ids: Ids
 
     @cached_property
     def present(self) -> Mask:
-        """For which prefixes there is a route."""
+        """A mask of the prefixes that have a route."""
         return self.ids != NONE
 
     @cached_property
@@ -126,52 +126,52 @@ class RouteColumn:
 
 @dataclass(eq=False)
 class PathColumn:
-    """The AS path of a route for each prefix, by their ids."""
+    """The AS path of a route for each prefix, as IDs."""
 
     ids: NDArray[np.int32]
     _paths: AsPaths
 
     @cached_property
     def loops(self) -> Mapping[int, bytes]:
-        """The prefixes whose path holds an AS number, by that number: places as the bytes of an array."""
+        """The prefixes whose path contains an AS number, by that number: indexes as the bytes of an array."""
         return self._paths.places_by_asn(self.ids)
 
 
 @dataclass(eq=False)
 class Advertisements:
-    """The routes that a group advertises to its neighbors, before the device's own AS number is put in front of the paths."""
+    """The routes that a group advertises to its neighbors, before the device prepends its own AS number."""
 
     routes: RouteColumn
     paths: PathColumn
 
 
 class InternedColumns:
-    """Columns and what they make up, so that comparing is comparing references."""
+    """Interned columns: equal columns are one object, so that comparing them is comparing references."""
 
     def __init__(self, paths: AsPaths, memo: Memo) -> None:
         self._as_paths, self._memo = paths, memo
 
     def routes(self, ids: Ids) -> RouteColumn:
-        """The column of these routes. The array is kept and must not be written again."""
+        """Return the column of these routes. The array is kept and must not be changed afterwards."""
         return self._memo(("routes", ids.tobytes()), lambda: RouteColumn(ids))
 
     def paths(self, ids: NDArray[np.int32]) -> PathColumn:
-        """The column of these AS paths; the same holds."""
+        """Return the column of these AS paths. The array is kept and must not be changed afterwards."""
         return self._memo(("AS paths", ids.tobytes()), lambda: PathColumn(ids, self._as_paths))
 
     def advertised(self, routes: RouteColumn, paths: PathColumn) -> Advertisements:
-        """Both together."""
+        """Return the combination of a route column and a path column."""
         return self._memo(("advertised", routes, paths), lambda: Advertisements(routes, paths))
 
 
 EMPTY = 0
-"""The id of the path without any number."""
+"""The ID of the empty AS path."""
 
 _FIRST_SIZE = 1024
 
 
 class AsPaths:
-    """AS paths by id: each is a number in front of another path."""
+    """AS paths by ID. Each path is an AS number in front of another path."""
 
     def __init__(self) -> None:
         self._ids: dict[int, int] = {}
@@ -180,7 +180,7 @@ class AsPaths:
         self._count = 1
 
     def extended(self, numbers: NDArray[np.int64], paths: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Each path with a number in front."""
+        """Return the ID of each path after its number has been prepended."""
         wanted, inverse = np.unique(numbers << 31 | paths, return_inverse=True)
         path_ids = [self._extended(packed) for packed in cast("list[int]", wanted.tolist())]
         return np.array(path_ids, dtype=np.int32)[inverse]
@@ -203,7 +203,7 @@ class AsPaths:
         return path_id
 
     def places_by_asn(self, paths: NDArray[np.int32]) -> dict[int, bytes]:
-        """The places of the paths that hold an AS number, by that number, as the bytes of an ``int32`` array."""
+        """Return the indexes of the paths that contain an AS number, by that number, as the bytes of an ``int32`` array."""
         numbers = self._numbers[paths]
         places, _ = held = np.nonzero(numbers)
         asns = numbers[held]
@@ -222,14 +222,14 @@ if TYPE_CHECKING:
     """What each group advertises to its neighbors, by device and the group's place in its configuration."""
 
 NOWHERE = b""
-"""No places, as the bytes of an array."""
+"""The empty set of indexes, as the bytes of an array."""
 
 
 class Candidate(NamedTuple):
-    """Sessions of one group over which a device receives routes that none of its rules tells apart.
+    """Sessions of one group over which a device receives routes that its rules do not distinguish.
 
-    ``refused`` are the prefixes whose path holds the device's AS number (places, as the bytes of an array); ``looped``:
-    the neighbor itself has that number.
+    ``refused`` are the prefixes whose path contains the device's AS number (indexes, as the bytes of an array). ``looped`` is True if the
+    neighbor itself has this number.
     """
 
     group: int
@@ -242,8 +242,8 @@ class Candidate(NamedTuple):
 class Candidates(NamedTuple):
     """The candidates from which a device chooses, in the order of its sessions.
 
-    ``rows`` are the places of the sessions of each candidate. A device that passes on a candidate passes on the routes that the first of
-    its sessions received: ``senders`` has the AS number of that neighbor and the AS paths that the neighbor sent.
+    ``rows`` are the indexes of the sessions of each candidate. If a device passes on a candidate, it passes on the routes that the
+    candidate's first session received. ``senders`` has the AS number of that neighbor and the AS paths that it sent.
     """
 
     received: tuple[Candidate, ...]
@@ -252,7 +252,7 @@ class Candidates(NamedTuple):
 
 
 class InboundSessions:
-    """The sessions of a device as the one who receives: whose routes come over each, and by which of its groups."""
+    """The sessions of a device as a receiver: the sender of the routes on each session, and the receiving group."""
 
     def __init__(self, peers: Sequence[Peer], memo: Memo) -> None:
         ends = tuple((peer.via, peer.far_as) for peer in peers)
@@ -262,7 +262,7 @@ class InboundSessions:
 
 
 class _Bundle(NamedTuple):
-    """Sessions of one kind over which the same is received; ``sender`` is the AS number at the far end of the first."""
+    """Sessions of one kind that receive the same routes. ``sender`` is the AS number at the far end of the first session."""
 
     via: ReceivingGroup
     advertised: Advertisements
@@ -273,9 +273,9 @@ class _Bundle(NamedTuple):
 def candidates(
     inbound: InboundSessions, advertised: AdvertisedByGroup, down: Collection[int], memo: Memo
 ) -> Candidates:
-    """Return what a device receives over its sessions, without those in the rows that are ``down``.
+    """Return the routes that a device receives over its sessions, without the sessions whose rows are in ``down``.
 
-    Leaves of a stripe, and spines of a path color, have the same neighbors in the same order: most is done once for all.
+    Leaves of a stripe, and spines of a path color, have the same neighbors in the same order, so most work is done once for all of them.
     """
     received = tuple(map(advertised.__getitem__, inbound.senders))
     lost = tuple(sorted(down))

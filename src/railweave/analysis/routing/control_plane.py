@@ -1,11 +1,14 @@
-"""The settled control plane, computed from the configurations of the devices: BGP and its sessions here, IS-IS in ``isis``.
+"""The converged control plane, computed from device configurations: BGP and its sessions here, IS-IS in ``isis``.
 
-A synchronous path-vector computation: devices exchange whole tables until nothing changes. Tables, and decisions that
-follow from equal ones, are kept in a memo, so that work grows with what differs. It follows the decision
-process of RFC 4271 section 9.1 with AIGP (RFC 7311) after local preference, multipath over different AS paths of equal
-length (``multipath multiple-as``, ``bestpath as-path multipath-relax``), and the rules of BGP deterministic path
-forwarding (docs/path-colors.md). Where several best routes are equal, the first session in configuration order is the
-one passed on; real routers go by router ids and addresses, which changes no preferred next hop in these fabrics.
+The computation is a synchronous path-vector protocol: devices exchange whole tables until nothing changes. Tables and decisions are
+cached, so that the work grows with the number of different ones. It follows the decision process of RFC 4271 section 9.1 with:
+
+- AIGP (RFC 7311) after local preference,
+- multipath over different AS paths of equal length (``multipath multiple-as``, ``bestpath as-path multipath-relax``),
+- the rules of BGP deterministic path forwarding (docs/path-colors.md).
+
+If several best routes are equal, the first session in configuration order is passed on. Real routers compare router IDs and addresses,
+which changes no preferred next hop in these fabrics.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def without_shut_ports(config: DeviceConfig) -> DeviceConfig:
-    """The configuration as it is in force: without ports that are shut, and without sessions and IS-IS on their links."""
+    """Return the configuration without shut ports, and without the sessions and IS-IS on their links."""
     shut = {interface.link for interface in config.interfaces if not interface.enabled}
     if not shut:
         return config
@@ -62,9 +65,9 @@ def without_shut_ports(config: DeviceConfig) -> DeviceConfig:
 
 
 class ReceivingGroup(NamedTuple):
-    """The group over which a device receives from a neighbor: the group at ``place`` in the device's configuration.
+    """The group over which a device receives from a neighbor: index ``place`` in the device's configuration.
 
-    ``aigp``: the neighbor sends the attribute; ``looped``: the neighbor has the device's own AS number.
+    ``aigp`` is True if the neighbor sends this attribute. ``looped`` is True if the neighbor has the device's own AS number.
     """
 
     place: int
@@ -73,9 +76,11 @@ class ReceivingGroup(NamedTuple):
 
 
 class Peer(NamedTuple):
-    """One direction of a session: where a device receives from. ``row`` is the session's place among those of the device.
+    """One direction of a session: a neighbor from which a device receives routes.
 
-    ``sender`` are the neighbor and the place of its group, ``far_as`` and ``own_as`` the AS numbers of both ends.
+    - ``row``: the index of the session among those of the device.
+    - ``sender``: the neighbor and the index of its group.
+    - ``far_as`` and ``own_as``: the AS numbers of both ends.
     """
 
     session: Session
@@ -95,7 +100,7 @@ class _End(NamedTuple):
 
 
 def pair_sessions(configs: Mapping[str, DeviceConfig]) -> dict[str, list[Peer]]:
-    """Sessions that come up: both ends configured on one cable, each accepting the other's AS number."""
+    """Return the sessions that come up: both ends are configured on one cable and accept each other's AS number."""
     ends: dict[str, list[_End]] = {}
     for config in configs.values():
         for place, group in enumerate(config.bgp.groups if config.bgp else ()):
@@ -112,7 +117,7 @@ def pair_sessions(configs: Mapping[str, DeviceConfig]) -> dict[str, list[Peer]]:
 
 
 def _peers(config: DeviceConfig, far: Mapping[tuple[str, str], _End]) -> list[Peer]:
-    """The sessions of a device that come up, in the order of its configuration."""
+    """Return the sessions of a device that come up, in the order of its configuration."""
     peers: list[Peer] = []
     for place, group in enumerate(config.bgp.groups if config.bgp else ()):
         for session in group.sessions:
@@ -137,7 +142,7 @@ MAXIMUM_ROUNDS = 64
 
 
 class _State(NamedTuple):
-    """The settled state: routes that groups advertise, by device and place in its configuration, and forwarding tables."""
+    """The converged state: the routes that groups advertise, by device and group index, and the forwarding tables."""
 
     advertised: dict[tuple[str, int], Advertisements]
     fibs: dict[str, Fib]
@@ -146,9 +151,9 @@ class _State(NamedTuple):
 class ControlPlane:
     """The control plane of a network, given by its device configurations.
 
-    ``routes(down)`` is what it settles on with a set of links and devices down. The state without failures is kept, and
-    every other is computed from it, by the devices that lose a session or receive something else. ``absent`` are links
-    and devices that are down in every state: what the fabric file has under ``status:`` (``Network.absent``).
+    ``routes(down)`` returns the state after convergence with some links and devices down. The state without failures is kept. Other states
+    are computed from it, starting at the devices that lose a session or receive different routes. ``absent`` are links and devices that are
+    down in every state, as the fabric file has them under ``status:`` (``Network.absent``).
     """
 
     def __init__(self, configs: Iterable[DeviceConfig], absent: Iterable[str] = ()) -> None:
@@ -178,7 +183,7 @@ class ControlPlane:
         self._start: _State | None = None
 
     def routes(self, down: Iterable[str] = ()) -> Routes:
-        """The forwarding tables with ``down`` links (by name) and devices gone, besides what is absent."""
+        """Return the forwarding tables while the ``down`` links (by name) and devices are down, in addition to the absent ones."""
         failed = self.absent | frozenset(down)
         if self._start is None:
             self._start = self._from_nothing(self.absent)
@@ -206,7 +211,7 @@ class ControlPlane:
         return state
 
     def _lost(self, down: frozenset[str]) -> dict[str, set[int]]:
-        """The places of the sessions that each device loses."""
+        """Return the indexes of the sessions that each device loses."""
         ends = [(name, link) for link in down for name in self._on_link.get(link, ())]
         for name in down:
             for peer in self._peers.get(name, ()):
@@ -224,7 +229,7 @@ class ControlPlane:
         lost: Mapping[str, set[int]],
         decisions: Decisions,
     ) -> None:
-        """Let devices advertise to their neighbors what changed, until nothing does; then work out tables that may have."""
+        """Let devices advertise changes to their neighbors until nothing changes, then compute the tables that may have changed."""
         chosen: dict[str, tuple[Pattern, Candidates]] = {}
         for _ in range(MAXIMUM_ROUNDS):
             changed: dict[tuple[str, int], Advertisements] = {}
@@ -282,7 +287,7 @@ class ControlPlane:
 
 
 def _by_policy(config: DeviceConfig) -> DeviceConfig:
-    """The same with groups of which all sessions have the same policies."""
+    """Return the configuration with groups in which all sessions have the same policies."""
     if config.bgp is None or (bgp := by_policy(config.bgp)) is config.bgp:
         return config
     return replace(config, bgp=bgp)

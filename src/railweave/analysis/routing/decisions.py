@@ -1,7 +1,7 @@
-"""Decisions of devices: the best of what they receive, what they pass on, where packets go, and the rules of path colors.
+"""Decisions of devices: the best routes, the routes passed on, the next hops, and the rules of path colors.
 
-A decision depends on a device's rules, on what it originates, and on what it receives. Devices with equal ones, as the
-spines of a path color have, decide alike: every decision is taken once.
+A decision depends on a device's rules, on the prefixes that it originates and on the routes that it receives. Devices with equal inputs,
+such as the spines of a path color, decide alike, so each decision is computed once.
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ def advertised(
     passed: Ids,
     places: NDArray[np.intp],
 ) -> Ids:
-    """Deterministic path forwarding on export: colored copies of a device's own prefixes, which ``own_prefixes`` tells of those at ``places``.
+    """Return a group's exported routes under deterministic path forwarding, with colored copies of the device's own prefixes.
 
-    ``color`` are the name and the value of the group's color; ``passed`` is what the export policy let pass, and ``kept``
-    what is left of it without other colors.
+    - ``own_prefixes``: a mask of the device's own prefixes among those at ``places``.
+    - ``color``: the name and the community value of the group's color.
+    - ``passed``: the routes that the export policy accepted.
+    - ``kept``: the routes of ``passed`` without those of other colors.
     """
     name, mine = color
     result = kept.copy()
@@ -59,7 +61,7 @@ def advertised(
 
 
 def foreign_color(table: AttributeTable, ids: Ids, mine: str) -> Mask:
-    """Return a mask of the routes that carry color communities, but not this one."""
+    """Return a mask of the routes that carry color communities, but not ``mine``."""
 
     def foreign(held: frozenset[str]) -> bool:
         return mine not in held and any(value.startswith("color:") for value in held)
@@ -68,7 +70,7 @@ def foreign_color(table: AttributeTable, ids: Ids, mine: str) -> Mask:
 
 
 def color_value(config: DeviceConfig, group: BgpGroup) -> str:
-    """The community value of a group's color; one that nothing carries where the color is not defined."""
+    """Return the community value of a group's color, or a value that no route carries if the color is not defined."""
     communities = config.bgp.communities if config.bgp else ()
     return next(
         (community.value for community in communities if community.name == group.fabric_color), "color:undefined"
@@ -76,14 +78,14 @@ def color_value(config: DeviceConfig, group: BgpGroup) -> str:
 
 
 _MANY = 4096
-"""Of so many routes received, those that are alike are looked for."""
+"""The number of received routes from which on equal columns are looked for."""
 
 _FACTOR = 0x1E3779B97F4A7C15
-"""Spreads hashes: 2^64 over the golden ratio, less than a sign bit."""
+"""A multiplier that spreads hashes: 2^64 divided by the golden ratio, without the sign bit."""
 
 
 class GroupRules(NamedTuple):
-    """The policies by which a group takes and passes on routes; ``color`` is the value of its ``fabric_color``."""
+    """The import and export policies of a group. ``color`` is the community value of its ``fabric_color``."""
 
     imports: ResolvedPolicy
     exports: ResolvedPolicy
@@ -92,17 +94,17 @@ class GroupRules(NamedTuple):
 
 
 class CommonRules(NamedTuple):
-    """The rules by which a device decides about prefixes of others."""
+    """The rules by which a device decides on prefixes of other devices."""
 
     groups: tuple[GroupRules, ...]
     compare_aigp: bool
 
 
 class Rules(NamedTuple):
-    """The rules by which a device decides, apart from its name, its AS numbers and its neighbors.
+    """The rules by which a device decides, independent of its name, its AS numbers and its neighbors.
 
-    ``exports_connected``: export policies see the device's own prefixes in the routing table; otherwise BGP has those that
-    ``redistribute`` lets in.
+    If ``exports_connected`` is set, export policies see the device's own prefixes in the routing table. Otherwise BGP has only the own
+    prefixes that ``redistribute`` accepts.
     """
 
     common: CommonRules
@@ -112,9 +114,11 @@ class Rules(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The decision of a device about some or all prefixes: by group the routes passed on, and the candidates that packets go to.
+    """A device's decision on some or all prefixes.
 
-    ``winner`` is the candidate that has each prefix's best route.
+    - ``passed``: the routes passed on, by group.
+    - ``winner``: the candidate with the best route for each prefix.
+    - ``pattern``: the candidates to which packets are sent.
     """
 
     passed: tuple[Ids, ...]
@@ -123,7 +127,7 @@ class Decision(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The result for all prefixes. ``learned`` are the places of those passed on from others."""
+    """A device's decision on all prefixes. ``learned`` are the indexes of the prefixes passed on from other devices."""
 
     routes: tuple[candidates.RouteColumn, ...]
     learned: NDArray[np.intp]
@@ -132,7 +136,7 @@ class Outcome(NamedTuple):
 
 
 def rules_of(config: DeviceConfig, policies: PolicyEngine, memo: Memo) -> Rules:
-    """The rules of a device; equal ones are one object."""
+    """Return the rules of a device. Equal rules are one object."""
     bgp = config.bgp
     if bgp is None:
         return memo("no rules", lambda: Rules(CommonRules((), compare_aigp=False), False, None, ()))
@@ -153,7 +157,7 @@ def rules_of(config: DeviceConfig, policies: PolicyEngine, memo: Memo) -> Rules:
 
 
 class Decisions:
-    """Decisions taken so far."""
+    """A cache of decisions."""
 
     def __init__(
         self,
@@ -173,17 +177,17 @@ class Decisions:
         self.nothing = self._columns.advertised(no_routes, self._no_paths)
 
     def further(self) -> Decisions:
-        """A place for more decisions beside these, which go when it is no longer used."""
+        """Return a cache for further decisions that also reads from this one. Its decisions are discarded with it."""
         return Decisions(self._table, self._policies, self._paths, self._place, Memo(self.memo))
 
     def decide(self, rules: Rules, local: Mask, choice: candidates.Candidates) -> Outcome:
-        """Return the outcome on a device that originates the ``local`` prefixes."""
+        """Return the decision of a device that originates the ``local`` prefixes."""
         weights = tuple(map(len, choice.rows))
         key = ("outcome", id(rules), local.tobytes(), choice.received, weights)
         return self.memo(key, lambda: self._decide(rules, local, choice.received, weights))
 
     def let_in(self, rules: Rules, candidate: candidates.Candidate) -> Mask:
-        """Return a mask of the prefixes that a device keeps of those it receives over a session."""
+        """Return a mask of the prefixes that a device accepts from a session."""
         common = rules.common
         return self.memo(("let in", id(common), candidate), lambda: self._accepted(common, (candidate,))[0] != NONE)
 
@@ -198,7 +202,10 @@ class Decisions:
     def _decide(
         self, rules: Rules, local: Mask, received: tuple[candidates.Candidate, ...], weights: tuple[int, ...]
     ) -> Outcome:
-        """Leaves of a stripe decide alike about prefixes of others: their own, and what they refuse, they do alone."""
+        """Return the decision on all prefixes. Most of it is shared by devices with common rules, such as the leaves of a stripe.
+
+        Each device decides separately only on its own prefixes and on those that it refuses.
+        """
         common = rules.common
         alike = tuple(candidate._replace(refused=NOWHERE) for candidate in received)
         shared = self.memo(
@@ -230,7 +237,7 @@ class Decisions:
     def _decided(
         self, common: CommonRules, rules: Rules | None, local: Mask, rows: Ids, weights: tuple[int, ...], places: Places
     ) -> Decision:
-        """Return the decision for the prefixes at ``places`` from what a device accepted about them; ``local`` are its own."""
+        """Return the decision on the prefixes at ``places``, from the routes that a device accepted. ``local`` is a mask of its own prefixes."""
         different = None if local.any() else _different(rows)
         keys = self._table.keys(rows if different is None else rows[:, different[0]])
         best, winner = np.full(len(local), NONE, dtype=np.int32), np.zeros(len(local), dtype=np.intp)
@@ -254,7 +261,7 @@ class Decisions:
     def _passed(
         self, common: CommonRules, rules: Rules | None, local: Mask, best: Ids, places: Places
     ) -> tuple[Ids, ...]:
-        """Return the routes that each group's policy lets pass, by the rules of its color if it has one."""
+        """Return the routes that the policy of each group accepts, filtered by the group's color if it has one."""
         after = {
             export_policy: self._policies.apply(export_policy, best, local, places)
             for export_policy in {group.exports for group in common.groups}
@@ -277,7 +284,7 @@ class Decisions:
     def _extended(
         self, outcome: Outcome, senders: tuple[tuple[int, candidates.PathColumn], ...]
     ) -> candidates.PathColumn:
-        """The AS paths of what is passed on: those that the winners sent, with their own numbers in front."""
+        """Return the AS paths of the routes passed on: those that the winners sent, each with the sender's AS number in front."""
         paths = np.full(self._count, EMPTY, dtype=np.int32)
         at = outcome.learned
         winner = outcome.winner[at]
@@ -286,9 +293,9 @@ class Decisions:
         return self._columns.paths(paths)
 
     def _accepted(self, common: CommonRules, received: tuple[candidates.Candidate, ...], places: Places = ALL) -> Ids:
-        """Return what a device keeps of the routes it receives, a row for each candidate: loops and other colors out, then policy.
+        """Return the received routes that a device accepts, one row for each candidate.
 
-        All refused prefixes are among ``places``.
+        Loops and routes of other colors are removed first, then the import policy applies. All refused prefixes must be among ``places``.
         """
         count = self._count if isinstance(places, slice) else len(places)
         rows = np.full((len(received), count), NONE, dtype=np.int32)
@@ -316,9 +323,9 @@ class Decisions:
 
 
 def _different(rows: Ids) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-    """Columns that differ, and for each column its like among them: prefixes of which the same was received are decided alike.
+    """Return the distinct columns, and the distinct column that equals each column, so that equal prefixes are decided once.
 
-    None where hashes of columns do not tell, or there are few.
+    Returns None if there are few routes, or if hashes of different columns collide.
     """
     if rows.size < _MANY:
         return None
@@ -328,7 +335,7 @@ def _different(rows: Ids) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
 
 
 def _patched(column: NDArray[Any], places: NDArray[np.intp], values: NDArray[Any]) -> NDArray[Any]:
-    """A column with other values at some places."""
+    """Return a copy of a column with new values at the given places."""
     patched = column.copy()
     patched[places] = values
     return patched

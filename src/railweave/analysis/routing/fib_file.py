@@ -1,4 +1,4 @@
-"""Forwarding tables as a file: what routers hold, for ``railweave sim --fib``.
+"""Forwarding tables as a file: the routes that routers hold, for ``railweave sim --fib``.
 
 ::
 
@@ -8,9 +8,9 @@
         "devices": {"stripe1-leaf1": {"fc00:2:1:1::/64": 0, "fc00:1:1:1::/64": "local"}},
     }
 
-A group is a next-hop group, as the names of its links (either end first), all of equal weight. A device has, for each
-prefix, the place of its group, or ``local`` if the prefix is on the device itself; prefixes that the device cannot reach
-are left out. Every switch of the network is in the file; one that is down has an empty table.
+A group is a next-hop group: the names of its links (either end first), all of equal weight. A device has, for each prefix, the index
+of its group, or ``local`` if the prefix is on the device itself. Prefixes that the device cannot reach are left out. Every switch of
+the network is in the file; a switch that is down has an empty table.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ IS_LOCAL = "local"
 
 
 def write_fibs(routes: Routes, path: Path) -> None:
-    """Write the forwarding tables of all devices. The same routes give the same bytes. Raises ``OutputError``."""
+    """Write the forwarding tables of all devices. Equal routes give identical files. Raises ``OutputError``."""
     groups: dict[tuple[str, ...], int] = {}
     devices: dict[str, dict[str, int | str]] = {}
     for name in sorted(routes.fibs):
@@ -52,9 +52,9 @@ def write_fibs(routes: Routes, path: Path) -> None:
 
 
 def read_fibs(path: Path, network: Network, prefixes: Sequence[str]) -> Routes:
-    """The tables of a file, over these prefixes; others in the file, as those of loopbacks, are left out.
+    """Return the forwarding tables of a file for the given prefixes. Other prefixes in the file, such as loopbacks, are ignored.
 
-    Raises ``InputError`` with everything that is not of this network, or not of this form.
+    Raises ``InputError`` with all problems if the file has a different form or does not match the network.
     """
     try:
         value = read_json(path, fix="docs/predict.md has the form")

@@ -1,4 +1,4 @@
-"""From decision keys to a forwarding table: next-hop groups, backups and reasons."""
+"""Conversion of decision keys to a forwarding table: next-hop groups, backups and reasons."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 _BITS = 63
-"""Rows up to this many make a number of 64 bits of each column."""
+"""The largest number of rows for which each column fits into a 64-bit number."""
 
 
 class Groups:
-    """Next-hop groups by id; equal groups have one id."""
+    """Next-hop groups by ID. Equal groups have one ID."""
 
     def __init__(self) -> None:
         self.members: list[tuple[str, ...]] = []
@@ -37,7 +37,7 @@ class Groups:
         self._of_choices: dict[Hashable, NDArray[np.int32]] = {}
 
     def id_of(self, links: tuple[str, ...]) -> int:
-        """The id of a group, given now if it is new."""
+        """Return the ID of a group, and assign an ID if the group is new."""
         group_id = self._ids.get(links)
         if group_id is None:
             group_id = self._ids[links] = len(self.members)
@@ -45,9 +45,10 @@ class Groups:
         return group_id
 
     def of_choice(self, device: str, width: int, sets: Sets, rows: Rows, links: Sequence[str]) -> NDArray[np.int32]:
-        """The ids of sets of candidates whose sessions are in these ``rows`` of a device, each at most ``width`` of them.
+        """Return the group ID of each set of candidates. A group has at most ``width`` links.
 
-        ``links`` are those of the device's sessions. Two more ids follow, for places below 0, which count from the end.
+        ``rows`` are the sessions of each candidate and ``links`` the links of the device's sessions. The two last IDs are ``LOCAL`` and
+        ``UNREACHABLE``, which negative indexes select.
         """
         key = (device, width, sets, rows)
         group_ids = self._of_choices.get(key)
@@ -66,9 +67,9 @@ class Groups:
 
 
 class Pattern(NamedTuple):
-    """A forwarding table by candidates: ``best`` and ``second`` have for each prefix the place of a set in ``sets``.
+    """A forwarding table in terms of candidates: ``best`` and ``second`` have, for each prefix, an index into ``sets``.
 
-    Places below 0 are ``UNREACHABLE`` and ``LOCAL``; ``reason`` is a code of ``REASONS``.
+    Negative indexes are ``UNREACHABLE`` and ``LOCAL``. ``reason`` is a code of ``REASONS``.
     """
 
     sets: Sets
@@ -77,7 +78,7 @@ class Pattern(NamedTuple):
     reason: NDArray[np.uint8]
 
     def patched(self, places: NDArray[np.intp], part: Pattern) -> Pattern:
-        """Return the pattern with a part of it replaced."""
+        """Return the pattern with the columns at ``places`` replaced by ``part``."""
         best, second, reason = self.best.copy(), self.second.copy(), self.reason.copy()
         more = len(self.sets)
         best[places] = np.where(part.best < 0, part.best, part.best + more)
@@ -86,14 +87,14 @@ class Pattern(NamedTuple):
         return Pattern(self.sets + part.sets, best, second, reason)
 
     def spread(self, places: NDArray[np.intp]) -> Pattern:
-        """The table of prefixes that are each like one of these."""
+        """Return the pattern for more prefixes, each of which equals the prefix at its place in ``places``."""
         return Pattern(self.sets, self.best[places], self.second[places], self.reason[places])
 
 
 def pattern(keys: NDArray[np.int64], local: Mask, weights: tuple[int, ...]) -> Pattern:
-    """From the decision key of each candidate's route: ``keys`` has a row a candidate of ``weights`` sessions.
+    """Return the forwarding pattern from decision keys. ``keys`` has one row per candidate, ``weights`` its number of sessions.
 
-    A prefix goes to every candidate with the best key, its backup is every candidate with the next best.
+    A prefix goes to every candidate with the best key. Its backup is every candidate with the second best key.
     """
     if local.all():
         there, nowhere = np.full(len(local), LOCAL, np.int32), np.full(len(local), UNREACHABLE, np.int32)
@@ -117,16 +118,16 @@ def pattern(keys: NDArray[np.int64], local: Mask, weights: tuple[int, ...]) -> P
 
 
 def forwarding(name: str, device_pattern: Pattern, rows: Rows, links: Sequence[str], width: int, groups: Groups) -> Fib:
-    """One device's table: ``rows`` are the sessions of each candidate, ``links`` those of all sessions.
+    """Return the forwarding table of one device. ``rows`` are the sessions of each candidate, ``links`` the links of all sessions.
 
-    A next-hop group is every link of a set of candidates in the order of sessions, at most ``width``.
+    A next-hop group has the links of all candidates in a set, in the order of sessions, but at most ``width``.
     """
     ids = groups.of_choice(name, width, device_pattern.sets, rows, links)
     return Fib(name, ids[device_pattern.best], ids[device_pattern.second], device_pattern.reason)
 
 
 def _sets(members: Mask) -> tuple[Sets, NDArray[np.int32]]:
-    """The sets of rows that columns hold, and for each column the place of its set; columns alike are looked at once."""
+    """Return the distinct sets of rows that columns hold, and the index of each column's set. Equal columns are processed once."""
     if len(members) < _BITS:
         columns = (np.int64(1) << np.arange(len(members))) @ members
     else:

@@ -1,13 +1,13 @@
 """Headers on each link of a queue pair's path, and of the congestion notifications that come back.
 
 A packet of RDMA data leaves its NIC as RoCEv2 (UDP 4791). On a fabric with tenants the first leaf puts the packet into VXLAN
-(UDP 4789), and spines forward it by the outer address. The last leaf takes the outer headers off. These are the packet walks of the
-EVPN test report ("How DCQCN was tested", tables 3 to 8). If queues are long, a switch marks the packet (ECN). The receiver answers with
-a congestion notification packet (CNP), which takes the same path back in the same VNI.
+(UDP 4789), spines forward it by the outer address, and the last leaf removes the outer headers. These are the packet walks of the
+EVPN test report ("How DCQCN was tested", tables 3 to 8). If queues are long, a switch marks the packet (ECN). The receiver answers
+with a congestion notification packet (CNP), which takes the same path back in the same VNI.
 
-A prefix of a tenant is routed (EVPN type 5, RFC 9136): both leaves take one from the TTL of the inner packet, and the inner
-Ethernet header is from leaf to leaf. A layer-2 network is bridged (type 2): the inner packet stays as the NIC sent it. The
-outer ECN bits are copied from the inner ones, and a mark in the outer ones back into the inner ones (RFC 6040, section 4).
+If a tenant's prefix is routed (EVPN type 5, RFC 9136), both leaves decrement the TTL of the inner packet, and the inner Ethernet
+header is from leaf to leaf. If a layer-2 network is bridged (type 2), the inner packet remains as the NIC sent it. The outer ECN bits
+are copied from the inner ones, and an outer mark is copied back to the inner ones (RFC 6040, section 4).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 HOP_LIMIT = 255
-"""TTL or hop limit of queue pairs, and of what answers them: NCCL and perftest set it so."""
+"""The TTL or hop limit of queue pairs and of their answers, as NCCL and perftest set it."""
 
 TUNNEL_TTL = 64
-"""TTL of a tunnel's outer header (assumed: no document of the switches says otherwise)."""
+"""The TTL of a tunnel's outer header (assumed, because no switch documentation states a different value)."""
 
 ROCE_PORT, VXLAN_PORT = 4791, 4789
 """UDP ports (InfiniBand specification, annex A17; RFC 7348)."""
@@ -41,10 +41,10 @@ ROCE_PORT, VXLAN_PORT = 4791, 4789
 
 @dataclass(frozen=True, slots=True)
 class Tunnel:
-    """The headers of VXLAN around a packet: ``src`` and ``dst`` are tunnel endpoints.
+    """The VXLAN headers around a packet. ``src`` and ``dst`` are tunnel endpoints.
 
-    ``inner_from``, ``inner_to`` are the owners of the MAC addresses of the inner Ethernet header: NICs where the network is
-    bridged, leaves where it is routed.
+    ``inner_from`` and ``inner_to`` own the MAC addresses of the inner Ethernet header. They are NICs if the network is bridged, and leaves
+    if it is routed.
     """
 
     src: str
@@ -57,11 +57,13 @@ class Tunnel:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """A packet on one link, as ``sender`` puts it there.
+    """A packet on one link, as ``sender`` sends it.
 
-    ``of`` is how many links share what goes there. ``eth_from``, ``eth_to`` are the owners of the MAC addresses of the outermost
-    Ethernet header. ``traffic_class`` and ``queue`` are where it waits at the sender; of a NIC, ``queue`` is its priority.
-    ``marks`` is the header that a full queue of the sender marks, and ``copies`` what the sender copied of ECN bits.
+    - ``of``: the number of links that share the traffic.
+    - ``eth_from`` and ``eth_to``: the owners of the MAC addresses of the outermost Ethernet header.
+    - ``traffic_class`` and ``queue``: the class and queue in which the packet waits at the sender; for a NIC, ``queue`` is the priority.
+    - ``marks``: the header that the sender marks if its queue is full.
+    - ``copies``: the direction in which the sender copied ECN bits.
     """
 
     link: str
@@ -81,7 +83,7 @@ class Wire:
     copies: Literal["", "inner to outer", "outer to inner"] = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The documented JSON object (docs/cli/paths.md)."""
+        """Return the documented JSON object (docs/cli/paths.md)."""
         around = self.tunnel
         return {
             "link": self.link,
@@ -104,9 +106,10 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class Walk(JsonObject):
-    """A queue pair's data on each link, and the congestion notification that answers it; both empty without a path.
+    """A queue pair's data packet on each link, and the congestion notification that answers it.
 
-    Each is also empty if the configuration of a leaf on its path lacks what a tunnel needs, such as a VRF with the prefix.
+    Both are empty if there is no path. Each is also empty if a leaf's configuration lacks something that a tunnel needs, such as a VRF
+    with the prefix.
     """
 
     data: tuple[Wire, ...]
@@ -121,10 +124,9 @@ def walk(
     dst: str,
     configs: Mapping[str, DeviceConfig] | None = None,
 ) -> Walk:
-    """The packets of a queue pair's path between two NICs (``SERVER:NIC``), as ``queue_pair_paths`` found it.
+    """Return the packets on a queue pair's path between two NICs (``SERVER:NIC``), as ``queue_pair_paths`` found it.
 
-    Of several links that share the traffic, the first is followed. ``configs`` are configurations of switches in place of the
-    designed ones.
+    If several links share the traffic, the first link is followed. ``configs`` are switch configurations that replace the designed ones.
     """
     here, there = path.src_gid, path.dst_gid
     source, target = _with(network, src, here), _with(network, dst, there)
@@ -138,13 +140,13 @@ def walk(
 
 
 def _with(network: Network, name: str, address: str) -> tuple[str, Nic]:
-    """The port of a NIC that has an address, with its server's name."""
+    """Return the server's name and the port of the NIC that has the address."""
     server, ports = find_ports(network, name)
     return server, next(nic for nic in ports if any(nic_address.address == address for nic_address in nic.addresses))
 
 
 def _own_dscp(network: Network, server: str, address: str) -> int | None:
-    """The DSCP of a path color, where the file gives the color one."""
+    """Return the DSCP of the address's path color, or None if the fabric file sets none."""
     for nic in host_config(network, server).nics:
         for nic_address in nic.addresses:
             if nic_address.address == address and nic_address.traffic_class is not None:
@@ -154,7 +156,7 @@ def _own_dscp(network: Network, server: str, address: str) -> int | None:
 
 @dataclass(frozen=True)
 class _Scene:
-    """A network and what its switches are configured to do."""
+    """A network with its routes and the configurations of its switches."""
 
     network: Network
     routes: Routes
@@ -172,7 +174,7 @@ class _Scene:
         dscp: int,
         qos: HostQos,
     ) -> tuple[Wire, ...]:
-        """One way, link after link; empty if a leaf cannot put the packet into a tunnel."""
+        """Return the packet on each link in one direction, or an empty tuple if a leaf cannot put it into a tunnel."""
         wires: list[Wire] = []
         ttl, tunnel, end, tunnelled = HOP_LIMIT, None, "", False
         bridged = self._bridged(source, target, addresses)
@@ -223,7 +225,7 @@ class _Scene:
         return tuple(wires)
 
     def _links(self, start: str, hops: tuple[tuple[LinkShare, ...], ...]) -> Iterator[tuple[str, int, str, str]]:
-        """Each link of one way through the hops: its name, how many share, and its ends in the direction travelled."""
+        """Yield the links of one path through the hops: name, number of links that share the hop, and sending and receiving device."""
         at = start
         for hop in hops:
             for link_share in hop:
@@ -240,7 +242,7 @@ class _Scene:
         return self.network.segment_of(*nic).subnet_of(nic_address)
 
     def _bridged(self, source: tuple[str, Nic], target: tuple[str, Nic], addresses: tuple[str, str]) -> bool:
-        """Return whether both NICs are on one layer-2 network: switches then leave the packet as the NIC sent it."""
+        """Return whether both NICs are on one layer-2 network, so that switches do not change the packet."""
         if source[1].network or target[1].network:
             return (source[1].tenant, source[1].network) == (target[1].tenant, target[1].network)
         same = source[1].leaf == target[1].leaf and source[1].vlan == target[1].vlan is not None
@@ -251,7 +253,7 @@ class _Scene:
         return config.mac_vrf is not None and any(vlan.vni == self._vni(target) for vlan in config.mac_vrf.vlans)
 
     def _vni(self, nic: tuple[str, Nic]) -> int:
-        """The VNI of the layer-2 network that a NIC is on."""
+        """Return the VNI of a NIC's layer-2 network."""
         tenants = self.network.fabric(nic[1].fabric).tenants
         networks = next(tenant for tenant in tenants if tenant.name == nic[1].tenant).networks
         return next(network.vni for network in networks if network.name == nic[1].network)
@@ -264,9 +266,9 @@ class _Scene:
         addresses: tuple[str, str],
         ahead: list[str],
     ) -> tuple[Tunnel, str] | None:
-        """The tunnel that a leaf puts a packet into, and the leaf where it ends; None if a configuration lacks what it needs.
+        """Return the tunnel into which a leaf puts a packet and the leaf at its end, or None if a configuration lacks a necessary part.
 
-        ``ahead`` is where the packet then comes by.
+        ``ahead`` are the devices on the rest of the path.
         """
         own_endpoint = _endpoint(config)
         subnet, far = self._subnet(target, addresses[1]), target[1].leaf
@@ -293,9 +295,9 @@ class _Scene:
 
 
 def _endpoint(config: DeviceConfig, prefix: str | None = None) -> str | None:
-    """The first tunnel endpoint of a leaf; with ``prefix``, the endpoint by which the leaf advertises it: that of its path color.
+    """Return the first tunnel endpoint of a leaf. With ``prefix``, return the endpoint of that prefix's path color.
 
-    None if the leaf has no endpoint, or no gateway with the prefix.
+    Returns None if the leaf has no endpoint, or no gateway with the prefix.
     """
     ends = config.overlay.endpoints if config.overlay else ()
     number: int | None = 0
@@ -312,7 +314,7 @@ def _endpoint(config: DeviceConfig, prefix: str | None = None) -> str | None:
 
 
 def _class(config: DeviceConfig, dscp: int) -> tuple[str, int | None, bool]:
-    """The class of a DSCP on a switch, its queue, and whether its packets are marked where the queue is long."""
+    """Return the class of a DSCP on a switch, its queue, and whether packets are marked (ECN) if the queue is long."""
     if config.qos is None:
         return "", None, False
     classes = config.qos.classes

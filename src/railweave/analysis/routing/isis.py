@@ -1,8 +1,8 @@
-"""Routes by IS-IS or OSPF: shortest paths over links on which both ends run it (ISO 10589; RFC 1195, RFC 5305; RFC 2328).
+"""Routes of IS-IS or OSPF: shortest paths over links on which both ends run it (ISO 10589; RFC 1195, RFC 5305; RFC 2328).
 
-Every device knows every link. IS-IS has one level-2 area. Areas of OSPF are taken as one, in which a link joins ends of the same
-area. A device sends a prefix by every link that begins a shortest path to a device that holds it, at most as many links as its
-next-hop groups take. Prefixes are advertised without a metric of their own.
+Every device knows every link. IS-IS has one level-2 area. OSPF areas are treated as one, but both ends of a link must be in the same
+area. A device sends a prefix over every link that begins a shortest path to a device with the prefix, up to the maximum size of its
+next-hop groups. Prefixes are advertised without a metric of their own.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from railweave.analysis.routing.forwarding import Groups
 
 NO_WAY = 1 << 60
-"""Farther than any path."""
+"""A distance greater than that of any path."""
 
 
 class Adjacency(NamedTuple):
-    """A link as one end sees it: its name, who is there, and its metric in this direction."""
+    """A link as seen from one end: its name, the neighbor, and its metric in this direction."""
 
     link: str
     neighbor: str
@@ -35,7 +35,7 @@ class Adjacency(NamedTuple):
 
 
 def adjacencies(configs: Mapping[str, DeviceConfig], down: frozenset[str]) -> dict[str, list[Adjacency]]:
-    """The adjacencies that come up: one protocol on both ends of a link that is not down, in one area."""
+    """Return the adjacencies that come up: both ends of a link are up and run the same protocol in the same area."""
     ends: dict[str, list[tuple[str, str, int]]] = {}
     for name, config in configs.items():
         running = _running(config)
@@ -53,12 +53,12 @@ def adjacencies(configs: Mapping[str, DeviceConfig], down: frozenset[str]) -> di
 
 
 def _running(config: DeviceConfig) -> Isis | Ospf | None:
-    """Return the protocol that finds a device's routes by link state."""
+    """Return the link-state protocol of a device: IS-IS, else OSPF, or None."""
     return config.isis or config.ospf
 
 
 def shortest(near: Mapping[str, list[Adjacency]], root: str) -> dict[str, tuple[int, frozenset[str]]]:
-    """Distance from ``root`` to every device it reaches, and its own links that begin shortest paths there (Dijkstra)."""
+    """Return the distance from ``root`` to each reachable device, and the links of ``root`` that begin shortest paths there (Dijkstra)."""
     distance: dict[str, int] = {root: 0}
     first: dict[str, set[str]] = {root: set()}
     queue = [(0, root)]
@@ -85,7 +85,7 @@ def isis_fibs(
     local: Callable[[DeviceConfig, frozenset[str]], Mask],
     groups: Groups,
 ) -> dict[str, Fib]:
-    """The forwarding tables of the devices that run IS-IS or OSPF and are up. ``local`` says what each of them holds."""
+    """Return the forwarding tables of the devices that run IS-IS or OSPF and are up. ``local`` returns the prefixes of each device."""
     running = {name: config for name, config in configs.items() if _running(config) is not None and name not in down}
     near = adjacencies(configs, down)
     holds = {name: local(config, down) for name, config in running.items()}

@@ -1,9 +1,9 @@
-"""Tenants' prefixes over the underlay: what EVPN type-5 routes do, and the forwarding tables that follow.
+"""Tenant prefixes over the underlay: the effects of EVPN type-5 routes, and the resulting forwarding tables.
 
 A leaf advertises the prefixes of a VRF with its route targets. The next hop is the tunnel endpoint of the prefix's path color. Spines
-pass the route on with the next hop unchanged (RFC 9136, section 4.4.1; RFC 7432, section 7). A leaf takes the route into every VRF that
-imports one of the targets. In the fabric a packet is forwarded by its outer address, so a switch sends a tenant's prefix where it sends
-the tunnel endpoint.
+pass the route on with the next hop unchanged (RFC 9136, section 4.4.1; RFC 7432, section 7). A leaf imports the route into every VRF
+that imports one of the targets. In the fabric a packet is forwarded by its outer address, so a switch sends a tenant's prefix to the
+next hops of the tunnel endpoint.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NO_ENDPOINT = -1
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """A VRF of a leaf and the places of the prefixes that it tells others."""
+    """A VRF of a leaf, with the indexes of the prefixes that it advertises."""
 
     leaf: str
     vrf: Vrf
@@ -40,7 +40,7 @@ class _Origin:
 
 
 class OverlayPlane:
-    """The overlay of a network: who originates which tenants' prefixes, by which tunnel endpoint."""
+    """The overlay of a network: the leaves that originate tenant prefixes, with their tunnel endpoints."""
 
     def __init__(self, configs: Mapping[str, DeviceConfig], prefixes: list[str]) -> None:
         place = {prefix: number for number, prefix in enumerate(prefixes)}
@@ -73,9 +73,9 @@ class OverlayPlane:
     def compose(
         self, fibs: Mapping[str, Fib], local: Callable[[str], Mask], down: frozenset[str]
     ) -> tuple[dict[str, Fib], Holds, SharedPrefixes]:
-        """Forwarding tables with tenants' prefixes in them, what each VRF holds, and what several leaves share.
+        """Return forwarding tables that include tenant prefixes, the prefixes of each VRF, and the prefixes that several leaves share.
 
-        ``local`` gives the prefixes of a device whose gateways have a port up.
+        ``local`` returns the prefixes of a device whose gateways have a port that is up.
         """
         if not self._origins:
             return dict(fibs), {}, SharedPrefixes()
@@ -105,7 +105,10 @@ class OverlayPlane:
         return {neighbor for neighbor in self._neighbors(name, fibs) if self._reflects(neighbor)}
 
     def _joined(self, reflecting: Mapping[str, set[str]]) -> dict[str, set[str]]:
-        """By device, one of each set of reflecting switches that its routes get to: they pass them on to each other, over all tiers."""
+        """Return, by device, one switch for each group of connected route reflectors that the device's routes reach.
+
+        Reflectors of a group pass routes on to each other, over all tiers.
+        """
         first: dict[str, str] = {}
         for name in reflecting:
             if self._reflects(name) and name not in first:
@@ -117,7 +120,7 @@ class OverlayPlane:
         return {name: {first[neighbor] for neighbor in near if neighbor in first} for name, near in reflecting.items()}
 
     def _neighbors(self, name: str, fibs: Mapping[str, Fib]) -> set[str]:
-        """The devices that overlay sessions of one are up to: configured on both ends, loopbacks reachable both ways."""
+        """Return the neighbors to which a device's overlay sessions are up: configured on both ends, with loopbacks reachable both ways."""
         overlay = self._configs[name].overlay
         neighbors: set[str] = set()
         for session in overlay.neighbors if overlay else ():
@@ -136,9 +139,9 @@ class OverlayPlane:
         return neighbors
 
     def _held(self, name: str, vrf: Vrf, live: Mapping[str, Mask], senders: set[str]) -> Mask:
-        """Return a mask of the prefixes that a VRF holds.
+        """Return a mask of the prefixes that a VRF holds: its own live prefixes, and imported ones.
 
-        They are its own live prefixes, and those with a target that it imports from leaves whose routes it gets (``senders``).
+        A prefix is imported if it has a route target that the VRF imports and comes from a leaf whose routes the device gets (``senders``).
         """
         held = np.zeros(self._size, dtype=np.bool_)
         for origin in self._origins:
@@ -150,7 +153,7 @@ class OverlayPlane:
         return held
 
     def _takes(self, name: str, vrf: Vrf, other: Vrf) -> bool:
-        """Return whether a device forwards by routes of another VRF that it imports: some devices do so only if the VNI is the same."""
+        """Return whether a device forwards by the routes that it imports from another VRF. Some devices do so only if both VNIs are equal."""
         return self._leaks[name] or vrf.vni == other.vni
 
     def _reflects(self, name: str) -> bool:
@@ -158,7 +161,7 @@ class OverlayPlane:
         return overlay is not None and overlay.reflects
 
     def _with_tenants(self, fib: Fib, known: Mask, live: Mask) -> Fib:
-        """A table in which tenants' prefixes go where their tunnel endpoints go."""
+        """Return a forwarding table in which tenant prefixes have the next hops of their tunnel endpoints."""
         places, by = self._tenant, self._endpoint[self._tenant]
         group, backup, reason = fib.group.copy(), fib.backup.copy(), fib.reason.copy()
         local = group[by] == LOCAL
@@ -170,14 +173,14 @@ class OverlayPlane:
 
 
 def overlay_loopbacks(config: DeviceConfig) -> list[str]:
-    """The prefixes of the addresses that a device's overlay stands on: of its sessions, and of its tunnels."""
+    """Return the loopback prefixes of a device's overlay: those of its sessions and of its tunnels."""
     if config.overlay is None:
         return []
     return list(config.overlay.prefixes())
 
 
 def placed(config: DeviceConfig, vrf: Vrf) -> list[str]:
-    """The prefixes of a VRF that lead to one leaf: those of layer-2 networks are on several (``routes.shared``)."""
+    """Return the prefixes of a VRF that lead to one leaf only. Prefixes of layer-2 networks are on several leaves (``routes.shared``)."""
     anycast = {prefix for gateway in config.gateways if gateway.mac for prefix in gateway.prefixes}
     return [prefix for prefix in vrf.own_prefixes() if prefix not in anycast]
 
@@ -190,10 +193,10 @@ def in_vrfs(config: DeviceConfig) -> list[str]:
 
 
 def tenant_prefixes(configs: Iterable[DeviceConfig]) -> list[str]:
-    """Every prefix that is in a VRF of one leaf."""
+    """Return all VRF prefixes that lead to one leaf only."""
     return [prefix for config in configs for prefix in in_vrfs(config)]
 
 
 def _connected(config: DeviceConfig) -> list[str]:
-    """The prefixes of gateways in VRFs, whether or not BGP tells others of them: a line of its own does that."""
+    """Return the prefixes of gateways in VRFs, including those that BGP does not advertise."""
     return [p for gateway in config.gateways if gateway.vrf and not gateway.mac for p in gateway.prefixes]

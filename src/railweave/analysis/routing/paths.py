@@ -1,7 +1,7 @@
-"""NICs by name, and the path of each queue pair: its GIDs, and every link it may cross with what share.
+"""NICs by name, and the path of each queue pair: its GIDs, and every link that it may cross, with the link's share.
 
-Queue pair i of a connection takes path color i mod P (docs/path-colors.md), so its source and destination address
-both lie in prefixes of that color, and so does its way back.
+Queue pair i of a connection takes path color i mod P, where P is the number of colors (docs/path-colors.md). Its source and destination
+addresses are in prefixes of that color, so its return path has the same color.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 PLUS = "+"
-"""Between the names of merged devices, as NCCL has it in its log: mlx5_0+mlx5_1."""
+"""The separator of merged device names in NCCL logs, such as mlx5_0+mlx5_1."""
 
 
 def find_nic(network: Network, name: str) -> tuple[str, Nic]:
-    """``SERVER:NIC`` (NIC, interface or RDMA name) as the server's name and its NIC. Raises ``InputError``."""
+    """Return the server name and the NIC for ``SERVER:NIC`` (NIC, interface or RDMA name). Raises ``InputError`` for unknown names."""
     server_name, _, nic_name = name.partition(":")
     names = [server.name for server in network.servers]
     if server_name not in names:
@@ -52,9 +52,9 @@ def find_nic(network: Network, name: str) -> tuple[str, Nic]:
 
 
 def find_ports(network: Network, name: str) -> tuple[str, tuple[Nic, ...]]:
-    """``SERVER:PORT+PORT`` as the server's name and these ports of one NIC, or ``SERVER:NIC`` as one.
+    """Return the server name and the ports of one NIC for ``SERVER:PORT+PORT``, or the single port for ``SERVER:NIC``.
 
-    Raises ``InputError`` for a name that is not there, and for ports of different NICs.
+    Raises ``InputError`` for an unknown name, a repeated port, and ports of different NICs.
     """
     server, _, rest = name.partition(":")
     ports = [find_nic(network, f"{server}:{word}")[1] for word in rest.split(PLUS)]
@@ -71,20 +71,20 @@ def find_ports(network: Network, name: str) -> tuple[str, tuple[Nic, ...]]:
 
 
 def nic_number(network: Network, nic: Nic) -> tuple[str, int]:
-    """Return what tells the NICs of a server apart, whatever ports they have."""
+    """Return a key that is equal for all ports of a NIC and different for different NICs of a server."""
     return nic.fabric, network.fabric(nic.fabric).nic_number(nic.rail)
 
 
 def plane_of(network: Network, nic: Nic) -> int:
-    """Return the number of a port in its NIC, from 0: ports of one number are of one plane."""
+    """Return the number of a port on its NIC, from 0. Ports with the same number are in the same plane."""
     adapters = network.fabric(nic.fabric).adapters
     return (nic.rail - 1) // adapters if adapters else 0
 
 
 def port_pairs(network: Network, sources: tuple[Nic, ...], targets: tuple[Nic, ...]) -> list[tuple[Nic, Nic]]:
-    """Return the pairs of ports of two NICs that send to each other: those of one plane, in the order of the first.
+    """Return the pairs of ports of two NICs that send to each other: ports in the same plane, in the order of ``sources``.
 
-    A single port sends to the other single port, of any plane.
+    If both NICs have a single port, the two ports are a pair in any plane.
     """
     if len(sources) == len(targets) == 1:
         return [(sources[0], targets[0])]
@@ -103,7 +103,7 @@ if TYPE_CHECKING:
 SHARE_DIGITS = 6
 MAXIMUM_HOPS = 32
 MOST_QUEUE_PAIRS = 16_384
-"""Of one connection: what perftest opens at most."""
+"""The most queue pairs of one connection, equal to the limit of perftest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +116,14 @@ class LinkShare:
 
 @dataclass(frozen=True, slots=True)
 class QueuePairPath(JsonObject):
-    """The path of one queue pair. ``hops`` is empty where the destination cannot be reached.
+    """The path of one queue pair. ``hops`` is empty if the destination cannot be reached.
 
-    A hop with several links is a choice by hash or DLB: each link's share is an expectation, not a promise, and
-    ``pinned`` is False. ``pinned_to`` says how far the path is held: to its ``links``; to its ``switches``, where links of a
-    hop are parallel, between the same two of them; or to nothing, an empty text.
+    If a hop has several links, a hash or DLB chooses among them. Each link's share is then only an expected value, and ``pinned`` is False.
+    ``pinned_to`` has three values:
+
+    - ``links``: the path always uses these links.
+    - ``switches``: the path always uses the same switches, because the links of each hop are parallel.
+    - an empty string: the path may change.
     """
 
     JSON = ("qp", "src_gid", "dst_gid", "color", "hops", "pinned", "pinned_to")
@@ -134,14 +137,14 @@ class QueuePairPath(JsonObject):
 
     @property
     def pinned_to(self) -> Literal["links", "switches", ""]:
-        """Return how far the path is pinned: no hash and no load moves it while its links are up."""
+        """The parts to which the path is pinned, as long as its links are up: links, switches, or nothing (an empty string)."""
         if self.pinned:
             return "links"
         return "switches" if self.hops and all(len(by_ends(hop)) == 1 for hop in self.hops) else ""
 
 
 def by_ends(hop: tuple[LinkShare, ...]) -> dict[str, list[LinkShare]]:
-    """The links of a hop by the two devices that they join, as ``A--B``: parallel links together."""
+    """Return the links of a hop, grouped by the two devices that they join, as ``A--B``. Parallel links are in one group."""
     shares: dict[str, list[LinkShare]] = {}
     for link_share in hop:
         ends = "--".join(end.partition(":")[0] for end in link_share.link.split("--"))
@@ -152,14 +155,14 @@ def by_ends(hop: tuple[LinkShare, ...]) -> dict[str, list[LinkShare]]:
 def queue_pair_paths(
     network: Network, routes: Routes, src: str, dst: str, qps: int, family: Family | None = None
 ) -> list[QueuePairPath]:
-    """The path of each of ``qps`` queue pairs from NIC ``src`` to NIC ``dst`` (``SERVER:NIC``).
+    """Return the path of each of ``qps`` queue pairs from NIC ``src`` to NIC ``dst`` (``SERVER:NIC``).
 
-    Of NICs with several ports ``SERVER:PORT+PORT`` names those that are one device to the job: queue pair q takes port q mod
-    N, and there path color q div N. Those of a port that has no path go by the ports that are left, on the same path color, as
-    port failover has it; N is without ports that are absent by ``status:``.
+    For NICs with several ports, ``SERVER:PORT+PORT`` names the N ports that are one device to the job. Queue pair q then uses port q mod N
+    and path color q div N. N does not count ports that are absent by ``status:``. If a port has no path, its queue pairs use the remaining
+    ports on the same path color, as with port failover.
 
-    ``family`` is the address family of their GIDs; None: the one that jobs use. Raises ``InputError`` for an unknown or
-    unconnected NIC, one without an address of the family, and two without a family in common.
+    ``family`` is the address family of their GIDs; default: the family that jobs use. Raises ``InputError`` if a NIC is unknown,
+    unconnected or without an address of the family, or if the NICs have no family in common.
     """
     if not 1 <= qps <= MOST_QUEUE_PAIRS:
         raise InputError([Problem(Option("--qps"), f"{qps} queue pairs", f"give 1 to {MOST_QUEUE_PAIRS:,}")])
@@ -228,7 +231,7 @@ def queue_pair_paths(
 
 
 def ports_without_path(network: Network, routes: Routes, src: str, dst: str, family: Family | None = None) -> list[str]:
-    """The ports of ``src`` (``SERVER:PORT``) whose queue pairs go by other ports of the NIC: absent, or without a path."""
+    """Return the ports of ``src`` (``SERVER:PORT``) that are absent or have no path, so that their queue pairs use other ports."""
     (source, sources), (target, targets) = find_ports(network, src), find_ports(network, dst)
     both = port_pairs(network, sources, targets)
     wanted = family or network.job_family(sources[0].fabric, sources[0].tenant)
@@ -237,9 +240,9 @@ def ports_without_path(network: Network, routes: Routes, src: str, dst: str, fam
 
 
 class _Lanes:
-    """The ports that the queue pairs of a connection take, among those on both NICs: a port without a path takes none.
+    """The ports that the queue pairs of a connection use: of the ports on both NICs, those with a path.
 
-    The simulator does the same (``prediction.simulation.model.addresses``). If no port has a path, all pairs stay as they were named.
+    The simulator does the same (``prediction.simulation.model.addresses``). If no port has a path, all ports remain in use.
     """
 
     def __init__(
@@ -260,7 +263,7 @@ class _Lanes:
             self._ports = max(counts) or len(both)  # as NCCL has it: the number of the NIC that has more of them
 
     def of(self, qp: int) -> tuple[int, tuple[Nic, Nic]]:
-        """A queue pair's path color, as the turn that it takes among those of the port, and its ports at both ends."""
+        """Return the turn of a queue pair, which selects its path color among those of the port, and its ports at both ends."""
         turn, lane = divmod(qp, self._ports)
         return turn, self.pairs[lane % len(self.pairs)]
 
@@ -274,19 +277,22 @@ def _reaches(
 
 
 def _link(server: str, nic: Nic) -> str:
-    """The link of a NIC to its leaf."""
+    """Return the name of the link between a NIC and its leaf."""
     return f"{server}:{nic.name}--{nic.leaf}:{nic.leaf_port}"
 
 
 def _families(nic: Nic) -> str:
-    """The address families of a NIC, in words."""
+    """Return the address families of a NIC as text."""
     return " and ".join(
         word for known, word in WORDS.items() if any(address.family == known for address in nic.addresses)
     )
 
 
 def _second(network: Network, nic: Nic) -> str:
-    """Return how to give a NIC of one address family the other: the obstacle is its network, its tenant's pools or the fabric's."""
+    """Return a suggestion for giving a single-family NIC the other address family.
+
+    It depends on the obstacle: the NIC's layer-2 network, its tenant's pools or the fabric's addressing.
+    """
     fabric = network.fabric(nic.fabric)
     if nic.network:
         return "make it a routed member of its tenant: a layer-2 network has one prefix"
@@ -300,7 +306,7 @@ def _second(network: Network, nic: Nic) -> str:
 def ways(
     network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], address: str
 ) -> tuple[tuple[LinkShare, ...], ...]:
-    """The hops from one NIC, with its server's name, to an address of another; empty where there is no way."""
+    """Return the hops from one NIC to an address of another, or an empty tuple if there is no path. NICs come with their server's name."""
     there = next(nic_address for nic_address in target[1].addresses if nic_address.address == address)
     return _hops(network, routes, source, target, there)
 
@@ -342,12 +348,13 @@ def _hops(
 def _start(
     network: Network, routes: Routes, source: tuple[str, Nic], target: tuple[str, Nic], there: NicAddress
 ) -> dict[_State, float]:
-    """Where packets are at first, and the prefixes they go by; empty where the source's leaf has no route.
+    """Return the initial states of packets at the source's leaf, with the share of each, or nothing if the leaf has no route.
 
-    To a routed NIC they go by its own prefix, on a layer-2 network by the tunnel endpoint of the leaf that has it. A leaf
-    without that network sends to any leaf with it (type 5), and that one on.
+    A state has the prefixes by which packets are still to be forwarded. Packets to a routed NIC follow the NIC's prefix. On a layer-2
+    network they follow the tunnel endpoint of the NIC's leaf. A leaf without that network sends them to any leaf that has it (type 5), and
+    that leaf sends them on.
 
-    Between tenants the same tables decide: the source's VRF has a route where the file lets one leak, or a mistake does.
+    Between tenants the same tables apply: the source's VRF has a route if the file allows the leak, or by mistake.
     """
     leaf, nic = source[1].leaf, target[1]
     segment = network.segment_of(*target)
@@ -366,7 +373,7 @@ def _start(
 
 
 def _arrived(routes: Routes, device: str, left: tuple[str, ...]) -> _State:
-    """A device, and the prefixes still to go by there: without those that it has itself."""
+    """Return a device with the prefixes still to follow, without those that are on the device itself."""
     while left and routes.is_local(device, left[0]):
         left = left[1:]
     return device, left

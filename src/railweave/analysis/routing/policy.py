@@ -1,4 +1,4 @@
-"""Apply routing policies to whole tables of routes at once."""
+"""Application of routing policies to whole tables of routes at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNDEFINED = ""
 
 
 class ResolvedTerm(NamedTuple):
-    """A term of a policy with its lists and communities as values."""
+    """A term of a policy, with the contents of its prefix lists and communities in place of their names."""
 
     protocol: Literal["direct", "bgp"] | None
     prefixes: tuple[str, ...] | None
@@ -36,21 +36,21 @@ class ResolvedTerm(NamedTuple):
 
 
 _EVERY: dict[Family, Prefix] = {"ipv4": Prefix("0.0.0.0/0"), "ipv6": Prefix("::/0")}
-"""The prefix that all others of a family are in."""
+"""The default route of each family, which contains all prefixes of the family."""
 
 _REFUSE = ResolvedTerm(None, (), True, None, None, False, None, None, frozenset(), 0, False)
 
 
 @dataclass(frozen=True, eq=False)
 class ResolvedPolicy:
-    """A policy as a device applies it; those of one engine that do the same are one object."""
+    """A policy as a device applies it. Within an engine, policies with equal effects are one object."""
 
     terms: tuple[ResolvedTerm, ...]
     default_accept: bool
 
 
 class PolicyEngine:
-    """Policies of all devices over one list of prefixes. Equal lists and actions are worked out once."""
+    """The policies of all devices over one list of prefixes. Equal prefix lists and actions are evaluated once."""
 
     def __init__(self, prefixes: list[str], table: AttributeTable) -> None:
         self.table = table
@@ -65,7 +65,7 @@ class PolicyEngine:
         self._resolved: dict[tuple[tuple[ResolvedTerm, ...], bool], ResolvedPolicy] = {}
 
     def listed(self, entries: tuple[str, ...], *, orlonger: bool, lengths: tuple[int, int] | None = None) -> Mask:
-        """Return a mask of the prefixes that a prefix list matches, exactly or as equal-or-longer, of any length or of some."""
+        """Return a mask of the prefixes that a prefix list matches, exactly or as equal-or-longer. ``lengths`` limits the prefix lengths."""
         matched = self._lists.get((entries, orlonger, lengths))
         if matched is None:
             matched = np.zeros(self.count, dtype=np.bool_)
@@ -86,7 +86,7 @@ class PolicyEngine:
         return inside & same & (self._versions == network.version)
 
     def resolved(self, bgp: Bgp, name: str) -> ResolvedPolicy:
-        """A policy with what it names looked up. One that does not exist has no terms: the system's default decides."""
+        """Return a policy with its lists and communities resolved. An undefined policy has no terms, so the system's default applies."""
         policy = next((policy for policy in bgp.policies if policy.name == name), None)
         values = {community.name: community.value for community in bgp.communities}
         terms = tuple(_resolved(bgp, values, term) for term in (policy.terms if policy else ()))
@@ -94,14 +94,14 @@ class PolicyEngine:
         return self._resolved.setdefault((terms, bgp.default_accept), ResolvedPolicy(terms, bgp.default_accept))
 
     def _refused(self, bgp: Bgp) -> list[ResolvedTerm]:
-        """Terms that refuse routes of families that no session is active for: neither end sends such a route."""
+        """Return terms that reject the address families for which no session is active, because neither end sends such routes."""
         off = [every for family, every in _EVERY.items() if family not in bgp.families]
         return [_REFUSE._replace(prefixes=(every,)) for every in off]
 
     def apply(self, policy: ResolvedPolicy, ids: Ids, direct: Mask, places: Places = ALL) -> Ids:
-        """Routes after a policy; those it rejects become "no route". ``direct`` marks connected ones.
+        """Return the routes after a policy. Rejected routes become "no route".
 
-        Both are of the prefixes at ``places``.
+        ``ids`` and ``direct``, a mask of connected routes, cover the prefixes at ``places``.
         """
         result = np.full(ids.shape, NONE, dtype=np.int32)
         left = ids >= 0
@@ -146,7 +146,7 @@ class PolicyEngine:
 
 
 def _others(held: frozenset[str], term: ResolvedTerm) -> frozenset[str]:
-    """Return the communities that a route keeps: those of other kinds than the communities that replace them."""
+    """Return the communities that a route keeps. New communities replace those of the same kind if the term says so."""
     kinds = {_kind(community) for community in term.added} if term.replaces else set[str]()
     return frozenset(community for community in held if _kind(community) not in kinds)
 
@@ -156,7 +156,7 @@ def _kind(value: str) -> str:
 
 
 def _asked_for(prefixes: tuple[Prefix, ...], family: Family | None) -> tuple[Prefix, ...]:
-    """The prefixes of a list that a term looks at."""
+    """Return the prefixes of a list that a term considers: those of its address family, or all if it has none."""
     return prefixes if family is None else tuple(prefix for prefix in prefixes if prefix.family == family)
 
 

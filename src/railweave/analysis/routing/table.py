@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SharedPrefixes:
-    """The prefixes and MAC addresses that leaves share, as each leaf knows them.
+    """The prefixes and MAC addresses that several leaves share, as each leaf knows them.
 
-    ``exits`` has the leaves that lead to a prefix, by device and VRF; ``bridged`` those whose MAC addresses of a VNI a
-    device knows, by device and VNI. A device is among them if it has the prefix or the VLAN itself. ``endpoints`` is
-    the prefix of each leaf's tunnel endpoint.
+    - ``exits``: by device and VRF, the leaves that lead to each prefix.
+    - ``bridged``: by device and VNI, the leaves whose MAC addresses the device knows.
+    - ``endpoints``: the prefix of each leaf's tunnel endpoint.
+
+    A device is in its own lists if it has the prefix or the VLAN itself.
     """
 
     exits: dict[tuple[str, str], dict[str, tuple[str, ...]]] = field(
@@ -33,7 +35,7 @@ class SharedPrefixes:
     endpoints: dict[str, str] = field(default_factory=dict[str, str])
 
     def leaves(self, device: str, vrf: str, prefix: str) -> tuple[str, ...]:
-        """The leaves by which a VRF of a device reaches a prefix; the device alone where it has it."""
+        """Return the leaves through which a VRF of a device reaches a prefix, or only the device if it has the prefix itself."""
         leaves = self.exits.get((device, vrf), {}).get(prefix, ())
         return (device,) if device in leaves else leaves
 
@@ -41,7 +43,10 @@ class SharedPrefixes:
 def shared(
     configs: Mapping[str, DeviceConfig], received_from: Mapping[str, Set[str]], down: frozenset[str]
 ) -> SharedPrefixes:
-    """Return what each leaf knows, with ``down`` links and devices gone; ``received_from`` gives the leaves whose EVPN routes it has."""
+    """Return the shared prefixes that each leaf knows while ``down`` links and devices are down.
+
+    ``received_from`` has, by leaf, the leaves whose EVPN routes it receives.
+    """
     leaves = [config for name, config in configs.items() if name in received_from]
     knowledge = SharedPrefixes()
     own_prefixes: dict[tuple[str, str], tuple[str, ...]] = {
@@ -76,7 +81,7 @@ def shared(
 
 
 def _own(config: DeviceConfig, vrf: Vrf, down: frozenset[str]) -> Iterable[str]:
-    """Yield the prefixes that a leaf itself shares with others: subnets with a port up, and those of its live external sessions."""
+    """Yield the prefixes that a leaf shares with other leaves: subnets with a port that is up, and prefixes from live external sessions."""
     running = [
         interface for interface in config.interfaces if interface.link not in down and interface.peer not in down
     ]
@@ -92,16 +97,16 @@ def _own(config: DeviceConfig, vrf: Vrf, down: frozenset[str]) -> Iterable[str]:
 
 
 UNREACHABLE, LOCAL = -1, -2
-"""Group ids that are no next-hop group: no route; the prefix is on the device itself."""
+"""Group IDs that are not next-hop groups: there is no route, or the prefix is on the device itself."""
 
 
 @dataclass(frozen=True)
 class Fib:
-    """One device's forwarding table. All arrays run over ``Routes.prefixes``.
+    """The forwarding table of one device. All arrays have one entry per prefix of ``Routes.prefixes``.
 
-    ``group`` and ``backup`` are ids of next-hop groups (``Routes.groups``), or ``UNREACHABLE`` or ``LOCAL``; ``backup``
-    is the group that takes over when every member of ``group`` is gone, as far as the routes now held tell.
-    ``reason`` is a code of ``railweave.analysis.routing.attributes.REASONS``.
+    ``group`` and ``backup`` are IDs of next-hop groups (``Routes.groups``), or ``UNREACHABLE`` or ``LOCAL``. ``backup`` is the group that
+    takes over if every member of ``group`` fails, as far as the current routes show. ``reason`` is a code of
+    ``railweave.analysis.routing.attributes.REASONS``.
     """
 
     device: str
@@ -111,16 +116,16 @@ class Fib:
 
 
 def empty_fib(device: str, prefixes: int) -> Fib:
-    """The table of a device that is absent: it reaches none of so many prefixes, its own neither."""
+    """Return the table of an absent device, which reaches none of the ``prefixes``, not even its own."""
     nowhere = np.full(prefixes, UNREACHABLE, np.int32)
     return Fib(device, nowhere, nowhere, np.full(prefixes, REASONS.index("none"), np.uint8))
 
 
 class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
-    """The prefixes that each session that is up received before policy: (device, link) to a mask over the prefixes.
+    """The prefixes that each live session received, before import policy: (device, link) mapped to a mask over the prefixes.
 
-    ``advertised`` is what groups of devices send. ``sender`` gives the group at the far end, or None if the session is gone. ``let_in``
-    gives the part of it that the session's own end lets in.
+    ``advertised`` has the routes that groups of devices send. ``sender`` returns the group at the far end, or None if the session is down.
+    ``let_in`` returns the received prefixes that the receiver's policy accepts.
     """
 
     def __init__(
@@ -139,7 +144,7 @@ class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
         return self._advertised[sender].routes.present
 
     def accepted(self, key: tuple[str, str]) -> NDArray[np.bool_]:
-        """Return the received prefixes that remain after the policy of the receiver. Raises ``KeyError`` as the mapping does."""
+        """Return the received prefixes that the receiver's policy accepts. Raises ``KeyError`` for an unknown session."""
         received = self[key]
         return received if self._let_in is None else self._let_in(key)
 
@@ -152,11 +157,12 @@ class ReceivedPrefixes(Mapping[tuple[str, str], "NDArray[np.bool_]"]):
 
 @dataclass
 class Routes:
-    """Forwarding tables of all devices for one set of failures.
+    """The forwarding tables of all devices for one set of failures.
 
-    ``groups`` holds link names, all of equal weight; one ``ControlPlane`` gives the same groups the same ids, whatever
-    is down. ``index`` is the place of each prefix. ``down`` is everything that is gone; of devices that are absent by the
-    fabric file ``fibs`` has empty tables, of others that are down none.
+    - ``groups``: the links of each next-hop group, all of equal weight. One ``ControlPlane`` always gives equal groups equal IDs.
+    - ``index``: the index of each prefix.
+    - ``down``: all links and devices that are down.
+    - ``fibs``: the table of each device. Devices that are absent by the fabric file have empty tables; other down devices have none.
     """
 
     prefixes: list[str]
@@ -175,9 +181,9 @@ class Routes:
     )
 
     def counted(self, device: str, mask: NDArray[np.bool_]) -> tuple[int, int]:
-        """The numbers of a mask's prefixes that are others' and that are on the device itself.
+        """Return the number of a mask's prefixes that are on other devices, and the number on the device itself.
 
-        Many sessions carry the same mask, so each mask is summed once; the few prefixes of each device are looked up in it.
+        Many sessions carry the same mask, so each mask is summed once. Only the few prefixes of each device are then looked up.
         """
         if device not in self._locals:
             self._locals[device] = np.flatnonzero(self.fibs[device].group == LOCAL)
@@ -187,7 +193,7 @@ class Routes:
         return self._sums[id(mask)][1] - mine, mine
 
     def held(self, device: str, vrf: str, prefix: str) -> bool:
-        """Return whether a VRF of a device holds a prefix; the table without a name (no tenant) holds all that is in no VRF."""
+        """Return whether a VRF of a device holds a prefix. The table without a name holds all prefixes that are in no VRF."""
         mask = self.holds.get((device, vrf))
         if mask is None:
             return not vrf
@@ -195,19 +201,19 @@ class Routes:
         return bool(self.shared.leaves(device, vrf, prefix)) if place is None else bool(mask[place])
 
     def of_vrf(self, device: str, vrf: str) -> tuple[str, ...]:
-        """Every prefix that a VRF of a device holds: those that lead to one leaf, then those that several share."""
+        """Return all prefixes that a VRF of a device holds: first those that lead to one leaf, then those that several leaves share."""
         mask = self.holds.get((device, vrf))
         places = () if mask is None else np.flatnonzero(mask).tolist()
         several = [prefix for prefix in self.shared.exits.get((device, vrf), {}) if prefix not in self.index]
         return (*(self.prefixes[place] for place in places), *several)
 
     def next_hops(self, device: str, prefix: str) -> tuple[str, ...]:
-        """The links a device sends a prefix to; empty if it is local, unreachable, or on no device."""
+        """Return the links to which a device sends a prefix. The result is empty if the prefix is local, unreachable or unknown."""
         group = int(self.fibs[device].group[self.index[prefix]]) if prefix in self.index else UNREACHABLE
         return self.groups[group] if group >= 0 else ()
 
     def backup(self, device: str, prefix: str) -> tuple[str, ...]:
-        """The links that take over when all next hops are gone."""
+        """Return the links that take over if all next hops fail."""
         group = int(self.fibs[device].backup[self.index[prefix]]) if prefix in self.index else UNREACHABLE
         return self.groups[group] if group >= 0 else ()
 
@@ -220,7 +226,7 @@ class Routes:
         return prefix in self.index and int(self.fibs[device].group[self.index[prefix]]) == LOCAL
 
     def equal(self, other: Routes) -> bool:
-        """Return whether both send every prefix everywhere to the same links, with the same backups and reasons."""
+        """Return whether both have the same links, backups and reasons for every prefix on every device."""
         return (
             self.prefixes == other.prefixes
             and self.fibs.keys() == other.fibs.keys()

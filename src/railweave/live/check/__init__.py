@@ -1,4 +1,4 @@
-"""Is the running network the designed one: compares expectations with what devices said, and gives findings with their causes."""
+"""The comparison of a running network with its design, as findings with their causes."""
 
 from __future__ import annotations
 

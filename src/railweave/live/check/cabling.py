@@ -1,4 +1,4 @@
-"""Cables, by LLDP at both ends: missing, in the wrong port, swapped."""
+"""Checks of cables by LLDP at both ends: missing cables, cables in the wrong port, swapped cables."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ UNCLEAR = Rule(
     fix="have the neighbor announce names of ports (lldpd: `configure lldp portidsubtype ifname`), or give MAC addresses in the inventory",
 )
 _MOST_NAMED = 3
-"""Ports in one finding."""
+"""The most ports that one finding names."""
 
 
 def cabling(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield what LLDP shows on every cabled port; a server that does not speak LLDP is no fault."""
+    """Yield the cables that LLDP shows to be wrong, swapped, missing or unclear. A server without LLDP is not a fault."""
     wanted: dict[End, Port | Nic] = {
         (port.device, port.name): port for each in living.expected.values() for port in each.cabled
     }
@@ -102,7 +102,7 @@ def cabling(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _ends(wanted: dict[End, Port | Nic]) -> dict[End, End]:
-    """The other end of each end: a lab's routers have names of their own for ports."""
+    """Return the other end of each end. In a lab, ports of routers have different names than in the design."""
     of_link: dict[str, list[End]] = {}
     for end, port in wanted.items():
         of_link.setdefault(port.link, []).append(end)
@@ -115,12 +115,12 @@ def _ends(wanted: dict[End, Port | Nic]) -> dict[End, End]:
 
 
 def _of_another(neighbor: LldpNeighbor, port: Port | Nic) -> bool:
-    """Return whether a neighbor is another device than the design has there, whatever it calls its port."""
+    """Return whether the neighbor is a different device than in the design. Port names are not compared."""
     return neighbor.system is not None and short(neighbor.system) != short(port.peer)
 
 
 def _unclear(wanted: dict[End, Port | Nic], heard: dict[End, LldpNeighbor]) -> Iterator[Deviation]:
-    """Yield a finding for each device that hears LLDP neighbors whose cables cannot be told from others."""
+    """Yield a finding for each device with LLDP neighbors that cannot be matched to a cable."""
     devices: dict[str, list[End]] = {}
     for end in heard:
         devices.setdefault(end[0], []).append(end)
@@ -136,7 +136,7 @@ def _unclear(wanted: dict[End, Port | Nic], heard: dict[End, LldpNeighbor]) -> I
 def _crossed(
     wanted: dict[End, Port | Nic], ends: dict[End, End], wrong: dict[End, End], told: dict[End, LldpNeighbor]
 ) -> Iterator[Deviation]:
-    """Pairs of cables that are in each other's ports, then every other cable that leads elsewhere, each once."""
+    """Yield each pair of swapped cables, then every other cable that leads to the wrong port, each only once."""
     seen = {**wrong, **{there: here for here, there in wrong.items()}}
     done: set[End] = set()
     for here, there in seen.items():

@@ -1,4 +1,4 @@
-"""A network compared with a capture of it: findings, the punch list of technicians, and JUnit XML."""
+"""The comparison of a network with a capture of it: findings, a punch list for technicians, and JUnit XML."""
 
 from __future__ import annotations
 
@@ -58,7 +58,10 @@ HANDS = (
 
 @dataclass(frozen=True, slots=True)
 class Task(JsonObject):
-    """One line of the list; ``rack`` is empty where the fabric file puts the device into none, ``port`` where it is about the device."""
+    """One task of the punch list.
+
+    ``rack`` is empty if the fabric file has no rack for the device. ``port`` is empty if the task is about the whole device.
+    """
 
     rack: str
     unit: int
@@ -78,7 +81,7 @@ TASK_COLUMNS = (
 
 
 def punch_list(network: Network, findings: Sequence[Finding]) -> list[Task]:
-    """Return what to do by hand, by rack, device and port.
+    """Return the manual tasks, sorted by rack, device and port.
 
     A finding that follows from a cause is not listed: it goes away with the cause.
     """
@@ -117,8 +120,10 @@ UNKNOWN = Rule(
 class CheckResult(JsonObject):
     """The result of a check.
 
-    ``devices`` are those that should answer, ``answered`` those that did. ``rules`` are the ids of the rules that were applied.
-    ``since`` says whether counters were compared with an earlier capture.
+    - ``devices``: the devices that should answer.
+    - ``answered``: the devices that did answer.
+    - ``rules``: the ids of the rules that were applied.
+    - ``since``: True if counters were compared with those of an earlier capture.
     """
 
     JSON = (
@@ -151,7 +156,7 @@ class CheckResult(JsonObject):
 
     @property
     def task_table(self) -> Table:
-        """The tasks as a list to tick off, rack by rack; without a column of racks where the fabric file has none."""
+        """The punch list as a table with checkboxes, rack by rack. It has no rack column if no task has a rack."""
         tasks = self.tasks
         racks = (Column("Rack", key="rack"),) if any(task.rack for task in tasks) else ()
         rows = [
@@ -166,7 +171,7 @@ class CheckResult(JsonObject):
 
     @property
     def silent(self) -> list[str]:
-        """The devices that should have answered and did not."""
+        """The devices that should have answered but did not."""
         return [device for device in self.devices if device not in self.answered]
 
 
@@ -184,11 +189,17 @@ def check(
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None],
 ) -> CheckResult:
-    """Compare what devices said with what must hold, without what ``status:`` of the fabric file makes absent.
+    """Compare the states of devices in a capture with the design. Devices that ``status:`` marks absent are left out.
 
-    Servers are expected to answer where they were asked. ``before`` is an earlier capture, for counters. ``only`` are ids of findings to keep. ``configs`` are what switches run in
-    place of the designed configurations, ``devices`` those that are compared where not all are; ``seen`` and ``host_seen`` take out of a state what it cannot say there: as in a lab. Raises
-    ``InputError`` for an id that there is not, and for a capture that has no answer of any switch of the network.
+    Servers are expected to answer only if they were asked.
+
+    - ``before``: an earlier capture, to compare counters with.
+    - ``only``: ids of the findings to keep.
+    - ``configs``: the configurations that switches run, if not the designed ones.
+    - ``devices``: the devices to compare; None compares all.
+    - ``seen``, ``host_seen``: remove from a state what the device cannot report correctly, for example in a lab.
+
+    Raises ``InputError`` if an id in ``only`` is unknown, or if the capture has no state of any device of the network.
     """
     rules = _rules(only, since=before is not None)
     progress("reading the capture")
@@ -230,14 +241,16 @@ def check(
 
 
 def _servers(network: Network) -> list[str]:
-    """The servers that should be there."""
+    """Return the servers that are not marked absent."""
     return [server.name for server in network.servers if server.name not in network.absent]
 
 
 def read(network: Network, capture: Capture, systems: Mapping[str, str] | None = None) -> dict[str, DeviceState]:
-    """The state of every switch that said more than its configuration; ``systems`` are what they run, by default as designed.
+    """Return the state of every switch that answered with more than its configuration.
 
-    Raises ``InputError`` where none did, and no server either.
+    ``systems`` are the operating systems of the switches; the default is the designed ones.
+
+    Raises ``InputError`` if the capture has neither an answer of a switch or server, nor a record that one was asked.
     """
     states = read_states(capture, systems or {switch.name: switch.nos for switch in network.switches})
     states = {name: state for name, state in states.items() if _said_something(state)}
@@ -262,7 +275,7 @@ def _said_something(state: DeviceState) -> bool:
 
 
 def _why(capture: Capture, device: str) -> str:
-    """Return why a device has no state, as far as the capture shows the reason."""
+    """Return why a device has no state; empty if the capture gives no reason."""
     asked = capture.meta.devices.get(device)
     if asked is not None:
         return asked.error or next((f"{name}: {why}" for name, why in asked.failed.items()), "")
@@ -279,7 +292,7 @@ def _unknown(network: Network, capture: Capture) -> Iterator[Finding]:
 
 
 def _rules(only: Sequence[str], *, since: bool) -> tuple[str, ...]:
-    """The ids of the rules that are applied, in the order of their modules."""
+    """Return the ids of the rules to apply, in the order of their modules. Raises ``InputError`` for an unknown id."""
     rules = {id_: rule for id_, rule in rules_of("railweave.live.check").items() if rule.applies == "living"}
     unknown = [rule_id for rule_id in only if rule_id not in rules]
     if unknown:
@@ -290,9 +303,9 @@ def _rules(only: Sequence[str], *, since: bool) -> tuple[str, ...]:
 
 
 def junit(checked: CheckResult) -> str:
-    """A test case for each device and rule: failed by errors and warnings.
+    """Return JUnit XML with one test case for each device and rule. Errors and warnings fail a case.
 
-    Skipped is what follows from a cause that is told elsewhere, and what a silent device was not compared with.
+    A case is skipped if its findings follow from a cause reported elsewhere, or if its device did not answer.
     """
     by_case: dict[tuple[str, str], list[Finding]] = {}
     for finding in checked.findings:

@@ -1,6 +1,6 @@
-"""Counters that rose between two captures: drops first, then PFC, then ECN, as the EVPN test report has it (Table 9).
+"""Checks of counters that rose between two captures: drops, then PFC, then ECN, as in the EVPN test report (Table 9).
 
-A counter that fell was cleared or its device restarted: it says nothing.
+A counter that fell is ignored: it was cleared, or its device restarted.
 """
 
 from __future__ import annotations
@@ -23,12 +23,18 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["drops", "pauses", "marks", "errors"]
-"""Packets that lossless classes dropped; PFC frames; packets that were marked with ECN; damaged frames, codewords and resource errors."""
+"""The kind of a counter.
+
+- ``drops``: packets dropped in lossless classes.
+- ``pauses``: PFC frames.
+- ``marks``: packets marked with ECN.
+- ``errors``: damaged frames, damaged codewords and resource errors.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class CounterRise:
-    """A counter of a port. ``what`` names it for people; ``count`` is None where it is not known by how much it rose."""
+    """The rise of a counter of a port. ``what`` describes the counter; ``count`` is None if the rise is unknown."""
 
     device: str
     port: str
@@ -41,7 +47,7 @@ class CounterRise:
 
 
 def rises(expected: Expected, then: DeviceState, now: DeviceState) -> Iterator[CounterRise]:
-    """Every counter of a switch's ports and lossless queues, zero or not."""
+    """Yield the rise of every counter of a switch's ports and lossless queues, including rises of zero."""
     queues = {each.port: each for each in expected.queues}
     for port in expected.ports:
         yield from _errors(expected.device, port.name, then, now)
@@ -51,13 +57,13 @@ def rises(expected: Expected, then: DeviceState, now: DeviceState) -> Iterator[C
 
 
 def total(increases: Iterable[CounterRise], kind: Kind) -> int | None:
-    """The sum of all counters of a kind; None where none of them is known."""
+    """Return the total rise of all counters of a kind, or None if no rise is known."""
     known = [rise.count for rise in increases if rise.kind == kind and rise.count is not None]
     return sum(known) if known else None
 
 
 def worst(increases: Iterable[CounterRise], kind: Kind) -> CounterRise | None:
-    """The counter of a kind that rose most; None where none rose."""
+    """Return the counter of a kind that rose most, or None if none rose."""
     risen = [rise for rise in increases if rise.kind == kind and rise.count]
     return max(risen, key=lambda rise: rise.count or 0, default=None)
 
@@ -93,7 +99,10 @@ def _lossless(device: str, wanted: Queues, then: DeviceState, now: DeviceState) 
 
 
 def _pause_rises(device: str, port: Port, wanted: Queues, then: DeviceState, now: DeviceState) -> Iterator[CounterRise]:
-    """Frames that the switch sent, and those that a server sent: so each frame counts once, at the switch that knows of it."""
+    """Yield the PFC frames that the switch sent and those that servers sent to it.
+
+    Each frame counts once: frames received from another switch are counted at that switch.
+    """
     was, has = (of_port(state.pfc or {}, port.name) or {} for state in (then, now))
     for priority in wanted.lossless.values():
         old, new = was.get(priority), has.get(priority)
@@ -107,9 +116,9 @@ def _pause_rises(device: str, port: Port, wanted: Queues, then: DeviceState, now
 
 
 UNEQUAL = 1.5
-"""Path colors whose busiest carries this many times the packets of the idlest are unequally loaded."""
+"""The ratio of packets on the busiest and the idlest path color from which colors are unequally loaded."""
 LEAST_PACKETS = 100_000
-"""Fewer packets between two captures are no load."""
+"""The fewest packets between two captures that count as load."""
 
 DROPS = Rule(
     "lossless-drops",
@@ -193,7 +202,7 @@ COLORS = Rule(
 )
 
 STATES = (STORM,)
-"""Rules of these that one capture alone can tell."""
+"""The rules of this module that need only one capture."""
 ORDER = (DROPS, INPUT_DROPS, RESOURCE, STORM, PFC, SERVER, ECN, ERRORS, FLAPS, COLORS)
 """The rules, in the order in which to fix their findings.
 
@@ -202,7 +211,7 @@ The fixes contradict each other otherwise: against PFC, marking must be later; a
 
 
 def counters(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield what rose on every port since the earlier capture, in the order in which to fix it."""
+    """Yield the counters of every port that rose since the earlier capture, in the order in which to fix them."""
     yield from sorted(_counters(living), key=lambda deviation: ORDER.index(deviation.rule))
 
 
@@ -265,7 +274,7 @@ def _congestion(port: Port, wanted: Queues, then: DeviceState, now: DeviceState)
 
 
 def _storms(port: str, then: DeviceState | None, now: DeviceState) -> Iterator[tuple[Rule, str]]:
-    """Storms that were counted since then, and one that lasts, which needs no earlier capture."""
+    """Yield the PFC storms counted since the earlier capture, and storms that last. The latter need no earlier capture."""
     before = of_port((then.watchdog if then else None) or {}, port) or {}
     for queue, dog in (of_port(now.watchdog or {}, port) or {}).items():
         storms = _rise(before[queue].detected if queue in before else None, dog.detected)
@@ -276,7 +285,10 @@ def _storms(port: str, then: DeviceState | None, now: DeviceState) -> Iterator[t
 def _queue(
     was: PortQueues | None, has: PortQueues | None, number: int, priority: int
 ) -> tuple[int | None, int | None, int | None]:
-    """Of a lossless queue what rose: packets dropped, packets marked, packets of its priority dropped on input."""
+    """Return three rises of a lossless queue, each None if unknown.
+
+    These are packets dropped, packets marked with ECN, and packets of the queue's priority dropped on input.
+    """
     if was is None or has is None:
         return None, None, None
     then, now = was.egress.get(number), has.egress.get(number)

@@ -1,4 +1,4 @@
-"""All checks of a running network, one after another, with causes before their symptoms."""
+"""All checks of a running network, with causes sorted before their symptoms."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LEVEL_1 = 1
 
 
 def adjacencies(living: NetworkStates) -> Iterator[Deviation]:
-    """Every adjacency of the design, and BFD on it."""
+    """Yield a finding for every adjacency of the design that is absent or wrong, and for BFD on it."""
     switches = {short(switch.name): switch.name for switch in living.network.switches}
     for expected, state in living.pairs():
         watched = by_end(state.bfd or ())
@@ -98,10 +98,10 @@ PREFIXES = Rule(
 def prefixes(living: NetworkStates) -> Iterator[Deviation]:
     """Yield a finding for every established session whose number of prefixes differs from the design.
 
-    If a leaf lacks a prefix, all devices beyond the leaf report this too. The order of the findings is therefore:
+    If a leaf lacks a prefix, all devices beyond the leaf report this too. Findings are therefore sorted:
 
-    - devices that receive all they should and send less, and devices that hold fewer than their neighbor says it sent
-    - devices that receive less from such a device
+    - devices that receive all prefixes but send too few, and devices that hold fewer than their neighbor says it sent
+    - devices that receive too few from such a device
     - the other devices
     """
     sent = {
@@ -149,7 +149,7 @@ def _established(wanted: list[Session], bgp_sessions: dict[str, BgpSession]) -> 
 
 
 def _counts(bgp_session: BgpSession, expected: Session) -> Iterator[tuple[str, bool]]:
-    """Yield each difference in the number of prefixes, and whether the prefixes are those received."""
+    """Yield each difference in the number of prefixes, and True if it is about received prefixes."""
     families = [family for name, family in bgp_session.families.items() if name in {"ipv4", "ipv6"}]
     before_policy = all(family.received is not None for family in families)
     received = [family.received if before_policy else family.accepted for family in families]
@@ -198,12 +198,12 @@ CAUSES = (
     (sessions.MISSING, sessions.DOWN, sessions.AS, ADJACENCY),
     (forwarding.GATEWAY_ADDRESS, forwarding.GATEWAY_DOWN),
 )
-"""Rules whose findings explain others, the deepest first: each explains only what comes after it."""
+"""Rules whose findings explain others, the deepest cause first. A rule explains only findings of later rules."""
 _DEPTH = {rule.id: depth for depth, rules in enumerate(CAUSES) for rule in rules}
 
 
 def diagnose(living: NetworkStates, line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0)) -> list[Finding]:
-    """Findings, the worst first, a cause before what it explains; what is explained is an ``info``.
+    """Return the findings, the worst first, each cause before the findings it explains. Explained findings become ``info``.
 
     ``line`` gives the file and line of a part of the fabric file.
     """
@@ -246,7 +246,7 @@ def _once(seen: Iterable[Deviation]) -> list[Deviation]:
 
 
 def _roots(seen: list[Deviation]) -> dict[int, int]:
-    """By the place of what is explained, the place of its deepest cause."""
+    """Return, for each explained finding, its deepest cause. Both are indexes into ``seen``."""
     breaking: dict[Part, list[int]] = {}
     for place, deviation in enumerate(seen):
         for part in deviation.breaks:

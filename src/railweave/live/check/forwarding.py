@@ -1,4 +1,4 @@
-"""Routes with their ports, server-facing interfaces with what they advertise, and the VRFs of tenants."""
+"""Checks of routes and their ports, of server-facing interfaces and their router advertisements, and of tenant VRFs."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ FOREIGN = Rule(
 
 
 def forwarding(living: NetworkStates) -> Iterator[Deviation]:
-    """Routes, gateways, VRFs."""
+    """Yield findings about routes, gateways and VRFs."""
     owners = {
         str(prefix): tenant.vrf
         for expected in living.expected.values()
@@ -156,18 +156,21 @@ def forwarding(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _said(routes: Sequence[Said], vrf: str | None) -> Said | None:
-    """The route of a VRF to a prefix, among those of all VRFs; where the design does not tell the VRF, the one that was asked for."""
+    """Return the route in a VRF, among the routes of all VRFs to one prefix, or None.
+
+    If the VRF has no such route, return the first whose protocol is not in ``OVERRIDING``.
+    """
     here = [route for route in routes if route.vrf == vrf]
     return next(iter(here or [route for route in routes if route.protocol not in OVERRIDING]), None)
 
 
 def _vrfs(expected: Expected) -> dict[Prefix, str]:
-    """The VRF in which a device has the prefixes of its tenants."""
+    """Return the VRF of each tenant prefix on a device."""
     return {prefix: tenant.vrf for tenant in expected.tenants for prefix in (*tenant.own_prefixes, *tenant.learned)}
 
 
 def _has_table(state: DeviceState, vrf: str, prefix: Prefix) -> bool:
-    """Return whether the device gave the whole table of a prefix and the table was read.
+    """Return whether the device gave a complete routing table that was read, for the VRF and the prefix's address family.
 
     A route that is absent from such a table does not exist on the device.
     """
@@ -208,7 +211,7 @@ def _route(living: NetworkStates, device: Expected, wanted: Route, reported: Sai
 
 
 def _kind(protocol: str) -> str:
-    """The protocol of a route by the name that it has here: systems call the same by several."""
+    """Return the common name of a route's protocol. Systems use several names for the same protocol."""
     plain = protocol.lower().replace("-", "")
     return "isis" if plain.startswith("isis") else "bgp" if plain in {"bgp", "ebgp", "ibgp"} else plain
 
@@ -218,7 +221,7 @@ def _by(reported: Said) -> str:
 
 
 def _protocols(device: Expected) -> frozenset[str]:
-    """The protocols that bring a switch the prefixes of others."""
+    """Return the protocols from which a switch learns the prefixes of other devices."""
     return frozenset(
         {
             "evpn",
@@ -229,11 +232,11 @@ def _protocols(device: Expected) -> frozenset[str]:
 
 
 OVERRIDING = {"static", "kernel", "aggregate"}
-"""Protocols of routes that no design has inside its prefixes."""
+"""Route protocols that no design uses for its prefixes."""
 
 
 def _strays(living: NetworkStates, device: Expected, state: DeviceState) -> Iterator[Deviation]:
-    """Routes besides those expected that lead a part of the design's prefixes elsewhere, or nowhere."""
+    """Yield unexpected routes within the design's prefixes that drop packets or override the designed routes."""
     wanted = {route.prefix for route in device.routes}
     for reported in state.routes or ():
         overrides = reported.protocol is not None and _kind(reported.protocol) in OVERRIDING
@@ -286,7 +289,10 @@ def _way(living: NetworkStates, device: Expected, wanted: Route) -> frozenset[Pa
 
 
 def _gateway(wanted: Gateway, state: DeviceState, *, used: bool) -> Iterator[Deviation]:
-    """``used``: servers are there behind gateways of this device; without any, gateways are down by right."""
+    """Yield findings about a gateway's addresses, state and advertisements.
+
+    ``used``: True if servers are behind gateways of this device. Otherwise a gateway that is down is not a fault.
+    """
     interface = of_port(state.interfaces or {}, wanted.name)
     broken: frozenset[Part] = frozenset([("gateways", wanted.device)])
     if state.interfaces is not None and interface is not None:
@@ -311,7 +317,7 @@ def _gateway(wanted: Gateway, state: DeviceState, *, used: bool) -> Iterator[Dev
 
 
 def _advertised(wanted: RouterAdvertisements, reported: RouterAdvertising) -> list[str]:
-    """Return what is advertised otherwise than designed.
+    """Return the differences between the reported router advertisements and the designed ones.
 
     This includes the fields in which a neighbor's own advertisement disagrees, if the device reports them.
     """
@@ -367,7 +373,10 @@ def _targets(verb: str, has: Sequence[str] | None, should: Sequence[str]) -> lis
 
 
 def _foreign(wanted: Tenant, state: DeviceState, owners: Mapping[str, str]) -> Iterator[Deviation]:
-    """Prefixes of other tenants: among the routes that were asked for, and those of type 5 where they are listed by VRF."""
+    """Yield prefixes of other tenants in a tenant's VRF.
+
+    The prefixes are those of its collected routes and, if listed by VRF, its EVPN type 5 routes.
+    """
     overlay = (state.evpn.type5_prefixes if state.evpn else None) or {}
     held = [route.prefix for route in state.routes or () if route.vrf == wanted.vrf and route.next_hops]
     allowed = {str(tenant_prefix) for tenant_prefix in (*wanted.own_prefixes, *wanted.learned)}

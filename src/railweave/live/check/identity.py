@@ -1,4 +1,4 @@
-"""Checks of which devices answered, whether they are those of the design, and of their clocks and alarms."""
+"""Checks that devices answer and match the design, and checks of their clocks and alarms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from railweave.model.state.device_state import Note
 
 NOT_ASKED = "it was not asked"
-"""The reason that nothing is known of a device that the capture left out."""
+"""The reason given for a device that the capture left out."""
 
 SILENT = Rule(
     "device-silent",
@@ -134,7 +134,7 @@ def identity(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def _silent(living: NetworkStates) -> Iterator[Deviation]:
-    """Devices that should answer and did not."""
+    """Yield a finding for every device that should have answered but did not."""
     because = {device: expected.identity.because for device, expected in living.expected.items()}
     because |= {device: server.because for device, server in living.servers_expected.items()}
     for device, keys in because.items():
@@ -151,7 +151,10 @@ def _silent(living: NetworkStates) -> Iterator[Deviation]:
 def _asked(
     living: NetworkStates, device: str, notes: Iterable[Note], severity: Literal["error"] | None = None
 ) -> Iterator[Deviation]:
-    """Questions that a device did not answer, or answered in words that were not understood: an error where nothing was read."""
+    """Yield the questions that a device did not answer, and the parts of answers that could not be read.
+
+    ``severity`` replaces the usual severity of unread parts: "error" if nothing of the answers was read.
+    """
     for question, why in living.unanswered.get(device, {}).items():
         needs: frozenset[Part] = frozenset([("daemon", f"{device} {daemon}")] if (daemon := not_running(why)) else ())
         yield Deviation(UNANSWERED, device, f"{question}: {why}", needs=needs)
@@ -161,11 +164,11 @@ def _asked(
 
 
 def _same_model(reported: str, designed: str) -> bool:
-    """Model names are compared without regard to case and marks: ``DCS-7060X6-64PE`` is ``7060x6-64pe``."""
+    """Return whether two model names match, ignoring case and punctuation: ``DCS-7060X6-64PE`` matches ``7060x6-64pe``."""
     plain, wanted = (re.sub(r"[^a-z0-9]", "", word.lower()) for word in (reported, designed))
     return wanted in plain or plain in wanted
 
 
 def same_release(reported: str, designed: str) -> bool:
-    """A device names its release more exactly than a design: 25.4R1 is 25.4R1.12-EVO, and not 25.4R10."""
+    """Return whether a reported release is the designed one. Devices report more detail: 25.4R1 matches 25.4R1.12-EVO, not 25.4R10."""
     return not designed or re.search(rf"(?<![0-9A-Za-z]){re.escape(designed)}(?![0-9])", reported) is not None

@@ -1,4 +1,4 @@
-"""Hardware as devices report it: serial numbers, MAC addresses, names of interfaces, modules; and the inventory filled with it."""
+"""Serial numbers, MAC addresses, interface names and modules from device states, and the inventory filled with them."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 
 Said = tuple[str, str, str]
-"""A column of the inventory, what it would have, and who says so."""
+"""A column of the inventory, its value, and the source of the value."""
 _MAC = re.compile(r"[0-9a-f]{2}([:.-]?[0-9a-f]{2}){5}")
 _NETDEV = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}")
-"""Names of interfaces as Linux has them (``IFNAMSIZ``), without those that would need quoting."""
+"""Interface names that Linux allows (``IFNAMSIZ``), except names that would need quoting."""
 _RDMA = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,63}")
 """Names of RDMA devices (IB_DEVICE_NAME_MAX of the kernel)."""
 
 
 def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> Iterable[Said]:
-    """Yield what the leaf reports about the NIC on its port.
+    """Yield inventory values of a NIC as its leaf reports them.
 
     The sources are LLDP of the server or of the NIC itself, and the leaf's neighbor cache.
     """
@@ -68,9 +68,9 @@ def by_leaf(server: Server, nic: Nic, state: DeviceState, notes: list[str]) -> I
 
 
 def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: list[str]) -> Iterable[Said]:
-    """Yield what the server itself reports about a NIC: its interface and RDMA device.
+    """Yield inventory values of a NIC as its server reports them: the names of its interface and RDMA device.
 
-    The interface is the one that hears the NIC's leaf and port, else the one with the designed name.
+    The interface is the one that receives LLDP from the NIC's leaf port, else the one with the designed name.
     """
     interfaces = state.interfaces or {}
     heard = [name for name in interfaces if _hears(state, name, nic, ends)]
@@ -95,7 +95,7 @@ def by_server(server: Server, nic: Nic, state: HostState, ends: Ends, notes: lis
 
 
 def _hears(state: HostState, name: str, nic: Nic, ends: Ends) -> bool:
-    """Return whether an interface of a server is connected to the leaf and the port that the design gives the NIC."""
+    """Return whether a server's interface receives LLDP from the leaf and port that the design gives the NIC."""
     heard = (state.neighbors or {}).get(name, ())
     return any(
         end_of(ends, neighbor)[1] == (nic.leaf, nic.leaf_port) for neighbor in heard if neighbor.system is not None
@@ -103,9 +103,9 @@ def _hears(state: HostState, name: str, nic: Nic, ends: Ends) -> bool:
 
 
 def _of_another(server: Server, nic: Nic, name: str) -> bool:
-    """Return whether a name is that of another NIC of the server.
+    """Return whether a name belongs to a different NIC of the server.
 
-    If so, the cables of the two NICs may be in each other's ports.
+    If so, the cables of the two NICs may be swapped.
     """
     return any(name in {other.name, other.netdev} for other in server.nics if other.name != nic.name)
 
@@ -115,13 +115,16 @@ def _elsewhere(here: str, there: str, wanted: str) -> str:
 
 
 def _netdev(neighbor: LldpNeighbor) -> str:
-    """The Linux name of a server's port, as its own daemon has it; empty where that is none."""
+    """Return the Linux name of a server's port as its LLDP daemon announces it; empty if it announces no valid name."""
     name = neighbor.port_description if _mac(neighbor.port) else neighbor.port
     return name if name and _NETDEV.fullmatch(name) and not name.isdigit() else ""
 
 
 def _by_neighbors(nic: Nic, state: DeviceState) -> Iterable[tuple[str, str, str]]:
-    """MAC address from the leaf's neighbor cache: by a static address, or as the only one on a routed port."""
+    """Yield a NIC's MAC address from the leaf's neighbor cache.
+
+    The cache entry is that of the NIC's static address, or else the only one on a routed port.
+    """
     static = {address.address for address in nic.addresses if address.origin != "slaac"}
     entries = [ipv6_neighbor for ipv6_neighbor in state.ipv6_neighbors or () if ipv6_neighbor.mac is not None]
     alone = {
@@ -137,7 +140,7 @@ def _by_neighbors(nic: Nic, state: DeviceState) -> Iterable[tuple[str, str, str]
 
 
 def _mac(text: str | None) -> str:
-    """A MAC address in the inventory's form; empty for what is none, or a group's (IEEE 802)."""
+    """Return a MAC address in the inventory's form; empty if the text is not a unicast MAC address (IEEE 802)."""
     if text is None or not _MAC.fullmatch(text.lower()):
         return ""
     digits = re.sub("[:.-]", "", text.lower())
@@ -151,7 +154,10 @@ _NONE = {"", "n/a", "none", "unknown"}
 
 
 def modules(network: Network, states: Mapping[str, DeviceState]) -> Iterator[tuple[End, str, str]]:
-    """A switch's port, a column of the inventory and its value; the first cabled port of several that share a module has it."""
+    """Yield the part and serial numbers of modules: a switch's port, the inventory column and the value.
+
+    If several ports share a module, the values go to the first cabled port.
+    """
     done: set[tuple[str, str | int]] = set()
     for cable in network.cables:
         for end in (cable.a, cable.b):
@@ -165,7 +171,10 @@ def modules(network: Network, states: Mapping[str, DeviceState]) -> Iterator[tup
 
 
 def lengths(network: Network, states: Mapping[str, DeviceState], notes: list[str]) -> Iterator[tuple[End, End, float]]:
-    """Cables of which a module says how long they are: the port that says so, the other, and metres. Two that disagree are a note."""
+    """Yield the cable lengths that modules report: the reporting port, the port at the other end, and metres.
+
+    If the modules at the two ends disagree, the length is left out and a note is added.
+    """
     for cable in network.cables:
         reported = [
             (end, optic.cable_m)
@@ -181,7 +190,7 @@ def lengths(network: Network, states: Mapping[str, DeviceState], notes: list[str
 
 
 def _optic(end: End, states: Mapping[str, DeviceState]) -> Optic | None:
-    """The module in a port: devices name it by the port, or by the cage that its channels share."""
+    """Return the module in a port, or None. Devices name a module by its port, or by the cage that several ports share."""
     state = states.get(end.device)
     if state is None or not state.optics:
         return None
@@ -193,12 +202,12 @@ Key = tuple[str, str]
 """A device and its interface; the interface is empty for the device itself."""
 _OF_ONE_NIC = ("mac", "netdev", "rdma")
 _MOST_NAMED = 3
-"""NICs in one note."""
+"""The most NICs that one note names."""
 
 
 @dataclass(frozen=True)
 class LearnedCells:
-    """Cells of the inventory by device, interface and column; ``notes`` say what was heard and not taken, and why."""
+    """Cells of the inventory by device, interface and column. ``notes`` explain which reported values were not used."""
 
     cells: dict[Key, dict[str, str]]
     notes: list[str]
@@ -207,7 +216,7 @@ class LearnedCells:
 def learnt(
     network: Network, states: Mapping[str, DeviceState], hosts: Mapping[str, HostState] | None = None
 ) -> LearnedCells:
-    """Return what states show without doubt; contradictions become notes.
+    """Return the inventory values that states show without doubt. Contradictions become notes.
 
     A note is made if two devices disagree about a NIC, or if two NICs have the same MAC address.
     """
@@ -248,9 +257,9 @@ def learnt(
 
 
 def _once(cells: dict[Key, dict[str, str]], notes: list[str]) -> dict[Key, dict[str, str]]:
-    """Return the cells without values that belong to one NIC only but were reported for several.
+    """Return the cells without values that must be unique to one NIC but were reported for several.
 
-    These values are MAC addresses, and names that several NICs of one server would have. Each becomes a note.
+    Such values are MAC addresses, and interface or device names within one server. Each removed value becomes a note.
     """
     owners: dict[tuple[str, str], list[Key]] = {}
     for key, row in cells.items():
@@ -269,9 +278,9 @@ def _once(cells: dict[Key, dict[str, str]], notes: list[str]) -> dict[Key, dict[
 
 
 def filled(text: str, cells: Mapping[Key, Mapping[str, str]]) -> str:
-    """The text of an inventory with these cells: rows that are there keep their place, new ones come at the end.
+    """Return the text of an inventory with these cells filled in. New rows are added at the end.
 
-    Other cells, comments and the order of columns stay; columns that are missing are added.
+    Existing rows, other cells, comments and the order of columns stay. Missing columns are added.
     """
     rows = list(csv.reader(io.StringIO(text, newline="")))
     head = [row.strip() for row in rows[0]] if rows else list(TO_FILL_IN)
@@ -293,12 +302,15 @@ def filled(text: str, cells: Mapping[Key, Mapping[str, str]]) -> str:
 
 
 _ROUNDED_M = 1.0
-"""Modules give lengths in whole metres, people measure more exactly."""
+"""The tolerance of cable lengths in metres: modules report whole metres, people measure more exactly."""
 
 
 @dataclass(frozen=True)
 class FilledInventory:
-    """An inventory before and after; ``cells`` are those that differ, ``notes`` what was heard and not taken."""
+    """An inventory before and after it is filled.
+
+    ``cells`` are the cells that differ. ``notes`` explain which reported values were not used.
+    """
 
     file: Path
     before: str
@@ -317,7 +329,7 @@ class FilledInventory:
         return list(difflib.unified_diff(*sides, str(self.file), str(self.file), lineterm="")) if self.differs else []
 
     def to_json(self) -> dict[str, object]:
-        """The whole as the documented JSON object."""
+        """Return the result as the documented JSON object."""
         rows = [{"device": device, "interface": interface, **row} for (device, interface), row in self.cells.items()]
         return {"file": str(self.file), "rows": rows, "notes": self.notes}
 
@@ -365,14 +377,17 @@ def fill(fabric: Path, network: Network, capture: Capture) -> FilledInventory:
 
 
 def _known(item: Item, column: str) -> str:
-    """A cell of a row as it would be written."""
+    """Return a cell of a row as text, as it is written to the file."""
     return f"{item.length_m or 0:g}" if column == "length" else getattr(item, column)
 
 
 def add_lengths(
     network: Network, states: Mapping[str, DeviceState], items: Mapping[Key, Item], learned: LearnedCells
 ) -> None:
-    """Add the lengths of cables that modules know. What the inventory has at either end was measured, and stays."""
+    """Add the cable lengths that modules report to the cells. A measured length in the inventory, at either end, stays.
+
+    If the measured and the reported length differ by a metre or more, a note says so.
+    """
     for here, there, metres in lengths(network, states, learned.notes):
         ends = [(end.device, end.port) for end in (here, there)]
         measured = next((items[end].length_m for end in ends if end in items and items[end].length_m), None)

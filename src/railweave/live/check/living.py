@@ -1,4 +1,4 @@
-"""The state of a running network that checks look at, and what the checks see."""
+"""The state of a running network as checks read it, and the deviations that they report."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ if TYPE_CHECKING:
 
 Kind = Literal["device", "link", "session", "nic", "daemon", "gateways"]
 Part = tuple[Kind, str]
-"""A part of the network that something breaks or depends on.
+"""A part of the network that a fault can break or depend on.
 
-Parts are a device, a link by its name, the routing session of a link, a NIC, a daemon, and the gateways of a leaf.
+A part is a device, a link (by its name), the routing session of a link, a NIC, a daemon, or the gateways of a leaf.
 """
 
 
 @dataclass(frozen=True)
 class NetworkStates:
-    """The expected and the reported state of each device; ``before`` is the state reported earlier, for counters.
+    """The expected and the reported state of each device. Servers are expected if any server was asked.
 
-    A device that is expected and has no state did not answer: ``silent`` says why, if the reason is known. ``unanswered`` are
-    the questions that a device was asked and did not answer, with the reason. Servers are expected if any server was asked.
+    - ``before``: the states reported earlier, to compare counters with.
+    - ``silent``: why an expected device has no state, if the reason is known. Such a device did not answer.
+    - ``unanswered``: the questions that a device did not answer, with the reason.
     """
 
     network: Network
@@ -48,7 +49,7 @@ class NetworkStates:
 
     @cached_property
     def _designed(self) -> dict[tuple[int, int], set[int]]:
-        """The first addresses of the design's prefixes, by IP version and length."""
+        """The network addresses of the design's prefixes, by IP version and prefix length."""
         addresses: dict[tuple[int, int], set[int]] = {}
         prefixes = {
             prefix
@@ -63,7 +64,7 @@ class NetworkStates:
         return addresses
 
     def has_prefix(self, text: str) -> bool:
-        """Return whether a prefix is one of the design's, or a part of one: of servers, loopbacks or tunnel endpoints."""
+        """Return whether a prefix lies within a prefix of the design: of servers, loopbacks or tunnel endpoints."""
         try:
             prefix = ip_network(text, strict=False)
         except ValueError:
@@ -93,11 +94,12 @@ class NetworkStates:
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """Something that is not as it must be.
+    """A difference between the design and the running network.
 
-    ``breaks`` are the parts of the network that cannot work because of this fault. ``needs`` are the parts that the faulty
-    thing depends on: a fault that breaks a part explains the faults that need the part. ``link`` joins what both ends report
-    into one finding. ``because`` leads to the fabric file.
+    - ``breaks``: the parts of the network that cannot work because of this fault.
+    - ``needs``: the parts that the faulty part depends on. A fault that breaks one of them explains this fault.
+    - ``link``: joins the reports of both ends of a link into one finding.
+    - ``because``: the keys of the fabric file that the design follows from.
     """
 
     rule: Rule
@@ -113,10 +115,10 @@ class Deviation:
 
     @property
     def where(self) -> str:
-        """The device, and its port where it is about one."""
+        """The device, followed by the port if the deviation is about a port."""
         return f"{self.device} {self.port}".rstrip()
 
 
 def link_and_ends(link: str, *devices: str) -> frozenset[Part]:
-    """A link and the devices at its ends, as parts."""
+    """Return a link and the devices at its ends as parts."""
     return frozenset([("link", link), *(("device", device) for device in devices)])

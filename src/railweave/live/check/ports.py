@@ -1,4 +1,4 @@
-"""Ports: their names, up, at the designed speed and MTU, with error correction and light; and the queues they have."""
+"""Checks of ports: names, state, speed, MTU, error correction, light and queues."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ Value = TypeVar("Value")
 
 
 def without_unit(name: str) -> str:
-    """A port without its logical unit: ``et-0/0/0:0.0`` is ``et-0/0/0:0``; ``irb.100`` keeps its own."""
+    """Return a port's name without logical unit 0: ``et-0/0/0:0.0`` becomes ``et-0/0/0:0``; ``irb.100`` stays."""
     port, dot, unit = name.rpartition(".")
     return port if dot and unit == "0" else name
 
 
 def same_port(reported: str | None, designed: str) -> bool:
-    """Return whether the name that a device reports for a port is the designed name, with a logical unit or without."""
+    """Return whether a reported port name is the designed name, with or without logical unit 0."""
     return reported is not None and (reported == designed or without_unit(reported) == designed)
 
 
 def of_port(table: Mapping[str, Value], name: str) -> Value | None:
-    """Return the value for a port in a table by interface, found by the name of the port or of its logical unit."""
+    """Return the value of a port in a table by interface, or None. The table may name the port or its logical unit 0."""
     value = table.get(name)
     return table.get(f"{name}.0") if value is None else value
 
 
 def short(name: str) -> str:
-    """A host name without its domain, in small letters."""
+    """Return a host name in lower case, without its domain."""
     return name.partition(".")[0].lower()
 
 
@@ -49,11 +49,14 @@ End = tuple[str, str]
 """A device and its port."""
 
 Ends = dict[str, dict[str, End]]
-"""Ends by the short name of their device and every name of their port; of no device: NICs by their MAC address."""
+"""Ends by the short name of a device and each name of its port. The device name "" maps MAC addresses to NICs."""
 
 
 def ends_by_name(network: Network, called: Mapping[tuple[str, str], str] | None = None) -> Ends:
-    """Return both ends of every cable by all their names. ``called`` are names of ports by device and link, if not the design's: a lab's."""
+    """Return both ends of every cable by all names of their ports.
+
+    ``called`` gives port names by device and link, if they differ from the design's, as in a lab.
+    """
     names: dict[str, dict[End, tuple[str, ...]]] = {}
     nics = {(server.name, nic.name): nic for server in network.servers for nic in server.nics}
     for cable in network.cables:
@@ -67,7 +70,7 @@ def ends_by_name(network: Network, called: Mapping[tuple[str, str], str] | None 
 
 
 def end_of(ends: Ends, neighbor: LldpNeighbor) -> tuple[bool, End | None]:
-    """Return whether a neighbor tells which port of which device it is, and the end (None: one that the design has not)."""
+    """Return whether an LLDP neighbor identifies a device and port, and its end; None if the design has no such end."""
     if neighbor.system is not None:
         ports = ends.get(short(neighbor.system))
         return (
@@ -81,7 +84,7 @@ def end_of(ends: Ends, neighbor: LldpNeighbor) -> tuple[bool, End | None]:
 
 
 ETHERNET_HEADER = 14
-"""Bytes of an Ethernet header without its tags (IEEE 802.3, clause 3): MTUs of IP leave them out."""
+"""Bytes of an Ethernet header without tags (IEEE 802.3, clause 3). An IP MTU does not include them."""
 
 ABSENT = Rule(
     "port-absent",
@@ -174,7 +177,7 @@ QUEUE = Rule(
 
 
 def ports(living: NetworkStates) -> Iterator[Deviation]:
-    """Every port of the design."""
+    """Yield findings about every port of the design and its queues."""
     for expected, state in living.pairs():
         for port in expected.ports:
             deviations = list(_port(port, state))
@@ -236,9 +239,9 @@ def _running(port: Port, interface: InterfaceState) -> Iterator[tuple[Rule, str]
 
 
 def _fits(mtu: int, port: Port) -> bool:
-    """Return whether the MTU that a device reports is the designed MTU, with the Ethernet header or without.
+    """Return whether a reported MTU is the designed MTU, with or without the Ethernet header.
 
-    A larger MTU does no harm if the port switches.
+    On a switched port, a larger MTU also fits.
     """
     if port.switched:
         return mtu >= port.mtu - ETHERNET_HEADER

@@ -1,4 +1,4 @@
-"""Servers: NICs with addresses and GIDs, rules and routes that keep paths apart, stray entries, and lost packets."""
+"""Checks of servers: NIC addresses and GIDs, rules and routes that separate paths, stray entries, and lost packets."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ DUPLICATE = Rule(
 
 
 def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
-    """Return the entries of a server that divert its traffic from the planned path, each with its kind."""
+    """Return the entries of a server that divert its traffic from the planned path, each with the rule it violates."""
     entries: list[tuple[Rule, Stray]] = []
     if state.rules is not None:
         planned = [
@@ -119,7 +119,7 @@ def strays(wanted: ExpectedHost, state: HostState) -> list[tuple[Rule, Stray]]:
 
 
 def seen(wanted: ExpectedHost, entries: list[tuple[Rule, Stray]]) -> Iterator[Deviation]:
-    """The findings of a server's strays, at the NIC whose traffic they take."""
+    """Yield a finding for each stray entry of a server, at the NIC whose traffic it diverts."""
     names = {nic.netdev: nic.name for nic in wanted.nics}
     devices = {planned.table: planned.dev for planned in (*wanted.rules, *wanted.routes)}
     for kind, stray in entries:
@@ -129,7 +129,7 @@ def seen(wanted: ExpectedHost, entries: list[tuple[Rule, Stray]]) -> Iterator[De
 
 
 def duplicates(living: NetworkStates) -> Iterator[Deviation]:
-    """Addresses of the design's prefixes on NICs, that another server has or is to have."""
+    """Yield NIC addresses in the design's prefixes that another server has or should have."""
     owners: dict[str, tuple[str, str]] = {
         _address(address.address): (server.name, nic.name)
         for server in living.network.servers
@@ -166,7 +166,7 @@ def _family(*words: object) -> int:
 
 
 def _prefix(text: str) -> bool:
-    """Return whether a server said a prefix, or nothing."""
+    """Return whether a text that a server reported is a prefix or empty."""
     try:
         return not text or bool(spelled(text))
     except ValueError:
@@ -278,12 +278,12 @@ LOSSES = (
     "seq_err_naks_rcvd",
     "oos_drop_count",
 )
-"""Counters of lost packets: the first three are those of mlx5, the others of bnxt_re (drivers/infiniband/hw of Linux)."""
+"""RDMA counters of lost packets: the first three of mlx5, the others of bnxt_re (drivers/infiniband/hw of Linux)."""
 _V2 = "roce v2"
 
 
 def servers(living: NetworkStates) -> Iterator[Deviation]:
-    """Every server that was asked."""
+    """Yield findings about every server that answered."""
     for wanted, state in living.servers():
         for nic in wanted.nics:
             yield from _nic(nic, state)
@@ -296,7 +296,7 @@ def servers(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def losses(living: NetworkStates) -> Iterator[Deviation]:
-    """Yield what servers lost since the earlier capture."""
+    """Yield a finding for each NIC whose counters of lost packets rose since the earlier capture."""
     for wanted, now in living.servers():
         then = living.hosts_before.get(wanted.device)
         for nic in wanted.nics if then is not None else ():
@@ -381,7 +381,7 @@ def _designed(path: PathAddress) -> str:
 
 
 def _is(path: PathAddress, reported: str) -> bool:
-    """Return whether an address that a server has is the address of a path."""
+    """Return whether an address that a server reports is the address of a path, or, without a planned address, in its prefix."""
     try:
         address = ipaddress.ip_address(reported)
     except ValueError:
@@ -393,7 +393,7 @@ def _is(path: PathAddress, reported: str) -> bool:
 
 
 def _network(text: str, family: int | None) -> str:
-    """A prefix in its one spelling, host bits cleared, as the kernel compares them; what is none as it is."""
+    """Return a prefix in its canonical form with host bits cleared, as the kernel compares it; other text is unchanged."""
     if text in {"", "default", "all"}:
         return {4: "0.0.0.0/0", 6: "::/0"}.get(family or 0, "")
     try:
@@ -403,7 +403,7 @@ def _network(text: str, family: int | None) -> str:
 
 
 def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Deviation]:
-    """Planned rules that are missing; one in whose place a stray rule is (``taken``) is told with that."""
+    """Yield planned rules that are missing. A rule replaced by a stray rule (``taken``) is reported with the stray rule."""
     if state.rules is None:
         return
     have = [
@@ -436,7 +436,7 @@ def _rules(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[objec
 
 
 def _routes(wanted: ExpectedHost, state: HostState, taken: Collection[tuple[object, ...]]) -> Iterator[Deviation]:
-    """Planned routes that are missing, likewise."""
+    """Yield planned routes that are missing. A route replaced by a stray route (``taken``) is reported with the stray route."""
     if state.routes is None:
         return
     have = {(route.table, route.to, route.interface, route.via.rpartition(" ")[2]) for route in state.routes}

@@ -1,4 +1,4 @@
-"""Routing sessions with their BFD."""
+"""Checks of BGP sessions and their BFD sessions."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _OF_ISIS = "isisd"
 
 
 def _daemons(living: NetworkStates) -> Iterator[Deviation]:
-    """Daemons that do not run, by the device's own words in the place of answers."""
+    """Yield the daemons that a device reports as not running, instead of answering a question."""
     for expected, _ in living.pairs():
         asked = living.unanswered.get(expected.device, {})
         gone = dict.fromkeys(name for why in asked.values() if (name := not_running(why)))
@@ -95,7 +95,7 @@ def _daemons(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def sessions(living: NetworkStates) -> Iterator[Deviation]:
-    """Every session of the design, of links and of the overlay."""
+    """Yield findings about every BGP session of the design, on links and in the overlay."""
     yield from _daemons(living)
     for expected, state in living.pairs():
         bgp_sessions, watched = by_end(state.bgp or ()), by_end(state.bfd or ())
@@ -115,7 +115,7 @@ def sessions(living: NetworkStates) -> Iterator[Deviation]:
 
 
 def by_end(reported: Sequence[Said]) -> dict[str, Said]:
-    """Sessions by the neighbor's address and by the port they run over, of which the first that is named counts."""
+    """Return sessions by their neighbor's address and by their port. If several have the same, the first is taken."""
     session_by_end: dict[str, Said] = {}
     for session in reported:
         for end in (session.peer, session.interface, without_unit(session.interface) if session.interface else None):
@@ -125,17 +125,17 @@ def by_end(reported: Sequence[Said]) -> dict[str, Said]:
 
 
 def far_end(peering: Peering) -> str:
-    """By what a session is known: its neighbor's address, or else the port it runs over."""
+    """Return the key of a session in a table of ``by_end``: its neighbor's address, or else its port."""
     return str(peering.peer_address or peering.interface)
 
 
 def carried(peering: Peering) -> Part:
-    """The session of a link, or the overlay's between two loopbacks, as a part of the network."""
+    """Return the session of a link, or an overlay session between two loopbacks, as a part of the network."""
     return ("session", peering.link or f"{peering.local_address}--{peering.peer_address}")
 
 
 def by_daemons(peer: str, device: str, kind: str) -> frozenset[Part]:
-    """The daemons of a kind at both ends."""
+    """Return the daemons of a kind at both ends, as parts."""
     return frozenset(("daemon", f"{end} {kind}") for end in (device, peer))
 
 
@@ -175,7 +175,7 @@ def bfd_as_designed(
     bfd_session: BfdSession | None,
     needs: frozenset[Part],
 ) -> Iterator[Deviation]:
-    """Yield what is wrong with the BFD session of a routing session or an adjacency.
+    """Yield the faults of the BFD session of a routing session or an adjacency.
 
     ``needs`` are the parts that the routing session or the adjacency depends on.
     """

@@ -1,1 +1,1 @@
-"""``railweave collect``: every device of a network asked, and what it said as a capture."""
+"""``railweave collect``: questions to every device of a network, and a capture of the answers."""

@@ -1,6 +1,6 @@
-"""The file ``access.yaml``: how devices are reached.
+"""The file ``access.yaml``: how to reach devices.
 
-The file contains no password, only the place where a password is.
+The file contains no passwords, only references to them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Ports(Model):
-    """Ports of a device where it does not listen on the usual ones."""
+    """Ports of a device that does not listen on the usual ones."""
 
     ssh: int | None = Field(default=None, ge=1, le=65535, description="usually 22")
     netconf: int | None = Field(default=None, ge=1, le=65535, description="usually 830")
@@ -36,7 +36,7 @@ class Ports(Model):
 
 
 def _reference(value: str | None) -> str | None:
-    """Refuse a secret that is written in the file itself."""
+    """Return a reference to a secret. Raise ``WrongValueError`` if the file contains the secret itself."""
     if value is not None and not value.startswith(("env:", "file:")):
         raise WrongValueError(
             "a password stands here", "write env:NAME or file:PATH, and change the password: this file showed it"
@@ -69,7 +69,7 @@ class SnmpLogin(Model):
 
 
 class Login(Model):
-    """The login of one kind of device; a field that is left out has the value of the section before."""
+    """The login of one kind of device. An omitted field has the value of the section before."""
 
     protocols: tuple[Literal["ssh", "netconf", "eapi", "restconf"], ...] | None = Field(
         default=None,
@@ -117,7 +117,10 @@ class DeviceLogin(Login):
 
 
 class Access(Model):
-    """The whole file. What a later section says replaces what an earlier one says: `defaults`, `systems`, `roles`, `devices`."""
+    """The content of ``access.yaml``.
+
+    Later sections override earlier ones: `defaults`, `systems`, `roles`, `devices`.
+    """
 
     defaults: Login = Field(default=Login(), description="every device")
     systems: dict[str, Login] = Field(
@@ -145,7 +148,7 @@ _ROLES = {"leaf", "spine", "super-spine", "dci", "server"}
 
 
 class AccessFile:
-    """``access.yaml`` as it was read, or what holds without one."""
+    """The content of ``access.yaml``, or the defaults if no file is given."""
 
     def __init__(self, access: Access, document: Document | None = None) -> None:
         self.access = access
@@ -153,7 +156,7 @@ class AccessFile:
         self._folder = Path(document.file).parent if document else Path()
 
     def check(self, devices: Iterable[str], systems: Iterable[str]) -> None:
-        """Raise ``SpecError`` for names that the network does not have, each at its line."""
+        """Raise ``SpecError`` for unknown devices, systems, roles and jump hosts, and for loops of jump hosts, each with its line."""
         known = {"devices": set(devices), "systems": set(systems), "roles": _ROLES}
         given = {"devices": self.access.devices, "systems": self.access.systems, "roles": self.access.roles}
         problems = [
@@ -176,9 +179,9 @@ class AccessFile:
             raise SpecError(problems)
 
     def check_there(self, targets: Iterable[Target]) -> None:
-        """Raise ``SpecError`` for files of keys, and for passwords, that these devices need and that are not there, each at its line.
+        """Raise ``SpecError`` for missing key files and passwords that these devices need, each with its line.
 
-        Otherwise every device would say so by itself. What no device needs may be missing.
+        Without this check, every device would report the error separately. Keys and passwords that no device needs may be missing.
         """
         ways = [way for target in targets for way in _with_jumps(target.way)]
         keys = {way.key for way in ways if way.key is not None and not way.key.is_file()}
@@ -201,7 +204,7 @@ class AccessFile:
             raise SpecError(problems)
 
     def _logins(self) -> list[tuple[tuple[str, ...], Login]]:
-        """Every section of the file, with its place."""
+        """Return every login of the file, with its section."""
         given = {"systems": self.access.systems, "roles": self.access.roles, "devices": self.access.devices}
         named = [((section, name), login) for section, names in given.items() for name, login in names.items()]
         jumps = [(("jump_hosts", name), login) for name, login in self.access.jump_hosts.items()]
@@ -276,7 +279,7 @@ class AccessFile:
         return Snmp(community, given.get("user", ""), authentication, privacy, given["port"])
 
     def _path(self, given: str | None) -> Path | None:
-        """A path: one that is not absolute is below the folder of access.yaml."""
+        """Return a path, or None for None. Relative paths start at the folder of access.yaml."""
         return None if given is None else self._folder / Path(given).expanduser()
 
     def _password(self, given: str | None) -> Password | None:
@@ -287,7 +290,7 @@ class AccessFile:
 
 
 def _with_jumps(way: MachineLogin) -> Iterator[MachineLogin]:
-    """A way and those through which it leads."""
+    """Yield a login, then the logins of the jump hosts on its path."""
     yield way
     if way.jump is not None:
         yield from _with_jumps(way.jump)
@@ -303,7 +306,7 @@ def _missing(password: Password) -> ReachError | None:
 
 
 def _merged(logins: Iterable[Login]) -> dict[str, Any]:
-    """Fields of several sections, the later over the earlier; ports one by one."""
+    """Return the merged fields of several sections: later sections override earlier ones, and ports override one by one."""
     merged: dict[str, Any] = {}
     for login in logins:
         given = {key: value for key, value in login.model_dump(exclude_none=True).items() if key != "address"}
@@ -314,7 +317,7 @@ def _merged(logins: Iterable[Login]) -> dict[str, Any]:
 
 
 def read_access(path: Path | None) -> AccessFile:
-    """The file at a path; None: what holds without one. Raises ``SpecError`` with the line of what is wrong."""
+    """Return the access file at a path, or the defaults if the path is None. Raise ``SpecError`` with the lines of errors."""
     if path is None:
         return AccessFile(Access())
     document = read_document(path)
@@ -322,7 +325,7 @@ def read_access(path: Path | None) -> AccessFile:
 
 
 def usual_protocols(questions_by: Iterable[Iterable[Protocol]]) -> tuple[Protocol, ...]:
-    """The protocols by which all questions of a system can be asked with the fewest: those of most questions first."""
+    """Return few protocols that together can ask all questions of a system, the one for most questions first."""
     asked = [set(protocols) for protocols in questions_by]
     chosen: list[Protocol] = []
     left = asked

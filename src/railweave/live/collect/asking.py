@@ -1,6 +1,6 @@
-"""Many devices asked at once: one that fails stops no other, one that does not answer is tried again.
+"""Questions to many devices at once. If a device fails, the others continue; if it does not answer, it is asked again.
 
-What a device answered before its connection ended is kept, and only the rest is asked again.
+Answers received before a connection ended are kept, and only the remaining questions are asked again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Outcome:
-    """The outcome of asking one device.
+    """The result of asking one device.
 
     ``failed`` has the questions that failed, with the reason. ``error`` says why the device was not reached or was lost.
     """
@@ -38,7 +38,7 @@ class Outcome:
     answered: int = 0
     failed: dict[str, str] = field(default_factory=dict[str, str])
     absent: list[str] = field(default_factory=list[str])
-    """Questions without an answer that need have none, of parts that the device does not have; a daemon that should run is no such."""
+    """Questions about features that the device does not have. A daemon that should run is not such a feature."""
     error: str = ""
     kind: str = ""
     """The kind of the error (``live.reach.failure.Kind``)."""
@@ -46,7 +46,7 @@ class Outcome:
 
     @property
     def status(self) -> str:
-        """``answered``: all it was asked; ``partly``; or ``failed``: nothing."""
+        """``answered`` if the device answered all questions, ``partly`` if it answered some, ``failed`` if none."""
         if self.answered and not self.error and not self.failed:
             return "answered"
         return "partly" if self.answered else "failed"
@@ -61,7 +61,10 @@ async def ask_all(
     done: Callable[[Outcome], None],
     open_by: Open = opened,
 ) -> list[Outcome]:
-    """Ask every device, so many at a time; ``keep`` takes each answer as it comes, ``done`` each device. In the order given."""
+    """Ask every device, at most ``at_once`` at a time. Return the outcomes in the order of ``devices``.
+
+    ``keep`` receives each answer as it arrives. ``done`` receives the outcome of each device.
+    """
     free = asyncio.Semaphore(at_once)
 
     async def ask_device(asked: CollectTarget) -> Outcome:
@@ -81,7 +84,7 @@ async def ask_all(
 async def ask(
     asked: CollectTarget, keep: Callable[[str, Question, str], None], *, attempts: int, open_by: Open = opened
 ) -> Outcome:
-    """Ask one device everything, as often as need be."""
+    """Ask one device all its questions, in at most ``attempts`` attempts."""
     target = asked.target
     outcome = Outcome(target.name, asked.system, target.way.address, len(asked.questions))
     begun = monotonic()
@@ -117,7 +120,10 @@ async def _round(
     outcome: Outcome,
     open_by: Open,
 ) -> list[Question]:
-    """Ask what is left, removing from the list what is answered. Raises ``ReachError`` where the device is not reached or is lost."""
+    """Ask the remaining questions once, and remove the answered ones from the list.
+
+    Raise ``ReachError`` if the device is not reached or the connection is lost.
+    """
     transports: dict[Protocol, Transport] = {}
     try:
         for question in list(questions):

@@ -1,4 +1,4 @@
-"""``collect``: a network, and how its devices are reached, to a capture of all they say."""
+"""``collect``: questions to the devices of a network, and a capture of their answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class CaptureFolder:
-    """The folder of a capture that is being made. Leaving it without ``finish`` leaves everything as it was."""
+    """The folder of a capture that is being written. Leaving the context without ``finish`` changes nothing."""
 
     def __init__(self, target: Path, *, redact: bool) -> None:
         self._target = target
@@ -39,7 +39,10 @@ class CaptureFolder:
         self._staging = target.with_name(unguessable(target.name))
 
     def __enter__(self) -> Self:
-        """Raises ``InputError`` where something else than an earlier capture stands there, ``OutputError`` where nothing can be written."""
+        """Create a temporary folder for the capture.
+
+        Raises ``InputError`` if the target exists and is not an earlier capture, ``OutputError`` if the folder cannot be written.
+        """
         if self._target.is_symlink() or (self._target.exists() and not self._ours()):
             fix = "choose another folder, or empty it"
             raise InputError([Problem(FileLine(str(self._target)), "exists and is no capture that was collected", fix)])
@@ -55,7 +58,7 @@ class CaptureFolder:
         return self._target.is_dir() and (is_collected(self._target) or not any(self._target.iterdir()))
 
     def keep(self, device: str, question: Question, answer: str) -> None:
-        """Store an answer; one that came before for the same question is replaced. Raises ``OutputError``."""
+        """Store an answer, replacing an earlier answer to the same question. Raises ``OutputError`` if it cannot be written."""
         text = redacted(answer) if self._redact else answer
         self._write(f"{device}/{question.file}", text)
 
@@ -67,7 +70,7 @@ class CaptureFolder:
             raise OutputError(f"cannot write {self._target}: {error.strerror or error}; nothing was changed") from error
 
     def finish(self, meta: Mapping[str, Any]) -> None:
-        """Put the capture in its place. Raises ``OutputError``; what was there before is then as it was."""
+        """Move the finished capture to its target. Raises ``OutputError`` if that fails; an earlier capture is then unchanged."""
         self._write(META, json.dumps(meta, indent=1) + "\n")
         self._folder.__exit__()
         old = self._target.with_name(unguessable(self._target.name))
@@ -94,7 +97,7 @@ class CaptureFolder:
 
 @dataclass(frozen=True)
 class CollectResult:
-    """The result of a collection: a row for each device, in the order in which devices were asked, and the folder of the capture."""
+    """The result of a collection: the folder of the capture, and the outcome of each device in the order of asking."""
 
     folder: Path
     outcomes: tuple[Outcome, ...]
@@ -105,7 +108,7 @@ class CollectResult:
         return all(outcome.status == "answered" for outcome in self.outcomes)
 
     def to_json(self) -> dict[str, object]:
-        """The whole as the documented JSON object."""
+        """Return the result as the documented JSON object."""
         return {"capture": str(self.folder), "devices": {outcome.device: row(outcome) for outcome in self.outcomes}}
 
 
@@ -139,9 +142,10 @@ def collect(
     open_by: Open = opened,
     lab: LabEntry | None = None,
 ) -> CollectResult:
-    """Ask devices and write what they say. Raises ``InputError`` and ``OutputError`` about the folder.
+    """Ask devices and write their answers. Raises ``InputError`` and ``OutputError`` about the folder.
 
-    A device that cannot be asked is a row of the result, and of ``meta.json``. ``lab``: they are those of a lab.
+    The result and ``meta.json`` have an entry for every device, also for devices that cannot be asked.
+    ``lab`` is the lab that the devices belong to, or None.
     """
     taken = datetime.now(UTC)
     finished: list[str] = []
@@ -183,7 +187,10 @@ async def captured(
     done: Callable[[Outcome], None] = lambda _: None,
     open_by: Open = opened,
 ) -> list[Outcome]:
-    """Ask devices into a new capture, whose ``meta.json`` says ``about``. Raises ``InputError`` and ``OutputError`` about the folder."""
+    """Ask devices, write their answers as a new capture, and return the outcomes.
+
+    ``about`` are further entries of its ``meta.json``. Raises ``InputError`` and ``OutputError`` about the folder.
+    """
     with CaptureFolder(folder, redact=redact) as capture:
         outcomes = await ask_all(devices, capture.keep, at_once=at_once, attempts=attempts, done=done, open_by=open_by)
         capture.finish({"schema": 1, **about, "devices": {outcome.device: row(outcome) for outcome in outcomes}})

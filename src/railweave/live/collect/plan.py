@@ -1,4 +1,4 @@
-"""Whom to ask what: the devices of a network with their questions, and the way to each."""
+"""The plan of a collection: the devices of a network, the questions for each, and how to reach each."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CollectTarget:
-    """A device, its operating system (empty: a server), what it is asked and how it is reached."""
+    """A device, its operating system (empty for a server), its questions, and how to reach it."""
 
     target: Target
     system: str
     questions: tuple[Question, ...]
 
     def of_state(self) -> CollectTarget:
-        """The device with the questions that are not about its configuration."""
+        """Return the device with only the questions that are not about its configuration."""
         return replace(self, questions=tuple(question for question in self.questions if not question.of_configuration))
 
     def of_configuration(self) -> CollectTarget:
-        """The device with the questions about its running configuration."""
+        """Return the device with only the questions about its running configuration."""
         return replace(self, questions=tuple(question for question in self.questions if question.of_configuration))
 
 
@@ -47,11 +47,13 @@ def plan(
     tables: bool = False,
     nos: str | None = None,
 ) -> list[CollectTarget]:
-    """Every switch of a network with its questions, and its servers where wanted; ``only`` some of them by name.
+    """Return every switch of a network with its questions, and its servers if ``servers`` is set.
 
-    ``nos``: the operating system that every switch has, in place of its own, as in a lab.
+    - ``only``: names of the devices to keep; empty keeps all.
+    - ``nos``: the operating system of all switches, if it differs from the designed ones, as in a lab.
 
-    Raises ``SpecError`` for names in access.yaml that the network has not, and for keys and passwords that are not there, ``InputError`` for such names in ``only``.
+    Raises ``SpecError`` if access.yaml has names unknown to the network, or if keys or passwords are missing.
+    Raises ``InputError`` if ``only`` has unknown names.
     """
     switches = {switch.name: switch for switch in network.switches}
     hosts = {server.name: server for server in network.servers}
@@ -82,9 +84,9 @@ def questions(network: Network, config: DeviceConfig, *, tables: bool = False) -
 
 
 def example_prefixes(network: Network, config: DeviceConfig) -> list[tuple[str, str]]:
-    """The prefixes of one leaf that is reached over another switch, one per path color, by the VRF they are in.
+    """Return the prefixes of one leaf that is reached over another switch, one per path color, each with its VRF.
 
-    They are those that a runbook has (``analysis.expect.prefixes.example_segments``).
+    A runbook uses the same prefixes (``analysis.expect.prefixes.example_segments``).
     """
     for segment in example_segments(network, config):
         if segment.subnets:

@@ -1,4 +1,4 @@
-"""Servers, many at once: `railweave host check` on each of them over SSH, and what their verdicts have in common.
+"""Checks of many servers at once: `railweave host check` on each over SSH, and the common causes of failures.
 
-``running`` carries the program to the servers and runs it; ``checked`` finds what failures share and who differs from the rest.
+``running`` copies the program to the servers and runs it. ``checked`` finds shared failures and servers that differ.
 """

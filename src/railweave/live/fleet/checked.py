@@ -1,4 +1,4 @@
-"""Results of checking servers, and what failures share: for people, as JSON, and as JUnit."""
+"""Results of checking servers, and the common parts of their failures: as tables, JSON and JUnit XML."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def matrix(
     heads: Sequence[str],
     cell: Callable[[str, str], Cell],
 ) -> Table:
-    """Return the table of servers, a row each; ``cell`` is that of a server below one of the ``heads``."""
+    """Return a table with a row for each server. ``cell`` returns the cell of a server and a column head."""
     quiet = {reply.server for reply in silent}
     heads = heads or ("",)
     unanswered = (verdict_cell("no answer", "failed")._replace(css="silent"), *[""] * (len(heads) - 1))
@@ -43,7 +43,7 @@ VERDICT_CSS = {
     "could not tell": "unknown",
     "not applicable": "nothing",
 }
-"""The classes of verdicts on a page."""
+"""The CSS classes of verdicts on a page."""
 
 
 def verdict_cell(shown: str, verdict: str) -> Cell:
@@ -53,7 +53,7 @@ def verdict_cell(shown: str, verdict: str) -> Cell:
 
 BAD = ("failed", "warning")
 AGREE = 0.8
-"""From this share of like servers on, those that differ are named."""
+"""The share of similar servers that must agree before the servers that differ are named."""
 
 TOLD_APART = (
     "nic-firmware",
@@ -64,12 +64,12 @@ TOLD_APART = (
     "job-library",
     "system-numa-nodes",
 )
-"""Checks whose ``seen`` should be the same on servers that are alike."""
+"""Checks whose ``seen`` should be the same on similar servers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a NIC is: its leaf and its rail. ``color`` is that of a path, where a verdict is about one."""
+    """The place of a NIC: its leaf and its rail. ``color`` is the path color, if a verdict is about a path."""
 
     leaf: str
     rail: int
@@ -78,7 +78,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class SharedFailure:
-    """Failures of a check that have one thing in common: ``what`` as ``leaf stripe1-leaf3``, and the things that failed."""
+    """Failures of a check that have one part in common.
+
+    ``what`` names the common part, for example ``leaf stripe1-leaf3``. ``members`` are the places that failed.
+    """
 
     check: str
     what: str
@@ -87,7 +90,10 @@ class SharedFailure:
 
 @dataclass(frozen=True, slots=True)
 class OddServer:
-    """A server that differs from its like: what it has, and what so many of so many have."""
+    """A server that differs from similar servers.
+
+    ``seen`` is its value, ``usual`` the value that ``agree`` of ``of`` servers have.
+    """
 
     server: str
     check: str
@@ -102,10 +108,10 @@ def shared(
     places: Mapping[tuple[str, str], Place],
     tables: Mapping[tuple[str, int], Place] | None = None,
 ) -> list[SharedFailure]:
-    """For each check that fails at three places or more: the leaf, rail or color that all share, or the server.
+    """Return the leaf, rail, color or server that all failures of a check share, for checks with three failures or more.
 
-    ``places``: by server and interface; ``tables``: by server and routing table, for verdicts that name one. A leaf is named only
-    if the check fails at most of what is on it that was looked at.
+    ``places`` are by server and interface; ``tables`` are by server and routing table, for verdicts that name a table.
+    A part is named only if more verdicts of the check fail there than pass.
     """
     failures: list[SharedFailure] = []
     for check in dict.fromkeys(
@@ -138,7 +144,7 @@ def _members(answers: Iterable[Answer], check: str, verdicts: tuple[str, ...]) -
 def _place(
     server: str, verdict: Verdict, places: Mapping[tuple[str, str], Place], tables: Mapping[tuple[str, int], Place]
 ) -> Place | None:
-    """Where a verdict is: at its interface, or at the first routing table that it names."""
+    """Return the place of a verdict: its interface's, or that of the first routing table that it names. None if unknown."""
     named = re.search(r"\btable (\d+)", verdict.seen)
     return places.get((server, verdict.of)) or (tables.get((server, int(named[1]))) if named else None)
 
@@ -164,7 +170,10 @@ def _server(server: str, verdict: Verdict, place: Place | None) -> str:
 
 
 def odd(answers: Sequence[Answer], models: Mapping[str, str]) -> list[OddServer]:
-    """Servers that differ in a version or a setting from four fifths or more of those of their model (by name)."""
+    """Return the servers with an unusual version or setting. ``models`` gives the model of each server by its name.
+
+    A value is usual if at least four fifths of the servers of a model have it.
+    """
     odd_servers: list[OddServer] = []
     for check in TOLD_APART:
         by_model: dict[str, dict[str, str]] = {}
@@ -192,17 +201,20 @@ def odd(answers: Sequence[Answer], models: Mapping[str, str]) -> list[OddServer]
 
 
 def _plain(verdict: Verdict) -> str:
-    """Return what was seen, without the part about the plan."""
+    """Return the ``seen`` text of a verdict, without the part in parentheses about the plan."""
     return verdict.seen.partition(" (")[0]
 
 
 _MARKS = {"failed": "FAIL", "warning": "warn", "could not tell": "?", "ok": "ok", "not applicable": "-"}
-"""Verdicts in the matrix, the worst first."""
+"""Verdicts and their marks in the matrix, the worst first."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictGroup:
-    """A verdict that things have alike: ``where`` are they, ``common`` is the leaf, rail or server that all of them share."""
+    """The same verdict at several places.
+
+    ``where`` are the places; ``common`` is the leaf, rail, color or server that all of them share.
+    """
 
     verdict: str
     check: str
@@ -215,7 +227,10 @@ class VerdictGroup:
 
 @dataclass(frozen=True)
 class FleetCheckResult:
-    """The answers of all servers, what failures share, and who differs; ``subjects``: the subject of each check by its id."""
+    """The answers of all servers, what failures have in common, and the servers that differ from similar ones.
+
+    ``subjects`` has the subject of each check by the check's id.
+    """
 
     network: str
     answers: tuple[Answer, ...]
@@ -225,7 +240,7 @@ class FleetCheckResult:
 
     @property
     def silent(self) -> list[Answer]:
-        """Servers that gave no verdicts."""
+        """The servers that gave no verdicts."""
         return [answer for answer in self.answers if answer.error]
 
     @property
@@ -234,7 +249,7 @@ class FleetCheckResult:
         return not self.silent and not any(v.verdict == "failed" for answer in self.answers for v in answer.verdicts)
 
     def to_json(self) -> dict[str, Any]:
-        """The whole as the documented JSON object (docs/fleet.md)."""
+        """Return the result as the documented JSON object (docs/fleet.md)."""
         return {
             "network": self.network,
             "good": self.good,
@@ -269,13 +284,13 @@ class FleetCheckResult:
         return "\n".join([*lines, *_odd(self), *_silent(self), self.summary()])
 
     def summary(self) -> str:
-        """One sentence on the whole."""
+        """Return a summary in one sentence."""
         bad = sum(any(v.verdict == "failed" for v in answer.verdicts) for answer in self.answers)
         quiet = f", {len(self.silent)} did not answer" if self.silent else ""
         return f"{counted(len(self.answers), 'server')}: {bad} with failures{quiet}"
 
     def findings(self) -> list[VerdictGroup]:
-        """Every failure and warning, those of many things that are alike once; failures first."""
+        """Return every failure and warning, failures first. Places with the same failure share one entry."""
         alike: dict[tuple[str, str, str, str], list[tuple[str, Verdict]]] = {}
         for answer in self.answers:
             for check_verdict in answer.verdicts:
@@ -299,12 +314,12 @@ class FleetCheckResult:
 
     @property
     def table(self) -> Table:
-        """A row for each server, a column for each subject of checks."""
+        """A table with a row for each server and a column for each subject of checks."""
         servers = [answer.server for answer in self.answers]
         return matrix(servers, self.silent, list(dict.fromkeys(self.subjects.values())), self._cell)
 
     def _cell(self, server: str, subject: str) -> Cell:
-        """The worst verdict of a server on a subject, and how often it was given."""
+        """Return the cell with a server's worst verdict on a subject, and the number of such verdicts."""
         verdicts = self._verdicts.get((server, subject), Counter())
         worst = next((verdict for verdict in _MARKS if verdicts[verdict]), "not applicable")
         number = f" {verdicts[worst]}" if worst in {*BAD, "could not tell"} else ""
@@ -312,7 +327,7 @@ class FleetCheckResult:
 
     @cached_property
     def _verdicts(self) -> dict[tuple[str, str], Counter[str]]:
-        """The number of times that each verdict was given, by server and subject."""
+        """The number of times each verdict was given, by server and subject."""
         counts: dict[tuple[str, str], Counter[str]] = {}
         for answer in self.answers:
             for verdict in answer.verdicts:
@@ -321,7 +336,7 @@ class FleetCheckResult:
         return counts
 
     def to_junit(self) -> str:
-        """A suite for each server, and in it a test case for each check."""
+        """Return JUnit XML with a suite for each server and a test case for each check."""
         return document(
             suites(
                 self.network,
@@ -345,10 +360,11 @@ def checked(
     subjects: Mapping[str, str],
     tables: Mapping[tuple[str, int], Place] | None = None,
 ) -> FleetCheckResult:
-    """Sum up answers.
+    """Return the summary of the servers' answers.
 
-    ``places``: leaf and rail by server and interface; ``tables``: those and the color by server and routing table; ``models``:
-    server models by name.
+    - ``places``: leaf and rail by server and interface.
+    - ``tables``: leaf, rail and color by server and routing table.
+    - ``models``: server models by server name.
     """
     common = tuple(shared(answers, places, tables))
     return FleetCheckResult(network, tuple(answers), common, tuple(odd(answers, models)), subjects)

@@ -1,4 +1,4 @@
-"""``host.json`` as a tree of statements, so that what changes on a server is told as what changes on a switch."""
+"""``host.json`` as a tree of statements, so that changes of a server are shown in the same form as changes of a switch."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 FILE = "host.json"
-"""The plan of a server, by its name in a build folder."""
+"""The name of a server's plan in a build folder."""
 AMISS = "not in place"
-"""The key under which the text of a running server has what its own plan says and its kernel has not."""
+"""The key for parts of a server's plan that its kernel lacks, in the text of a running server."""
 TABLES = ("routes", "rules")
-"""The keys of what the kernel gets."""
+"""The keys of a plan that are applied to the kernel."""
 _DISRUPTIONS = tuple(
     Disruption(kind, "traffic of this path", f"the server's {kind} of it go", "docs/deploy.md") for kind in TABLES
 )
@@ -26,7 +26,7 @@ _DISRUPTIONS = tuple(
 
 @dataclass(frozen=True)
 class HostTree:
-    """The statements of a ``host.json``. A server takes it as a whole, by one command."""
+    """The statements of a ``host.json``. One command applies the whole file to a server."""
 
     nodes: tuple[Node, ...]
     keeps_empty: bool = True
@@ -37,13 +37,13 @@ class HostTree:
         return [f"railweave host apply --host-file {FILE}"] if steps else []
 
     def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
-        """Nothing: ``host apply`` itself says what it does not do."""
+        """Return no refusals: ``host apply`` itself reports changes that it refuses."""
         del steps
         return ()
 
 
 def without_amiss(texts: Mapping[str, str]) -> dict[str, str]:
-    """The texts of a server as its file was, whatever its kernel had of it."""
+    """Return the texts of a server without the parts about its kernel, so that only its files are compared."""
     return {file: _without(text) for file, text in texts.items()}
 
 
@@ -54,9 +54,9 @@ def _without(text: str) -> str:
 
 
 def only_environment(first: str, other: str) -> bool:
-    """Return whether two texts differ only in the environment of jobs, or not at all.
+    """Return whether two texts are equal except for the environment of jobs.
 
-    The kernel has nothing of the environment, and a job may set the environment itself.
+    The kernel does not use this environment, and a job may set it itself.
     """
     kept, changed = (
         {name: value for name, value in cast("dict[str, Any]", json.loads(text)).items() if name != "job"}
@@ -66,7 +66,7 @@ def only_environment(first: str, other: str) -> bool:
 
 
 def parsed(text: str) -> HostTree:
-    """The tree of a ``host.json``; an empty text has no statement. Raises ``RenderError``."""
+    """Return the tree of a ``host.json``; an empty text has no statements. Raise ``RenderError`` if it is not a JSON object."""
     try:
         document: Any = json.loads(text) if text.strip() else {}
     except ValueError:

@@ -1,4 +1,4 @@
-"""Results of probes between servers, and what failed ones have in common: for people, as JSON, and as JUnit."""
+"""Results of probes between servers, and the common parts of failed probes: as tables, JSON and JUnit XML."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Common:
-    """Failed probes with a part that all of them cross. ``what``: the part, and others that fit as well.
+    """Failed probes that all cross the same part.
 
-    Where none fits, ``what`` is empty, and ``most`` is the part of which the largest share of probes failed: so many of so many.
+    ``what`` names this part, then other parts that explain the failures equally well. If no part explains them, ``what`` is empty.
+    ``most`` is then the part with the largest share of failed probes, the number of failed probes, and the number of all its probes.
     """
 
     outcome: str
@@ -35,7 +36,7 @@ class Common:
 
 
 def parts(probe: Probe) -> list[str]:
-    """Return the names of the parts that a probe crosses, for people; larger parts first."""
+    """Return readable names of the parts that a probe crosses, larger parts first."""
     color = probe.color and f"color {probe.color}"
     ends = ((probe.server, probe.nic, probe.leaf), (probe.peer, probe.peer_nic, probe.peer_leaf))
     spine = probe.spines[0] if probe.pinned and probe.spines else ""
@@ -52,7 +53,10 @@ def parts(probe: Probe) -> list[str]:
 
 
 def common(failed: Sequence[tuple[Probe, str]], good: Sequence[Probe]) -> list[Common]:
-    """Failed probes with what came of them, by the parts that explain most of them; those that came back acquit theirs."""
+    """Return failed probes, given with their outcomes, grouped by the parts that explain most of them.
+
+    A part that a successful probe crossed explains no failure.
+    """
     acquitted = Counter(part for probe in good for part in parts(probe))
     groups: list[Common] = []
     for outcome in dict.fromkeys(each for _, each in failed):
@@ -102,10 +106,10 @@ MEANINGS = {
     "refused": "the server cannot send from this address",
     "rdma": "RDMA writes are lost",
 }
-"""The meaning of each outcome of a probe: the outcomes of ``railweave.host.probing``, and ``rdma``."""
+"""The meaning of each outcome of a probe. The outcomes are those of ``railweave.host.probing``, and ``rdma``."""
 
 SHOWN = 6
-"""Probes that a group of failures names before it only counts."""
+"""The number of probes that a group of failures lists. Further probes are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,10 @@ class Result:
 
 @dataclass(frozen=True)
 class MeshResult:
-    """The results of all probes, and of the servers that sent none the reason. ``common``: what failures share."""
+    """The results of all probes.
+
+    ``silent`` are the servers that sent no probes, with the reason. ``common`` groups failures by the parts that they share.
+    """
 
     network: str
     results: tuple[Result, ...]
@@ -132,31 +139,31 @@ class MeshResult:
     common: tuple[Common, ...]
     servers: tuple[str, ...]
     rdma: str = ""
-    """A sentence with the servers that tried RDMA too, or with the reason why not."""
+    """A sentence that names the servers that also tried RDMA, or says why none did."""
 
     @property
     def failed(self) -> list[Result]:
-        """Probes that were sent and did not come back whole."""
+        """The probes that were sent and did not return complete."""
         return [result for result in self.results if result.outcome not in {OK, NOT_TRIED}]
 
     @property
     def untried(self) -> list[Result]:
-        """Probes that could not be sent, for a reason that says nothing of the network."""
+        """The probes that could not be sent, for a reason unrelated to the network."""
         return [result for result in self.results if result.outcome == NOT_TRIED]
 
     @property
     def good(self) -> bool:
-        """True if every server answered and every probe came back whole."""
+        """True if every server answered and every probe returned complete."""
         return not (self.silent or self.failed or self.untried)
 
     @property
     def table(self) -> Table:
-        """A row for each server, a column for each path color, with its fabric where there are several."""
+        """A table with a row for each server and a column for each path color. Columns name the fabric if there are several."""
         colors = list(dict.fromkeys(map(self._column, (result.probe for result in self.results))))
         return matrix(self.servers, self.silent, colors, self._cell)
 
     def _cell(self, server: str, color: str) -> Cell:
-        """Return the result of a server's probes of a color."""
+        """Return the cell with the result of a server's probes of a color."""
         here = self._counts.get((server, color), Counter())
         every, untried = here.total(), here[NOT_TRIED]
         if bad := every - untried - here[OK]:
@@ -185,7 +192,7 @@ class MeshResult:
         return {id(result.probe): result for result in self.results}
 
     def to_json(self) -> dict[str, Any]:
-        """The whole as the documented JSON object (docs/fleet.md)."""
+        """Return the result as the documented JSON object (docs/fleet.md)."""
         return {
             "network": self.network,
             "good": self.good,
@@ -224,7 +231,7 @@ class MeshResult:
         }
 
     def to_text(self) -> str:
-        """A matrix of servers and colors, then failures by what they share."""
+        """Return a matrix of servers and colors, then the failures grouped by the parts that they share."""
         lines = [*self.table.to_text(), ""]
         for group in self.common:
             lines += [f"failed: {self.told(group)}", *(f"  {each}" for each in self.examples(group)), ""]
@@ -240,13 +247,13 @@ class MeshResult:
         return "\n".join([*lines, *([f"RDMA: {self.rdma}"] if self.rdma else []), self.summary()])
 
     def summary(self) -> str:
-        """One sentence on the whole."""
+        """Return a summary in one sentence."""
         quiet = f"; {counted(len(self.silent), 'server')} did not answer" if self.silent else ""
         came = sum(result.outcome == OK for result in self.results)
         return f"{counted(len(self.results), 'probe')} by {counted(len(self.servers), 'server')}: {came:,} came back whole, {len(self.failed):,} failed{quiet}"
 
     def told(self, group: Common) -> str:
-        """A group of failures in a sentence."""
+        """Return a sentence that describes a group of failures."""
         count, meaning = len(group.probes), MEANINGS.get(group.outcome, group.outcome)
         if not group.what:
             part, bad, every = group.most
@@ -257,7 +264,7 @@ class MeshResult:
         return f"{which} cross {names}, and no probe across it came back: {meaning}"
 
     def examples(self, group: Common) -> list[str]:
-        """The first probes of a group, with what was seen of each."""
+        """Return the first probes of a group, each with its message as one line."""
         results = [self._of_probe[id(each)] for each in group.probes[:SHOWN]]
         lines = [
             f"{each.probe} ({each.probe.source} to {each.probe.target}, {each.probe.bytes} bytes)"
@@ -268,7 +275,7 @@ class MeshResult:
         return [*lines, *([f"and {len(group.probes) - SHOWN} more"] if len(group.probes) > SHOWN else [])]
 
     def to_junit(self) -> str:
-        """A suite for each server, and in it a test case for each of its probes."""
+        """Return JUnit XML with a suite for each server and a test case for each of its probes."""
         quiet = {reply.server: reply for reply in self.silent}
         by_server: dict[str, list[ET.Element]] = {}
         for result in self.results:
@@ -280,7 +287,7 @@ class MeshResult:
 
 
 def rdma_programs(replies: Sequence[Reply]) -> dict[str, str]:
-    """``railweave-rdma-ping`` on each server that has it and RDMA devices."""
+    """Return the path of ``railweave-rdma-ping`` on each server that has the program and RDMA devices."""
     programs: dict[str, str] = {}
     for reply in replies:
         try:
@@ -297,10 +304,11 @@ def meshed(
     by_rdma: Sequence[tuple[Probe, str]] = (),
     rdma: str = "",
 ) -> MeshResult:
-    """Sum up what servers printed.
+    """Return the summary of the servers' replies.
 
-    ``probes``: those that each server was given, in their order. ``by_rdma``: paths that were tried by RDMA and what is wrong with
-    them, ``rdma`` how that went as a whole.
+    - ``probes``: the probes given to each server, in order.
+    - ``by_rdma``: the paths tried by RDMA, each with its error (empty if it worked).
+    - ``rdma``: a sentence about the RDMA probes as a whole.
     """
     results: list[Result] = []
     silent: list[Reply] = []

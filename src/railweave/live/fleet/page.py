@@ -1,4 +1,4 @@
-"""The page of what came of many servers: a matrix, and below it what failed. One file that loads nothing and needs no script."""
+"""The page with the results of many servers: a matrix, then the failures. One HTML file without scripts or external files."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _KEY = (
 
 
 def page(result: FleetCheckResult | MeshResult) -> str:
-    """The page as one HTML document, in the look of the report."""
+    """Return the page as one HTML document, in the style of the report."""
     checks = isinstance(result, FleetCheckResult)
     about = (
         "The GPU servers of the network, checked by railweave fleet check."

@@ -1,7 +1,7 @@
-"""Probes that show that a network carries what it should.
+"""Probes that show that a network carries the designed traffic.
 
-There are a few from each NIC, which together cross every leaf, spine and path color. The probes are a pure function of the
-design. A probe goes from the address that a NIC has for a path color to the address that its peer has for the same color,
+There are a few from each NIC, which together cross every leaf, spine and path color. The probes depend only on the design.
+A probe goes from a NIC's address for a path color to its peer's address for the same color,
 so that the design pins its path there and back.
 """
 
@@ -22,18 +22,19 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 MOST = 16
-"""Probes that a NIC sends at most, at any size of the network."""
+"""The most probes that a NIC sends, for a network of any size."""
 
 UNPINNED = 8
-"""Probes across leaves by a NIC whose paths are not colored: switches choose by hash, and several choices reach more spines."""
+"""The probes of a NIC to other leaves if paths have no colors. Switches then choose by hash: more probes reach more spines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One way between two NICs, each by its Linux interface, and what it crosses.
+    """A probe between two NICs, each named by its Linux interface, and the switches that it crosses.
 
-    ``bytes``: the size of the IP packet, the designed MTU of servers. ``spines``: every switch between the two leaves that
-    the design lets the packet cross, super-spines too; empty where both NICs are on one leaf. ``pinned``: whether it is one.
+    - ``bytes``: the size of the IP packet, which is the designed MTU of servers.
+    - ``spines``: every switch that may carry the packet between the leaves, including super-spines; empty on the same leaf.
+    - ``pinned``: True if the design leaves only one path.
     """
 
     server: str
@@ -57,7 +58,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """A NIC, its number among those of its leaf and rail, and its addresses by color and family."""
+    """A NIC, its number among the NICs of its leaf and rail, and its addresses by color and IP family."""
 
     server: Server
     nic: Nic
@@ -66,11 +67,11 @@ class _Place:
 
 
 def plan(network: Network, servers: Iterable[str] | None = None) -> list[Probe]:
-    """The probes of these servers, or of all, in the order of servers and NICs.
+    """Return the probes of these servers, or of all servers, in the order of servers and NICs.
 
-    A NIC's peers are the next NIC of its leaf, and NICs of its rail on other leaves: another leaf for each color, so that
-    the NICs of a leaf together reach many others. Where its rail is on one leaf alone, other rails take their place. Peers are
-    of the same tenant. What ``status:`` takes away neither sends nor answers.
+    A NIC's peers are the next NIC on its leaf, and NICs of its rail on other leaves. Each color goes to a different leaf, so
+    that the NICs of a leaf together reach many others. If a rail is on only one leaf, NICs of other rails are the peers.
+    Peers belong to the same tenant. Devices that ``status:`` marks absent neither send nor answer.
     """
     there, wanted = present(network), None if servers is None else set(servers)
     ways = LeafPaths(there)
@@ -87,12 +88,12 @@ def plan(network: Network, servers: Iterable[str] | None = None) -> list[Probe]:
 
 
 def probe_file(probes: Iterable[Probe]) -> str:
-    """Probes as ``railweave.host.probing`` reads them."""
+    """Return probes as JSON, in the form that ``railweave.host.probing`` reads."""
     return json.dumps([{"source": probe.source, "target": probe.target, "bytes": probe.bytes} for probe in probes])
 
 
 def _parts(network: Network) -> list[dict[str, list[_Place]]]:
-    """NICs that may talk to each other, by leaf: those of one fabric, plane, tenant and layer-2 network."""
+    """Return groups of NICs that may communicate, by leaf. A group has one fabric, plane, tenant and layer-2 network."""
     parts: dict[tuple[str, str, str, str], dict[str, list[_Place]]] = {}
     count: Counter[tuple[str, str, str, str, str, int]] = Counter()
     for server in network.servers:
@@ -109,7 +110,7 @@ def _parts(network: Network) -> list[dict[str, list[_Place]]]:
 
 
 def _rails(leaves: dict[str, list[_Place]]) -> dict[int, dict[str, list[_Place]]]:
-    """NICs of each rail, by leaf."""
+    """Return the NICs of each rail, by leaf."""
     rails: dict[int, dict[str, list[_Place]]] = defaultdict(dict)
     for leaf, places in leaves.items():
         for place in places:
@@ -125,7 +126,7 @@ def _of(
     everything: list[_Place],
     ways: LeafPaths,
 ) -> list[Probe]:
-    """The probes of one NIC: across leaves first, and with what is left of ``MOST`` to its neighbor on the leaf."""
+    """Return the probes of one NIC, ``MOST`` at most: first to other leaves, then to its neighbor on the leaf."""
     mine = list(place.addresses)
     others = rail if len(rail) > 1 else leaves
     far: list[Probe] = []
@@ -143,13 +144,16 @@ def _of(
 
 
 def _turned(colors: list[tuple[int | None, str]], by: int) -> list[tuple[int | None, str]]:
-    """Colors from another one on: where a NIC cannot try all, the next NIC of its leaf begins where it ended."""
+    """Return colors rotated by a number.
+
+    If a NIC cannot try all colors, the next NIC of its leaf continues with the remaining ones.
+    """
     at = by % len(colors)
     return colors[at:] + colors[:at]
 
 
 def _across(place: _Place, leaf: str, leaves: dict[str, list[_Place]], turn: int) -> _Place | None:
-    """A NIC of another leaf. Numbers and turns are shifted alike for all, so that no NIC is asked by many."""
+    """Return a NIC on another leaf, or None. All NICs shift their choice alike, so that no NIC is the peer of many."""
     names = list(leaves)
     step = 1 + (place.number + turn) % (len(names) - 1)
     there = leaves[names[(names.index(leaf) + step) % len(names)]]
@@ -159,14 +163,14 @@ def _across(place: _Place, leaf: str, leaves: dict[str, list[_Place]], turn: int
 
 
 def _after(place: _Place, places: Sequence[_Place]) -> _Place | None:
-    """The next NIC of another server, in a ring."""
+    """Return the next NIC of a different server in a ring of NICs, or None."""
     at = places.index(place)
     ring = (places[(at + step) % len(places)] for step in range(1, len(places)))
     return next((candidate for candidate in ring if candidate.server.name != place.server.name), None)
 
 
 def _probe(place: _Place, peer: _Place, color: tuple[int | None, str], ways: LeafPaths) -> Probe | None:
-    """None where the peer has no address of that color, or no switch joins the two."""
+    """Return the probe between two NICs, or None if the peer has no address of that color or no switch joins the two."""
     target = peer.addresses.get(color)
     if target is None:
         return None
@@ -194,7 +198,7 @@ def _probe(place: _Place, peer: _Place, color: tuple[int | None, str], ways: Lea
 
 @dataclass
 class LeafPaths:
-    """The switches between leaves, by path color. ``network`` is without what is absent."""
+    """The switches between leaves, by path color. ``network`` does not include absent devices."""
 
     network: Network
     _up: dict[tuple[str, int | None], frozenset[str]] = field(
@@ -209,7 +213,7 @@ class LeafPaths:
         return self._between(leaf, other, color) is not None
 
     def between(self, leaf: str, other: str, color: int | None) -> tuple[tuple[str, ...], bool]:
-        """Every switch on a shortest way, and whether there is but one way."""
+        """Return every switch on a shortest path, and whether there is only one path."""
         switches = self._between(leaf, other, color) or ()
         return switches, leaf == other or len(switches) <= 1
 
@@ -223,7 +227,7 @@ class LeafPaths:
         return self._known[key]
 
     def _next(self, device: str, color: int | None) -> frozenset[str]:
-        """Switches that links of a color lead to; where paths are not colored, those of all links."""
+        """Return the switches that a device's links of a color lead to, or those of all its links if paths have no colors."""
         key = (device, color)
         if key not in self._up:
             self._up[key] = frozenset(
@@ -234,7 +238,10 @@ class LeafPaths:
         return self._up[key]
 
     def _searched(self, leaf: str, other: str, color: int | None) -> tuple[str, ...] | None:
-        """Breadth first from either end: a switch is on a shortest way where its two distances add up to the whole."""
+        """Return the switches on shortest paths between two leaves, or None if no path exists.
+
+        A switch is on a shortest path if its distances to the two leaves add up to the distance between them.
+        """
         here, there = self._distances(leaf, color), self._distances(other, color)
         if other not in here:
             return None

@@ -1,4 +1,4 @@
-"""The same ways by RDMA: ``railweave-rdma-ping`` between servers that have it, and what came of each of its paths."""
+"""RDMA probes: ``railweave-rdma-ping`` between servers that have the program, and the result of each path."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 PORT = 18590
-"""The first TCP port that the program listens on; a server that two others ask has two."""
+"""The first TCP port that the program listens on. A server that is the peer of two others uses two ports."""
 
 COUNT = 20
-"""Writes on each path."""
+"""The number of RDMA writes on each path."""
 
 INTERVAL_MS = 10
-"""Between two writes on a path, in milliseconds."""
+"""The time between two writes on a path, in milliseconds."""
 
 _WRITE_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A server that asks another one; ``port`` is where that one listens for it."""
+    """A server and the peer that it sends RDMA writes to. ``port`` is the TCP port on which the peer listens."""
 
     server: str
     peer: str
@@ -47,7 +47,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class PairOutput:
-    """The result of a pair: what the program printed, or why it printed nothing."""
+    """The result of a pair: the output of the program, or the reason why there is none."""
 
     pair: Pair
     text: str = ""
@@ -55,7 +55,10 @@ class PairOutput:
 
 
 def pairs(probes: Iterable[Probe], able: Mapping[str, str]) -> list[Pair]:
-    """Whom each server asks, of those that have the program: the first peer on its own leaves, and the first one across."""
+    """Return the peers of each server: the first peer on the same leaf, and the first on another leaf.
+
+    ``able`` names the servers that have the program; others are left out.
+    """
     chosen: dict[tuple[str, bool], str] = {}
     for probe in probes:
         if probe.server in able and probe.peer in able:
@@ -78,9 +81,10 @@ def ping(
     count: int = COUNT,
     interval_ms: int = INTERVAL_MS,
 ) -> list[PairOutput]:
-    """Have servers ask each other, so many pairs at a time; in the order given. ``able``: the program on each server.
+    """Run RDMA probes between pairs of servers, at most ``at_once`` pairs at a time. Return the outputs in the order of pairs.
 
-    ``count`` writes go over each path, one every ``interval_ms``.
+    ``able`` is the path of the program on each server.
+    On each path, ``count`` writes are sent, one every ``interval_ms`` milliseconds.
     """
 
     async def everything() -> list[PairOutput]:
@@ -139,9 +143,9 @@ async def _asked(
 
 
 def read(network: Network, output: PairOutput) -> list[tuple[Probe, str]]:
-    """Each path that was tried, and what is wrong with it; an empty text where nothing is.
+    """Return each path that was tried with its error; the error is empty if the path works.
 
-    Raises ``ValueError`` with the reason where none was.
+    Raises ``ValueError`` with the reason if no path was tried.
     """
     if output.error:
         raise ValueError(output.error)
@@ -157,7 +161,7 @@ def read(network: Network, output: PairOutput) -> list[tuple[Probe, str]]:
 
 
 def _ends(network: Network) -> dict[tuple[str, str], tuple[Nic, int | None]]:
-    """The NIC and the color behind each address of each server."""
+    """Return the NIC and the color of each address of each server."""
     return {
         (server.name, str(ip_address(address.address))): (nic, address.color)
         for server in network.servers

@@ -1,4 +1,4 @@
-"""Run a part of ``railweave host`` on servers: copy the program and a file to a temporary folder, run it, take the folder away."""
+"""Runs of ``railweave host`` on servers. The program and a file are copied to a temporary folder, which is removed afterwards."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ PROGRAM = "railweave-host.pyz"
 PLAN = "host.json"
 PROBING = "railweave_host.probing"
 _FOLDER = "\0"
-"""Stands for the temporary folder in the words of a command."""
+"""A placeholder for the temporary folder in the arguments of a command."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict of a check on one thing on one server (docs/checks.md)."""
+    """The verdict of a check on one subject on one server (docs/checks.md). ``of`` names the subject."""
 
     check: str
     of: str
@@ -45,7 +45,7 @@ class Verdict:
 
 @dataclass(slots=True)
 class Answer:
-    """The answer of one server: its verdicts, or why there are none; ``seconds`` is the time for the whole."""
+    """The answer of one server: its verdicts, or why it gave none. ``seconds`` is the total time."""
 
     server: str
     address: str
@@ -58,7 +58,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A server to look at: how it is reached, and the text of the file that is copied there."""
+    """A server to check: how to reach it, and the text of the file to copy to it."""
 
     target: Target
     content: str
@@ -66,7 +66,7 @@ class Task:
 
 @dataclass(slots=True)
 class Reply:
-    """The reply of a server: what it printed, or why it printed nothing; ``seconds`` is the time for the whole."""
+    """The reply of a server: its output, or the reason why there is none. ``seconds`` is the total time."""
 
     server: str
     address: str
@@ -84,10 +84,13 @@ def check(
     at_once: int = 32,
     done: Callable[[Answer], None],
 ) -> list[Answer]:
-    """Check servers, so many at a time; in the order given. A server that does not answer is an answer with its reason.
+    """Check servers, at most ``at_once`` at a time. Return the answers in the order of ``tasks``.
 
-    ``only``: ids or subjects of checks. ``sudo``: run it by ``sudo -n``, which must ask for no password. Nothing is changed on a
-    server, and nothing is left there. A task has a server's ``host.json``.
+    - ``tasks``: the servers, each with its ``host.json``.
+    - ``only``: ids or subjects of the checks to run; empty runs all.
+    - ``sudo``: run the program by ``sudo -n``, which must not need a password.
+
+    A server that does not answer gets an answer with the reason. Nothing is changed or left on a server.
     """
     words = [
         "python3",
@@ -114,7 +117,10 @@ def check(
 def probe(
     tasks: Sequence[Task], *, sudo: bool = False, at_once: int = 32, done: Callable[[Reply], None]
 ) -> list[Reply]:
-    """Have servers send probes, so many servers at a time. A task has a server's probes (``railweave.host.probing``)."""
+    """Send probes from servers, at most ``at_once`` servers at a time.
+
+    A task has the probes of its server (``railweave.host.probing``).
+    """
     words = ["env", f"PYTHONPATH={_FOLDER}/{PROGRAM}", "python3", "-m", PROBING, f"{_FOLDER}/probes.json"]
     return run(tasks, "probes.json", words, sudo=sudo, at_once=at_once, done=done)
 
@@ -122,7 +128,7 @@ def probe(
 def run(
     tasks: Sequence[Task], name: str, words: Sequence[str], *, sudo: bool, at_once: int, done: Callable[[Reply], None]
 ) -> list[Reply]:
-    """Run a command on servers beside the program and a file of that name; in the order given."""
+    """Run a command on servers, with the program and a file called ``name``. Return the replies in the order of ``tasks``."""
     with TemporaryDirectory() as place:
         program = Path(place) / PROGRAM
         bundle.write(program)
@@ -175,7 +181,7 @@ async def _one(target: Target, files: Mapping[str, bytes], words: Sequence[str],
 async def _ran(
     connection: asyncssh.SSHClientConnection, files: Mapping[str, bytes], words: Sequence[str], *, sudo: bool
 ) -> str:
-    """Return what the program prints.
+    """Copy files to a server, run the program, and return its output.
 
     Raises ``ReachError`` if the program cannot be run.
     """
@@ -206,7 +212,7 @@ async def _run(connection: asyncssh.SSHClientConnection, line: str, good: tuple[
 
 
 def _take(answer: Answer, text: str) -> None:
-    """The verdicts of a printed document; where it is none, or has no verdict, that is said."""
+    """Read the verdicts of a printed document into the answer. If the document is wrong or has no verdicts, set its error."""
     try:
         document = parse_json(text)
         answer.verdicts = tuple(

@@ -1,11 +1,11 @@
-"""Changes of a server: ``railweave host apply`` of another ``host.json``, behind the verbs by which switches are changed.
+"""Changes of a server with ``railweave host apply`` and a new ``host.json``, by the same functions as changes of switches.
 
-A server runs its installed ``host.json`` and, if the kernel has something else, also what is not in place. The program
-travels as its zipapp, so that nothing need be installed.
+The running state of a server is its installed ``host.json``, and the parts of it that the kernel lacks. The program
+is copied as a zipapp, so it need not be installed.
 
-The way back is armed on the server first. It is a timer that applies the former ``host.json``, or takes everything back if
-there was none. The new file is installed when the change is kept, so that a restart before that goes back too. If
-``host apply`` is killed in the middle, its own journal fixes this: the next apply or undo ends whatever it has left.
+A rollback timer is started on the server first. When it expires, it applies the former ``host.json``, or undoes everything
+if there was none. The new file is installed only when the change is kept, so a restart before that also rolls back. If
+``host apply`` is killed, its journal repairs this: the next apply or undo completes the interrupted one.
 """
 
 from __future__ import annotations
@@ -98,16 +98,16 @@ async def _script(session: Session, text: str, label: str = "-", *more: object, 
 
 @cache
 def _program() -> str:
-    """The zipapp of ``railweave host``, as text."""
+    """Return the zipapp of ``railweave host``, encoded in base64."""
     with TemporaryDirectory() as place:
         bundle.write(Path(place) / "railweave-host.pyz")
         return base64.encodebytes((Path(place) / "railweave-host.pyz").read_bytes()).decode()
 
 
 async def running(session: Session) -> dict[str, str]:
-    """The ``host.json`` in force, with what of it is not in place; an empty text where none is. Nothing stays on the server.
+    """Return the ``host.json`` in force, with the parts that the kernel lacks. The text is empty if there is none.
 
-    Raises ``RefusedError`` where routes of a plan are in force that is installed nowhere.
+    No files stay on the server. Raises ``RefusedError`` if routes are in force whose plan is not installed.
     """
     output = await _script(session, _UNPACKED + _RUNNING, "-", _MARK, given=_program())
     text, _, answer = output.partition(f"\n{_MARK}\n")
@@ -130,7 +130,7 @@ def _with_amiss(plan: dict[str, Any], plan_answer: dict[str, Any]) -> dict[str, 
 
 
 async def rehearse(session: Session, given: Given) -> str:
-    """Let ``host plan`` on the server say what it would do. Raises ``RefusedError`` where a NIC is not ready."""
+    """Return what ``host plan`` on the server would do with the new file. Raises ``RefusedError`` if a NIC is not ready."""
     await _script(session, _PUT_PROGRAM, given.label, given=_program())
     await put(session, _START, given.label, "rehearsed.json", given.target[FILE])
     try:
@@ -140,7 +140,7 @@ async def rehearse(session: Session, given: Given) -> str:
 
 
 async def commit(session: Session, given: Given, seconds: int) -> None:
-    """Arm the timer, then apply. What ``host apply`` does not finish it has taken back itself."""
+    """Start the rollback timer, then apply the new file. If ``host apply`` fails, it has undone its changes itself."""
     await _script(session, _PUT_PROGRAM, given.label, given=_program())
     await put(session, _START, given.label, "after.json", given.target[FILE])
     await put(session, _START, given.label, "back.sh", f"# Written by railweave deploy.\n{_START}{_BACK}")
@@ -152,26 +152,26 @@ async def commit(session: Session, given: Given, seconds: int) -> None:
 
 
 pending = transaction.pending
-"""The change whose way back is armed."""
+"""Return the change whose rollback timer is running."""
 
 
 async def confirm(session: Session, label: str) -> None:
-    """Install the new file and disarm. Raises ``RefusedError`` where it went back already."""
+    """Install the new file and stop the rollback timer. Raises ``RefusedError`` if the change was already rolled back."""
     await _script(session, _CONFIRM, label)
 
 
 async def revert(session: Session, label: str) -> None:
-    """Apply the file of before, now; where there was none, take back everything."""
+    """Apply the former file now. If there was none, undo everything."""
     await _script(session, _REVERT, label)
 
 
 async def restore(session: Session, given: Given) -> None:
-    """Apply ``before`` and install it, whatever is in force."""
+    """Apply the ``before`` file and install it, regardless of the plan in force."""
     await _script(session, _PUT_PROGRAM, given.label, given=_program())
     await put(session, _START, given.label, "before.json", without_amiss(given.before)[FILE])
     await _script(session, _RESTORE, given.label)
 
 
 async def clear(session: Session, label: str) -> None:
-    """Remove the files of a change that does not wait."""
+    """Remove the files of a change that is not waiting to be confirmed."""
     await _script(session, _CLEAR, label)

@@ -1,1 +1,1 @@
-"""The designed network on real routing daemons: FRR and servers in network namespaces, tested and broken (docs/lab.md)."""
+"""The designed network in a lab: FRR and servers in network namespaces, for tests and faults (docs/lab.md)."""

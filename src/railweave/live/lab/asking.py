@@ -1,4 +1,4 @@
-"""A lab's devices as devices that can be asked: their questions are answered in their namespaces, and kept as a capture."""
+"""Questions to the devices of a lab, the same as to real devices but in their namespaces, and a capture of the answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from railweave.systems.transaction import Session
 
 _HOST = 'shift; exec "$0" -m railweave.host "$@"'
-"""``railweave-host`` as it is where railweave is installed."""
+"""A shell command that runs ``railweave-host`` from the installed railweave."""
 
 
 def ask(
@@ -42,9 +42,9 @@ def ask(
     redact: bool = True,
     progress: Callable[[str], None] = lambda _: None,
 ) -> CollectResult:
-    """Ask the switches and servers of the lab of a fabric file, into a capture, as ``collect`` does real ones.
+    """Ask the switches and servers of a fabric file's lab, and write a capture, as ``collect`` does for real devices.
 
-    Raises ``LabError`` where the lab is not up, and as ``collect`` does.
+    Raises ``LabError`` if the lab is not running or the user is not root, and the errors of ``collect``.
     """
     if os.geteuid() != 0:
         raise LabError(f"a lab's devices are asked as root: run `sudo railweave check {fabric} --lab`, or `collect`")
@@ -62,7 +62,7 @@ def ask(
 def opener(lab: Running) -> Callable[[Target, Protocol], Awaitable[Transport]]:
     """Return the function that opens a connection to a device of a lab, for ``collect``.
 
-    ``vtysh`` runs where the router's daemons run; other commands run in the device's namespace. ``lldpcli`` is that of the
+    ``vtysh`` runs where the router's daemons run; other commands run in the device's namespace. ``lldpcli`` talks to the
     device's own lldpd.
     """
     place = lab.place
@@ -102,7 +102,7 @@ def _namespace(lab: Running, device: str) -> list[str]:
 
 
 def _machine(lab: Running, router: str) -> list[str]:
-    """Return the words that run a command where a router's daemons run: with their files and their network.
+    """Return the command prefix that runs a command where a router's daemons run, with their files and their network.
 
     Raises ``ReachError`` if no daemon runs.
     """

@@ -1,4 +1,4 @@
-"""A lab as a running network: what its devices say is compared with the design, as the answers of real devices are."""
+"""The check of a lab as a running network: its devices' answers are compared with the design, as for real devices."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 def plan_of(network: Network, capture: Capture) -> Plan:
-    """The plan of the lab that a capture is of: its slice of the network, on the systems and with the timers that it had.
+    """Return the plan of the lab in a capture, with the lab's slice of the network, its systems and its timers.
 
-    Raises ``InputError`` where it is no lab of this network.
+    Raises ``InputError`` if the capture is not of a lab of this network.
     """
     of = capture.meta.lab or LabEntry()
     try:
@@ -51,9 +51,9 @@ def check(
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None] = lambda _: None,
 ) -> CheckResult:
-    """Ask the switches and servers of the lab of a fabric file, and compare what they say with what must hold on them.
+    """Ask the switches and servers of a fabric file's lab, and compare their answers with the design.
 
-    Raises ``LabError`` where the lab is not up, ``InputError`` for an unknown id in ``only``.
+    Raises ``LabError`` if the lab is not running, ``InputError`` for an unknown id in ``only``.
     """
     with TemporaryDirectory() as place:
         folder = Path(place) / "capture"
@@ -74,7 +74,10 @@ def check_capture(
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None] = lambda _: None,
 ) -> CheckResult:
-    """The same with a capture of a network's lab, wherever that was. Raises ``InputError`` where it is no lab of this network."""
+    """Compare a capture of a lab with the design. The lab may have run on any machine.
+
+    Raises ``InputError`` if the capture is not of a lab of this network.
+    """
     plan = plan_of(network, capture)
     return compared(plan, capture, before=before, only=only, all_routes=all_routes, line=line, progress=progress)
 
@@ -91,9 +94,10 @@ def compared(
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
     progress: Callable[[str], None] = lambda _: None,
 ) -> CheckResult:
-    """Compare a capture of a lab with what must hold in it; ``configs`` are what its routers run in place of what it was brought up with.
+    """Compare a capture of a lab with its design.
 
-    ``devices`` are those that are compared where not all are.
+    - ``configs``: the configurations that routers run now, if not those that the lab was started with.
+    - ``devices``: the devices to compare; None compares all.
     """
     return live.check(
         plan.network,
@@ -111,7 +115,7 @@ def compared(
 
 
 def as_in_a_lab(state: DeviceState) -> DeviceState:
-    """A switch's state without what is this machine's: its name and release, its clock, and the speed of virtual links."""
+    """Return a switch's state without the values of the host machine: name, release, clock, and the speed of virtual links."""
     interfaces = state.interfaces and {
         name: replace(interface, speed_gbps=None) for name, interface in state.interfaces.items()
     }
@@ -119,7 +123,7 @@ def as_in_a_lab(state: DeviceState) -> DeviceState:
 
 
 def server_as_in_a_lab(state: HostState) -> HostState:
-    """A server's state without what is this machine's: its name, the speed of virtual links, and RDMA devices."""
+    """Return a server's state without the values of the host machine: name, speed of virtual links, GIDs and RDMA devices."""
     interfaces = state.interfaces and {
         name: replace(interface, speed_gbps=None) for name, interface in state.interfaces.items()
     }

@@ -1,8 +1,8 @@
 """The network as a containerlab topology, for vendor images: https://containerlab.dev/manual/topo-def-file/.
 
-Images have ports of their own, counted from 0 and never split, so every switch's cabled ports are renumbered in their
-order and its configuration is rendered with those names. What an image does not know of a switch's hardware (QoS, port
-splits, load balancing) it may refuse or ignore; routing is what is meant to be tried.
+Images number their ports without gaps and do not split them. Therefore every switch's cabled ports are renumbered in
+order, and its configuration uses the new names. An image may refuse or ignore settings of hardware that it lacks (QoS, port
+splits, load balancing). The topology is meant for tests of routing.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ SERVER = Image(kind="linux", port="", image="ghcr.io/srl-labs/network-multitool:
 
 
 def topology(network: Network, images: dict[str, str]) -> dict[str, str]:
-    """The files of a topology by path: ``NAME.clab.yml`` and every device's configuration.
+    """Return the files of a topology by path: ``NAME.clab.yml`` and every device's configuration.
 
-    ``images`` replaces images by kind. Raises ``LabError`` for an operating system that containerlab has no image of.
+    ``images`` replaces images by kind. Raises ``LabError`` for an operating system without a containerlab kind.
     """
     files: dict[str, str] = {}
     nodes: dict[str, Any] = {}
@@ -86,7 +86,7 @@ def topology(network: Network, images: dict[str, str]) -> dict[str, str]:
 
 
 def _renumbered(config: DeviceConfig, kind: Image) -> DeviceConfig:
-    """A configuration in which cabled ports are called as an image calls its own, in their order, and none is split."""
+    """Return a configuration without port splits, whose cabled ports have the names of an image's ports, in order."""
     new = {port.name: kind.port.format(kind.first_port + place) for place, port in enumerate(config.interfaces)}
     groups = config.bgp.groups if config.bgp else ()
     bgp = config.bgp and replace(
@@ -108,7 +108,7 @@ def _renumbered(config: DeviceConfig, kind: Image) -> DeviceConfig:
 
 
 def images_of(words: Sequence[str]) -> dict[str, str]:
-    """Images by kind, from ``KIND=IMAGE``. Raises ``InputError``."""
+    """Return the images by kind, from words such as ``KIND=IMAGE``. Raises ``InputError`` for an invalid word."""
     known = {nos.containerlab.kind for nos in catalog().systems.values() if nos.containerlab} | {"server"}
     images: dict[str, str] = {}
     for word in words:

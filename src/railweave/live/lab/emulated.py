@@ -1,7 +1,7 @@
-"""Running configurations for the lab, which runs FRR in place of systems that have no ``frr.conf``.
+"""Running configurations for the lab, which runs FRR instead of systems that have no ``frr.conf``.
 
-What a device has otherwise than designed is carried over to the configuration that the emulation has by design, field by field. What it has no
-such field for (path colors in another form, QoS) is left as designed, and said.
+Differences between a device and its design are copied, field by field, to the designed configuration of the emulation.
+Differences without such a field (path colors in a different form, QoS) are left as designed and reported.
 """
 
 from __future__ import annotations
@@ -21,14 +21,11 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 _ROUTING = ("interfaces", "gateways", "bgp", "isis", "ospf", "overlay", "vrfs", "mac_vrf", "loopback", "protection")
-"""Parts of a configuration that the lab runs; of the rest nothing is to be seen there."""
+"""The parts of a configuration that the lab runs. The other parts have no effect in a lab."""
 
 
 def emulated(network: Network, running: Mapping[str, DeviceConfig]) -> tuple[dict[str, DeviceConfig], list[str]]:
-    """Return the configurations that the lab runs, by switch, and the differences that could not be carried over.
-
-    There is a sentence for each of these differences.
-    """
+    """Return the configurations that the lab runs, by switch, and a sentence for each difference that could not be copied."""
     made: dict[str, DeviceConfig] = {}
     sentences: list[str] = []
     for switch in network.switches:
@@ -54,7 +51,7 @@ def emulated(network: Network, running: Mapping[str, DeviceConfig]) -> tuple[dic
 
 
 def _carried(document: dict[str, Any], difference: FieldDifference, ports: Mapping[str, str]) -> bool:
-    """Make a difference in the document of another system; whether there is such a field, with the value that was designed."""
+    """Apply a difference to the document of a different system. Return False if it has no such field with the designed value."""
     *above, last = (ports.get(part, part) for part in difference.place)
     at: object = document
     for name in above:
@@ -86,7 +83,7 @@ def _below(at: object, name: str) -> object:
 
 
 def _renamed(value: object, ports: Mapping[str, str]) -> object:
-    """A value with the emulation's names of ports in it."""
+    """Return a value in which ports have the names that the emulation uses."""
     if isinstance(value, str):
         return ports.get(value, value)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The kernels' forwarding tables as the arrays of ``routes``, and where the two differ."""
+"""The kernels' forwarding tables as arrays like those of ``routes``, and the differences between the two."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _NUMBERS: dict[Family, int] = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
 
 
 def add_tenants(lab: Running, routes: Routes, known: SharedPrefixes) -> list[tuple[str, str]]:
-    """Fill in tenants' prefixes, what VRFs hold and what leaves share; returns routes of BGP that no leaf has, as device and prefix."""
+    """Add tenants' prefixes to the tables: their next hops, the routes that VRFs hold, and the leaves of shared prefixes.
+
+    Return the BGP routes to prefixes that no leaf has, as device and prefix.
+    """
     strange: list[tuple[str, str]] = []
     ends = {
         prefix: tunnels.endpoint(config)
@@ -78,7 +81,10 @@ def _of_vrf(
 
 
 def _to_host(lab: Running, vrf: Vrf, route: KernelRoute) -> bool:
-    """Return whether a route leads to an address on a layer-2 network of the tenant, by the leaf that it is on: no other has to be there."""
+    """Return whether a route leads to a host on a layer-2 network of the tenant, through the host's leaf.
+
+    Such routes are allowed, but not required.
+    """
     nic = lab.plan.bridged_hosts.get(route.prefix)
     if nic is None or nic.tenant != vrf.name:
         return False
@@ -87,7 +93,7 @@ def _to_host(lab: Running, vrf: Vrf, route: KernelRoute) -> bool:
 
 
 def own_loopbacks(lab: Running, device: str, vrf: Vrf) -> list[str]:
-    """The loopbacks that a VRF has: those of IPv4 are in no table but the kernel's own."""
+    """Return the loopbacks that exist in a VRF. Those of IPv4 are only in the kernel's local table."""
     if not vrf.loopbacks:
         return []
     there = {address.address for address in lab.kernel(vrf_space(device, vrf.name)).addresses()}
@@ -95,13 +101,13 @@ def own_loopbacks(lab: Running, device: str, vrf: Vrf) -> list[str]:
 
 
 def vrf_routes(lab: Running, device: str, vrf: Vrf) -> list[KernelRoute]:
-    """The kernel's routes of a VRF, in the families of its prefixes."""
+    """Return the kernel's routes of a VRF, in the address families of its prefixes."""
     kernel = lab.kernel(vrf_space(device, vrf.name))
     return [route for family in vrf.families() for route in kernel.routes(_NUMBERS[family])]
 
 
 def _towards(routes: Routes, device: str, end: Address | None) -> int:
-    """The next-hop group of packets to a tunnel endpoint."""
+    """Return the next-hop group of packets to a tunnel endpoint."""
     place = routes.index.get(end.prefix) if end else None
     return UNREACHABLE if place is None else int(routes.fibs[device].group[place])
 
@@ -111,7 +117,7 @@ POLL_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A prefix that a device's kernel forwards otherwise than ``routes`` has it: to links, leaves, or nowhere."""
+    """A prefix whose forwarding in a device's kernel differs from ``routes``: other links, other leaves, or no route."""
 
     device: str
     prefix: str
@@ -128,17 +134,17 @@ def _links(links: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class KernelTables:
-    """Forwarding tables of kernels. ``strange``: routes of BGP to prefixes that no leaf has, as device and prefix."""
+    """The forwarding tables of kernels. ``strange`` are BGP routes to prefixes that no leaf has, as device and prefix."""
 
     routes: Routes
     strange: tuple[tuple[str, str], ...]
 
 
 def read(lab: Running, expected: Routes) -> KernelTables:
-    """The tables of all routers that ``expected`` has, in its prefixes and with its next-hop groups' order of links.
+    """Return the kernel tables of all routers in ``expected``, with its prefixes and its order of links in next-hop groups.
 
-    Groups are what the kernel forwards by now: members whose links are down are left out. Backups and reasons are not in
-    a kernel, and stay as expected.
+    Groups contain only links that the kernel uses now: links that are down are left out. Kernels have no backups or reasons,
+    so those are copied from ``expected``.
     """
     groups: list[tuple[str, ...]] = []
     ids: dict[tuple[str, ...], int] = {}
@@ -178,7 +184,7 @@ def _routes(lab: Running, device: str) -> list[KernelRoute]:
 
 
 def _loopbacks(lab: Running, device: str) -> list[str]:
-    """The addresses of a router's loopback as prefixes: those of IPv4 are in no table but the kernel's own."""
+    """Return the addresses of a router's loopback as prefixes. Those of IPv4 are only in the kernel's local table."""
     names = lab.interfaces(device)
     return [
         f"{address.address}/{address.prefix_length}"
@@ -188,7 +194,7 @@ def _loopbacks(lab: Running, device: str) -> list[str]:
 
 
 def _fabric_links(lab: Running, device: str) -> list[str]:
-    """A device's links in the order of its sessions, which is that of next-hop groups in ``routes``."""
+    """Return a device's links in the order of its sessions. Next-hop groups in ``routes`` have the same order."""
     config = lab.plan.configs[device]
     if config.isis is not None:
         return [port.link for port in config.isis.ports]
@@ -202,7 +208,7 @@ def _on(lab: Running, device: str, interfaces: tuple[int, ...]) -> list[str]:
 
 
 def differences(expected: Routes, kernel_tables: KernelTables) -> list[Difference]:
-    """Every prefix of every router that its kernel forwards otherwise than expected."""
+    """Return every prefix of every router whose forwarding in the kernel differs from the expected one."""
     result = [Difference(device, prefix, ("nothing",), ("a route of BGP",)) for device, prefix in kernel_tables.strange]
     for (device, vrf), mask in expected.holds.items():
         have = kernel_tables.routes.holds[device, vrf]
@@ -233,9 +239,9 @@ def _named(routes: Routes, groups: NDArray[np.int32]) -> list[tuple[str, ...]]:
 def wait(
     lab: Running, expected: Routes, limit_s: float, poll_s: float = POLL_S
 ) -> tuple[float | None, list[Difference]]:
-    """Wait until the kernels forward as expected; how long that took, and what is left otherwise.
+    """Wait until the kernels forward as expected. Return the seconds that this took, and the remaining differences.
 
-    The time is None where they do not within ``limit_s``.
+    The time is None if differences remain after ``limit_s`` seconds.
     """
     start = time.monotonic()
     while True:

@@ -1,4 +1,4 @@
-"""Servers: a namespace each, with its NICs. Addresses come by router advertisements, tables and rules by ``railweave host``."""
+"""Servers: each is a namespace with its NICs. Addresses come from router advertisements, tables and rules from ``railweave host``."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ HOST_FILE = "host.json"
 
 _GLOBAL = 0  # RT_SCOPE_UNIVERSE
 _IN_NAMESPACE = ("net/ipv4/conf/", "net/ipv6/conf/")
-"""Kernel parameters that a namespace has of its own; all others are the machine's, and left alone."""
+"""Kernel parameters that exist per namespace. All others belong to the machine and are not changed."""
 
 
 def prepare(lab: Running) -> None:
-    """Give every server a folder, its kernel parameters and static addresses, and bring up its NICs. Raises ``LabError``."""
+    """Create every server's folder, set its kernel parameters and static addresses, and bring up its NICs. Raises ``LabError``."""
     for name, host in lab.plan.hosts.items():
         lab.place.host(name).mkdir(parents=True, exist_ok=True)
         with entered(namespace(lab.place.lab, name)):
@@ -39,7 +39,7 @@ def prepare(lab: Running) -> None:
 
 
 def write_files(lab: Running) -> None:
-    """Write what every server's tables and rules are brought to by ``apply_tables``."""
+    """Write every server's plan, from which ``apply_tables`` sets tables and rules."""
     for name, host in lab.plan.hosts.items():
         write_file(lab.place.host(name) / HOST_FILE, host_json(host))
 
@@ -64,12 +64,12 @@ def _lines(host: HostConfig) -> Iterator[str]:
 
 
 def designed(host: HostConfig) -> set[tuple[str, str, int]]:
-    """The addresses that a server should have: interface, address, length of the prefix."""
+    """Return the addresses that a server should have, each with its interface and prefix length."""
     return {(nic.netdev, address.address, address.prefix_length) for nic in host.nics for address in nic.addresses}
 
 
 def present(lab: Running, name: str) -> set[tuple[str, str, int]]:
-    """The global addresses that a server can use now."""
+    """Return the global addresses that a server can use now, each with its interface and prefix length."""
     interfaces = lab.interfaces(name)
     return {
         (interfaces[address.interface], address.address, address.prefix_length)
@@ -81,7 +81,7 @@ def present(lab: Running, name: str) -> set[tuple[str, str, int]]:
 
 
 def wait_for_addresses(lab: Running, limit_s: float) -> bool:
-    """Wait until every server has its designed addresses; whether they came."""
+    """Wait until every server has its designed addresses. Return False if ``limit_s`` seconds pass first."""
     until = time.monotonic() + limit_s
     left = list(lab.plan.hosts)
     while left := [name for name in left if not designed(lab.plan.hosts[name]) <= present(lab, name)]:
@@ -92,7 +92,7 @@ def wait_for_addresses(lab: Running, limit_s: float) -> bool:
 
 
 def own_files(lab: Running, name: str) -> dict[str, Path]:
-    """The files that a server has for itself, though it is only a namespace, by the variables that tell ``deploy`` of them."""
+    """Return a server's separate files by environment variable. A server in a lab shares the machine's file system."""
     folder = lab.place.host(name)
     return {
         "RAILWEAVE_DEPLOY_HOST_FILE": folder / HOST_FILE,
@@ -103,7 +103,7 @@ def own_files(lab: Running, name: str) -> dict[str, Path]:
 
 
 def apply_tables(lab: Running) -> None:
-    """Bring every server's tables and rules to its plan, by the code of ``railweave host apply``. Raises ``LabError``."""
+    """Set every server's tables and rules to its plan, with the code of ``railweave host apply``. Raises ``LabError``."""
     for name in lab.plan.hosts:
         plan, files = _plan(lab, name), own_files(lab, name)
         places = apply.Places(files["RAILWEAVE_STATE_FILE"], files["RAILWEAVE_NAMES_FILE"])

@@ -1,4 +1,4 @@
-"""Bring a lab up, if it fits this machine, and take it down: whatever happens, what is the lab's own goes and nothing else does."""
+"""The start of a lab, if it fits this machine, and its removal. Removal covers everything of the lab, and nothing else."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ if TYPE_CHECKING:
 
 
 ROUTER_KB = 36_000
-"""Memory of a router without sessions: 30 MB of its daemons, 4 MB of the kernel's for its namespace, and its lldpd."""
+"""The memory of a router without sessions, in kB: 30 MB for daemons, 4 MB of kernel memory for its namespace, and its lldpd."""
 
 SESSION_KB = 700
-"""Memory of a BGP session at each of its ends: bgpd's buffers, which are used up to their whole size in time."""
+"""The memory of a BGP session at each end, in kB: bgpd's buffers, which eventually fill completely."""
 
 PATH_KB = 0.35
-"""Memory of a path that a router received for a prefix: as it came, after policy, and its attributes."""
+"""The memory of a path that a router received for a prefix, in kB: as received, after policy, and its attributes."""
 
 PREFIX_KB = 2.6
-"""Memory of a prefix that a router has a route for, in zebra and in the kernel."""
+"""The memory of a prefix to which a router has a route, in kB: in zebra and in the kernel."""
 
 SERVER_KB = 3_500
-"""Memory of a server's namespace, and of its lldpd."""
+"""The memory of a server's namespace and its lldpd, in kB."""
 
 ROUTER_TASKS, SERVER_TASKS = 16, 2
-"""Processes with their threads: of a router's daemons and its lldpd, and of a server's lldpd."""
+"""The number of processes and threads of a router (its daemons and its lldpd), and of a server (its lldpd)."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """A lab, counted. ``sessions``, ``paths`` and ``prefixes`` are summed over its routers."""
+    """The size of a lab. ``sessions``, ``paths`` and ``prefixes`` are totals of all routers."""
 
     routers: int
     servers: int
@@ -62,13 +62,13 @@ class Size:
 
     @property
     def memory_kb(self) -> int:
-        """The memory that it takes, kB."""
+        """The memory that the lab needs, in kB."""
         routers = ROUTER_KB * self.routers + SESSION_KB * self.sessions
         return round(routers + PATH_KB * self.paths + PREFIX_KB * self.prefixes + SERVER_KB * self.servers)
 
     @property
     def tasks(self) -> int:
-        """The processes and threads that it takes."""
+        """The number of processes and threads of the lab."""
         return ROUTER_TASKS * self.routers + SERVER_TASKS * self.servers
 
 
@@ -77,9 +77,9 @@ def size_of(network: Network) -> Size:
 
     Prefixes are those of servers. The size assumes that:
 
-    - each switch has a route for every prefix of the switches that it is joined with
+    - each switch has a route to every prefix of all switches that cables connect it to, directly or not
     - a leaf receives all these prefixes on each of its uplinks
-    - a switch above receives from a switch below the prefixes that are below the latter
+    - a spine receives from each leaf the leaf's prefixes, and a higher switch from each spine those of the spine's leaves
     """
     routers, servers = len(network.switches), len(network.servers)
     vrfs = sum(len({segment.tenant for segment in network.segments_of(leaf.name)} - {""}) for leaf in network.switches)
@@ -108,7 +108,7 @@ def size_of(network: Network) -> Size:
 
 
 def _parts_joined(switches: dict[str, int], cables: list[Cable]) -> Iterator[set[str]]:
-    """The switches in sets, so that cables join those of a set with each other only: a plane of each rail is one."""
+    """Yield sets of switches that cables connect, directly or through others. For example, each plane of a rail is a set."""
     neighbors: defaultdict[str, set[str]] = defaultdict(set)
     for cable in cables:
         neighbors[cable.a.device].add(cable.b.device)
@@ -124,11 +124,14 @@ def _parts_joined(switches: dict[str, int], cables: list[Cable]) -> Iterator[set
 
 
 FILES_BESIDE = 256
-"""Files that this process has open besides one socket for each namespace."""
+"""Files that this process has open, in addition to one socket for each namespace."""
 
 
 def check_fits(plan: Plan, whole: Network | None = None, has: Machine | None = None) -> None:
-    """Raise ``LabError`` with what is missing, and the slice of the ``whole`` network that fits, where the lab does not."""
+    """Raise ``LabError`` if a lab does not fit this machine.
+
+    The error names the missing resource, and a slice of the ``whole`` network that fits.
+    """
     has = has or machine()
     missing = what_is_missing(size_of(plan.network), has)
     if missing:
@@ -138,9 +141,9 @@ def check_fits(plan: Plan, whole: Network | None = None, has: Machine | None = N
 
 
 def what_is_missing(size: Size, machine: Machine) -> str:
-    """Return what a machine has too little of for a lab, as a sentence; empty if the lab fits.
+    """Return a sentence that names the resource a machine lacks for a lab; empty if the lab fits.
 
-    The sentence has the way out, if there is one.
+    The sentence also gives the remedy, if there is one.
     """
     takes = f"{counted(size.routers, 'router')} and {counted(size.servers, 'server')} would take about"
     if size.memory_kb > machine.memory_kb:
@@ -157,7 +160,7 @@ def what_is_missing(size: Size, machine: Machine) -> str:
 
 
 def _part(network: Network, has: Machine) -> str:
-    """The largest of the slices tried that fits; the smallest, where none does."""
+    """Return the option for the largest slice that fits, or for the smallest slice if none fits."""
     text = ""
     for text in _parts(network):
         if not what_is_missing(size_of(slicing.sliced(network, slicing.parse(text))), has):
@@ -166,7 +169,7 @@ def _part(network: Network, has: Machine) -> str:
 
 
 def _parts(network: Network) -> Iterator[str]:
-    """Slices of a network, ever smaller: fewer rails, then stripes, then spines, then servers."""
+    """Yield slices of a network in decreasing size: fewer rails, then stripes, then spines, then servers."""
     leaves = [switch for switch in network.switches if switch.role == "leaf"]
     counts = {
         "rails": (len({rail for leaf in leaves for rail in leaf.rails}), 1),
@@ -188,9 +191,9 @@ ADDRESSES_S = 60
 
 @dataclass(frozen=True)
 class LabStart:
-    """The result of bringing a lab up.
+    """The result of starting a lab.
 
-    ``unsettled`` is what the routers still forward otherwise than ``routes`` says.
+    ``unsettled`` lists the differences between the routers' forwarding and ``routes`` that remain.
     """
 
     record: Record
@@ -203,7 +206,7 @@ class LabStart:
 
 
 def need_root(verb: str, fabric: Path | None) -> None:
-    """Raises ``LabError`` with the command to run where this is not root."""
+    """Raise ``LabError`` with the command to run, if the user is not root."""
     if os.geteuid() != 0:
         program = shutil.which(sys.argv[0]) or "railweave"
         words = f"lab {verb}" + (f" {fabric}" if fabric else "")
@@ -222,14 +225,14 @@ def up(
     progress: Callable[[str], None] = lambda _: None,
     announce: Callable[[str], None] = lambda _: None,
 ) -> LabStart:
-    """Bring up the lab of a network, or of a slice of the network; wholly, or not at all.
+    """Start the lab of a network, or of a slice of the network. If a step fails, nothing of it remains.
 
     Devices and links that are absent by ``status:`` are left out.
 
     - ``configs`` replaces the configurations of the network's switches.
     - ``room_for`` is a larger network. All its machines and cables exist from the beginning; its further switches have only a
       name.
-    - ``announce`` is told what is fetched from elsewhere, and should report this to the user, whatever is done about progress.
+    - ``announce`` receives a message for the user before a download, even if progress is not shown.
 
     Raises ``LabError`` if this machine cannot run the lab, or if the lab exists already.
     """
@@ -277,7 +280,7 @@ def up(
 
 
 def _make(lab: Running, machines: Running, record: Record, progress: Callable[[str], None]) -> LabStart:
-    """Make ``machines``, and on them a lab that may have fewer."""
+    """Create the namespaces and links of ``machines``, and start a lab on them that may use only some of them."""
     clock, seconds = time.monotonic(), dict[str, float]()
 
     def done(step: str) -> None:
@@ -317,7 +320,7 @@ def _make(lab: Running, machines: Running, record: Record, progress: Callable[[s
 class LabRemoval:
     """The parts of a lab that were removed.
 
-    ``strangers`` are processes of others that keep the inside of a namespace alive.
+    ``strangers`` are processes from outside the lab that keep one of its namespaces in use.
     """
 
     processes: int
@@ -327,7 +330,7 @@ class LabRemoval:
 
 
 def down(fabric: Path) -> LabRemoval:
-    """Take down the lab of a fabric file, whatever state it is in. Raises ``LabError`` where something of it stays."""
+    """Take down the lab of a fabric file, in any state. Raises ``LabError`` if a part of it cannot be removed."""
     need_root("down", fabric)
     lab = names.lab_id(fabric)
     with state.locked(lab, "down"):
@@ -335,7 +338,7 @@ def down(fabric: Path) -> LabRemoval:
 
 
 def clean(lab: str) -> LabRemoval:
-    """Take away all that is a lab's: processes by its mark, namespaces by its name, its folder last."""
+    """Remove everything of a lab: its processes by their mark, its namespaces by their names, then its folder."""
     ended = processes.of_lab(lab)
     while left := processes.of_lab(lab):  # one may have started another meanwhile
         processes.end(left)
@@ -349,9 +352,10 @@ def clean(lab: str) -> LabRemoval:
 
 
 def attach(fabric: Path, configs: dict[str, DeviceConfig] | None = None) -> tuple[Record, Running]:
-    """The lab of a fabric file, to be used; ``configs`` are those that it was brought up with, where they were given.
+    """Return the record of a fabric file's lab, and the running lab.
 
-    Raises ``LabError`` where it is not up.
+    ``configs`` are the configurations that the lab was started with, if they were given then.
+    Raises ``LabError`` if the lab is not running.
     """
     lab = names.lab_id(fabric)
     place = Place(lab)

@@ -1,7 +1,8 @@
 """LLDP in a lab: an lldpd for each switch and server, so that cables are compared as on real devices.
 
-lldpd is in the root folder beside FRR, and each has ``/run`` and ``/etc/lldpd.d`` of its own. It overwrites its environment, by
-which a lab knows its processes, so each runs in a process namespace whose first process keeps the mark and takes it along.
+lldpd is in the same root folder as FRR, and each lldpd has a separate ``/run`` and ``/etc/lldpd.d``. It overwrites its
+environment, by which a lab recognizes its processes. Therefore each runs in a process namespace whose first process keeps
+the mark; when that process ends, lldpd ends too.
 """
 
 from __future__ import annotations
@@ -50,13 +51,16 @@ _CONTAINER = """#!/bin/sh
 shift 3
 exec "$(dirname "$0")/lldpcli" "$@" show neighbors details
 """
-"""A stand-in for ``docker`` on a switch: SONiC's lldpd is in a container, a lab's is not. ``lldpctl`` prints as ``lldpcli`` with details (lldpctl(8))."""
+"""A replacement for ``docker`` on a switch: SONiC's lldpd runs in a container, a lab's does not.
+
+It runs ``lldpcli`` with details, whose output is that of ``lldpctl`` (lldpctl(8)).
+"""
 
 
 def missing(frr: Frr, suite: str) -> str:
-    """Return why this root folder has no LLDP, and what to do; empty if it has LLDP.
+    """Return why a root folder has no LLDP, and the command that installs it; empty if it has LLDP.
 
-    ``suite`` is the suite of Debian of the root folder.
+    ``suite`` is the Debian suite of the root folder.
     """
     if (frr.root / DAEMON).exists():
         return ""
@@ -67,7 +71,10 @@ def missing(frr: Frr, suite: str) -> str:
 
 
 def start(place: Place, plan: Plan, frr: Frr) -> None:
-    """Start lldpd on every switch and server, where the root folder has it. None is waited for: neighbors are heard within a second or so."""
+    """Start lldpd on every switch and server, if the root folder has it.
+
+    This does not wait for lldpd: neighbors appear within about a second.
+    """
     if not (frr.root / DAEMON).exists():
         return
     for device in plan.devices():
@@ -89,12 +96,12 @@ def start(place: Place, plan: Plan, frr: Frr) -> None:
 
 
 def commands(place: Place, device: str) -> Path:
-    """The folder with the programs that ask a device's lldpd, for the path by which programs are found."""
+    """Return the folder with the programs that query a device's lldpd, to be put into ``PATH``."""
     return place.lldp(device) / "bin"
 
 
 def configure(place: Place, plan: Plan, device: str) -> None:
-    """Tell a device's lldpd again the names of its ports, after some of the ports were rebuilt.
+    """Set the port names of a device's lldpd again, after some of the ports were created again.
 
     Raises ``LabError`` if ``lldpcli`` fails.
     """
@@ -106,9 +113,10 @@ def configure(place: Place, plan: Plan, device: str) -> None:
 
 
 def _lines(plan: Plan, device: str) -> Iterator[str]:
-    """A device's configuration: its name, and its ports as its designed system announces them.
+    """Yield a device's lldpd configuration: its name, and its ports as its designed system announces them.
 
-    That is alias and description under SONiC; of others the design's names, which Linux cannot give interfaces (``et-0/0/0:0``).
+    SONiC announces alias and description. Other systems announce the design's port names, which Linux interfaces cannot have
+    (``et-0/0/0:0``).
     """
     network = plan.network
     switches = {switch.name for switch in network.switches}

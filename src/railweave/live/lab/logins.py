@@ -1,7 +1,7 @@
-"""OpenSSH in front of a lab's devices, so that they are reached as real ones are: by an address, with a host key each, by a user's key.
+"""SSH access to a lab's devices as to real ones: each has an address and a host key, and users log in with a key.
 
-One process listens on loopback, at a port for each device, and gives each connection to an ``sshd`` of its own in the device's
-namespace, as inetd does. What is told to a router runs where its daemons are: their files, their network, their name.
+One process listens on the loopback address, with a port for each device. Like inetd, it starts an ``sshd`` in the device's
+namespace for each connection. Commands for a router run where its daemons run, with their files, network and host name.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ echo 'no daemon of {name} runs' >&2
 exit 1
 """
 _OWN_SYS = 'mount -t sysfs sysfs /sys && exec "$@"'
-"""/sys shows the interfaces of the namespace in which it was mounted (sysfs(5)), as ``ip netns exec`` has it too."""
+"""A shell command that mounts /sys, which shows the interfaces of the namespace that mounts it (sysfs(5)), as ``ip netns exec`` does."""
 _PROGRAM = "import sys; from railweave.live.lab.logins import serve; serve(*sys.argv[1:])"
 
 
 def listen(lab: Running, only: Sequence[str] = ()) -> Path:
-    """Let the devices of a lab be logged in to, or ``only`` some; ``access.yaml`` with the way to each. What listened before ends.
+    """Accept logins to all devices of a lab, or only to those in ``only``. Return the path of ``access.yaml`` for them.
 
-    Keys and ports are those of the time before, where there was one. Raises ``LabError`` where there is no OpenSSH.
+    An earlier listener ends; its keys and ports are used again. Raises ``LabError`` if OpenSSH is missing.
     """
     place, folder = lab.place, _folder(lab.place)
     sshd, keygen = shutil.which("sshd") or shutil.which("/usr/sbin/sshd"), shutil.which("ssh-keygen")
@@ -110,7 +110,7 @@ def listen(lab: Running, only: Sequence[str] = ()) -> Path:
 
 
 def close(place: Place) -> None:
-    """Accept no more logins, and end those that are open; the devices go on."""
+    """Stop accepting logins, and end open ones. The devices continue to run."""
     try:
         first = int((_folder(place) / "pid").read_text(encoding="ascii"))
     except (OSError, ValueError):
@@ -120,7 +120,10 @@ def close(place: Place) -> None:
 
 
 def serve(lab: str, sshd: str, *doors: str) -> None:
-    """Give each connection to an ``sshd`` in its device's namespace, until this process is ended. A door is ``NAME=DESCRIPTOR``."""
+    """Pass each connection to an ``sshd`` in its device's namespace, until this process ends.
+
+    Each of ``doors`` is a listening socket, as ``NAME=DESCRIPTOR``.
+    """
     place, running = Place(lab), list[subprocess.Popen[bytes]]()
     with selectors.DefaultSelector() as waiting:
         for door in doors:
@@ -204,7 +207,7 @@ def _write_access(folder: Path, ports: dict[str, int]) -> None:
 
 
 def _below(first: int) -> list[int]:
-    """The processes that a process began, and theirs."""
+    """Return all descendants of a process."""
     parents: dict[int, list[int]] = {}
     for path in processes.PROC.iterdir():
         if path.name.isdecimal():

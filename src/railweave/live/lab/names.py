@@ -1,4 +1,4 @@
-"""Names of a lab on its machine, which conflict neither with the host's names nor with another lab's."""
+"""Names of a lab on its machine. They conflict neither with the host's names nor with those of other labs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 FOLDER = Path("/run/railweave/lab")
-"""Where labs keep what belongs to them: a folder each. Gone after a restart, as namespaces are."""
+"""The folder with a subfolder for each lab. Like namespaces, it does not survive a restart of the machine."""
 
 MARK = "RAILWEAVE_LAB"
-"""The environment variable by which a process is known as a lab's."""
+"""The environment variable that marks the processes of a lab."""
 
 
 NAME = re.compile(r"rw[0-9a-f]{8}")
@@ -18,9 +18,9 @@ NAME = re.compile(r"rw[0-9a-f]{8}")
 
 
 def lab_id(fabric: Path) -> str:
-    """The name of the lab of a fabric file or build folder: the same for the same path, whether it is there or not.
+    """Return the name of the lab of a fabric file or build folder. The name depends only on the path, which need not exist.
 
-    What is such a name already, and no file, stays as it is.
+    If the path is a lab's name and no such file exists, it is returned unchanged.
     """
     if NAME.fullmatch(str(fabric)) and not fabric.exists():
         return str(fabric)
@@ -28,10 +28,10 @@ def lab_id(fabric: Path) -> str:
 
 
 def namespace(lab: str, device: str) -> str:
-    """The network namespace of a switch or server of a lab."""
+    """Return the network namespace of a switch or server of a lab."""
     return f"{lab}-{device}"
 
 
 def folder(lab: str) -> Path:
-    """Where a lab keeps what belongs to it."""
+    """Return the folder with the files of a lab."""
     return FOLDER / lab

@@ -1,4 +1,4 @@
-"""Settings of the lab that replace the design's: timers of seconds, so that detection and return can be waited for."""
+"""Timers of the lab that replace the design's. They take seconds, so that tests can wait for detection and recovery."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 MOST_FAST_ENDS = 256
-"""Ends of BFD sessions at the lab's interval: half a processor's time at 100 ms (128 ends take a quarter, measured)."""
+"""The most ends of BFD sessions at the lab's interval. They use half a processor at 100 ms (128 ends use a quarter, measured)."""
 
 SLOWER = 3
 """The factor by which BFD of EVPN sessions is slower than BFD of links, as in the design.
 
-This gives the underlay time to switch.
+The underlay then has time to switch over first.
 """
 
 
@@ -25,8 +25,8 @@ This gives the underlay time to switch.
 class Overlay(JsonObject):
     """Lab-only timers.
 
-    Lifetimes are those of router advertisements (RFC 4861): of the router, and valid and preferred of its prefixes.
-    They are several intervals long, so that a busy machine which is late with one loses no address.
+    Lifetimes are those of router advertisements (RFC 4861): of the router, and valid and preferred lifetimes of its prefixes.
+    They last several intervals, so that addresses survive if a busy machine sends an advertisement late.
     """
 
     bfd_interval_ms: int = 100
@@ -37,13 +37,13 @@ class Overlay(JsonObject):
     ra_valid_lifetime_s: int = 40
 
     def fitting(self, ends: int) -> Overlay:
-        """These timers, with BFD slower where sessions have more than ``MOST_FAST_ENDS`` ends: hellos take processor time."""
+        """Return these timers, with slower BFD if sessions have more than ``MOST_FAST_ENDS`` ends, because BFD packets take processor time."""
         return replace(
             self, bfd_interval_ms=max(self.bfd_interval_ms, -(-self.bfd_interval_ms * ends // MOST_FAST_ENDS))
         )
 
     def sentence(self) -> str:
-        """Return a sentence about the effect of the overlay, for people."""
+        """Return a sentence that lists the timers."""
         return (
             f"BFD {self.bfd_interval_ms} ms x {self.bfd_multiplier}; router advertisements every {self.ra_interval_s} s, "
             f"router {self.ra_router_lifetime_s} s, prefixes preferred {self.ra_preferred_lifetime_s} s and valid "
@@ -51,7 +51,7 @@ class Overlay(JsonObject):
         )
 
     def applied(self, config: DeviceConfig) -> DeviceConfig:
-        """A device's configuration with these timers."""
+        """Return a device's configuration with these timers."""
         bgp = config.bgp
         if bgp is not None and bgp.bfd is not None:
             timers = {"minimum_interval": self.bfd_interval_ms, "multiplier": self.bfd_multiplier}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 ETHERNET_HEADER = 14
-"""Bytes of a frame that Linux does not count in an interface's MTU."""
+"""Bytes of an Ethernet header, which Linux does not count in an interface's MTU."""
 
 MOST_CHARACTERS = 15
 """The longest name of an interface (IFNAMSIZ of linux/if.h, less the final zero)."""
@@ -31,7 +31,7 @@ MOST_CHARACTERS = 15
 
 @dataclass(frozen=True, slots=True)
 class Plug:
-    """An end of a cable: its interface's name, MTU as Linux counts, and MAC address (empty: whatever)."""
+    """An end of a cable: the interface's name, its MTU as Linux counts it, and its MAC address (empty: any)."""
 
     device: str
     interface: str
@@ -41,7 +41,7 @@ class Plug:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """A cable of the lab; ``link`` is its name in the ``Network``, ``a`` the server or leaf."""
+    """A cable of the lab. ``link`` is its name in the ``Network``; ``a`` is the end at the server or leaf."""
 
     link: str
     a: Plug
@@ -50,7 +50,7 @@ class Wire:
 
 @dataclass(frozen=True)
 class Plan:
-    """The lab of a network: every switch as FRR, by its own ``frr.conf`` where it has one; every server as a host."""
+    """The lab of a network: every switch as FRR, with its designed ``frr.conf`` if it has one, and every server as a host."""
 
     network: Network
     overlay: Overlay | None
@@ -59,43 +59,43 @@ class Plan:
     wires: tuple[Wire, ...]
 
     def control_plane(self) -> ControlPlane:
-        """Return the state that these routers should settle on."""
+        """Return the control plane of these routers, which computes the state that they should settle on."""
         return ControlPlane(self.configs.values())
 
     def protocols(self) -> frozenset[str]:
-        """The protocols of the underlays."""
+        """Return the protocols of the underlays."""
         return frozenset("isis" if config.isis is not None else "bgp" for config in self.configs.values())
 
     def devices(self) -> list[str]:
-        """Every switch, then every server."""
+        """Return the names of every switch, then every server."""
         return [*self.configs, *self.hosts]
 
     def spaces(self) -> list[str]:
-        """The network namespaces: every device's, and those of switches' VRFs."""
+        """Return the network namespaces: those of every device, and those of switches' VRFs."""
         return [*(space for config in self.configs.values() for space in spaces_of(config)), *self.hosts]
 
     def space(self, device: str, interface: str) -> str:
-        """The namespace in which an interface of a device is."""
+        """Return the namespace of a device's interface."""
         return vrf_space(device, self._vrfs.get((device, interface), ""))
 
     def interface(self, device: str, link: str) -> str:
-        """The interface by which a device is on a link; ``KeyError`` where it is not."""
+        """Return the interface that connects a device to a link. Raise ``KeyError`` if the device is not on the link."""
         return self._interfaces[device, link]
 
     def link(self, device: str, interface: str) -> str | None:
-        """The link that is on an interface of a device; None for one that no cable is on."""
+        """Return the link on a device's interface, or None if it has no cable."""
         return self._links.get((device, interface))
 
     @cached_property
     def tenant_prefixes(self) -> frozenset[str]:
-        """Every prefix that is in a VRF."""
+        """Every prefix in a VRF."""
         return frozenset(
             prefix for config in self.configs.values() for vrf in config.vrfs for prefix in vrf.own_prefixes()
         )
 
     @cached_property
     def bridged_hosts(self) -> dict[str, Nic]:
-        """The NICs of layer-2 networks by each of their addresses as a prefix: leaves may tell each other of these too (type 2)."""
+        """The NICs of layer-2 networks, by the prefix of each of their addresses. Leaves may advertise such addresses too (type 2)."""
         nics = [nic for server in self.network.servers for nic in server.nics if nic.network]
         return {Address(address.address).prefix: nic for nic in nics for address in nic.addresses}
 
@@ -117,9 +117,10 @@ class Plan:
 
 
 def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, DeviceConfig] | None = None) -> Plan:
-    """The plan of a network's lab. ``configs`` replaces the configurations of the network's switches, for networks that are wrong.
+    """Return the plan of a network's lab. ``configs`` replaces the configurations of switches, for networks with errors.
 
-    What is absent by ``status:`` is not made, and switches have neither ports nor sessions there, as in a slice. Raises ``LabError`` for names that Linux cannot have.
+    Devices and links that ``status:`` marks absent are left out, with their ports and sessions. Raises ``LabError`` if FRR or
+    Linux cannot run the network, for example because an interface name is too long.
     """
     network = present(network)
     colored = [switch.name for switch in network.switches if len(switch.endpoints) > 1]
@@ -155,7 +156,7 @@ def make_plan(network: Network, overlay: Overlay | None, configs: dict[str, Devi
 
 
 def _cabled(config: DeviceConfig, network: Network) -> DeviceConfig:
-    """A configuration that was given, without ports and sessions on cables that the lab has not."""
+    """Return a given configuration without the ports and sessions on cables that the lab lacks."""
     cables = {cable.name for cable in network.cables}
     gone = {interface.name for interface in config.interfaces if not interface.outside and interface.link not in cables}
     if not gone:

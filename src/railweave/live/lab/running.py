@@ -1,4 +1,4 @@
-"""A lab that is up: what it was made of, ways to ask its kernels and daemons, and what its machine has left."""
+"""A running lab: its plan, access to its kernels and daemons, and the free resources of its machine."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True)
 class Machine:
-    """The resources that a machine has left.
+    """The free resources of a machine.
 
-    These are memory in kB, files that a process may have open, and processes and threads that may still start.
+    These are memory in kB, the files that a process may have open, and the processes and threads that may still start.
     """
 
     memory_kb: int
@@ -38,7 +38,7 @@ class Machine:
 
 
 def machine() -> Machine:
-    """Return what this machine has left now, or what this process's control group has left if that is less (cgroups(7))."""
+    """Return the free resources of this machine, or of this process's control group if it has less (cgroups(7))."""
     memory = next(
         int(line.split()[1])
         for line in (PROC / "meminfo").read_text(encoding="ascii").splitlines()
@@ -58,10 +58,10 @@ _USED = {"memory.max": "memory.current", "memory.limit_in_bytes": "memory.usage_
 
 
 def _left(controller: str, second: str, first: str) -> Iterator[int]:
-    """Yield what this process's control groups leave of a resource; nothing if there is no limit.
+    """Yield the free amount of a resource in each of this process's control groups; nothing if there is no limit.
 
-    ``second`` and ``first`` are the limit's file in version 2 and version 1 of control groups. In version 2, every group above
-    counts too.
+    ``second`` and ``first`` are the limit's file in version 2 and version 1 of control groups. In version 2, the limits of all
+    parent groups apply too.
     """
     for line in (PROC / "self/cgroup").read_text(encoding="utf-8").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -76,7 +76,7 @@ def _left(controller: str, second: str, first: str) -> Iterator[int]:
 
 
 def _number(file: Path) -> int | None:
-    """The number in a file; None where there is no file, or the word `max`."""
+    """Return the number in a file, or None if the file does not exist or contains no number, such as `max`."""
     try:
         text = file.read_text(encoding="ascii").strip()
     except OSError:
@@ -85,15 +85,16 @@ def _number(file: Path) -> int | None:
 
 
 def open_more_files() -> None:
-    """Let this process have as many files open as it may: it holds a socket in each namespace that it asks."""
+    """Raise this process's limit of open files to its maximum, because it holds a socket in each namespace that it queries."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 class Running:
-    """A lab. Close it, or use it as a context: it holds a socket in each namespace that was asked.
+    """A running lab. Close it, or use it as a context, because it holds a socket in each namespace that it queried.
 
-    ``released`` names sessions that FRR did not take back by itself (``held_sessions``), ``released_at`` is when that was last done.
+    ``released`` names sessions that were released because FRR did not restore them (``held_sessions``).
+    ``released_at`` is the time of the last release.
     """
 
     def __init__(self, place: Place, plan: Plan, frr: Frr) -> None:
@@ -120,21 +121,21 @@ class Running:
 
     @cached_property
     def control_plane(self) -> ControlPlane:
-        """The state that the routers should settle on."""
+        """The control plane of the routers, which computes the state that they should settle on."""
         return self.plan.control_plane()
 
     def kernel(self, device: str) -> Netlink:
-        """The kernel of a switch or server."""
+        """Return the connection to the kernel of a switch or server."""
         if device not in self._kernels:
             self._kernels[device] = Netlink(namespace(self.place.lab, device))
         return self._kernels[device]
 
     def interfaces(self, device: str) -> dict[int, str]:
-        """The names of a device's interfaces by index: they stay as the lab made them."""
+        """Return the names of a device's interfaces by index. They are cached, because they do not change while the lab runs."""
         if device not in self._interfaces:
             self._interfaces[device] = {index: name for index, (name, _) in self.kernel(device).interfaces().items()}
         return self._interfaces[device]
 
     def vty(self, device: str, daemon: str) -> Vty:
-        """A session with a daemon of a router."""
+        """Return a session with a daemon of a router."""
         return Vty(self.place.router(device) / "run/frr", daemon)

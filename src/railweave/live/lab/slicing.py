@@ -1,4 +1,4 @@
-"""A consistent part of a network: some rails, stripes, spines and servers, with all that joins them."""
+"""A consistent part of a network: some rails, stripes, spines and servers, with the cables between them."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ HOW = "write --slice rails=1-2,spines=4,servers=1-8: a number N stands for the f
 class Slice:
     """The part of a network that a slice takes.
 
-    A range has its first and last number, counted from 1; a word that is absent takes all. Rails are taken by number. By order
-    are taken stripes, spines (of each fabric, or of each plane or pod) and servers (of those on the rails and stripes taken).
+    A range has its first and last number, counted from 1. A dimension without a range is taken whole. Rails are selected by
+    number; the others by position: stripes, spines (of each fabric, or of each plane or pod), and servers (of those on the
+    selected rails and stripes).
     """
 
     ranges: dict[str, tuple[int, int]]
 
 
 def parse(text: str) -> Slice:
-    """A slice from ``rails=1-2,spines=4``. Raises ``InputError``."""
+    """Return a slice from a text such as ``rails=1-2,spines=4``. Raises ``InputError`` if it is invalid."""
     ranges: dict[str, tuple[int, int]] = {}
     for part in text.split(","):
         word, _, value = part.partition("=")
@@ -47,9 +48,9 @@ def parse(text: str) -> Slice:
 
 
 def sliced(network: Network, part: Slice) -> Network:
-    """The part of a network: leaves of the rails and stripes, spines, servers with their NICs there, and the cables between.
+    """Return the slice of a network: leaves of the rails and stripes, spines, servers with NICs there, and the cables between them.
 
-    Addresses, numbers and names stay those of the whole. Raises ``InputError`` where nothing is left.
+    Addresses, numbers and names stay those of the whole network. Raises ``InputError`` if nothing is left.
     """
     stripes = set(
         _some(list(dict.fromkeys(switch.stripe for switch in network.switches if switch.stripe)), part, "stripes")

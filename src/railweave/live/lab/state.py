@@ -1,4 +1,4 @@
-"""The things that belong to a lab, recorded before they are made, so that a lab that was never finished can be taken down."""
+"""The record and the files of a lab. The record is written before the lab is created, so that an unfinished lab can be removed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCHEMA = 1
 class Record:
     """The record of a lab: ``lab.json``.
 
-    ``slice`` is the slice as the user gave it. ``stage`` says how far bringing the lab up came.
+    ``slice`` is the slice as the user gave it. ``stage`` is the progress of starting the lab.
     """
 
     lab: str
@@ -43,7 +43,7 @@ class Record:
     devices: tuple[str, ...] = field(default=())
 
     def timers(self) -> Overlay | None:
-        """The lab's own timers, None where it has the design's."""
+        """Return the lab's timers, or None if the lab uses the design's."""
         return None if self.overlay is None else Overlay(**self.overlay)
 
 
@@ -55,34 +55,34 @@ class Place:
 
     @property
     def folder(self) -> Path:
-        """Where all of them are."""
+        """The folder with all files of the lab."""
         return names.folder(self.lab)
 
     @property
     def record(self) -> Path:
-        """``lab.json``."""
+        """The path of the record ``lab.json``."""
         return self.folder / "lab.json"
 
     @property
     def design(self) -> Path:
-        """The network that was brought up."""
+        """The path of the file with the lab's network."""
         return self.folder / "design.json"
 
     def router(self, name: str) -> Path:
-        """Return the folder of what a router's daemons write: /etc/frr, /run/frr and so on, as the daemons see them."""
+        """Return the folder that holds a router's /etc/frr, /run/frr and other folders that its daemons write to."""
         return self.folder / "routers" / name
 
     def host(self, name: str) -> Path:
-        """The files of a server."""
+        """Return the folder with the files of a server."""
         return self.folder / "hosts" / name
 
     def lldp(self, name: str) -> Path:
-        """Return the folder of what the lldpd of a switch or server reads and writes."""
+        """Return the folder with the files that the lldpd of a switch or server reads and writes."""
         return self.folder / "lldp" / name
 
 
 def write(place: Place, record: Record, network: Network | None = None) -> None:
-    """Store what a lab is, and the network with it. Raises ``LabError`` where it cannot be written."""
+    """Write the record of a lab, and its network if given. Raises ``LabError`` if a file cannot be written."""
     try:
         place.folder.mkdir(parents=True, exist_ok=True)
         if network is not None:
@@ -97,7 +97,7 @@ def write(place: Place, record: Record, network: Network | None = None) -> None:
 def read(place: Place) -> Record | None:
     """Return the record of a lab; None if there is no lab.
 
-    Raises ``LabError`` if the record is damaged or of another version of railweave.
+    Raises ``LabError`` if the record is damaged or from a different version of railweave.
     """
     try:
         value: dict[str, Any] = read_json(place.record)
@@ -114,7 +114,7 @@ def read(place: Place) -> Record | None:
 
 
 def read_network(place: Place) -> Network:
-    """The network that a lab was made of. Raises ``LabError`` where it is damaged."""
+    """Return the network that a lab was built from. Raises ``LabError`` if the file is damaged."""
     try:
         return Network.from_json(place.design.read_bytes())
     except (OSError, ValidationError) as error:
@@ -122,13 +122,16 @@ def read_network(place: Place) -> Network:
 
 
 def all_labs() -> list[str]:
-    """Every lab that has a folder on this machine."""
+    """Return the names of all labs that have a folder on this machine."""
     return sorted(path.name for path in names.FOLDER.iterdir() if path.is_dir()) if names.FOLDER.is_dir() else []
 
 
 @contextmanager
 def locked(lab: str, command: str) -> Generator[None, None, None]:
-    """Hold a lab for oneself. Raises ``LabError`` that names who has it; a process that dies lets go of it."""
+    """Lock a lab for this process. Raises ``LabError`` that names the current user of the lab.
+
+    The lock is released when the process ends.
+    """
     names.FOLDER.mkdir(parents=True, exist_ok=True)
     path = names.FOLDER / f"{lab}.lock"
     while True:

@@ -1,4 +1,4 @@
-"""The status of the labs on this machine, and a lab's assertions as JUnit."""
+"""The status of the labs on this machine, and the results of a lab's assertions as JUnit XML."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def junit(name: str, outcomes: Sequence[Outcome]) -> str:
-    """One test case for each assertion; the evidence is its output."""
+    """Return JUnit XML with one test case for each assertion. The evidence is the output of the case."""
     top = suite(name, (_case(name, outcome) for outcome in outcomes))
     top.set("time", f"{sum(outcome.seconds for outcome in outcomes):.2f}")
     return document(top)
@@ -43,7 +43,7 @@ _TICKS = 100  # of USER_HZ, in which /proc counts (proc(5)): the same on every L
 
 @dataclass(frozen=True)
 class Status(JsonObject):
-    """A lab: its record's words, what of it is there now, and what its processes take."""
+    """The status of a lab: the content of its record, its namespaces now, and the resources of its processes."""
 
     lab: str
     fabric: str
@@ -59,7 +59,7 @@ class Status(JsonObject):
 
 
 def labs(fabric: Path | None) -> list[Status]:
-    """The lab of a fabric file, or all that there are."""
+    """Return the status of a fabric file's lab, or of all labs."""
     every = [names.lab_id(fabric)] if fabric else state.all_labs()
     return [status for status in (_status(lab) for lab in every) if status is not None]
 
@@ -91,7 +91,7 @@ def _status(lab: str) -> Status | None:
 
 
 def _shares(pids: Iterable[int], file: str) -> list[int]:
-    """The memory of processes in kB, what they share counted in parts."""
+    """Return the memory of processes in kB. Shared memory is divided among the processes that share it (PSS)."""
     sizes: list[int] = []
     for text in _read(pids, file):
         sizes += [int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")]

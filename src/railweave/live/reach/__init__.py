@@ -1,4 +1,4 @@
-"""Protocols for asking a device: SSH, NETCONF, eAPI, RESTCONF, a command inside a lab's namespace.
+"""Protocols for querying a device: SSH, NETCONF, eAPI, RESTCONF, and commands inside a lab's namespace.
 
 Nothing here can change a device.
 """

@@ -1,4 +1,4 @@
-"""A device of a lab on this machine: commands in its network namespace. It is asked what SSH would ask."""
+"""Access to a device of a lab on this machine: runs the commands of SSH questions in the device's network namespace."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 ENDING_S = 5.0
-"""For the pipes of a program that was killed to be empty: one that left its group may hold them."""
+"""Seconds to wait until the pipes of a killed program are empty. A child outside its process group may keep them open."""
 
 
 async def ended(process: asyncio.subprocess.Process) -> None:
-    """Wait for the end of a program that was killed.
+    """Wait for the end of a killed program.
 
-    asyncio reports the end only when the program's pipes are at their end, or closed. Nothing else may read the pipes.
+    asyncio reports the end only after the program's pipes are read to their end, or closed. Nothing else may read the pipes.
     """
     try:
         async with asyncio.timeout(ENDING_S):
@@ -36,16 +36,19 @@ async def ended(process: asyncio.subprocess.Process) -> None:
 
 
 class Command:
-    """``prefixes`` are the words before a command, by its first word; under the empty one those before any other."""
+    """A connection that runs commands on this machine.
+
+    ``prefixes`` are the words to put before a command, by the command's first word. The key "" is the default.
+    """
 
     def __init__(self, prefixes: Mapping[str, Sequence[str]], limit: float = 60) -> None:
         self._prefixes = prefixes
         self._limit = limit
 
     async def ask(self, question: Question) -> str:
-        """Return what a command prints.
+        """Run a question's command and return its output.
 
-        Raises ``ReachError`` if the command is refused or is not known to read only.
+        Raises ``ReachError`` if the command fails, or is not known to be read-only.
         """
         words = question.asked.get("ssh", "")
         if not reads_only("ssh", words):
@@ -53,7 +56,10 @@ class Command:
         return printed(words, *await self.ran(words))
 
     async def ran(self, words: str, given: str | None = None) -> tuple[int, str, str]:
-        """Exit status, output and errors of a command, to which a text may be ``given`` as its input. Raises ``ReachError``."""
+        """Run a command, and return its exit status, output and errors. Raises ``ReachError``.
+
+        ``given`` is the input of the command, if any.
+        """
         parts = shlex.split(words)
         argv = [*self._prefixes.get(parts[0], self._prefixes.get("", ())), *parts]
         pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
@@ -88,4 +94,4 @@ class Command:
         return process.returncode or 0, decoded(out), decoded(wrong)
 
     async def close(self) -> None:
-        """Nothing is open between questions."""
+        """Do nothing: no connection stays open between questions."""

@@ -1,4 +1,4 @@
-"""A file copied to a device by SFTP, over the connection by which it is logged in to."""
+"""The copy of a file to a device by SFTP, over an SSH login."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 async def copied(target: Target, file: Path, place: str) -> None:
-    """Copy a file to a path on a device, where one of the same size is not there yet. Raises ``ReachError``."""
+    """Copy a file to a path on a device, unless a file of the same size exists there. Raises ``ReachError``."""
     connections = await connected(target)
     try:
         async with asyncio.timeout(target.answer_s), connections[-1].start_sftp_client() as sftp:

@@ -1,4 +1,4 @@
-"""The failures between here and a device, and the texts by which a device refuses a question."""
+"""Errors of reaching a device, and the texts with which a device refuses a question."""
 
 from __future__ import annotations
 
@@ -12,11 +12,19 @@ from railweave.model.state.question import NOT_RUNNING
 from railweave.reading import CONTROL
 
 Kind = Literal["unreachable", "host key", "login", "lost", "late", "refused", "not asked"]
-"""Not reached; its key or certificate is not known; it does not let in; the connection ended; no answer in time; it refuses the
-question; nothing here can ask it."""
+"""The kind of a failure.
+
+- ``unreachable``: no connection to the device.
+- ``host key``: the device's key or certificate is not known.
+- ``login``: the device refuses the login.
+- ``lost``: the connection ended.
+- ``late``: no answer in time.
+- ``refused``: the device refuses the question.
+- ``not asked``: no supported protocol can ask the question.
+"""
 _AGAIN = {"unreachable", "lost", "late"}
 MOST_BYTES = 64 << 20
-"""Of one answer."""
+"""The largest answer that is accepted, in bytes."""
 _COMPLAINT = re.compile(
     r"\s*(?:% ?\S[^\n]*|(?:error|Error|syntax error|Syntax error|invalid input|Invalid (?:input|command)|unknown command)\b[^\n]*"
     rf"|\w+ {NOT_RUNNING}"
@@ -25,7 +33,7 @@ _COMPLAINT = re.compile(
 
 
 class ReachError(RailweaveError):
-    """A device could not be asked, or not this question: ``what`` is so, ``fix`` is what to do."""
+    """The error of a device that could not be queried, or of one question. ``what`` describes the error, ``fix`` the remedy."""
 
     def __init__(self, kind: Kind, message: str, fix: str = "") -> None:
         super().__init__(kind, message, fix)
@@ -38,32 +46,32 @@ class ReachError(RailweaveError):
 
     @property
     def again(self) -> bool:
-        """True if asking again may help."""
+        """True if another attempt may succeed."""
         return self.kind in _AGAIN
 
 
 def cause(error: BaseException) -> str:
-    """The first error of a group, or the error itself, in a few words; nothing of it is a secret."""
+    """Return a short text of the error, or of the first error of a group, without secrets."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return told(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
 
 
 def told(text: str) -> str:
-    """Return what a device or a library says, as one line without the values of secrets."""
+    """Return a text of a device or a library as one line, with secrets hidden and at most 300 characters."""
     return CONTROL.sub("?", hidden(" ".join(text.split())))[:300]
 
 
 def complaint(answer: str) -> str | None:
-    """Return what a device says in place of an answer; None if the text is an answer."""
+    """Return the error message at the start of a device's output, or None if the output is an answer."""
     match = _COMPLAINT.match(answer[:2000])
     return told(match[0]) if match else None
 
 
 def printed(words: str, status: int, answer: str, wrong: str) -> str:
-    """Return what a command printed, from its exit status, output and errors.
+    """Return the output of a command. ``status`` is its exit status, ``wrong`` its error output.
 
-    Raises ``ReachError`` if the output is a refusal.
+    Raises ``ReachError`` if the device refused the command.
     """
     refused = complaint(answer) or (complaint(wrong) if status else None)
     # vtysh says of a daemon that is not running nothing but an error, and ends as if all were well.
@@ -73,7 +81,7 @@ def printed(words: str, status: int, answer: str, wrong: str) -> str:
 
 
 def endless() -> ReachError:
-    """The error of an answer that is longer than any may be."""
+    """Return the error of an answer that is too long."""
     return ReachError("refused", f"the answer is longer than {MOST_BYTES >> 20} MiB")
 
 
@@ -82,7 +90,7 @@ class _Readable(Protocol):
 
 
 async def limited(stream: _Readable) -> bytes:
-    """All that a program prints. Raises ``ReachError`` as soon as it is more than an answer may be."""
+    """Return all output of a program. Raises ``ReachError`` as soon as it exceeds ``MOST_BYTES``."""
     parts: list[bytes] = []
     size = 0
     while part := await stream.read(1 << 16):
@@ -94,7 +102,7 @@ async def limited(stream: _Readable) -> bytes:
 
 
 async def all_of(*streams: _Readable) -> list[bytes]:
-    """Read the output of a program on each stream at once. Where one raises, none of them is read any more. Raises ``ReachError``."""
+    """Read several output streams of a program at the same time. If one raises ``ReachError``, reading of all others stops."""
     readers = [asyncio.ensure_future(limited(stream)) for stream in streams]
     try:
         return await asyncio.gather(*readers)
@@ -105,7 +113,7 @@ async def all_of(*streams: _Readable) -> list[bytes]:
 
 
 def decoded(data: bytes) -> str:
-    """The text of an answer, with marks in the place of bytes that are none. Raises ``ReachError`` for one without end."""
+    """Return the text of an answer, with replacement characters for invalid bytes. Raises ``ReachError`` if it is too long."""
     if len(data) > MOST_BYTES:
         raise endless()
     return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")

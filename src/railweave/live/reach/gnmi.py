@@ -1,8 +1,9 @@
-"""gNMI by grpcio: a subscription that goes on until the device or we end it. Nothing is ever set: there is no call for that here.
+"""gNMI by grpcio: a subscription that lasts until the device or the caller ends it. No call here can set anything.
 
-The certificate of the device is checked. One that an authority of one's own (``certificates``) signed may name the device otherwise
-than it is reached, as eAPI has it here: gRPC cannot be told so, and therefore the name is read from the certificate first. A user's
-name and password go with each call as metadata (gNMI authentication specification), and only over TLS, or on this machine.
+The certificate of the device is checked. If ``certificates`` names a private authority, the device's certificate may have
+a different name than its address, as with eAPI. gRPC has no option for this, so the name is first read from the certificate.
+A user's name and password are sent with each call as metadata (gNMI authentication specification), but only over TLS or
+on this machine.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from railweave.model.state.telemetry import Subscription
 
 MOST_BYTES = 64 << 20
-"""Of one message."""
+"""The largest message that is accepted, in bytes."""
 _KINDS: dict[grpc.StatusCode, Kind] = {
     grpc.StatusCode.UNAUTHENTICATED: "login",
     grpc.StatusCode.PERMISSION_DENIED: "login",
@@ -39,7 +40,7 @@ _KINDS: dict[grpc.StatusCode, Kind] = {
 
 
 class Gnmi:
-    """A channel to one device."""
+    """A gNMI channel to one device."""
 
     def __init__(self, channel: grpc.aio.Channel, target: Target, metadata: tuple[tuple[str, str], ...]) -> None:
         self._channel: Any = channel  # grpcio has no types
@@ -48,7 +49,7 @@ class Gnmi:
 
     @classmethod
     async def opened(cls, target: Target, port: int) -> Gnmi:
-        """A channel that is connected. Raises ``ReachError``."""
+        """Open a channel to a device and return it connected. Raises ``ReachError``."""
         way = target.way
         if way.jump is not None:
             raise ReachError(
@@ -87,7 +88,7 @@ class Gnmi:
         return cls(channel, target, login)
 
     async def capabilities(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The models that the device has, with their versions, and the encodings that it speaks. Raises ``ReachError``."""
+        """Return the models of the device with their versions, and its encodings. Raises ``ReachError``."""
         call: Any = self._channel.unary_unary(CAPABILITIES)
         try:
             answer: bytes = await call(b"", metadata=self._metadata, timeout=self._target.answer_s)
@@ -105,9 +106,9 @@ class Gnmi:
         )
 
     async def subscribed(self, paths: Sequence[Subscription], encoding: str, every_s: float) -> AsyncGenerator[Any]:
-        """Notifications (``RawNotification``), as they come; None where the device says that it has told everything once.
+        """Yield notifications (``RawNotification``) as they arrive. Yield None when the device has sent all values once.
 
-        Paths of one call share their origin and target. Raises ``ReachError`` where it ends, for it has no end of its own.
+        Paths of one call share their origin and target. A subscription should not end by itself; if it does, this raises ``ReachError``.
         """
         ended = asyncio.Event()
 
@@ -132,13 +133,13 @@ class Gnmi:
         raise ReachError("lost", "the device ended the subscription")
 
     async def close(self) -> None:
-        """End it."""
+        """Close the channel."""
         with contextlib.suppress(Exception):
             await self._channel.close()
 
 
 def request(paths: Sequence[Subscription], encoding: str, every_s: float) -> bytes:
-    """A ``SubscribeRequest`` for a stream of these paths; none is asked for more often than its system takes."""
+    """Return a ``SubscribeRequest`` for a stream of these paths. No path is sampled more often than its system allows."""
     made = message("SubscribeRequest")()
     wanted = made.subscribe
     wanted.mode, wanted.encoding = STREAM, ENCODINGS[encoding]
@@ -164,7 +165,10 @@ def _this_machine(address: str) -> bool:
 
 
 async def _name_of(way: MachineLogin, port: int, limit_s: float) -> tuple[bytes | None, str]:
-    """The authority's certificates, and the name in the device's own where it is not to be that of its address. Raises ``ReachError``."""
+    """Return the authority's certificates, and the name in the device's certificate if that is not its address.
+
+    Raises ``ReachError``.
+    """
     if way.certificates is None:
         return None, ""
     try:

@@ -1,9 +1,9 @@
-"""Messages of gNMI, as classes that protobuf makes of the field numbers below (gNMI specification 0.10, `gnmi.proto`).
+"""Messages of gNMI, as classes that protobuf builds from the field numbers below (gNMI specification 0.10, `gnmi.proto`).
 
-Messages that are only sent have their full form. Messages that are received a hundred thousand times in ten seconds have a
-second form, in which the path and the value of an update stay bytes. Both forms read the same: on the wire, a message
-inside another is its bytes with their length. A path is then looked up as it came, without a Python object for each of its
-elements, and decoded once.
+Messages that are only sent have their full form. Messages that may be received a hundred thousand times in ten seconds have a
+second form, in which the path and the value of an update stay bytes. Both forms read the same: on the wire, a nested
+message is its bytes with their length. A path is then looked up by its bytes, without a Python object for each of its
+elements, and decoded only once.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _MESSAGES = {
     "RawSubscribeResponse": "1 RawNotification update, 3 bool sync_response",
 }  # fmt: skip
 _ONE_OF = {"TypedValue", "SubscribeResponse", "RawSubscribeResponse"}
-"""Messages that hold one of their fields: an empty one that is there is then not one that is absent."""
+"""Messages with a oneof: an empty field that is present differs from an absent field."""
 
 
 @lru_cache(maxsize=1)
@@ -95,12 +95,12 @@ def _field(made: descriptor_pb2.DescriptorProto, number: int, kind: str, called:
 
 @lru_cache(maxsize=32)
 def message(name: str) -> Any:  # noqa: ANN401 - classes of protobuf have no static type
-    """The class of a message, as ``SubscribeRequest``."""
+    """Return the class of a message by its name, such as ``SubscribeRequest``."""
     return message_factory.GetMessageClass(_pool().FindMessageTypeByName(f"railweave.gnmi.{name}"))
 
 
 def path_message(text: str, origin: str = "", target: str = "") -> Any:  # noqa: ANN401
-    """A path written as ``/interfaces/interface[name=et-0/0/1]/state`` as a message. A ``/`` inside of brackets is no border."""
+    """Return a message for a path such as ``/interfaces/interface[name=et-0/0/1]/state``. A ``/`` in brackets is not a separator."""
     made = message("Path")(origin=origin, target=target)
     for name, keys in elements(text):
         elem = made.elem.add(name=name)
@@ -110,7 +110,7 @@ def path_message(text: str, origin: str = "", target: str = "") -> Any:  # noqa:
 
 
 def elements(text: str) -> list[tuple[str, dict[str, str]]]:
-    r"""The elements of a written path with their keys; ``\\]`` stands for a bracket inside of a key's value."""
+    r"""Return the elements of a path in text form, with their keys. A backslash keeps a closing bracket within a key's value."""
     path_elements: list[tuple[str, dict[str, str]]] = []
     name, keys, key = "", dict[str, str](), ""
     value: str | None = None  # of the key that is being read
@@ -136,7 +136,7 @@ def elements(text: str) -> list[tuple[str, dict[str, str]]]:
 
 
 def read_path(data: bytes) -> tuple[str, str, Elements]:
-    """Origin, target and elements of a path as it came. Raises ``ValueError`` for bytes that are none."""
+    """Return the origin, target and elements of an encoded path. Raises ``ValueError`` for bytes that are not a path."""
     from google.protobuf.message import DecodeError
 
     try:

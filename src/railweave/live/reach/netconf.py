@@ -35,7 +35,7 @@ _OUTPUT = re.compile(r"<(output|configuration-(?:set|text|output))\b[^>]*>(.*)</
 
 
 class Netconf:
-    """A device that is asked by remote procedure calls."""
+    """A NETCONF session with a device."""
 
     def __init__(
         self, connections: list[asyncssh.SSHClientConnection], process: asyncssh.SSHClientProcess[bytes], limit: float
@@ -88,7 +88,7 @@ class Netconf:
         return before
 
     async def _message(self) -> str:
-        """The next message, in the framing that both ends have agreed on."""
+        """Return the next message, in the framing that both ends have agreed on."""
         if not self._chunked:
             return decoded(await self._until(_END))
         parts: list[bytes] = []
@@ -105,9 +105,9 @@ class Netconf:
             self._left = self._left[int(head) :]
 
     async def ask(self, question: Question) -> str:
-        """Return what a command answers.
+        """Run a question's command and return the answer.
 
-        Raises ``ReachError`` if the command is refused or is not known to read only.
+        Raises ``ReachError`` if the device refuses the command, or the command is not known to be read-only.
         """
         words = question.asked["netconf"]
         if not reads_only("netconf", words):
@@ -120,7 +120,10 @@ class Netconf:
         return output(answer)
 
     async def called(self, body: str, words: str) -> str:
-        """The reply to a remote procedure call, which ``words`` name in errors. Raises ``ReachError``, with what the device says where it refuses."""
+        """Return the reply to a remote procedure call. ``words`` name the call in errors.
+
+        Raises ``ReachError``, with the device's message if the device refuses the call.
+        """
         self._number += 1
         try:
             async with asyncio.timeout(self._limit):
@@ -144,6 +147,6 @@ class Netconf:
 
 
 def output(answer: str) -> str:
-    """The text inside a reply that is one; the whole reply otherwise."""
+    """Return the text inside a reply, or the whole reply if it contains no text output."""
     inside = _OUTPUT.search(answer)
     return unescape(inside[2], {"&quot;": '"', "&apos;": "'"}).strip("\n") + "\n" if inside else answer

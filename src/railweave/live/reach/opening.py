@@ -1,4 +1,4 @@
-"""Opening a connection: the transport of a protocol, imported when it is first used."""
+"""Connections to devices. The module of a protocol is imported when the protocol is first used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 async def opened(target: Target, protocol: Protocol) -> Transport:
-    """A connection to a device. Raises ``ReachError`` where it cannot be made, ``RailweaveError`` where a library is missing."""
+    """Return a connection to a device. Raises ``ReachError`` if this fails, ``RailweaveError`` if a library is missing."""
     try:
         if protocol == "ssh":
             from railweave.live.reach.ssh import Ssh

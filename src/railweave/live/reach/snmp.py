@@ -1,4 +1,4 @@
-"""SNMP by pysnmp: tables of one device, column by column. Nothing is ever set: there is no call for that here."""
+"""SNMP by pysnmp: tables of one device, read column by column. No call here can set anything."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 _SNMP: Any = pysnmp_asyncio  # it has no types
 ROWS = 25
-"""Asked for at once."""
+"""The number of rows per request."""
 MOST_ROWS = 1 << 16
-"""Of one column: what is beyond is no table of ports."""
+"""The most rows of a column. A larger table cannot be a table of ports."""
 RETRIES = 1
 
 
 _ENGINES: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
-"""One for each loop, which all devices share: it belongs to the loop in which it was made."""
+"""The SNMP engine of each event loop. All devices share it; an engine can be used only in the loop that created it."""
 
 
 def _engine() -> Any:  # noqa: ANN401 - pysnmp's
@@ -47,7 +47,7 @@ def _who(credentials: Snmp) -> Any:  # noqa: ANN401 - one of two kinds of pysnmp
 
 
 async def column(target: Target, oid: str) -> dict[tuple[int, ...], int | str]:
-    """The values of a column by the numbers of their rows. Raises ``ReachError``; a column that the device lacks is empty."""
+    """Return the values of a column by row index. A column that the device lacks is empty. Raises ``ReachError``."""
     credentials = target.way.snmp
     if credentials is None:
         raise ReachError("not asked", "the access file does not say how it is asked by SNMP")

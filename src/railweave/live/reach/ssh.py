@@ -1,7 +1,7 @@
-"""SSH by asyncssh: a command a question, each in a channel of its own on one connection.
+"""SSH by asyncssh: each question is a command in a separate channel on one connection.
 
-A host key that known_hosts has not is refused; there is no way to switch that off. Nothing of the user's ssh_config is read: what
-holds is in access.yaml alone.
+A host key that is not in known_hosts is refused, and this cannot be switched off. The user's ssh_config is not read; only
+access.yaml applies.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DEFAULT_KNOWN_HOSTS = "~/.ssh/known_hosts"
 
 
 async def connected(target: Target, protocol: Protocol = "ssh") -> list[asyncssh.SSHClientConnection]:
-    """Open connections to a device, through its jump host where it has one: that of the device is the last. Raises ``ReachError``."""
+    """Return connections to a device, through its jump hosts if it has any; the device's is the last. Raises ``ReachError``."""
     connections: list[asyncssh.SSHClientConnection] = []
     ways = [*_jumps(target.way), target.way]
     try:
@@ -41,7 +41,7 @@ def _jumps(way: MachineLogin) -> list[MachineLogin]:
 
 
 async def closed(connections: list[asyncssh.SSHClientConnection]) -> None:
-    """End connections, the innermost first."""
+    """Close connections, the innermost first."""
     for connection in reversed(connections):
         connection.close()
         with contextlib.suppress(Exception):
@@ -99,9 +99,9 @@ async def _login(
 
 
 def _unknown(way: MachineLogin, port: int, path: str, known: asyncssh.SSHKnownHosts) -> ReachError:
-    """Return the error for a host key that is not known or has changed, with what to do about it.
+    """Return the error for a host key that is unknown or has changed, with the remedy.
 
-    No word follows ``key``: ``told`` would hide it, as it hides such words from devices.
+    The word ``key`` is last in its phrase, because ``told`` hides a word after it as a secret.
     """
     name = way.address if port == 22 else f"[{way.address}]:{port}"
     add = f"ssh-keyscan -p {port} {shlex.quote(way.address)} >> {shlex.quote(path)}"
@@ -115,7 +115,7 @@ def _unknown(way: MachineLogin, port: int, path: str, known: asyncssh.SSHKnownHo
 
 
 class Ssh:
-    """A device that is asked by commands."""
+    """An SSH connection to a device, which asks questions as commands."""
 
     def __init__(self, connections: list[asyncssh.SSHClientConnection], limit: float) -> None:
         self._connections = connections
@@ -127,9 +127,9 @@ class Ssh:
         return cls(await connected(target), target.answer_s)
 
     async def ask(self, question: Question) -> str:
-        """Return what a command prints.
+        """Run a question's command and return its output.
 
-        Raises ``ReachError`` if the command is refused, late or not known to read only, or if the connection ends.
+        Raises ``ReachError`` if the command is refused, late or not known to be read-only, or if the connection ends.
         """
         words = question.asked["ssh"]
         if not reads_only("ssh", words):
@@ -143,9 +143,9 @@ class Ssh:
             raise ReachError("lost", f"`{words}`: the connection ended: {told(str(error))}") from None
 
     async def ran(self, words: str, given: str | None = None) -> tuple[int, str, str]:
-        """Exit status, output and errors of a command, to which a text may be ``given`` as its input.
+        """Run a command, and return its exit status, output and errors. ``given`` is the input of the command, if any.
 
-        Raises ``ReachError`` where the connection ends before the command does.
+        Raises ``ReachError`` if the connection ends before the command does.
         """
         stdin = asyncssh.DEVNULL if given is None else asyncssh.PIPE
         process = await self._connections[-1].create_process(words, encoding=None, stdin=stdin)

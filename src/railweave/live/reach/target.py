@@ -1,4 +1,4 @@
-"""A device as it is reached: where, by what, as whom. And one protocol for everything that asks."""
+"""The login data of a device (address, protocols, user), and the interface of all connections that ask questions."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ PORTS: dict[Protocol, int] = {"ssh": 22, "netconf": 830, "eapi": 443, "restconf"
 
 @dataclass(frozen=True, slots=True)
 class Password:
-    """Where a password is: in a variable of the environment, or in a file that its owner alone can read. It is never printed."""
+    """The source of a password: an environment variable, or a file that only its owner can read. The password is never printed."""
 
     kind: str
     name: str
 
     def value(self) -> str:
-        """The password. Raises ``ReachError`` where it is missing or empty, or where others could read it."""
+        """Return the password. Raises ``ReachError`` if it is missing or empty, or if other users can read its file."""
         if self.kind == "env":
             if (secret := os.environ.get(self.name)) is None:
                 raise ReachError("login", f"the environment has no {self.name}", f"export {self.name} first")
@@ -64,7 +64,7 @@ class Snmp:
 class MachineLogin:
     """The login of one machine.
 
-    ``key`` is a file; without it the ssh-agent's keys are tried.
+    ``key`` is a key file. If it is None, the keys of the ssh-agent are tried.
     """
 
     address: str
@@ -77,16 +77,16 @@ class MachineLogin:
     tls: bool = True
     jump: MachineLogin | None = None
     gnmi: bool = True
-    """True if the device may be subscribed to."""
+    """True if gNMI subscriptions to the device are allowed."""
     gnmi_port: int | None = None
-    """Where it listens for that; None: where its system usually does."""
+    """The port on which the device listens for gNMI; None: the usual port of its system."""
     snmp: Snmp | None = None
-    """The SNMP login of the device; None: the device is not asked by SNMP."""
+    """The SNMP login of the device; None: do not use SNMP."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A device to ask: its name in the design, the protocols in the order in which they are tried, and the way to it."""
+    """A device to ask: its name in the design, the protocols in the order in which they are tried, and its login."""
 
     name: str
     protocols: tuple[Protocol, ...]
@@ -99,9 +99,9 @@ class Transport(TypingProtocol):
     """An open connection to one device by one protocol."""
 
     async def ask(self, question: Question) -> str:
-        """The answer to a question. Raises ``ReachError``."""
+        """Return the answer to a question. Raises ``ReachError``."""
         ...
 
     async def close(self) -> None:
-        """End it; never raises."""
+        """Close the connection. Never raises."""
         ...

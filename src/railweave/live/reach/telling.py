@@ -1,4 +1,4 @@
-"""Connections by which a device is changed. ``deploy`` alone opens them; whatever only asks cannot."""
+"""Connections that can change a device. Only ``deploy`` opens them; other connections cannot change anything."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 async def opened(target: Target, protocol: Spoken) -> Session:
-    """A connection that may change a device. Raises ``ReachError``, and ``RailweaveError`` where a library is missing."""
+    """Return a connection that may change a device. Raises ``ReachError``, and ``RailweaveError`` if a library is missing."""
     try:
         if protocol == "ssh":
             from railweave.live.reach.ssh import Ssh
@@ -49,16 +49,16 @@ async def opened(target: Target, protocol: Spoken) -> Session:
 
 
 class Shell:
-    """Commands by SSH, or in a namespace of a lab."""
+    """A connection that runs commands by SSH, or in a namespace of a lab."""
 
     def __init__(self, inside: Ssh | Command, limit: float = 60) -> None:
         self._inside = inside
         self._limit = limit
 
     async def tell(self, words: str, given: str = "") -> str:
-        """Return what a command prints.
+        """Run a command with an input, and return its output.
 
-        Raises ``RefusedError`` if the command fails.
+        Raises ``RefusedError`` if the command fails, ``ReachError`` if the connection ends or the answer is late.
         """
         try:
             async with asyncio.timeout(self._limit):
@@ -79,13 +79,16 @@ class Shell:
 
 
 class NetconfShell:
-    """Remote procedure calls by NETCONF."""
+    """A connection that makes remote procedure calls by NETCONF."""
 
     def __init__(self, inside: Netconf) -> None:
         self._inside = inside
 
     async def tell(self, words: str, given: str = "") -> str:
-        """The reply to a call, or the text in it. Raises ``RefusedError`` where it has an error that is no warning."""
+        """Return the reply to a call, or only its text if ``given`` is "text".
+
+        Raises ``RefusedError`` if the reply has an error other than a warning.
+        """
         from railweave.live.reach.netconf import output
 
         with _refusals():
@@ -99,15 +102,15 @@ class NetconfShell:
 
 
 class Commands:
-    """Commands by eAPI, in one session from privileged mode on."""
+    """A connection that runs commands by eAPI. Each call starts in privileged mode."""
 
     def __init__(self, inside: Eapi) -> None:
         self._inside = inside
 
     async def tell(self, words: str, given: str = "") -> str:
-        """Return what each line printed, or its JSON, as a JSON list.
+        """Run lines of commands, and return a JSON list with the output of each, as text or, if ``given`` is "json", as JSON.
 
-        Raises ``RefusedError`` for a line that is refused: the lines before it were carried out.
+        Raises ``RefusedError`` for a line that is refused; the lines before it were carried out.
         """
         from railweave.live.reach.web import shown
 
@@ -117,13 +120,13 @@ class Commands:
         return json.dumps(answers if form == "json" else [shown(answer) or "" for answer in answers])
 
     async def close(self) -> None:
-        """End it."""
+        """Close the connection."""
         await self._inside.close()
 
 
 @contextmanager
 def _refusals() -> Generator[None]:
-    """Raise ``RefusedError`` for what a device refuses, as distinct from a device that is lost."""
+    """Raise ``RefusedError`` if a device refuses a request. Errors of the connection are passed on."""
     try:
         yield
     except ReachError as error:

@@ -1,6 +1,6 @@
-"""eAPI and RESTCONF by httpx: ``show`` commands of EOS as JSON-RPC, and data of RESTCONF by ``GET`` alone (RFC 8040).
+"""eAPI and RESTCONF by httpx: ``show`` commands of EOS as JSON-RPC, and RESTCONF data by ``GET`` only (RFC 8040).
 
-A certificate that no authority vouches for is refused. Plain HTTP is for this machine alone: it carries the password.
+A certificate without a trusted authority is refused. Plain HTTP is allowed only on this machine, because it shows the password.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class _Web:
-    """A device that is asked by HTTPS."""
+    """A device that is reached by HTTPS."""
 
     protocol: Protocol
 
@@ -48,7 +48,7 @@ class _Web:
 
     @classmethod
     async def opened(cls, target: Target) -> Self:
-        """Prepare to ask; the connection is made by the first question. Raises ``ReachError``."""
+        """Return a client for a device. The first question opens the connection. Raises ``ReachError``."""
         way, port = target.way, target.way.ports[cls.protocol]
         connections: list[asyncssh.SSHClientConnection] = []
         host = f"[{way.address}]" if ":" in way.address else way.address
@@ -103,7 +103,7 @@ class _Web:
         return response.status_code, decoded(b"".join(parts))
 
     async def close(self) -> None:
-        """End it."""
+        """Close the client and its connections."""
         with contextlib.suppress(Exception):
             await self._client.aclose()
         await closed(self._connections)
@@ -138,9 +138,9 @@ class Eapi(_Web):
     protocol = "eapi"
 
     async def ask(self, question: Question) -> str:
-        """Return what a ``show`` command answers, as JSON or as its text.
+        """Run a ``show`` command and return its answer, as JSON or as text.
 
-        Raises ``ReachError`` if the command is refused or is not known to read only.
+        Raises ``ReachError`` if the command is refused, or is not known to be read-only.
         """
         words = question.asked["eapi"]
         if not reads_only("eapi", words):
@@ -155,9 +155,9 @@ class Eapi(_Web):
         return output
 
     async def ran(self, commands: Sequence[object], form: str, words: str) -> list[object]:
-        """Return what commands answer, one after another, in one session; ``words`` name the commands in errors.
+        """Run commands in one session, and return the answer of each. ``words`` name the commands in errors.
 
-        Raises ``ReachError`` if a command fails: the commands before it have been carried out.
+        Raises ``ReachError`` if a command fails; the commands before it have been carried out.
         """
         body = {
             "jsonrpc": "2.0",
@@ -182,18 +182,18 @@ class Eapi(_Web):
 
 
 def shown(result: object) -> str | None:
-    """The text that a command printed, of its result in the form ``text``."""
+    """Return the text that a command printed, from its result in ``text`` form; None if there is none."""
     output: object = cast("dict[str, object]", result).get("output") if isinstance(result, dict) else None
     return output if isinstance(output, str) else None
 
 
 class Restconf(_Web):
-    """RESTCONF: only ever ``GET`` of what is below ``/restconf/data``. What is not configured is no failure but an empty answer."""
+    """RESTCONF: only ``GET`` of paths below ``/restconf/data``. Data that is not configured gives an empty answer, not an error."""
 
     protocol = "restconf"
 
     async def ask(self, question: Question) -> str:
-        """The data below a path, as JSON. Raises ``ReachError``."""
+        """Return the data below a path as JSON. Raises ``ReachError``."""
         words = question.asked["restconf"]
         if not reads_only("restconf", words):
             raise ReachError("not asked", f"`{words}` is not a path of data")

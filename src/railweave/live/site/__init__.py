@@ -1,1 +1,4 @@
-"""A site: a running network, real or a lab, and how its devices are asked and changed. Makers from access.yaml and from a lab."""
+"""A site: a running network, real or a lab, with the connections that query and change its devices.
+
+A site is created from access.yaml or from a lab.
+"""

@@ -1,4 +1,4 @@
-"""The lab of a fabric file, which is up, as a running network."""
+"""The running lab of a fabric file as a site."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ _END_S = 20.0
 
 @dataclass(frozen=True)
 class Router:
-    """A router of a lab as a machine that is upgraded; see ``operations.deploy.upgrading``."""
+    """A router of a lab that can be upgraded; see ``operations.deploy.upgrading``."""
 
     lab: Running
     device: str
 
     async def boot(self) -> str:
-        """The process of its zebra and when that began. Raises ``ReachError`` where it does not run."""
+        """Return the process id and the start time of the router's zebra. Raises ``ReachError`` if it does not run."""
         pid = routers.daemon_pid(self.lab.place, self.device, "zebra")
         if pid is None:
             raise ReachError("unreachable", f"no zebra of {self.device} runs")
@@ -65,7 +65,10 @@ class Router:
         return f"zebra {pid} {began}"
 
     async def install(self, image: Image) -> None:
-        """Note the folder from which its daemons are started next. Raises ``RefusedError`` where there is no FRRouting of that release."""
+        """Record the root folder for the next start of the router's daemons.
+
+        Raises ``RefusedError`` if the folder does not hold FRRouting of the image's release.
+        """
         try:
             frr = rootfs.given(Path(image.source))
         except LabError as error:
@@ -75,7 +78,7 @@ class Router:
         routers.write_root(self.lab.place, self.device, frr)
 
     async def restart(self) -> None:
-        """End its daemons, and start them from the folder that was noted."""
+        """Stop the router's daemons, and start them from the recorded root folder."""
         try:
             await asyncio.to_thread(again, self.lab, self.device)
         except LabError as error:
@@ -83,7 +86,7 @@ class Router:
 
 
 def again(lab: Running, device: str) -> None:
-    """End the daemons of a router, and start them with the configuration that is saved. Raises ``LabError``."""
+    """Stop the daemons of a router, and start them with its saved configuration. Raises ``LabError``."""
     place, config = lab.place, lab.plan.configs[device]
     pids = [pid for daemon in rootfs.DAEMONS if (pid := routers.daemon_pid(place, device, daemon)) is not None]
     for pid in pids:
@@ -103,11 +106,11 @@ def again(lab: Running, device: str) -> None:
 
 
 FLOWS = 128
-"""The most queue pairs whose packets are sent, spread over all."""
+"""The most queue pairs that send packets. They are selected evenly from all queue pairs."""
 
 
 class LabTraffic:
-    """Packets of queue pairs between the servers of a lab, and its faults."""
+    """A sender of packets of queue pairs between the servers of a lab, which also starts faults."""
 
     def __init__(self, lab: Running) -> None:
         self._lab = lab
@@ -115,13 +118,13 @@ class LabTraffic:
         self._prober: Prober | None = None
 
     def start(self, seconds: float) -> None:
-        """Send from now on, by a process of its own."""
+        """Start sending packets, in a separate process."""
         del seconds
         pairs, _ = queue_pairs(self._lab, self._lab.control_plane.routes())
         self._prober = self._open.enter_context(Prober(self._lab, spread(pairs, FLOWS)))
 
     def stop(self) -> PacketLoss:
-        """Return how many packets were sent and lost."""
+        """Stop sending, and return how many packets were sent and lost."""
         assert self._prober is not None  # noqa: S101 - `start` was called
         with self._open.pop_all():
             probed = self._prober.stop()
@@ -133,17 +136,20 @@ class LabTraffic:
         return PacketLoss(lost.size, int(lost.sum()), longest * self._prober.interval_s)
 
     def drop(self) -> None:
-        """End the process."""
+        """End the sending process without a result."""
         self._open.close()
 
     def broken(self, target: FaultTarget) -> Callable[[], None]:
-        """Make a fault as ``lab fault`` does; return what undoes it."""
+        """Start a fault as ``lab fault`` does, and return the function that ends it."""
         made = effect(self._lab, target)
         made.begin()
         return made.end
 
     def released(self, seconds: float) -> str:
-        """Wait until every kernel forwards as designed, and release sessions that FRR does not take back by itself; how many those were."""
+        """Wait until every kernel forwards as designed, and release sessions that FRR does not restore by itself.
+
+        Return a text with the number of released sessions; empty if there were none.
+        """
         before = len(self._lab.released)
         held_sessions.wait_and_release(self._lab, self._lab.control_plane.routes(), seconds)
         count = len(self._lab.released) - before
@@ -155,11 +161,14 @@ class LabTraffic:
 
 
 RARELY_S = 10.0
-"""Asking a router of a lab costs no one anything."""
+"""Seconds between rare questions to a router of a lab. They can be frequent, because they disturb no one."""
 
 
 def asking(fabric: Path, *, only: Collection[str] = (), servers: bool = False) -> RunningDevices:
-    """The devices of the lab as it was brought up; ``only`` some of them, ``servers`` too. Raises ``LabError`` if the lab is not up."""
+    """Return the devices of a running lab, with its servers if ``servers`` is set. Raises ``LabError`` if the lab is not running.
+
+    ``only`` names the devices to keep; empty keeps all.
+    """
     running = life.attach(fabric)[1]
     asked = plan(running.plan.network, read_access(None), only=only, servers=servers, nos=_system(running))
     return RunningDevices(
@@ -174,9 +183,9 @@ def asking(fabric: Path, *, only: Collection[str] = (), servers: bool = False) -
 
 
 def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Site:
-    """The switches of a network in the lab of its fabric file; reached by SSH if ``access`` is given.
+    """Return a network's switches in the lab of its fabric file. If ``access`` is given, they are reached by SSH.
 
-    Raises ``LabError`` if the lab is not up, or does not have all devices of the network.
+    Raises ``LabError`` if the lab is not running, or lacks devices of the network.
     """
     record, running = life.attach(fabric)
     whole = present(reachable(network))
@@ -223,5 +232,5 @@ def site(fabric: Path, network: Network, access: AccessFile | None = None) -> Si
 
 
 def _system(lab: Running) -> str:
-    """The operating system that every router of a lab has."""
+    """Return the operating system of a lab's routers, which all run the same."""
     return next(iter(lab.plan.configs.values())).nos

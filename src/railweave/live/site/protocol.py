@@ -1,4 +1,4 @@
-"""Parts of a site: the machine behind a device, as an upgrade uses it, and the emulation, as a failure campaign uses it."""
+"""Interfaces of a site: the machine of a device, for upgrades, and the emulation, for failure campaigns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PacketLoss:
-    """Packets between servers: how many were sent and lost, and the longest that a path lost, in seconds. ``why``: why there is nothing."""
+    """The loss of packets between servers.
+
+    ``longest_s`` is the longest loss on one path, in seconds. ``why`` is the reason if nothing was measured.
+    """
 
     sent: int = 0
     lost: int = 0
@@ -22,7 +25,7 @@ class PacketLoss:
     why: str = ""
 
     def line(self) -> str:
-        """Return the same as the text of a cell."""
+        """Return the packet loss as the text of a table cell."""
         return self.why or f"{self.lost:,} of {self.sent:,} lost, {self.longest_s:.2f} s at most"
 
 
@@ -30,45 +33,51 @@ class Packets(Protocol):
     """A sender of packets between servers."""
 
     def start(self, seconds: float) -> None:
-        """Begin to send; it takes so many seconds at most."""
+        """Start sending packets, for at most ``seconds`` seconds."""
         ...
 
     def stop(self) -> PacketLoss:
-        """Return how many packets were sent and lost."""
+        """Stop sending, and return how many packets were sent and lost."""
         ...
 
     def drop(self) -> None:
-        """End without a result, after an interruption; does not wait."""
+        """Stop sending without a result, after an interruption. Does not wait."""
         ...
 
 
 class Machine(Protocol):
-    """A device on which another release is put; see ``systems.installation``. Verbs raise ``RefusedError`` and ``ReachError``."""
+    """A device that can be upgraded to a different release; see ``systems.installation``.
+
+    Its methods raise ``RefusedError`` and ``ReachError``.
+    """
 
     async def boot(self) -> str:
-        """Return a text that differs from one start of the device to the next."""
+        """Return a text that changes each time the device starts."""
         ...
 
     async def install(self, image: Image) -> None:
-        """Bring the image to the device, and install it for the next start."""
+        """Copy the image to the device, and install it for the next start."""
         ...
 
     async def restart(self) -> None:
-        """Restart the device; that the connection ends is no error."""
+        """Restart the device. The end of the connection is not an error."""
         ...
 
 
 class Emulation(Packets, Protocol):
-    """An emulated network: it sends packets between its servers, and breaks what its devices have no command for."""
+    """An emulated network that sends packets between its servers, and starts faults for which devices have no command."""
 
     def broken(self, target: FaultTarget) -> Callable[[], None]:
-        """Break something until the returned function is called."""
+        """Start a fault, and return the function that ends it."""
         ...
 
     def released(self, seconds: float) -> str:
-        """Wait at most so many seconds until devices forward as designed, and help those that do not; return what was helped."""
+        """Wait at most ``seconds`` seconds until devices forward as designed, and repair sessions that stay down.
+
+        Return a text about the repairs; empty if there were none.
+        """
         ...
 
     def close(self) -> None:
-        """Give back what measuring took of this machine."""
+        """Release the resources of this machine that measurements used."""
         ...

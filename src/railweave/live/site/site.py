@@ -1,4 +1,4 @@
-"""A running network and how its devices are asked and changed, wherever the network is."""
+"""A running network, with the connections that query and change its devices, on real devices or in a lab."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RunningDevices:
-    """The devices of a running network and how they are asked.
+    """The devices of a running network, with the connections that query them.
 
-    - ``configs``: what the switches should run.
+    - ``configs``: the configurations that the switches should run.
     - ``asked``: devices by name, with their questions.
-    - ``ask_by``: opens a connection that only asks.
+    - ``ask_by``: opens a connection that only asks questions.
     """
 
     network: Network
@@ -47,23 +47,24 @@ class RunningDevices:
     asked: Mapping[str, CollectTarget]
     ask_by: Open
     seen: Callable[[DeviceState], DeviceState] = lambda state: state
-    """Takes out of a switch's state what the switch cannot say here, as in a lab."""
+    """A function that removes the values from a switch's state that it cannot report correctly, for example in a lab."""
     host_seen: Callable[[HostState], HostState] = lambda state: state
-    """The same for a server's state."""
+    """A function that removes the values from a server's state that it cannot report correctly, for example in a lab."""
     addresses: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Addresses of devices by name, if what a device sends comes from its address."""
+    """Addresses of devices by name, if messages from a device have its address as their source."""
     rarely_s: float = 60.0
-    """Seconds that must pass before a device that is watched is asked again what it is not asked at every interval."""
+    """Seconds between rare questions to a watched device. These questions are not asked at every interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Site(RunningDevices):
-    """A running network whose switches, and servers, can be changed too.
+    """A running network whose switches and servers can also be changed.
 
     - ``change_by``: opens a connection that may change a device.
-    - ``at_once``, ``attempts``: how many devices are asked at the same time, and how often each.
-    - ``servers``: how servers are reached; ``host_file`` gives the ``host.json`` that a server should have.
-    - ``former``: how a device is reached that the design has no more; None if nothing says so.
+    - ``at_once``: the most devices to ask at the same time.
+    - ``attempts``: the most attempts for each device.
+    - ``servers``: the login of each server. ``host_file`` returns the ``host.json`` that a server should have.
+    - ``former``: returns the login of a device that is no longer in the design, or None if it is unknown.
     """
 
     change_by: Callable[[Target, Spoken], Awaitable[Session]]
@@ -73,14 +74,14 @@ class Site(RunningDevices):
     host_file: Callable[[str], str]
     former: Callable[[str, Spoken], Target | None]
     remember: Callable[[], None] | None = None
-    """Called when every switch of a lab runs its design: the lab is a lab of this design then."""
+    """A function to call when every switch of a lab runs its design. It records the lab as a lab of this design."""
     machine: Callable[[str], Machine] | None = None
-    """The machine of a device, if another release is not installed by the device's system."""
+    """A function that returns the machine of a device, for upgrades that the device's operating system does not install."""
     emulation: Emulation | None = None
-    """The emulation that a lab is."""
+    """The emulation, if the site is a lab."""
 
     async def open_to_change(self, device: str, protocol: Spoken) -> Session:
-        """A session that may change a device. Raises ``ReachError``."""
+        """Return a session that may change a device. Raises ``ReachError``."""
         if device in self.servers:
             return await self.change_by(self.servers[device], protocol)
         target = self.asked[device].target if device in self.asked else self.former(device, protocol)
@@ -92,7 +93,10 @@ class Site(RunningDevices):
     def running(
         self, names: Collection[str], done: Callable[[Outcome], None]
     ) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-        """The texts of running configurations by device and file name, and the devices that did not answer, with the reason. Nothing is changed."""
+        """Return the running configurations by device and file name, and the devices that did not answer, with the reason.
+
+        Nothing is changed on the devices.
+        """
         texts: dict[str, dict[str, str]] = {}
 
         def keep(device: str, question: Question, answer: str) -> None:
@@ -120,7 +124,10 @@ def asking(
     servers: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> RunningDevices:
-    """The devices of a network as access.yaml says they are reached; ``only`` some of them, ``servers`` too. Raises as ``live.collect.plan`` does."""
+    """Return the devices of a network with the logins of access.yaml, and with its servers if ``servers`` is set.
+
+    ``only`` names the devices to keep; empty keeps all. Raises the errors of ``live.collect.plan``.
+    """
     asked = {device.target.name: device for device in plan(network, access, only=only, servers=servers)}
     if asked:
         progress(f"working out what must hold on {counted(len(asked), 'device')}")
@@ -134,7 +141,7 @@ def asking(
 
 
 def site(network: Network, access: AccessFile) -> Site:
-    """The switches of a network as access.yaml says they are reached, drained switches too."""
+    """Return the switches of a network, including drained ones, with the logins of access.yaml."""
     network = reachable(network)
     asked = {device.target.name: device for device in plan(network, access)}
     here = [server.name for server in network.servers if server.name not in network.absent]
@@ -153,7 +160,7 @@ def site(network: Network, access: AccessFile) -> Site:
 
 
 def listed(access: AccessFile) -> Callable[[str, Spoken], Target | None]:
-    """Return a function that finds how to reach a device whose address only access.yaml has; it returns None for other devices."""
+    """Return a function that returns the login of a device whose address is in access.yaml, and None for other devices."""
 
     def former(name: str, protocol: Spoken) -> Target | None:
         known = access.access.devices.get(name)

@@ -3,11 +3,11 @@
 The facts are in YAML files:
 
 - files next to this module;
-- ``system.yaml`` of every package under ``railweave.systems``: what an operating system calls things, holds and can do is in its folder;
+- ``system.yaml`` of every package under ``railweave.systems``: the naming, limits and features of an operating system;
 - ``nics.yaml`` of every package under ``railweave.nics``, with ``servers.yaml`` if a vendor brings server models with its NICs.
 
-A catalog is a value. Users' own hardware (``model.catalog.hardware_files``) makes another catalog, which is in force only while
-a network with that hardware is worked on.
+A catalog is a value. Users' own hardware (``model.catalog.hardware_files``) makes a separate catalog, which is in force only
+while railweave works on a network with that hardware.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _IN_FORCE: ContextVar[Catalog | None] = ContextVar("railweave_catalog", default=
 
 
 def catalog() -> Catalog:
-    """The catalog in force: that of the network that is worked on, else the package's."""
+    """Return the catalog in force: the current network's, or the package's if none is set."""
     return _IN_FORCE.get() or packaged()
 
 
 @contextmanager
 def in_force(replacement: Catalog) -> Generator[Catalog]:
-    """Have ``catalog()`` be this one inside a ``with``; afterwards it is what it was before."""
+    """Make ``catalog()`` return this catalog inside a ``with`` block, then restore the previous one."""
     token = _IN_FORCE.set(replacement)
     try:
         yield replacement
@@ -69,7 +69,7 @@ def packaged() -> Catalog:
 
 
 def _add(known: dict[str, Any], more: dict[str, Any], path: Path) -> None:
-    """Put models to those known. Raises ``ValueError`` where one has the name of another: it would replace it."""
+    """Add models to the known ones. Raises ``ValueError`` if a name is already taken, because the new model would replace the old one."""
     twice = sorted(known.keys() & more.keys())
     if twice:
         raise ValueError(f"{path}: {', '.join(twice)}: the catalog has another model of this name")

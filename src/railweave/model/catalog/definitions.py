@@ -1,7 +1,7 @@
-"""The files in which operating systems and NIC vendors describe themselves, by the folder's name.
+"""The files in which operating systems and NIC vendors describe themselves, by folder name.
 
-They lie in the folders of ``railweave.systems`` and ``railweave.nics``, which are located and not imported: the catalog is
-data, and reads no code.
+The files are in the folders of ``railweave.systems`` and ``railweave.nics``. These packages are located but not imported,
+because the catalog is data and runs no code.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ VENDOR_FILES = ("nics.yaml", "servers.yaml", "nic_qos.sh", "nic_nvm.sh")
 
 @lru_cache(maxsize=1)
 def system_files() -> dict[str, Path]:
-    """The ``system.yaml`` of every operating system, in alphabetical order: what it calls things, holds and can do.
+    """Return the ``system.yaml`` of every operating system, in alphabetical order: its naming, limits and features.
 
-    Raises ``ImportError`` for a folder that has none.
+    Raises ``ImportError`` for a folder without that file.
     """
     return found_by(_places("railweave.systems"), "system.yaml")
 
 
 @lru_cache(maxsize=1)
 def vendor_files() -> dict[str, Path]:
-    """The ``nics.yaml`` of every NIC vendor, in alphabetical order.
+    """Return the ``nics.yaml`` of every NIC vendor, in alphabetical order.
 
-    Raises ``ImportError`` for a folder that has none, and for a data file or script that nothing reads.
+    Raises ``ImportError`` for a folder without that file, and for a data file or script that nothing reads.
     """
     nic_files = found_by(_places("railweave.nics"), "nics.yaml")
     for path in nic_files.values():
@@ -43,6 +43,6 @@ def vendor_files() -> dict[str, Path]:
 
 
 def _places(package: str) -> Iterable[str]:
-    """The folders in which the packages of a registry are looked for."""
+    """Return the folders to search for the packages of a registry."""
     spec = find_spec(package)
     return (spec.submodule_search_locations if spec else None) or ()

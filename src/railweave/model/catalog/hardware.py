@@ -1,7 +1,7 @@
-"""The shape of hardware: switches, NICs, servers and optics, each value with where it comes from.
+"""The data models of hardware: switches, NICs, servers and optics, each value with its source.
 
-A ``source`` that begins with ``assumed:`` is not documented; findings that rest on it say so. Users' own hardware files have
-the same shape (docs/hardware.md).
+A ``source`` that begins with ``assumed:`` is not documented; findings that depend on it say so. Users' own hardware files have
+the same form (docs/hardware.md).
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class PortGroup(Model):
         return self.first + self.count - 1
 
     def modes(self) -> list[Breakout]:
-        """Every breakout mode of a port, whole first."""
+        """Return every breakout mode of a port, with the unsplit port first."""
         return [Breakout(channels=1, speed_gbps=self.speed_gbps, source=self.source), *self.breakouts]
 
 
 def _number(key: object) -> object:
-    """Return a key that is the text of a number as the number: JSON has no other keys, nor has what ``hardware show`` prints."""
+    """Return a key of digits as an integer, because JSON and ``hardware show`` have only strings as keys. Other keys stay as they are."""
     return int(key) if isinstance(key, str) and key.isdecimal() else key
 
 
@@ -55,13 +55,20 @@ _Number = Annotated[int, BeforeValidator(_number)]
 
 
 class HeadroomTable(Model):
-    """A platform's own PFC headroom: ``rows`` has bytes (``xoff``) by speed, Gb/s, and by length of cable, metres."""
+    """A platform's own PFC headroom table.
+
+    ``rows`` maps speed in Gb/s to cable length in metres to headroom in bytes (``xoff``).
+    """
 
     rows: dict[_Number, dict[_Number, int]]
     source: str
 
     def at(self, speed_gbps: int, length_m: float) -> int | None:
-        """Bytes for a length, on the line between its neighbors in the table; None if the table does not list the speed."""
+        """Return the headroom in bytes for a cable length, interpolated linearly between table rows.
+
+        A length below the shortest row has that row's value. Lengths above the longest row are extrapolated from the last two rows.
+        Returns None if the table does not list the speed, or if its only row is shorter than the cable.
+        """
         row = sorted(self.rows.get(speed_gbps, {}).items())
         if len(row) <= 1:
             return row[0][1] if row and length_m <= row[0][0] else None
@@ -73,9 +80,11 @@ class HeadroomTable(Model):
 
 
 class Buffer(Model):
-    """Packet buffer of a switch. ``cell_bytes`` is the allocation unit, ``pipeline_ns`` how long the chip takes to notice and to pause.
+    """Packet buffer of a switch.
 
-    ``headroom`` is what SONiC's platform for the chip has, if that is public.
+    - ``cell_bytes``: the allocation unit.
+    - ``pipeline_ns``: the time that the chip takes to notice congestion and send a pause.
+    - ``headroom``: the headroom table of SONiC's platform for the chip, if that is public.
     """
 
     shared_mb: float
@@ -92,9 +101,9 @@ class Buffer(Model):
 
 
 class DedicatedBuffer(Model):
-    """A switch's default division of its packet buffer: what ports keep for themselves, and what they share.
+    """A switch's default division of its packet buffer: the part dedicated to ports, and the shared part.
 
-    Sizes are in KB of 1,024 bytes, on both sides of a switch whose shared pool is the same for ingress and egress.
+    Sizes are in KB of 1,024 bytes. They apply to both ingress and egress of a switch that has one shared pool for both.
     """
 
     shared_kb: int
@@ -113,7 +122,7 @@ class DedicatedBuffer(Model):
 
 
 class Limits(Model):
-    """The capacity of a switch's silicon; a limit is empty if no source was found."""
+    """The capacity limits of a switch's silicon. A limit is empty if no source documents it."""
 
     ports: int | None = None
     ecmp_members: int | None = None
@@ -122,10 +131,10 @@ class Limits(Model):
 
 
 class SonicPlatform(Model):
-    """A switch model as SONiC knows it: the folder of its platform, and what configurations must state themselves.
+    """The SONiC platform of a switch model: its folder, and the values that configurations must state themselves.
 
     ``first_lanes`` holds the first serdes lane of every port, in order; the other lanes of a port follow it.
-    ``pause_reserve_frames`` and ``xon_offset_bytes`` are what the platform's own lossless profiles have.
+    ``pause_reserve_frames`` and ``xon_offset_bytes`` are taken from the platform's own lossless profiles.
     """
 
     platform: str
@@ -137,28 +146,31 @@ class SonicPlatform(Model):
 
 
 class FirstRelease(Model):
-    """The first release of an operating system that runs on a model; empty: no release that has been read does."""
+    """The first release of an operating system that runs on a switch model.
+
+    ``release`` is empty if the source has no release that runs on the model.
+    """
 
     release: str
     source: str
 
 
 Lack = Literal["shared-buffer", "pfc-watchdog", "pfc-xon", "pfc-headroom", "dlb", "dscp-ipv6"]
-"""Statements of the sources that a platform may not have: its configuration leaves them out.
+"""Statements that some platforms do not have. The configuration of such a platform leaves them out.
 
-``pfc-headroom``: cable lengths, MRUs, classes without loss and paused output queues; PFC goes by accounts there. ``dscp-ipv6``: classifiers
-and rewrite rules for IPv6, whose packets go by those of IPv4 there.
+- ``pfc-headroom``: cable lengths, MRUs, lossless classes and paused output queues. Such a platform uses PFC accounts instead.
+- ``dscp-ipv6``: classifiers and rewrite rules for IPv6. Such a platform applies its IPv4 ones to IPv6 packets.
 """
 
 Ability = Literal["random-spray", "payload-filter", "macsec"]
-"""Abilities of few platforms: spray packets at random, match the first byte of a UDP payload, encrypt links."""
+"""Features that only a few platforms have: random packet spraying, matching the first byte of a UDP payload, and link encryption."""
 
 
 class Platform(Model):
-    """The differences of a model from the QFX switches that the rest of the catalog describes.
+    """The differences between a model and the QFX switches that the rest of the catalog describes.
 
-    ``ecn_min_fill`` is the fill level, in percent, at which the model marks if a fabric file does not say. ``dscp_ipv6_since`` is the
-    first release for which classifiers for IPv6 are documented; empty: every release.
+    - ``ecn_min_fill``: the fill level, in percent, at which the model starts to mark if the fabric file gives none.
+    - ``dscp_ipv6_since``: the first release with documented IPv6 classifiers; empty if every release has them.
     """
 
     lacks: tuple[Lack, ...] = ()
@@ -169,17 +181,19 @@ class Platform(Model):
 
 
 Need = Literal["equal-lossless-shares", "tunnel-dscp"]
-"""Requirements of some models on their configuration.
+"""Requirements that some models have for their configuration.
 
-- ``equal-lossless-shares``: the same share of lossless buffers at ingress and egress.
-- ``tunnel-dscp``: statements by which a tunnel's header has the DSCP of the packet inside.
+- ``equal-lossless-shares``: ingress and egress have the same share of lossless buffers.
+- ``tunnel-dscp``: the configuration needs statements that copy the inner packet's DSCP to the tunnel header.
 """
 
 
 class SwitchModel(Model):
-    """A switch model. ``features`` are those that not every model has, ``needs`` what not every model asks for, each with its source.
+    """A switch model.
 
-    ``cards`` is how many ports a line card has, in a chassis; empty: it has no cards.
+    - ``features``: features that only some models have, each with its source.
+    - ``needs``: requirements that only some models have, each with its source.
+    - ``cards``: ports per line card in a chassis; empty if the switch has no line cards.
     """
 
     vendor: str
@@ -213,11 +227,12 @@ class SwitchModel(Model):
 
 
 class FirmwareSetting(Model):
-    """A setting that an adapter keeps in its own flash.
+    """A setting that an adapter stores in its flash memory.
 
-    ``value`` is as the vendor's tool takes it; ``{cnp_dscp}`` and ``{cnp_priority}`` stand for the designed ones. Empty:
-    reported, never changed. ``per_function`` marks one that each PCI function has for itself, ``spraying`` one that is
-    wanted only where the fabric sprays packets.
+    - ``value``: the value in the form that the vendor's tool takes. If empty, the setting is reported but never changed. The placeholders
+      ``{cnp_dscp}`` and ``{cnp_priority}`` become the designed values.
+    - ``per_function``: True if each PCI function has its own copy of the setting.
+    - ``spraying``: True if the setting is needed only in fabrics that spray packets.
     """
 
     name: str
@@ -229,7 +244,7 @@ class FirmwareSetting(Model):
 
 
 class JobSetting(Model):
-    """A variable of RCCL jobs over an adapter, in place of the one of the same name that jobs have over any."""
+    """A variable of RCCL jobs that use an adapter. It replaces the general variable of the same name."""
 
     name: str
     value: str
@@ -240,7 +255,7 @@ class JobSetting(Model):
 class NicModel(Model):
     """A network adapter.
 
-    ``rccl`` are the variables of RCCL jobs that its vendor documents for it.
+    ``rccl`` holds the variables that the vendor documents for RCCL jobs on this adapter.
     """
 
     vendor: str
@@ -268,7 +283,7 @@ class NicModel(Model):
 class NicGroup(Model):
     """NICs of a server that connect to one fabric, in rail order.
 
-    Of NICs with several ``ports`` the names are those of ports: the first ports of all NICs, then the second ports.
+    If NICs have several ``ports``, the names are port names: first the first ports of all NICs, then the second ports.
     """
 
     nic: str
@@ -294,16 +309,16 @@ class NicGroup(Model):
 
     @property
     def adapters(self) -> int:
-        """The number of NICs, whatever their ports."""
+        """The number of NICs. A NIC with several ports counts once."""
         return len(self.names) // self.ports
 
     def gpu_of(self, rail: int, gpus: int) -> int:
-        """The GPU, from 0, beside the NIC whose port is on a rail, where the server has so many."""
+        """Return the index, from 0, of the GPU next to the NIC with a port on this rail. ``gpus`` is the number of GPUs in the server."""
         return (rail - 1) % self.adapters * gpus // self.adapters
 
 
 class BiosSetting(Model):
-    """A setting of the server's firmware menu: where it stands, its name and value there, and how to see it from Linux."""
+    """A setting in the server's firmware menu: its menu area, name and value, and how to check it from Linux."""
 
     area: str
     setting: str
@@ -321,9 +336,10 @@ class GpuLinks(Model):
 
 
 class ServerModel(Model):
-    """A server model. ``kernel_command_line`` and ``bios`` are what its documents recommend for GPU-to-NIC transfers.
+    """A server model.
 
-    Storage and headend servers have no GPUs: ``gpus`` is 0, ``gpu`` and ``gpu_vendor`` are empty.
+    ``kernel_command_line`` and ``bios`` are the settings that the server's documents recommend for GPU-to-NIC transfers.
+    For storage and headend servers, which have no GPUs, ``gpus`` is 0, and ``gpu`` and ``gpu_vendor`` are empty.
     """
 
     description: str
@@ -343,12 +359,12 @@ class ServerModel(Model):
     source: str
 
     def card(self, kind: str, rail: int) -> tuple[str, int]:
-        """Return the card of a NIC, or port, of a set: the set of the card's first port, and the card's place there from 0."""
+        """Return the card behind a NIC or port of a set: the name of the set with the card's first ports, and the card's index from 0."""
         group = self.nics[kind]
         return group.further_ports_of or kind, (rail - 1) % group.adapters
 
     def own_ports(self, kind: str) -> range | None:
-        """Return the ports of its cards that a set has, from 1; None if no other set has ports of these cards."""
+        """Return the port numbers, from 1, that a set uses on its cards. Returns None if no other set uses ports of the same cards."""
         group = self.nics[kind]
         before = self.nics[group.further_ports_of].ports if group.further_ports_of else 0
         if not before and all(nic.further_ports_of != kind for nic in self.nics.values()):
@@ -357,7 +373,7 @@ class ServerModel(Model):
 
 
 class Optic(Model):
-    """A pluggable or a cable assembly, by what it joins and how far it reaches."""
+    """A pluggable module or cable assembly, with its media and its reach."""
 
     description: str
     cages: tuple[str, ...]
@@ -379,12 +395,12 @@ class Optic(Model):
 
     @property
     def copper(self) -> bool:
-        """Return whether this is a copper cable, over which both ends train their links (IEEE 802.3, clauses 136 and 162: PMD control function)."""
+        """True for a copper cable, over which both ends train the link (IEEE 802.3, clauses 136 and 162: PMD control function)."""
         return self.kind == "dac" or "copper" in self.media.lower()
 
 
 class Hardware(Model):
-    """Models of hardware by name, such as those that users describe themselves (docs/hardware.md)."""
+    """Hardware models by name, for example the models that users describe themselves (docs/hardware.md)."""
 
     switches: dict[str, SwitchModel] = Field(default_factory=dict[str, SwitchModel])
     nics: dict[str, NicModel] = Field(default_factory=dict[str, NicModel])
@@ -393,11 +409,11 @@ class Hardware(Model):
 
     @property
     def empty(self) -> bool:
-        """True if there is no model at all."""
+        """True if there are no models."""
         return not (self.switches or self.nics or self.servers or self.optics)
 
     def with_more(self, other: Hardware) -> Hardware:
-        """The models of both; of two with one name those of ``other``."""
+        """Return the models of both. If both have a model of the same name, the one of ``other`` wins."""
         return Hardware.model_construct(
             switches={**self.switches, **other.switches},
             nics={**self.nics, **other.nics},

@@ -1,8 +1,8 @@
-"""Hardware files: models of users' own, in the catalog's form, with file and line of everything that is wrong; their JSON Schema.
+"""Hardware files: users' own models in the catalog's form. Reports every error with file and line, and gives the JSON Schema.
 
-A hardware file has the sections ``switches``, ``nics``, ``servers`` and ``optics``, each with models by name; the section
-``hardware:`` of a fabric file has the same. A model of a name that is known already takes its place. ``extends: MODEL``
-takes what is not given from another model.
+A hardware file has the sections ``switches``, ``nics``, ``servers`` and ``optics``, each with models by name. The section
+``hardware:`` of a fabric file has the same form. A model with a known name replaces the known model. ``extends: MODEL``
+takes all fields that are not given from that other model.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 Contradiction = tuple[tuple[str | int, ...], str, str]
-"""Where it shows (section, name, and the place inside), what is wrong, and what would be right."""
+"""The place of a contradiction (section, name and the keys inside), the error, and the fix."""
 
 
 def contradictions(hardware: Hardware, known: Catalog) -> Iterator[Contradiction]:
-    """Yield the contradictions in models of a user's own; ``known`` is the catalog that includes these models."""
+    """Yield the contradictions in a user's own models. ``known`` is the catalog that includes these models."""
     for name, switch in hardware.switches.items():
         yield from _of_switch(("switches", name), switch, known)
         yield from _first_releases(("switches", name), switch)
@@ -106,7 +106,7 @@ def _of_nics(at: tuple[str | int, ...], group: NicGroup, known: Catalog) -> Iter
 
 
 def _of_further_ports(at: tuple[str | int, ...], server: ServerModel, kind: str) -> Iterator[Contradiction]:
-    """A set whose NICs are ports of another set's cards."""
+    """Yield the contradictions of a NIC set whose NICs are further ports of another set's cards."""
     group = server.nics[kind]
     first = server.nics.get(group.further_ports_of)
     others = ", ".join(nic for nic in server.nics if nic != kind)
@@ -126,7 +126,7 @@ def _of_further_ports(at: tuple[str | int, ...], server: ServerModel, kind: str)
 
 
 def hardware_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12): with ``extends`` a model has its other fields from the one that it names."""
+    """Return the JSON Schema (draft 2020-12). A model with ``extends`` has no required fields, because it takes them from the other model."""
     schema = Hardware.model_json_schema()
     definitions = cast("dict[str, dict[str, Any]]", schema["$defs"])
     for section in Hardware.model_fields:
@@ -147,12 +147,12 @@ MODELS: dict[str, type[Model]] = {
     "servers": ServerModel,
     "optics": Optic,
 }
-"""The sections of a hardware file, and what each of their entries is."""
+"""The sections of a hardware file, each with the class of its entries."""
 
 
 @dataclass(frozen=True)
 class OwnHardware:
-    """Models of a user's own, and where each stands, by section and name."""
+    """A user's own models, and the file and line of each, by section and name."""
 
     hardware: Hardware = field(default_factory=Hardware)
     places: dict[tuple[str, str], FileLine] = field(default_factory=dict[tuple[str, str], FileLine])
@@ -160,7 +160,7 @@ class OwnHardware:
 
 @dataclass(frozen=True)
 class Layer:
-    """Files whose models know each other; ``at`` is the place of the sections in the files."""
+    """Files whose models can refer to each other. ``at`` is the key path in each file to the sections."""
 
     documents: tuple[Document, ...]
     at: tuple[Key, ...] = ()
@@ -168,7 +168,7 @@ class Layer:
 
 @dataclass
 class _Entry:
-    """A model as it is written."""
+    """A model as written in a file, before ``extends`` is applied."""
 
     document: Document
     at: tuple[Key, ...]
@@ -176,15 +176,19 @@ class _Entry:
 
 
 def user_folder() -> Path:
-    """Where a user's own hardware files are looked for: ``~/.config/railweave/hardware``, or below ``XDG_CONFIG_HOME``."""
+    """Return the folder of the user's own hardware files.
+
+    The folder is ``railweave/hardware`` below ``XDG_CONFIG_HOME`` if that is set, and ``~/.config/railweave/hardware`` otherwise.
+    """
     config = os.environ.get("XDG_CONFIG_HOME")
     return (Path(config) if config else Path.home() / ".config") / "railweave" / "hardware"
 
 
 def own_hardware(folder: Path | None = None, fabric: Document | None = None) -> OwnHardware:
-    """The models of a user's own: of the user's folder, over them those of ``folder``, over them those of a fabric file.
+    """Return a user's own models: first those in the user's folder, then those in ``folder``, then those in the fabric file.
 
-    Raises ``SpecError`` with file and line of everything that is wrong; ``InputError`` where ``folder`` is none.
+    A later model replaces an earlier one of the same name. Raises ``SpecError`` with file and line of every error, and ``InputError``
+    if ``folder`` is not a folder.
     """
     layers = [_folder_layer(user_folder())]
     if folder is not None:
@@ -202,7 +206,7 @@ def own_hardware(folder: Path | None = None, fabric: Document | None = None) -> 
 
 
 def _folder_layer(folder: Path) -> Layer:
-    """The hardware files of a folder, in the order of their names. Raises ``SpecError`` if the folder cannot be read."""
+    """Return the hardware files of a folder, sorted by name. Raises ``SpecError`` if the folder cannot be read."""
     try:
         files = sorted(path for path in folder.iterdir() if path.suffix in {".yaml", ".yml"})
     except (FileNotFoundError, NotADirectoryError):
@@ -215,7 +219,7 @@ def _folder_layer(folder: Path) -> Layer:
 
 
 def _read(layer: Layer, known: Catalog, places: dict[tuple[str, str], FileLine]) -> Hardware:
-    """The models of one layer; their places are added to ``places``."""
+    """Return the models of one layer, and add their locations to ``places``."""
     problems: list[Problem] = []
     entries: dict[str, dict[str, _Entry]] = {section: {} for section in MODELS}
     for document in layer.documents:
@@ -242,7 +246,7 @@ def _read(layer: Layer, known: Catalog, places: dict[tuple[str, str], FileLine])
 def _collect(
     document: Document, at: tuple[Key, ...], entries: dict[str, dict[str, _Entry]], problems: list[Problem]
 ) -> None:
-    """Take the entries of a file. Notes sections that there are not, and models that another file of the layer has."""
+    """Collect the entries of a file. Reports unknown sections, and models that another file of the same layer also has."""
     value: Any = document.value
     for key in at:
         value = value[key]
@@ -287,7 +291,7 @@ def _whole(
     problems: list[Problem],
     around: tuple[str, ...] = (),
 ) -> dict[str, Any] | None:
-    """An entry with what it takes from the model that it extends; None where that is not there."""
+    """Return an entry merged with the model that it extends, or None if that model does not exist."""
     entry = named[name]
     parent = entry.given.get("extends")
     if parent is None:
@@ -314,7 +318,7 @@ def _nearest(word: str, known: list[str]) -> str:
 
 
 def _model(section: str, entry: _Entry, whole: dict[str, Any], problems: list[Problem]) -> Model | None:
-    """The model of an entry. Notes what is wrong with it, at its line."""
+    """Return the model of an entry, or None if it is not valid. Reports each error at its line."""
     kind = MODELS[section]
     try:
         return kind.model_validate(whole)

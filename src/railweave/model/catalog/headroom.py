@@ -1,15 +1,14 @@
-"""PFC headroom of one port, from the physics of its link and the cells of its switch.
+"""PFC headroom of one port, from the physics of its link and the cell size of its switch.
 
-The arithmetic is that of SONiC's buffer manager (sonic-net/sonic-swss, ``cfgmgr/buffer_headroom_mellanox.lua``):
+The arithmetic is that of SONiC's buffer manager (sonic-net/sonic-swss, ``cfgmgr/buffer_headroom_mellanox.lua``). It adds:
 
-- what is on the cable, both ways;
-- what the peer sends until it stops (IEEE 802.3, 31B.3.7);
-- what is in the switch's own pipeline;
-- a packet that has just begun at each end;
-- the cells that all this takes.
+- the bytes on the cable, in both directions;
+- the bytes that the peer sends until it stops (IEEE 802.3, 31B.3.7);
+- the bytes in the switch's own pipeline;
+- one packet at each end whose transmission has just started.
 
-With 64-byte packets it gives, cell by cell, how Broadcom's tables for SONiC grow with the cable: 84 bytes of wire for each cell
-of 254.
+The sum is rounded up to whole cells. With 64-byte packets, the result grows with cable length exactly as Broadcom's tables for SONiC
+do: each cell of 254 bytes holds 84 bytes of wire.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ if TYPE_CHECKING:
     from railweave.model.catalog.models import Catalog
 
 GAP_BYTES = 20
-"""Preamble and gap between packets (IEEE 802.3, 4.2.3.2 and 4.4.2): on the wire, never in a buffer."""
+"""Bytes of preamble and inter-packet gap (IEEE 802.3, 4.2.3.2 and 4.4.2). They are on the wire but never in a buffer."""
 SMALLEST_BYTES = 64
 """The smallest Ethernet frame (IEEE 802.3, 4.2.3.3)."""
 
 
 @dataclass(frozen=True)
 class PortHeadroom:
-    """Headroom that one port and priority needs after it sends PFC XOFF.
+    """Headroom that one port needs for one priority after it sends PFC XOFF.
 
-    ``response_bytes`` and ``pipeline_bytes`` are bytes of wire that arrive at full rate. ``table_bytes`` is what the
-    platform's own table has for the speed and length; None if none is public.
+    - ``response_bytes`` and ``pipeline_bytes``: bytes on the wire, arriving at line rate.
+    - ``table_bytes``: the value of the platform's own table for this speed and length; None if no table is public.
     """
 
     speed_gbps: int
@@ -44,16 +43,16 @@ class PortHeadroom:
     pipeline_bytes: float
     table_bytes: int | None
     metre_bytes: float
-    """Bytes of wire that one more metre of cable adds."""
+    """Bytes on the wire that each extra metre of cable adds."""
 
     @property
     def flight_bytes(self) -> float:
-        """Bytes of wire that the cable holds both ways."""
+        """Bytes that the cable holds in both directions."""
         return self.metre_bytes * self.length_m
 
     @property
     def wire_bytes(self) -> float:
-        """Bytes of wire that arrive at full rate until the peer is silent."""
+        """Bytes on the wire that arrive at line rate until the peer is silent."""
         return self.flight_bytes + self.response_bytes + self.pipeline_bytes
 
     @property
@@ -63,20 +62,21 @@ class PortHeadroom:
 
     @property
     def per_metre(self) -> float:
-        """Bytes of buffer that one more metre of cable adds to ``need_bytes``."""
+        """Bytes of buffer that each extra metre of cable adds to ``need_bytes``."""
         return self.metre_bytes * self.packet_bytes / (self.mtu_bytes + GAP_BYTES)
 
     @cached_property
     def need_bytes(self) -> int:
-        """Bytes of buffer that packets of the MTU fill: what a pool of headroom must hold for every port at once."""
+        """Bytes of buffer that MTU-sized packets fill. A headroom pool must hold this much for every port at the same time."""
         filled = self.wire_bytes * self.packet_bytes / (self.mtu_bytes + GAP_BYTES)
         return round(filled) + 2 * self.packet_bytes
 
     @property
     def smallest_bytes(self) -> int:
-        """Bytes of buffer if only packets of 64 bytes arrive, each in a cell of its own.
+        """Bytes of buffer needed if only 64-byte packets arrive, each in its own cells.
 
-        The switch's own packet holds XOFF up, while small ones arrive; the peer ends the one that it has begun.
+        The switch may first have to finish a packet that delays XOFF, while small packets arrive. The peer finishes the packet that it has
+        started.
         """
         wire = self.wire_bytes + self.mtu_bytes + GAP_BYTES
         cells = -(-self.cells_of_smallest * wire // (SMALLEST_BYTES + GAP_BYTES))
@@ -89,7 +89,7 @@ class PortHeadroom:
 
     @cached_property
     def limit_bytes(self) -> int:
-        """The most that the port may take: the worst case by arithmetic or the platform's own table, the larger of them."""
+        """The most bytes that the port may take: the larger of the calculated worst case and the platform's table value."""
         need = (
             -(-self.need_bytes // self.cell_bytes) * self.cell_bytes
         )  # more than small packets, if a cell holds just one
@@ -97,7 +97,7 @@ class PortHeadroom:
 
     @property
     def words(self) -> str:
-        """The arithmetic in words."""
+        """The calculation as text."""
         cells = self.packet_bytes // self.cell_bytes
         table = "" if self.table_bytes is None else f", {self.table_bytes:,} by the platform's table"
         return (
@@ -110,7 +110,7 @@ class PortHeadroom:
 def port_headroom(
     catalog: Catalog, model: SwitchModel, length_m: float, speed_gbps: int, mtu_bytes: int
 ) -> PortHeadroom:
-    """Work out the headroom of a port: by speed, cable, MTU, and the chip's cells, pipeline and public table."""
+    """Calculate the headroom of a port from speed, cable length and MTU, and from the chip's cell size, pipeline and public table."""
     physics, buffer = catalog.physics, model.buffer
     per_s = speed_gbps * 1e9 / 8
     metre = 2 * per_s / (physics.velocity_factor * physics.light_m_per_s)

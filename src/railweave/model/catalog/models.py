@@ -1,4 +1,4 @@
-"""The catalog as one value: hardware, operating systems and the limits of hosts and physics."""
+"""The catalog as one value: hardware, operating systems, host limits and physics."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from railweave.model.catalog.systems import System, release_key
 from railweave.model.intent.base import Model
 
 QUANTUM_BYTES = 64
-"""A pause quantum: 512 bits (IEEE 802.3, 31B.2)."""
+"""Bytes of a pause quantum, which is 512 bit times (IEEE 802.3, 31B.2)."""
 
 
 class Kernel(Model):
-    """Limits of Linux hosts and of the protocols between them and the leaf."""
+    """Limits of Linux hosts, and of the protocols between hosts and leaves."""
 
     max_addresses: int
     max_addresses_source: str
@@ -30,9 +30,10 @@ class Kernel(Model):
 
 
 class Physics(Model):
-    """Propagation and pause response, for headroom arithmetic.
+    """Propagation and pause response times, for headroom arithmetic.
 
-    ``response_quanta`` is by speed, Gb/s: quanta of 512 bits within which a peer stops. ``pipeline_ns`` is of chips that say nothing of theirs.
+    - ``response_quanta``: by speed in Gb/s, the quanta of 512 bits within which a peer stops.
+    - ``pipeline_ns``: the default for chips whose own value is not documented.
     """
 
     velocity_factor: float
@@ -42,14 +43,17 @@ class Physics(Model):
     source: str
 
     def response_bytes(self, speed_gbps: int) -> float:
-        """Bytes that a peer sends until it stops; of a speed that is not listed, those of the next higher, or as long as the highest takes."""
+        """Return the bytes that a peer sends until it stops.
+
+        A speed that is not listed uses the quanta of the next higher speed. A speed above the highest uses the same time as the highest.
+        """
         speeds = sorted(self.response_quanta)
         speed = next((speed for speed in speeds if speed >= speed_gbps), speeds[-1])
         return self.response_quanta[speed] * QUANTUM_BYTES * max(1.0, speed_gbps / speed)
 
 
 class Catalog(Model):
-    """Everything the catalog holds, by name. ``own_hardware`` are the models among it that are not the package's."""
+    """The whole catalog, by name. ``own_hardware`` holds the models that do not come with the package."""
 
     switches: dict[str, SwitchModel]
     systems: dict[str, System]
@@ -61,13 +65,16 @@ class Catalog(Model):
     own_hardware: Hardware = Hardware()
 
     def release_of(self, nos: str, model: str) -> str:
-        """Return the release of an operating system that a switch model has by default: the system's, or a newer one that the model needs."""
+        """Return the default release of an operating system on a switch model.
+
+        The default is the system's own default release, or the model's first supported release if that is newer.
+        """
         system, switch = self.systems[nos], self.switches.get(model)
         first = switch.first_releases.get(nos) if switch else None
         return max(system.release, first.release if first else "", key=release_key)
 
     def with_hardware(self, more: Hardware) -> Catalog:
-        """The catalog with more models; of two with one name the one that is added."""
+        """Return the catalog with more models. An added model replaces a model of the same name."""
         if more.empty:
             return self
         hardware = self.own_hardware.with_more(more)
@@ -83,7 +90,7 @@ class Catalog(Model):
 
     @model_validator(mode="after")
     def _runs_on(self) -> Catalog:
-        """A model runs what it names, and what names it."""
+        """Add to each switch model the operating systems that list it in ``runs_on``."""
         for name, model in self.switches.items():
             more = [nos for nos, system in self.systems.items() if name in system.runs_on and nos not in model.systems]
             if more:

@@ -1,4 +1,4 @@
-"""Optics that fit a port, the two ends of a link and a shared module; ports split for a speed."""
+"""Optics that fit a port, both ends of a link, or a shared module; and the breakout that gives a port speed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 
 
 def parse_breakout(text: str) -> tuple[int, int] | None:
-    """``2x400G`` as (channels, Gb/s); None where it is not of that form."""
+    """Return ``2x400G`` as (channels, Gb/s), or None if the text does not have that form."""
     match = re.fullmatch(r"(\d+)x(\d+)G", text.strip())
     return (int(match[1]), int(match[2])) if match else None
 
 
 def breakout_of(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
-    """Return the split of the range's ports that gives the speed: as asked for, else the fewest channels; None if they cannot."""
+    """Return the breakout that gives the speed on a range's ports, or None if there is none.
+
+    If the range asks for a breakout, only that one is considered. Otherwise the mode with the fewest channels is returned.
+    """
     group = model.group_of(ports.first or model.ports[0].first)
     modes = group.modes() if group else []
     if ports.breakout is not None:
@@ -30,9 +33,9 @@ def breakout_of(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breako
 
 
 def link_breakout(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
-    """Return the split of the range's ports for links of a speed, or of the next lower speed that the ports can do; None if there is none.
+    """Return the breakout for links of a speed, or of the next lower speed that the ports support. None if there is none.
 
-    A breakout that is asked for is not lowered: it gives the speed or is a mistake.
+    If the range asks for a breakout, no lower speed is tried: a breakout that does not give the speed is an error.
     """
     mode = breakout_of(model, ports, speed_gbps)
     if mode is not None or ports.breakout is not None:
@@ -43,11 +46,11 @@ def link_breakout(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Brea
 
 
 Module = tuple[str, str | int]
-"""The device and the place of a pluggable: the physical port, or the NIC."""
+"""The device of a pluggable, and its physical port or NIC."""
 
 
 class OpticRequirement(NamedTuple):
-    """The requirements of an end on its optic; ``asked`` is an optic that the file names."""
+    """The optic requirements of one end of a link. ``asked`` is the optic that the fabric file names, if any."""
 
     cage: str
     channels: int
@@ -59,7 +62,7 @@ class OpticRequirement(NamedTuple):
 def fitting(
     catalog: Catalog, cage: str, channels: int, speed_gbps: int, length_m: float, *, copper: bool
 ) -> list[tuple[float, str]]:
-    """Return the optics that go into a port and reach far enough: reach in metres, and name in the catalog."""
+    """Return the optics that fit a port and reach far enough, as (reach in metres, name in the catalog)."""
     return [
         (optic.reach_m, name)
         for name, optic in catalog.optics.items()
@@ -72,14 +75,14 @@ def _fits(optic: Optic, cage: str, channels: int, speed_gbps: int) -> bool:
 
 
 def joins(optic: Optic | None, other: Optic | None) -> bool:
-    """Return whether a link can have these optics at its ends; True if the catalog does not have one of them."""
+    """Return whether a link can have these optics at its two ends. Returns True if an optic is None (not in the catalog)."""
     if optic is None or other is None:
         return True
     return _kind(optic) == _kind(other) if optic.pmd and other.pmd else optic.media == other.media
 
 
 def of_one_kind(catalog: Catalog, ends: Iterable[tuple[Module, OpticRequirement]]) -> dict[Module, str]:
-    """Optics of one kind for all modules; empty where there is no such kind."""
+    """Return an optic for each module so that all have the same kind (PMD or media). Empty if no kind fits all modules."""
     known = catalog.optics
     by_module: dict[Module, dict[str, list[tuple[float, str]]]] = {}
     for place, need in ends:

@@ -1,28 +1,32 @@
-"""RDMA messages: how a NIC splits them over queue pairs, and which MTU fits into IP packets."""
+"""RDMA messages: the cost of splitting them over queue pairs, and the MTU that fits into IP packets."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 QUEUE_PAIRS, SPLIT = "NCCL_IB_QPS_PER_CONNECTION", "NCCL_IB_SPLIT_DATA_ON_QPS"
-"""NCCL's variables: queue pairs of a connection, and whether each message is split over all of them."""
+"""NCCL's variables for the queue pairs of a connection, and for splitting each message over all of them."""
 
 POST_COST_PS = 670_000
-"""Time that NCCL's network proxy takes, per NIC, for a message that it posts: a part of data on a queue pair, or a receiver's
-credit message that a buffer is free. Fitted: docs/validation.md, "What was fitted"."""
+"""Picoseconds that NCCL's network proxy takes, per NIC, to post a message.
+
+A message is a part of the data on one queue pair, or a receiver's credit message that a buffer is free.
+The value is fitted: docs/validation.md, "What was fitted".
+"""
 
 POINT_TO_POINT_BYTES = 128 << 10
 """Bytes that an all-to-all sends at once: one network message (NCCL 2.23 ``init.cc``, P2pNetChunkSize)."""
 
 COSTLY = 0.1
-"""A setting that makes a collective longer by more than this part is named."""
+"""The threshold for naming a setting: it makes a collective longer by more than this fraction."""
 
 
 def split_cost(port_gbps: float, ports: int, queue_pairs: int) -> float:
-    """Return by what part an all-to-all takes longer if each message is split over all queue pairs, at most; 0: it does not.
+    """Return the upper bound of the fraction by which an all-to-all slows down if each message is split over all queue pairs.
 
-    ``queue_pairs`` are those of a connection on each port. Either the wire or posting is the limit, of whole messages too. A
-    prediction is nearer: it knows what else takes time (``tests/prediction/simulation/test_splitting.py`` lays both side by side).
+    0 means no slowdown. ``queue_pairs`` is the number per connection on each port. The limit is either the wire or the posting of
+    messages, for whole messages too. A prediction is more precise, because it includes other costs
+    (``tests/prediction/simulation/test_splitting.py`` compares the two).
     """
     wire_ps = POINT_TO_POINT_BYTES * 8e3 / (port_gbps * ports)
     whole_ps = (ports + 1) * POST_COST_PS
@@ -31,16 +35,18 @@ def split_cost(port_gbps: float, ports: int, queue_pairs: int) -> float:
 
 
 RDMA_MTUS = (256, 512, 1024, 2048, 4096)
-"""MTUs that InfiniBand defines for RDMA messages, bytes of payload."""
+"""RDMA MTUs that InfiniBand defines, in bytes of payload."""
 
 ADAPTIVE_WINDOW = 512
-"""Packets a queue pair of a NIC with adaptive routing may have outstanding (long-haul article: 32 Gb/s over 490 us are 467
-packets of 4194 bytes, and 512 the next power of two)."""
+"""Packets that a queue pair may have outstanding on a NIC with adaptive routing.
+
+Source: long-haul article. 32 Gb/s over 490 us are 467 packets of 4194 bytes; 512 is the next power of two.
+"""
 
 LONGEST_HEADER = {"ipv4": 20 + 8 + 12 + 28 + 4, "ipv6": 40 + 8 + 12 + 28 + 4}
-"""IP, UDP, base transport, the longest extended transport header (atomic) and the invariant CRC."""
+"""Bytes of the headers: IP, UDP, base transport, the longest extended transport header (atomic), and the invariant CRC."""
 
 
 def rdma_mtu(ip_mtu: int, family: Literal["ipv4", "ipv6"]) -> int:
-    """The largest RDMA MTU that fits in IP packets of ``ip_mtu`` bytes with its headers; the smallest where none does."""
+    """Return the largest RDMA MTU that fits with its headers into IP packets of ``ip_mtu`` bytes; the smallest MTU if none fits."""
     return max((size for size in RDMA_MTUS if size + LONGEST_HEADER[family] <= ip_mtu), default=RDMA_MTUS[0])

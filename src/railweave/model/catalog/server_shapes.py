@@ -1,4 +1,4 @@
-"""Servers with as many GPUs and NICs as a fabric file says, and NVLink domains wider than a server."""
+"""Server models with the GPU and NIC counts that a fabric file gives, and NVLink domains wider than a server."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 
 DOMAIN = 72
-"""GPUs of a rack of one domain, unless the name has another number, for example NVL36."""
+"""GPUs of a rack that is one NVLink domain, unless the name gives a different number, for example NVL36."""
 
 _RACKS = re.compile(r"(?<![a-z0-9])(gb200|gb300|vr200|rubin)(?![0-9])", re.IGNORECASE)
 _NUMBER = re.compile(r"nvl[ -]?(\d+)", re.IGNORECASE)
 _DIES = re.compile(r"(?<![a-z0-9])(hgx|dgx)[ -]?b300", re.IGNORECASE)
-"""HGX B300 NVL16 is one board: the number counts dies, two a GPU."""
+"""A pattern of HGX and DGX B300 names. HGX B300 NVL16 is one board: 16 counts dies, two per GPU."""
 
 BOARDS = {"B200": 8, "B300": 8}
-"""GPUs that are sold on boards of so many, or as trays of a rack."""
+"""GPUs per board, by GPU model. These GPUs are also sold in trays of a rack."""
 
 NOT_MODELLED = "NVLink between servers is not modelled, and what goes over it is predicted to go over NICs"
 
 
 def wider_domain(name: str, model: ServerModel) -> str:
-    """Return why the NVLink domain of a server's GPUs is, or may be, wider than the server; empty if it is not.
+    """Return why the NVLink domain of a server's GPUs is, or may be, wider than the server. Empty if it is not wider.
 
-    ``name`` is the model's. The names and the description say it, for no field of a hardware file does.
+    ``name`` is the model's name. The answer comes from names and the description, because hardware files have no field for it.
     """
     if model.gpu_vendor == "AMD" or not model.gpus:
         return ""
@@ -53,24 +53,24 @@ def wider_domain(name: str, model: ServerModel) -> str:
 
 
 def wider_domains(known: Catalog, servers: Iterable[str]) -> dict[str, str]:
-    """By server model, of those used, why its NVLink domain is or may be wider than the server."""
+    """Return, by server model, why its NVLink domain is or may be wider than the server. Other models are left out."""
     models = {name: known.servers[name] for name in dict.fromkeys(servers) if name in known.servers}
     return {name: why for name, model in models.items() if (why := wider_domain(name, model))}
 
 
 def domain_remarks(known: Catalog, servers: Iterable[str]) -> list[str]:
-    """Remarks for a prediction: one for each such server model."""
+    """Return the remarks of a prediction about server models whose NVLink domain is or may be wider than the server."""
     return [f"{name}: {why}; {NOT_MODELLED}" for name, why in wider_domains(known, servers).items()]
 
 
 GROUP = "gpu"
-"""The NICs of a server model that are its GPUs' own."""
+"""The NIC set of a server model that belongs to its GPUs."""
 
 
 def shaped(spec: FabricFile, known: Catalog) -> tuple[FabricFile, Hardware]:
-    """The file with each group that gives ``gpus`` or ``gpu_nics`` naming a model of that shape, and these models.
+    """Return the fabric file with a new model for each group that gives ``gpus`` or ``gpu_nics``, and these new models.
 
-    A group whose model is unknown, or has no NICs for GPUs, is left as it is: design says so.
+    A group whose model is unknown or has no GPU NICs stays unchanged; the design reports it.
     """
     made: dict[str, ServerModel] = {}
     groups = list(spec.servers)
@@ -85,7 +85,10 @@ def shaped(spec: FabricFile, known: Catalog) -> tuple[FabricFile, Hardware]:
 
 
 def with_shape(name: str, model: ServerModel, gpus: int | None, nics: int | None) -> tuple[str, ServerModel]:
-    """A model with so many GPUs and NICs of theirs, and its name: ``dgx-h200-8x4``. Raises ``KeyError`` without such NICs."""
+    """Return a model with the given numbers of GPUs and GPU NICs, and its name, for example ``dgx-h200-8x4``.
+
+    Raises ``KeyError`` if the model has no GPU NICs.
+    """
     group = model.nics[GROUP]
     count = group.adapters if nics is None else nics
     taken = [device for nic in model.nics.values() for device in nic.rdma]
@@ -104,7 +107,7 @@ def with_shape(name: str, model: ServerModel, gpus: int | None, nics: int | None
 
 
 def _next(first: str, taken: list[str]) -> str:
-    """A name like the first, with a number that no other has."""
+    """Return a name like ``first``, with a number that is not taken."""
     number = re.search(r"\d+(?=\D*$)", first)
     head, tail = (first[: number.start()], first[number.end() :]) if number else (first, "")
     place = int(number[0]) if number else 0

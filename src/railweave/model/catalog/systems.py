@@ -1,4 +1,4 @@
-"""The shape of operating systems: what they call things, hold and can do, each value with where it comes from."""
+"""The data models of operating systems: naming, limits and features, each value with its source."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from railweave.model.intent.base import Model
 
 
 class Capability(Model):
-    """A feature of an operating system, from a release on (empty: every release).
+    """A feature of an operating system, with its first release (empty: every release).
 
-    ``mapped`` says how the system comes to what is asked for by other means; empty: it has the feature itself.
+    ``mapped`` explains how the system reaches the same result by other means; empty if it has the feature itself.
     """
 
     since: str | None = None
@@ -22,7 +22,7 @@ class Capability(Model):
 
 
 class Marking(Model):
-    """ECN marking by queue length, as a system does it where a fabric file gives no lengths of its own."""
+    """A system's default ECN marking by queue length, used if the fabric file gives no lengths."""
 
     min_bytes: int
     max_bytes: int
@@ -31,9 +31,10 @@ class Marking(Model):
 
 
 class WatchdogTimes(Model):
-    """Timers of the PFC watchdog that a system takes, in milliseconds: the least and the most of each.
+    """Timers of the PFC watchdog that a system accepts: minimum and maximum of each, in milliseconds.
 
-    ``step_ms`` is the finest step of timeout and recovery. ``polls`` is how many polling intervals each of the two must hold.
+    - ``step_ms``: the finest step of timeout and recovery.
+    - ``polls``: the minimum number of polling intervals in the timeout and in the recovery time.
     """
 
     poll_ms: tuple[int, int]
@@ -45,7 +46,10 @@ class WatchdogTimes(Model):
 
 
 class Range(Model):
-    """The least and the most of a number that a system takes, in the unit of the field; ``protocol``: with this underlay only."""
+    """The minimum and maximum of a number that a system accepts, in the unit of the field.
+
+    If ``protocol`` is set, the range applies only with that underlay.
+    """
 
     least: int
     most: int
@@ -54,14 +58,14 @@ class Range(Model):
 
 
 class UnprintedBehavior(Model):
-    """The behavior of a system if its configuration does not say: the value of a field of ``DeviceConfig``."""
+    """A system's default for a field of ``DeviceConfig`` that its configuration does not state."""
 
     value: str | int | float | bool | None
     source: str
 
 
 class ReadingTrial(Model):
-    """Configurations written by others that were read: how much was understood, or is known not to matter."""
+    """A trial of reading configurations written by others: the share that was understood, or is known not to matter."""
 
     where: str
     files: int
@@ -71,7 +75,7 @@ class ReadingTrial(Model):
 
 
 class Faults(Model):
-    """Faults drawn at random in configurations of examples (``tests.mutants.score``), and how many of them ``verify OUT`` names."""
+    """Random faults in example configurations (``tests.mutants.score``), and how many of them ``verify OUT`` reports."""
 
     number: int
     found: float = Field(description="percent of them that make any finding")
@@ -79,9 +83,9 @@ class Faults(Model):
 
 
 class Reads(Model):
-    """The parts of a system's configuration text that are read, and those that cannot be.
+    """The parts of a system's configuration text that are read, and the parts that cannot be.
 
-    Fields are those of ``DeviceConfig`` (docs/device-config.md), with dots between levels and without the names of entries:
+    Fields are those of ``DeviceConfig`` (docs/device-config.md). Dots separate levels, and names of entries are left out, for example
     ``bgp.groups.sessions.peer``.
     """
 
@@ -108,9 +112,10 @@ class Reads(Model):
 
 
 class NotRendered(Model):
-    """The reason why a field of the fabric file has no statement on a system.
+    """The reason why a system has no statement for a field of the fabric file.
 
-    ``only`` are the values that have no statement. ``but`` are the values that match what the system does by itself.
+    - ``only``: the values without a statement; empty means all values.
+    - ``but``: the values that need no statement, because the system behaves that way by default.
     """
 
     why: str
@@ -118,19 +123,19 @@ class NotRendered(Model):
     but: tuple[str | int | bool, ...] = ()
 
     def concerns(self, value: object) -> bool:
-        """Return whether a value of the field is lost."""
+        """Return whether this value of the field is lost on the system."""
         return (not self.only or value in self.only) and value not in self.but
 
 
 class Login(Model):
-    """The state in which a configuration without logins leaves a system: locked, or with an account that everyone knows."""
+    """The login state of a system whose configuration has no logins: locked, or open with a well-known account."""
 
     without_root: str = Field(default="", description="empty where root does not log in, or is not configured")
     without_user: str
 
 
 class Lint(Model):
-    """The check that has the lint of a system run: its id, what must hold, and whether ``build`` leaves it to ``verify``."""
+    """The check that runs the lint of a system: its id, the condition, and whether only ``verify`` runs it because it is slow."""
 
     id: str
     holds: str
@@ -139,7 +144,7 @@ class Lint(Model):
 
 
 class Image(Model):
-    """The stand-in for a system in a containerlab topology: kind, ports in order, image, and the file that configures it."""
+    """The container image that represents a system in a containerlab topology: kind, port naming, image and configuration file."""
 
     kind: str
     port: str = Field(description="pattern for the ports, which are never split")
@@ -149,7 +154,7 @@ class Image(Model):
 
 
 class VrfNames(Model):
-    """The names that a VRF, which has its tenant's name, may have."""
+    """The limits on VRF names. A VRF has the name of its tenant."""
 
     most: int = Field(default=31, description="characters of the longest name")
     reserved: dict[str, str] = Field(
@@ -158,7 +163,7 @@ class VrfNames(Model):
 
 
 class Notes(Model):
-    """Sentences about a system for the pages that people read; empty where there is nothing to say."""
+    """Sentences about a system for the generated pages. Empty if there is nothing to say."""
 
     gateway: str = Field(default="", description="what a VLAN's gateway waits for, before it comes up")
     ecn_fill: str = Field(default="", description="what is known of the whole that an ECN fill level is a share of")
@@ -286,18 +291,19 @@ class System(Model):
 
     @property
     def parts_egress(self) -> bool:
-        """True if the system's configuration says how the egress side of the packet buffer is divided."""
+        """True if the system's configuration states how the egress side of the packet buffer is divided."""
         return "qos.buffers.egress_lossless" not in self.reads.unsaid
 
     def vlan_called(self, name: str, vlan: int | None) -> str:
-        """Return the system's name for a VLAN that the design has a name for; empty if there is no VLAN."""
+        """Return the system's name for a VLAN, from the designed name and VLAN ID. Returns the name unchanged if there is no VLAN."""
         return self.vlan_name.format(name=name, vlan=vlan) if name and vlan else name
 
     def name_of(self, port: int, channel: int | None, lane: int = 1, lanes: int = 8, cards: int | None = None) -> str:
-        """A port's name: ``name_of(16, 1, 5)`` is ``et-0/0/16:1`` on Junos, ``Ethernet16/5`` on EOS.
+        """Return a port's name: ``name_of(16, 1, 5)`` is ``et-0/0/16:1`` on Junos, ``Ethernet16/5`` on EOS.
 
-        ``lane`` is the first electrical lane of the channel in the port, 1-based; ``lanes`` is how many a port has, ``cards``
-        how many ports a line card has.
+        - ``lane``: the first electrical lane of the channel in the port, from 1.
+        - ``lanes``: the number of lanes of a port.
+        - ``cards``: the number of ports of a line card.
         """
         card, place = divmod(port, cards) if cards and "{card}" in self.whole_port_name else (0, port)
         pattern = self.whole_port_name if channel is None else self.port_name
@@ -314,6 +320,6 @@ class System(Model):
 
 
 def release_key(release: str) -> tuple[int, ...]:
-    """The order of releases: ``23.4X100-D31`` is before ``25.4R1``; only the leading version numbers count."""
+    """Return a sort key for releases: ``23.4X100-D31`` comes before ``25.4R1``. Only the first two version numbers count."""
     match = re.match(r"\s*(\d+)(?:\.(\d+))?", release)
     return tuple(int(part or 0) for part in match.groups()) if match else (0, 0)

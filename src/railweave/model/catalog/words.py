@@ -1,4 +1,4 @@
-"""Models that a word means, the same in the fabric file and on the command line; the catalog as text for people."""
+"""Search words for hardware models, used by the fabric file and the command line; and the catalog as readable text."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SECTIONS = ("switches", "nics", "servers", "optics")
 """Kinds of hardware, in the order in which they are listed."""
 
 ASSUMED = "assumed"
-"""The beginning of a source if no document has the value."""
+"""The beginning of a source for a value that no document gives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A model in a line. ``origin`` is ``package``, or the file and line that describes it."""
+    """A one-line summary of a model. ``origin`` is ``package``, or the file and line that describes the model."""
 
     section: str
     name: str
@@ -34,7 +34,7 @@ class Row:
 
 
 def rows(catalog: Catalog, places: Mapping[tuple[str, str], FileLine]) -> list[Row]:
-    """Every model of the catalog."""
+    """Return one row for every model of the catalog."""
     return [
         Row(section, name, _in_a_line(catalog, section, model), _origin(section, name, places))
         for section in SECTIONS
@@ -73,13 +73,13 @@ def sections_of(catalog: Catalog, name: str) -> list[str]:
 
 
 def to_json(catalog: Catalog, section: str, name: str) -> dict[str, Any]:
-    """A model in the form of a hardware file, without what is left at its default."""
+    """Return a model in the form of a hardware file, without fields that have their default value."""
     model = getattr(catalog, section)[name]
     return cast("dict[str, Any]", model.model_dump(mode="json", exclude_defaults=True))
 
 
 def text(catalog: Catalog, section: str, name: str, places: Mapping[tuple[str, str], FileLine]) -> str:
-    """A model as a hardware file would have it, headed by where it comes from and what of it is assumed."""
+    """Return a model as YAML of a hardware file, with a header that gives its origin and the values that are assumed."""
     value = to_json(catalog, section, name)
     assumed = list(_assumed(value))
     lines = [f"# {name}: {_origin(section, name, places)}"]
@@ -89,7 +89,7 @@ def text(catalog: Catalog, section: str, name: str, places: Mapping[tuple[str, s
 
 
 def _assumed(value: object, at: str = "") -> Iterator[str]:
-    """Places whose source says that something is assumed."""
+    """Yield each value whose source says that it is assumed, with that source."""
     if isinstance(value, dict):
         for key, inner in cast("dict[str, object]", value).items():
             yield from _assumed(inner, f"{at}.{key}" if at else key)
@@ -107,14 +107,17 @@ HOW_TO_ADD = (
 
 
 def servers_named(catalog: Catalog, word: str) -> list[str]:
-    """Server models that a word means: by their name or their NIC's in the catalog, else by a part of one."""
+    """Return the server models that match a word.
+
+    An exact match of the server's or its GPU NIC's name comes first. Otherwise the word may be any part of either name.
+    """
     nics = {name: model.nics["gpu"].nic for name, model in catalog.servers.items() if "gpu" in model.nics}
     exact = [name for name, nic in nics.items() if word.lower() in {name, nic}]
     return exact or [name for name, nic in nics.items() if word.lower() in name or word.lower() in nic]
 
 
 def switches_named(catalog: Catalog, word: str) -> list[str]:
-    """Switch models that a word means: its name in the catalog, else those that begin with it, else those of that maker."""
+    """Return the switch models that match a word: the exact name, else names that begin with the word, else the models of that vendor."""
     word = word.lower()
     if word in catalog.switches:
         return [word]
@@ -123,7 +126,7 @@ def switches_named(catalog: Catalog, word: str) -> list[str]:
 
 
 def unknown_switch(catalog: Catalog, word: str) -> tuple[str, str]:
-    """Return the error for a word that means no switch model, and the fix."""
+    """Return the error and the fix for a word that matches no switch model."""
     return (
         f"switch model {word!r} is not in the catalog",
         _instead(word, catalog.switches),
@@ -131,7 +134,7 @@ def unknown_switch(catalog: Catalog, word: str) -> tuple[str, str]:
 
 
 def unknown_server(catalog: Catalog, word: str) -> tuple[str, str]:
-    """Return the error for a word that means no server model, and the fix."""
+    """Return the error and the fix for a word that matches no server model."""
     return (
         f"server model {word!r} is not in the catalog",
         _instead(word, catalog.servers),
@@ -139,6 +142,6 @@ def unknown_server(catalog: Catalog, word: str) -> tuple[str, str]:
 
 
 def _instead(word: str, known: Collection[str]) -> str:
-    """Return what to write in place of a word that means no model: first a model with a close name, then the known models."""
+    """Return a suggestion in place of an unknown model name: a close name if there is one, then all known models."""
     close = difflib.get_close_matches(word.lower(), known, 1, cutoff=0.8)
     return f"{f'did you mean {close[0]!r}? ' if close else ''}known models: {', '.join(sorted(known))}; {HOW_TO_ADD}"

@@ -1,1 +1,1 @@
-"""Configuration as trees, whatever the operating system: how they are compared, and what a change is."""
+"""Configuration as trees for every operating system: how trees are compared, and how a change is represented."""

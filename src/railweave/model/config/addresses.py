@@ -1,7 +1,7 @@
-"""Addresses and prefixes as values: text in its one form, with the family as an attribute.
+"""Addresses and prefixes as values: canonical text, with the address family as an attribute.
 
-They are text (RFC 5952 for IPv6), so they are printed, sorted and looked up as such; ``read`` makes one of text from outside.
-What is made by calling the class is taken to be in that form already.
+The values are strings (RFC 5952 for IPv6), so they print, sort and look up as strings. Use ``read`` for text from outside.
+Calling the class directly assumes that the text is already canonical.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ WORDS: dict[Family, str] = {"ipv4": "IPv4", "ipv6": "IPv6"}
 """The names of the address families, as people write them."""
 
 BITS: dict[Family, int] = {"ipv4": 32, "ipv6": 128}
-"""Bits of an address."""
+"""Bits of an address, by family."""
 
 
 class _Value(str):
-    """Text that holds an address."""
+    """An address, prefix or interface address as a string."""
 
     __slots__ = ()
     WRITTEN: ClassVar[str]
@@ -35,7 +35,7 @@ class _Value(str):
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The value in its one form. Raises ``ValueError`` where the text is none."""
+        """Return the value in canonical form. Raises ``ValueError`` if the text is not valid."""
         return cls(cls._form(text))
 
     @classmethod
@@ -51,7 +51,7 @@ class _Value(str):
 
 
 class Address(_Value):
-    """An address: ``10.0.0.1``, ``2001:db8::1``."""
+    """An IPv4 or IPv6 address, for example ``10.0.0.1`` or ``2001:db8::1``."""
 
     __slots__ = ()
     WRITTEN = "an IPv4 or IPv6 address"
@@ -62,12 +62,12 @@ class Address(_Value):
 
     @property
     def prefix(self) -> Prefix:
-        """The prefix that holds this address alone."""
+        """The host prefix of this address: /32 or /128."""
         return Prefix(f"{self}/{BITS[self.family]}")
 
 
 class _WithLength(_Value):
-    """An address, and the length of a prefix behind a slash."""
+    """An address with a prefix length after a slash."""
 
     __slots__ = ()
 
@@ -78,19 +78,19 @@ class _WithLength(_Value):
 
     @property
     def address(self) -> Address:
-        """The address without the length: of a prefix, its first."""
+        """The address without the prefix length. For a prefix, this is its first address."""
         return Address(self.partition("/")[0])
 
     @staticmethod
     def _checked(text: str) -> str:
-        """The text; raises ``ValueError`` where it has no length, which ``ipaddress`` would take for a host."""
+        """Return the text unchanged. Raises ``ValueError`` if it has no prefix length, because ``ipaddress`` would read it as a host."""
         if "/" not in text:
             raise ValueError(f"{text!r:.60} does not appear to have a length")
         return text
 
 
 class Prefix(_WithLength):
-    """A prefix: ``10.0.0.0/24``, with no bit set beyond its length."""
+    """A prefix without host bits, for example ``10.0.0.0/24``."""
 
     __slots__ = ()
     WRITTEN = "an IPv4 or IPv6 prefix"
@@ -105,7 +105,7 @@ class Prefix(_WithLength):
 
 
 class InterfaceAddress(_WithLength):
-    """The address of an interface with the length of its prefix: ``10.0.0.1/24``."""
+    """The address of an interface with its prefix length, for example ``10.0.0.1/24``."""
 
     __slots__ = ()
     WRITTEN = "an IPv4 or IPv6 address with the length of its prefix"
@@ -116,9 +116,9 @@ class InterfaceAddress(_WithLength):
 
     @property
     def prefix(self) -> Prefix:
-        """The prefix it is in."""
+        """The prefix that contains the address."""
         return Prefix(str(ipaddress.ip_interface(self).network))
 
 
 Addressed = Address | Prefix | InterfaceAddress
-"""Any of them: what has a family."""
+"""Any value that has an address family."""

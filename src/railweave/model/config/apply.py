@@ -1,4 +1,4 @@
-"""Carry out a change on a tree: what the device holds afterwards; and single statements of a tree, taken out and put together."""
+"""Apply a change to a tree, which gives the configuration afterwards; extract single statements from a tree and merge them again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def apply(nodes: Sequence[Node], steps: Sequence[Step]) -> tuple[Node, ...]:
-    """The statements at the top after the steps. Raises ``KeyError`` where a step names a statement that is not there."""
+    """Return the top-level statements after the steps. Raises ``KeyError`` if a step names a statement that does not exist."""
     result = tuple(nodes)
     for step in steps:
         result = _below(result, step.above, step)
@@ -49,9 +49,9 @@ def _index(nodes: tuple[Node, ...], name: Name) -> int:
 
 
 def alone(node: Node, above: Sequence[Name], nodes: Sequence[Node]) -> Node:
-    """Return a statement with the statements above it, and nothing else of them.
+    """Return a statement inside its parent statements, without any siblings.
 
-    ``above`` names the statements from the top of ``nodes`` down. Raises ``StopIteration`` if one of them does not exist.
+    ``above`` names the parents from the top of ``nodes`` down. Raises ``StopIteration`` if a parent does not exist.
     """
     if not above:
         return node
@@ -60,7 +60,7 @@ def alone(node: Node, above: Sequence[Name], nodes: Sequence[Node]) -> Node:
 
 
 def merged(nodes: Iterable[Node]) -> list[Node]:
-    """Statements below the same parents as one tree, as ``alone`` takes them out one by one."""
+    """Merge statements that share parents into one tree. The statements have the form that ``alone`` returns."""
     by_name: dict[Name, Node] = {}
     for node in nodes:
         there = by_name.get(node.name)

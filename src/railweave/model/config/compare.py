@@ -1,4 +1,4 @@
-"""Compare two configurations of one file: the steps from one to the other, and back."""
+"""Compare two versions of one configuration file: the steps from the old to the new, and back."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Change:
-    """The steps that turn one tree into another, in order: what is removed, then what is set, then what moves.
+    """The steps that turn one tree into another, in order: first removals, then settings, then moves.
 
-    ``back`` are the steps that undo the change. ``not_compared`` names statements that have a secret's reference in one tree and a
-    value in the other: they are neither equal nor different, and no step touches them.
+    - ``back``: the steps that undo the change.
+    - ``not_compared``: statements with a secret's reference in one tree and a value in the other. They cannot be compared, so no step
+      touches them.
     """
 
     tree: ConfigTree
-    """The tree after the change; the commands are of this tree."""
+    """The tree after the change. The commands are in the syntax of this tree."""
     steps: tuple[Step, ...] = ()
     back: tuple[Step, ...] = ()
     not_compared: tuple[str, ...] = ()
     before: ConfigTree | None = None
-    """The tree before the change, and after the steps back."""
+    """The tree before the change. The steps in ``back`` lead to it."""
 
     def __bool__(self) -> bool:
         return bool(self.steps)
 
     @property
     def commands(self) -> list[Command]:
-        """The commands that make the change on the system."""
+        """The commands that make the change on the device."""
         return self.tree.commands(self.steps)
 
     @property
@@ -43,12 +44,12 @@ class Change:
 
     @property
     def refused(self) -> Sequence[Refusal]:
-        """The steps that the system would refuse as commands, with what to do instead. What stands before says which system it is."""
+        """The steps that the system would refuse as commands, each with the alternative. The tree before the change identifies the system."""
         return (self.before or self.tree).refused(self.steps)
 
     @property
     def disrupts(self) -> list[tuple[Step, Disruption]]:
-        """The disruptions of each step, with the reason; a refused step disrupts everything, because it takes a restart."""
+        """The disruptions of each step, with the reason. A refused step disrupts everything, because it takes a restart."""
         before = self.before.nodes if self.before else ()
         disruptions = [(step, row) for step in self.steps for row in disrupted(step, self.tree.disruptions, before)]
         rows = [
@@ -89,7 +90,7 @@ class _Walk:
         above: tuple[Name, ...] = (),
         places: tuple[tuple[int, ...], tuple[int, ...]] = ((), ()),
     ) -> bool:
-        """Compare statements below one parent. Whether any must move."""
+        """Compare the statements below one parent. Return whether any of them must move."""
         before = {node.name: (at, node) for at, node in enumerate(old)}
         after = {node.name: (at, node) for at, node in enumerate(new)}
         gone = [placed for name, placed in before.items() if name not in after]
@@ -115,7 +116,7 @@ class _Walk:
     def _one(
         self, old: Node, new: Node, above: tuple[Name, ...], places: tuple[tuple[int, ...], tuple[int, ...]]
     ) -> bool:
-        """Compare a statement with its new form; return whether the statement is removed and given again."""
+        """Compare a statement with its new form. Return whether the statement must be removed and set again."""
         if old == new:
             return False
         here, inner = (*above, new.name), _Walk(self.keeps_empty)
@@ -149,7 +150,7 @@ class _Walk:
     def _pair_by_secret(
         self, gone: list[tuple[int, Node]], come: list[tuple[int, Node]], above: tuple[Name, ...]
     ) -> None:
-        """Take out what differs only by a value in the place of a secret."""
+        """Remove the pairs that differ only by a secret's value, and record them as not compared."""
         for left in list(gone):
             for right in list(come):
                 if not left[1].children and not right[1].children and _unknown(left[1].name, right[1].name):
@@ -164,7 +165,10 @@ def _unknown(name: Name, other: Name) -> bool:
 
 
 def _moves(old: Sequence[Node], new: Sequence[Node], anew: set[Name]) -> list[tuple[Name, Name]]:
-    """Return what must move, and before which sibling, after ``anew`` was given again and new siblings were added at the end."""
+    """Return the moves as (statement, the sibling to move it before), in order.
+
+    The moves start from the order after some statements were set again (``anew``) and new siblings were added at the end.
+    """
     wanted = [node.name for node in new if node.ordered]
     if not wanted:
         return []

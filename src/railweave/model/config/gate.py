@@ -1,9 +1,9 @@
-"""The gate: text of devices enters files that are shared only through it, without its secrets.
+"""The gate that removes secrets from device text. Device text enters shared files only through this gate.
 
-A device's text is a document of JSON or XML, statements in braces, or lines; ``secret_words`` says which words of a statement are
-secrets. In the place of a secret stands ``<hidden>``, or ``<hidden:NAME>`` where equal secrets must stay equal and different ones
-different; nothing takes either for a value. ``named`` makes references of the latter when a statement is taken into the fabric file.
-Everything else of a text stays as it was, and on its line.
+A device's text is a JSON or XML document, statements in braces, or plain lines. ``secret_words`` finds the secret words of a
+statement. Each secret is replaced by ``<hidden>``, or by ``<hidden:NAME>`` if equal secrets must stay equal and different ones
+different. No reader takes either form for a value. ``named`` turns ``<hidden:NAME>`` into a reference when a statement enters the
+fabric file. All other text stays unchanged and on its line.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 _HIDDEN_NAME = re.compile(r"<hidden:([^<>\s]+)>")
 _STANDS_FOR = re.compile(r'"?(?:<secret:[^<>]*>|<hidden(?:[-:][^<>\s]*)?>|&lt;(?:secret|hidden)[^<>]*&gt;)"?')
-"""A text that has already replaced a secret."""
+"""A pattern of the placeholders that have already replaced a secret."""
 _UNNAMED = re.compile(r'"?<hidden(?:-\d+)?>"?')
 _KEY_MATERIAL = re.compile(
     r"(?:-----BEGIN (?!(?:[A-Z0-9]+ )*PUBLIC KEY)[A-Z0-9 ]{1,40}-----(?:(?!-----BEGIN )[\s\S])*?(?:-----END [A-Z0-9 ]{1,40}-----(?:\s|\\n)*|\Z))+"
 )
-"""Keys and certificates in PEM (RFC 7468); of one without its end, all that follows."""
+"""A pattern of keys and certificates in PEM (RFC 7468). If the END line is missing, everything after BEGIN matches."""
 _SPACE = re.compile(r"(?:\s|\\n|\\r)*")
 _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]\S*|"')
 _TOKEN = re.compile(r'/\*[\s\S]*?\*/|\#[^\n]*|"(?:[^"\\]|\\.)*"|[{};\[\]]|[^\s{};\[\]"]+|"')
@@ -44,15 +44,15 @@ _JSON_KEY = re.compile(
     r"|(?:auth|authentication|privacy|priv|private|shared|api|access|secret|encryption|md|digest|server)[-_]?key|key[-_]?string)"
     r"(?:[-_]?(?:hash|hashed|encrypted|value|data))?|snmp[-_]community"
 )
-"""Keys of JSON whose value is a secret, whatever it is."""
+"""A pattern of JSON keys whose value is always a secret."""
 _KEY_FILE = re.compile(r"/(?:[\w.-]+/)+[\w.-]+\.(?:key|pem|cer|crt)")
-"""Words for the place of a key, which is not the key."""
+"""A pattern of paths to key files. A path is not a secret."""
 _COMMUNITIES = "SNMP_COMMUNITY"
-"""A table of SONiC whose keys are secrets."""
+"""The SONiC table whose keys are secrets."""
 
 
 def gated(text: str, replace: Replace) -> str:
-    """A text with what ``replace`` gives in the place of each secret."""
+    """Return the text with each secret replaced by the result of ``replace``."""
     if not (STEMS.search(text) or "-----BEGIN " in text):
         return text
     begun = text.lstrip()[:1]
@@ -76,7 +76,7 @@ def gated(text: str, replace: Replace) -> str:
 
 
 def redacted(text: str) -> str:
-    """A text with ``<hidden>`` in the place of each secret; keys of a table that would become one are numbered."""
+    """Return the text with ``<hidden>`` in place of each secret. Table keys that would become equal are numbered."""
     communities: dict[str, str] = {}
 
     def replace(place: Sequence[str], value: str) -> str:
@@ -89,7 +89,7 @@ def redacted(text: str) -> str:
 
 
 def hidden(statement: str) -> str:
-    """Return statements for people to read, each on its line with the words above it, without the values of secrets."""
+    """Return statements for display without the values of secrets. Each line starts with the names of its parent statements."""
 
     def replace(_place: Sequence[str], value: str) -> str:
         return value if _STANDS_FOR.fullmatch(value) else HIDDEN
@@ -102,16 +102,16 @@ def hidden(statement: str) -> str:
 
 @dataclass
 class Gate:
-    """The gate that replaces secrets in the texts of a network's devices: the same value in the same place has one name everywhere.
+    """The gate that replaces secrets in the texts of a network's devices. Equal values in the same place get the same name everywhere.
 
-    A value that a capture has hidden already is taken to be the same on every device: the operator gives it, and sees its name.
+    A value that a capture has already hidden is assumed to be the same on every device. The operator supplies the value and sees its name.
     """
 
     _names: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     _taken: set[str] = field(default_factory=set[str])
 
     def text(self, device: str, text: str) -> str:
-        """A text of a device with ``<hidden:NAME>`` in the place of each secret; references stay."""
+        """Return the device's text with ``<hidden:NAME>`` in place of each secret. References stay."""
 
         def replace(place: Sequence[str], value: str) -> str:
             if _STANDS_FOR.fullmatch(value) and not _UNNAMED.fullmatch(value):
@@ -125,7 +125,7 @@ class Gate:
         return gated(text, replace)
 
     def _new(self, where: str, device: str) -> str:
-        """A name that is not taken: of the place, with the device where the place has another value already."""
+        """Return a new name: the place, or the device and the place if the place already names a different value."""
         name = where
         if name in self._taken:
             name = base = f"{_slug((device,))}/{where}"[:120]
@@ -138,7 +138,7 @@ class Gate:
 
 
 def named(text: str) -> str:
-    """Return a text of the gate as a fabric file has it: each hidden secret is a reference, ``<secret:NAME>``."""
+    """Return gated text in the form of the fabric file: each ``<hidden:NAME>`` becomes a reference, ``<secret:NAME>``."""
     return _HIDDEN_NAME.sub(r"<secret:\1>", text)
 
 
@@ -148,7 +148,7 @@ def _slug(place: Sequence[str]) -> str:
 
 
 def _edited(text: str, edits: Iterable[Edit]) -> str:
-    """The text with each span replaced; what has several lines leaves as many, so that all else stays on its own."""
+    """Return the text with each span replaced. Line breaks inside a span are kept, so that other text stays on its line."""
     parts: list[str] = []
     at = 0
     for start, end, by in sorted(edits):
@@ -158,7 +158,7 @@ def _edited(text: str, edits: Iterable[Edit]) -> str:
 
 
 def _without_key_material(text: str, replace: Replace) -> str:
-    """The text without keys and certificates, each with the quotation marks around it, and as many lines as before."""
+    """Return the text without keys and certificates and the quotation marks around them. The number of lines stays the same."""
     if "-----BEGIN " not in text:
         return text
 
@@ -177,7 +177,7 @@ def _without_key_material(text: str, replace: Replace) -> str:
 
 
 def _spans(text: str, at: int) -> list[tuple[str, int, int]]:
-    """The words of a statement, which begins at a place of the text it is in, each with its span."""
+    """Return the words of a statement, each with its span in the whole text. ``at`` is the offset of the statement in that text."""
     return [(match[0], match.start() + at, match.end() + at) for match in _WORD.finditer(text) if match[0] != "/"]
 
 
@@ -206,7 +206,7 @@ def _words(
 
 
 def _inside(word: str, *, bearer: bool) -> list[tuple[int, int]]:
-    """Secrets that are one by their form, or part of a word."""
+    """Return the spans in a word that are secrets by their form."""
     bare = word.strip("\"'")
     start = word.find(bare)
     if bearer:
@@ -219,7 +219,7 @@ def _inside(word: str, *, bearer: bool) -> list[tuple[int, int]]:
 
 
 def _place(shown: Sequence[str], base: int, first: int) -> list[str]:
-    """Return the words that name a secret, none of which is a secret: up to five before it, from the lines above if there are few."""
+    """Return up to five words that name a secret, none of them secret. If few precede it, words from the lines above are included."""
     before = [word for word in shown[base:first] if word]
     if len(before) < 3:
         before = [word for word in shown[:first] if word]
@@ -227,14 +227,14 @@ def _place(shown: Sequence[str], base: int, first: int) -> list[str]:
 
 
 def _cleaned(words: Iterable[str]) -> list[str]:
-    """Return words without secrets, to put above the words below them; a secret is replaced by an empty word."""
+    """Return the words of a parent line, with an empty string in place of each secret."""
     words = list(words)
     taken = {number for first, past in secret_words(words) for number in range(first, past)}
     return ["" if number in taken or _inside(word, bearer=False) else word for number, word in enumerate(words)]
 
 
 def _lines(text: str, replace: Replace) -> Iterator[Edit]:
-    """Edits of lines, each in those above it that are indented less."""
+    """Yield the edits of indented lines. The parents of a line are the lines above it with less indentation."""
     above: list[tuple[int, list[str]]] = []
     place, banner = 0, False
     for line in text.split("\n"):
@@ -261,7 +261,7 @@ def _lines(text: str, replace: Replace) -> Iterator[Edit]:
 
 
 def _shapes(text: str, at: int, replace: Replace) -> Iterator[Edit]:
-    """Edits of text for people: what is a secret by its form alone."""
+    """Yield the edits of free text: only secrets that are recognized by their form."""
     for match in SHAPE.finditer(text):
         yield at + match.start(), at + match.end(), replace(("text",), match[0])
 
@@ -269,7 +269,7 @@ def _shapes(text: str, at: int, replace: Replace) -> Iterator[Edit]:
 def _marked(
     spans: Sequence[tuple[str, int, int]], above: Sequence[str], replace: Replace, *, lines: bool = False
 ) -> Iterator[Edit]:
-    """Edits of a statement of which the system itself says that it has a secret: where none is known, the last word."""
+    """Yield the edits of a statement that the system marks as secret. If no secret word is found, the last word is taken."""
     edits = list(_words(spans, above, replace, lines=lines))
     if not edits and spans:
         words = [*above, *(token for token, _, _ in spans)]
@@ -279,7 +279,7 @@ def _marked(
 
 
 def _braces(text: str, replace: Replace) -> Iterator[Edit]:
-    """Edits of statements in braces."""
+    """Yield the edits of statements in braces."""
     above: list[list[str]] = []
     statement: list[tuple[str, int, int]] = []
     ended: tuple[list[tuple[str, int, int]], list[str]] | None = None
@@ -315,7 +315,7 @@ def _braces(text: str, replace: Replace) -> Iterator[Edit]:
 
 
 def _xml(text: str, replace: Replace) -> Iterator[Edit]:
-    """Yield edits of elements whose text is a secret, by their names and those of the elements around them."""
+    """Yield the edits of XML elements whose text is a secret. The names of the element and its parents decide."""
     above: list[str] = []
     for tag in _TAG.finditer(text):
         if tag[2] is not None:
@@ -337,7 +337,7 @@ def _xml(text: str, replace: Replace) -> Iterator[Edit]:
 
 
 def _json(text: str, replace: Replace) -> Iterator[Edit]:
-    """Edits of a document of JSON: values under keys that announce a secret, keys of tables that are secrets, and lines in its texts."""
+    """Yield the edits of a JSON document: values of secret keys, table keys that are secrets, and secrets in the lines of its strings."""
     path: list[str | None] = []
     key: str | None = None
     tokens = list(_JSON_TOKEN.finditer(text))
@@ -392,7 +392,7 @@ def _value_of_json(
 
 
 def _text_of_json(text: str, at: int, above: Sequence[str], replace: Replace) -> Iterator[Edit]:
-    """Edits of a text of JSON, which may be statements: lines end as JSON writes them."""
+    """Yield the edits of a JSON string that may contain statements. Its lines end with an escaped newline."""
     if not STEMS.search(text) and "-----BEGIN " not in text:
         return
     if "-----BEGIN " in text and _KEY_MATERIAL.search(text):

@@ -1,4 +1,4 @@
-"""Names by patterns: fields in braces, and sums of those that are numbers."""
+"""Names from patterns with fields in braces, and sums of numeric fields."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SUM = re.compile(rf"-?{_TERM}(?:[+-]{_TERM})*")
 
 
 def named(pattern: str, **fields: str | int) -> str:
-    """The name that a pattern gives: fields in braces, and sums of those that are numbers, as ``leaf{stripe_number*2+leaf-2:02d}``.
+    """Return the name that a pattern gives. Braces hold a field or a sum, for example ``leaf{stripe_number*2+leaf-2:02d}``.
 
-    Raises ``KeyError`` for a field that there is not, ``ValueError`` for what is neither a field nor a sum.
+    Raises ``KeyError`` for an unknown field, and ``ValueError`` for an expression that is neither a field nor a sum.
     """
 
     def part(match: re.Match[str]) -> str:

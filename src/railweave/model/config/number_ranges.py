@@ -1,4 +1,4 @@
-"""Ranges in command lines and names: lists of numbers such as ``10,20-29``, the order of ports, prefix lengths."""
+"""Ranges in command lines and names: number lists such as ``10,20-29``, the sort order of ports, and prefix lengths."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 Lengths = tuple[int, int]
-"""The shortest and the longest that a prefix may be."""
+"""The minimum and maximum length of a prefix."""
 
 
 def lengths(prefix: Prefix, words: Sequence[str]) -> Lengths | None:
-    """Return the lengths that an entry takes with the words after its prefix; None for unknown words.
+    """Return the prefix lengths that an entry matches, from the words after its prefix. Returns None for unknown words.
 
-    Without words, the entry takes only the length of its prefix.
+    Without words, the entry matches only the length of its prefix.
     """
     given = dict(zip(words[::2], words[1::2], strict=False))
     numbers = {word: int(text) for word, text in given.items() if text.isascii() and text.isdigit() and len(text) < 4}
@@ -31,10 +31,10 @@ def lengths(prefix: Prefix, words: Sequence[str]) -> Lengths | None:
 
 
 def of_list(entries: Iterable[tuple[Prefix, Lengths, bool]]) -> tuple[bool, Lengths | None] | None:
-    """Return whether a list takes longer prefixes than its own, and the lengths; None if its entries differ in that.
+    """Return whether a prefix list matches longer prefixes, and the lengths. Returns None if its entries disagree.
 
-    The last value of each entry says whether words follow its prefix. A single address without such words agrees with whatever the
-    other entries take.
+    The last value of each entry tells whether words follow its prefix. A host prefix without such words is compatible with any
+    other entry.
     """
     known = list(entries)
     told = {
@@ -54,7 +54,7 @@ _EXACT = (-1, -1)
 
 
 def _shape(prefix: Prefix, each: Lengths, *, has_words: bool) -> Lengths:
-    """The same for prefixes of every length that mean the same: 0 stands for its own length, and for the longest there is."""
+    """Return the lengths in a form that is equal for equivalent entries. 0 means the prefix's own length, or the maximum length."""
     low, high = each
     if each == (prefix.length, prefix.length) and not (has_words and prefix.length == BITS[prefix.family]):
         return _EXACT
@@ -62,7 +62,7 @@ def _shape(prefix: Prefix, each: Lengths, *, has_words: bool) -> Lengths:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """The numbers in order, neighbors joined: ``10,20-29``."""
+    """Return the numbers in order, with consecutive ones joined: ``10,20-29``."""
     spans: list[list[int]] = []
     for number in sorted(set(numbers)):
         if spans and spans[-1][-1] == number - 1:
@@ -73,5 +73,5 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def numbers(name: str) -> tuple[int, ...]:
-    """Return the numbers in a port's name, by which ports are in order: Eth1/2 before Eth1/16, and channels in order."""
+    """Return the numbers in a port's name as a sort key: Eth1/2 comes before Eth1/16, and channels are in order."""
     return tuple(map(int, re.findall(r"[0-9]+", name)))

@@ -1,8 +1,8 @@
-"""Quantities as text, parsed once and the same everywhere: ``400G``, ``30m``, ``128us``, ``8M``.
+"""Quantities as text, parsed the same way everywhere: ``400G``, ``30m``, ``128us``, ``8M``.
 
-A quantity is a number, a unit, and blanks around either. A ``Quantity`` is a value that says which units exist and what they
-multiply by; this module has those of the project. The reader of an option, a file or a cell adds the limits of its numbers. If a
-bare number is accepted, ``factors`` has the empty unit.
+A quantity is a number with a unit; blanks may surround either. A ``Quantity`` defines the units and their factors; this module
+defines those of the project. The reader of an option, file or cell checks the limits of the number. If a bare number
+is accepted, ``factors`` has the empty unit.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ N = TypeVar("N", int, float)
 
 _FORM = re.compile(r"\s{0,9}(-?)(\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})\s{0,9}([A-Za-z]{0,9}|%)\s{0,9}")
 _NEARLY = 1e-6
-"""A product this close to a whole number is one: 1.1 x 10^6 is not quite whole in binary."""
+"""A product this close to a whole number counts as whole, because 1.1 x 10^6 is not exact in binary."""
 
 
 @dataclass(frozen=True)
 class Quantity(Generic[N]):
-    """A kind of quantity: ``unit`` is what its numbers count, in words, ``factors`` what each unit is of that.
+    """A kind of quantity.
 
-    ``example`` is how one is written. ``kind`` is ``int`` where only whole numbers make sense, else ``float``.
+    - ``unit``: the base unit of the numbers, in words.
+    - ``factors``: the factor of each unit to the base unit.
+    - ``example``: a valid quantity as text.
+    - ``kind``: ``int`` if only whole numbers make sense, else ``float``.
     """
 
     unit: str
@@ -33,18 +36,18 @@ class Quantity(Generic[N]):
     example: str
     kind: type[N]
     counts: str = ""
-    """The thing that the numbers count, if ``unit`` is a word such as ``a size``."""
+    """The unit that the numbers count, if ``unit`` is a word such as ``a size``."""
     also: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Further spellings of units, which messages leave out."""
+    """Further spellings of units, which error messages do not list."""
     any_case: bool = False
     """True if ``8g`` means ``8G``."""
     signed: bool = False
     """True if the number may be below zero."""
 
     def parse(self, value: str | float) -> N:
-        """The number that a text stands for; a bare number is taken as its digits are.
+        """Return the number that a text represents. A bare number uses the factor of the empty unit.
 
-        Raises ``ValueError`` that says what it is not and how to write one.
+        Raises ``ValueError`` with the expected form and an example.
         """
         match = _FORM.fullmatch(str(value))
         factor = self._factor(match[3]) if match and (self.signed or not match[1]) else None
@@ -70,15 +73,15 @@ GBPS = Quantity("Gb/s", {"": 1, "G": 1, "T": 1000}, "400G", int)
 """Link speed, 10^9 bits per second."""
 
 MBPS = Quantity("a rate", {"M": 1, "G": 10**3, "T": 10**6}, "100G", int, "Mb/s")
-"""A rate, 10^6 bits per second; a number needs its unit."""
+"""A rate in 10^6 bits per second. The unit is required."""
 
 METRES = Quantity("metres", {"": 1, "m": 1, "km": 1000, "cm": 0.01}, "30m", float)
-"""A length."""
+"""A length in metres."""
 
 PICOSECONDS = Quantity(
     "a time", {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}, "100us", int, "picoseconds"
 )
-"""A moment or a duration as the engines count; a number needs its unit."""
+"""A time or duration in picoseconds, as the engines count. The unit is required."""
 
 MICROSECONDS = Quantity("microseconds", {"": 1, "us": 1, "ms": 1000}, "128us", int)
 MILLISECONDS = Quantity("milliseconds", {"": 1, "ms": 1, "s": 1000}, "1000ms", int)
@@ -93,16 +96,16 @@ MESSAGE_BYTES = Quantity(
     also={f"{unit}{end}": factor for unit, factor in {"": 1, **_BINARY, "T": 1 << 40}.items() for end in ("B", "iB")},
     any_case=True,
 )
-"""The size of a collective as nccl-tests writes it: binary, so that ``1G``, ``1GB`` and ``1GiB`` are 2^30 bytes."""
+"""The size of a collective in the notation of nccl-tests. Units are binary: ``1G``, ``1GB`` and ``1GiB`` are 2^30 bytes."""
 
 BYTES = Quantity("bytes", {"": 1, "B": 1}, "9216", int)
-"""A packet or a buffer of the fabric file."""
+"""The size of a packet or buffer in the fabric file."""
 
 BINARY_NUMBER = Quantity("a whole number", {"": 1, **_BINARY}, "8M", int, any_case=True, signed=True)
-"""A number of NCCL's parameters, whatever it counts: ``8M`` is 8 x 2^20."""
+"""A number of an NCCL parameter, with binary units: ``8M`` is 8 x 2^20."""
 
 SHARE = Quantity("a share", {"": 1, "%": 0.01}, "30%", float)
-"""A part of the whole, 0 to 1."""
+"""A fraction from 0 to 1."""
 
 PERCENT = Quantity("percent", {"": 1}, "55", int)
 
@@ -122,19 +125,19 @@ ENGINE_BYTES = Quantity(
     "bytes",
     any_case=True,
 )
-"""A size as the engines take it (docs/sim.md): ``8M`` and ``8MiB`` are binary, ``8MB`` is 8 x 10^6."""
+"""A size in the notation of the engines (docs/sim.md): ``8M`` and ``8MiB`` are binary, ``8MB`` is 8 x 10^6."""
 
 ENGINE_TIME = replace(PICOSECONDS, example="750ns", any_case=True)
-"""A time as the engines take it, picoseconds."""
+"""A time in picoseconds, in the notation of the engines."""
 
 _RATIO = re.compile(r"\s{0,9}([0-9]{1,3}(?:\.[0-9]{1,3})?)(?::1(?:\.0)?)?\s{0,9}")
-"""At most six digits, which is what a sized fabric file gets (``design.sizing.fabric_file``)."""
+"""A pattern of at most six digits, because a sized fabric file gets no more (``design.sizing.fabric_file``)."""
 
 RATIO_FIX = "write server bandwidth over uplink bandwidth, as 3:1, 3 or 1.5"
 
 
 def ratio(value: str | float) -> float:
-    """An oversubscription: server bandwidth over uplink bandwidth of a leaf. Raises ``ValueError``."""
+    """Return an oversubscription ratio: server bandwidth over uplink bandwidth of a leaf. Raises ``ValueError`` if the text is not valid."""
     match = _RATIO.fullmatch(str(value))
     if match is None or not float(match[1]):
         raise ValueError(f"{value!r:.60} is not an oversubscription")

@@ -1,14 +1,14 @@
-"""Secrets in configuration: the reference that replaces a value, and the words of command languages that announce one.
+"""Secrets in configuration: the reference that replaces a value, and the words of command languages that announce a secret.
 
 Sources:
 
-- Junos CLI reference (``authentication-key``, ``secret``, ``pre-shared-key``, ``snmp community``, ``trap-group``, whose name is
+- Junos CLI reference (``authentication-key``, ``secret``, ``pre-shared-key``, ``snmp community``, and ``trap-group``, whose name is
   the community of traps).
 - Arista EOS user manual (``username``, ``snmp-server``, ``tacacs-server``, ``ntp authentication-key``, MACsec, shared-secret profiles).
 - FRRouting documentation (BGP, OSPF, IS-IS, key chains, NHRP, VRRP, vty).
 - Enterprise SONiC user guide.
 
-This module is a vocabulary and not a grammar: a statement that no reader knows announces its secret by the same words.
+This module is a vocabulary and not a grammar: a statement unknown to every reader announces its secret by the same words.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 
 REFERENCE = re.compile(r"<secret:([^>]*)>")
-"""The form of a secret in configuration; its group is the name."""
+"""The pattern of a secret's reference in configuration. Its group is the secret's name."""
 HIDDEN = "<hidden>"
 """The text that replaces a secret that was taken out (``gate``)."""
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
-"""A text in quotation marks, in which a backslash stands before one that belongs to it."""
+"""A pattern of text in quotation marks; a backslash escapes the next character."""
 _INSIDE = r'(?:[^"\\]|\\.)*'
-"""The content of quotation marks that exist already, as in JSON."""
+"""A pattern of text inside existing quotation marks, for example in JSON."""
 _WORD = r'[^\s"]+'
-"""A word of a line: it ends at a blank, and has no quotation mark in it."""
+"""A pattern of a word without blanks or quotation marks."""
 _WORD_OF_BRACES = r'(?:(?!/\*)[^\s"{}\[\];#|?])+'
-"""A word where braces, semicolons and comments end one without a blank before them."""
+"""A pattern of a word in brace syntax, which also ends at a brace, a semicolon or a comment."""
 
 
 @dataclass(frozen=True)
 class Secret:
-    """A secret by its name; printed as the reference that replaces the secret in configuration."""
+    """A secret, identified by its name. It prints as the reference that replaces the secret in configuration."""
 
     name: str
 
@@ -47,19 +47,19 @@ class Secret:
 
 
 def secrets(text: str) -> tuple[Secret, ...]:
-    """The secrets that a text refers to, in order."""
+    """Return the secrets that a text refers to, in order."""
     return tuple(Secret(name) for name in REFERENCE.findall(text)) if "<secret:" in text else ()
 
 
 def alike(text: str, other: str) -> bool | None:
-    """Return whether two texts are the same; None if they differ only by values in the place of secrets, which cannot be compared."""
+    """Return whether two texts are equal. Returns None if one has values where the other has references, which cannot be compared."""
     if text == other:
         return True
     return None if filled(text, other) or filled(other, text) else False
 
 
 def filled(line: str, text: str) -> bool:
-    """Return whether a text is a line with only values in place of its references; a reference may also stay in its place."""
+    """Return whether ``text`` equals ``line`` with values in place of its references. Some references may stay."""
     match = secret_pattern(line).fullmatch(text) if "<secret:" in line else None
     if match is None:
         return False
@@ -71,10 +71,10 @@ def filled(line: str, text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def secret_pattern(line: str) -> re.Pattern[str]:
-    """Return the pattern of a line whose references have values; each group is the value of one reference.
+    """Return the pattern of a line with values in place of its references. Each group is the value of one reference.
 
-    A value is one word, or one text in quotation marks, as the line takes it. It is never more, so that nothing hides in it. In a line
-    of braces (``key <secret:x>;``), or a ``set`` line, a word ends at a brace or a semicolon too.
+    A value is exactly one word or one quoted text, so that it cannot hide anything else. In a line with braces (``key <secret:x>;``)
+    and in a ``set`` line, a word also ends at a brace or a semicolon.
     """
     braces = line.rstrip().endswith((";", "{", "}")) or line.startswith("set ")
     value = f"({_QUOTED}|{_WORD_OF_BRACES if braces else _WORD})"
@@ -89,26 +89,26 @@ def secret_pattern(line: str) -> re.Pattern[str]:
 
 
 _MARK = re.compile(r'(?<!\\)(?:\\\\)*"')
-"""A quotation mark that no backslash takes away."""
+"""A pattern of a quotation mark without a backslash that escapes it."""
 
 
 STEMS = re.compile(
     r"(?i)pass|secret|key|communit|psk|\bcak|token|auth|priv|md5|snmp|bearer|ascii-text|hexadecimal|credential|certificates|bindpw|\$\w{1,6}\$"
     r"|://|eyJ"
 )
-"""Words of lines with a secret; a line without any of these is not looked at."""
+"""Word stems that a line with a secret must contain. Lines without any of them are skipped."""
 _ANNOUNCES = re.compile(
     r"(?:[a-z0-9]+[-_])*(?:password|passwd|pass-?phrase|passkey|secret|psk|cak|bindpw|token|credential|apikey|jwt|ascii-text|hexadecimal"
     r"|(?:auth|authentication|privacy|priv|private|shared|encryption|md5|message-digest|digest|api|access|server|secret|md|master)[-_]key"
     r"|key[-_](?:string|value|data|octet-string))"
     r"(?:[-_](?:hash|hashed|encrypted|value|text))?"
 )
-"""A word after which a secret stands, once the words of its form are over."""
+"""A pattern of words that announce a secret. Words of ``_FORM`` may come between the two."""
 _FORM = re.compile(
     r"\d{1,5}|8a|md5|sha[-\d]*|hmac-[\w-]+|aes[-\w]*|3?des\w*|cmac[-\w]*|clear(?:-?text)?|plain(?:-?text)?|encrypted|hash(?:ed)?|ascii-text|hexadecimal"
     r"|text|string|type|value|key-id|keyid|ietf-md5|algorithm|[xy]"
 )
-"""Words between an announcement and its secret: an encryption type, an algorithm, the number of a key."""
+"""A pattern of words between an announcement and its secret: an encryption type, an algorithm, or a key number."""
 _TYPE = re.compile(r"[05789]|8a|clear(?:text)?|encrypted|plain(?:text)?|hash(?:ed)?|md5|sha[-\d]+")
 _ALGORITHM = re.compile(r"md5|sha[-\d]*|aes[-\w]*|3?des\w*|hmac-[\w-]+")
 _AFTER = frozenset(
@@ -120,7 +120,7 @@ _AFTER = frozenset(
     source-address options hello level-1 level-2 authenticate remote localized deadtime key-id mode rounds and / ; | { }
     """.split()  # noqa: SIM905 - one word a line would hide the rest
 )
-"""Words that stand behind a secret, and are none."""
+"""Words that may follow a secret and are not secret themselves."""
 _NO_VALUE = frozenset(
     """
     ckn profile policy format encryption encryption-key minimum-length maximum-length minimum-changes minimum-numerics
@@ -128,7 +128,7 @@ _NO_VALUE = frozenset(
     history expire recovery complexity aging common reversible chain server timeout retry-options
     """.split()  # noqa: SIM905 - one word a line would hide the rest
 )
-"""Words after an announcement that say that no secret follows."""
+"""Words that, after an announcement, mean that no secret follows."""
 _IN_A_CHAIN = frozenset(
     [
         "secret",
@@ -143,32 +143,32 @@ _IN_A_CHAIN = frozenset(
 )
 _NO_KEY_BEFORE = frozenset(["hash", "ssh", "public", "sort", "ssl", "certificate", "host", "primary"])
 _FREE = frozenset(["description", "remark", "banner", "contact", "location", "message", "announcement", "motd"])
-"""Words after which text for people stands: announcements in it are chance."""
+"""Words that start free text. Announcing words in free text are coincidence."""
 _FAR = 8
-"""So many words before a statement may announce its first one: ``secret { VALUE { … } }``."""
+"""The number of words before a statement that may announce its secret: ``secret { VALUE { … } }``."""
 _COMMUNITY = re.compile(r"(?:[a-z]+[-_])*community(?:[-_](?:name|string))?")
 _TRAP_PAIRS = frozenset(["vrf", "version", "udp-port", "source-interface", "interface", "use-vrf"])
 _TRAP_WORDS = _TRAP_PAIRS | {"traps", "informs", "trap", "inform"}
 _TRAP_GROUP = "railweave"
-"""The group that railweave names itself: it is in every rendered configuration, and no secret."""
+"""The name of railweave's own trap group. Every rendered configuration has it, and it is not a secret."""
 
 SHAPE = re.compile(
     r"\$(?:\d{1,2}|2[aby]|y|gy|8[aA]|sha\d*|md5|apr1)\$[^\s;\"'<>]+"  # crypt(3) and Junos
     r"|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*"  # a JSON web token
 )
-"""Texts that are a secret anywhere."""
+"""A pattern of texts that are secret in any place."""
 INSIDE = re.compile(
     r"(?i)(?:(?<![a-z0-9])(?:[a-z0-9]+[-_.])*(?:password|passwd|pwd|secret|token|apikey|api[-_]key|access[-_]key|[a-z]*auth)=(?:(?:key|token|token-secure),)?+"
     r"|[a-z][a-z0-9+.-]*://[^\s:/@\"]*:|\bbearer\s+|\bauthorization:\s*\w+\s+)(?P<value>(?!<)[^\s,;\"'&@<>]+)"
 )
-"""Secrets inside a word or a text: ``token=…``, ``ftp://user:…@host``, an HTTP header."""
+"""A pattern of secrets inside a word or text: ``token=…``, ``ftp://user:…@host``, an HTTP header."""
 
 
 def secret_words(words: Sequence[str], start: int = 0, *, lines: bool = False) -> Iterator[tuple[int, int]]:
-    """Yield the places (first, past the last) of secrets among the words of a statement from ``start`` on.
+    """Yield the positions (first, past the last) of secrets among the words of a statement.
 
-    The words before ``start`` are those of the statements above. ``lines``: the words are of a command language in which a secret may
-    have blanks and reaches to the end of its line.
+    The statement begins at ``start``; the words before it are those of the parent statements. ``lines`` is True for a command language
+    in which a secret may contain blanks and extends to the end of its line.
     """
     low = [word.strip('"').lower().removeprefix("--") for word in words]
     opens = low[-1:] == ["{"]
@@ -193,7 +193,7 @@ def secret_words(words: Sequence[str], start: int = 0, *, lines: bool = False) -
 
 
 def _announced(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """The place of the secret that a word announces, and whether it may have several words; None: it announces none."""
+    """Return the position of the secret that a word announces, and whether it may have several words. None if there is no secret."""
     word, after = low[at], at + 1
     if word == "local" and at and low[at - 1] == "certificates" and at + 2 < end:
         return at + 2, False
@@ -230,7 +230,7 @@ def _past_form(low: list[str], at: int, end: int) -> int:
 
 
 def _is_no_value(low: list[str], at: int, end: int) -> bool:
-    """Return whether a word in the place of a secret is none: it says what follows, or announces one itself."""
+    """Return whether a word in the place of a secret is not one: it describes what follows, or announces a secret itself."""
     if low[at] in _NO_VALUE:
         return True
     more = at + 1 < end and low[at + 1] not in _AFTER
@@ -238,7 +238,10 @@ def _is_no_value(low: list[str], at: int, end: int) -> bool:
 
 
 def _of_key(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """``key SECRET``, ``key 7 SECRET``, ``key NAME 7 SECRET``; the number of a key in a chain, or its file, is no secret."""
+    """Return the position of the secret in ``key SECRET``, ``key 7 SECRET`` or ``key NAME 7 SECRET``, as ``_announced`` does.
+
+    The number of a key in a chain and the path of a key file are not secrets.
+    """
     first, second, third = at + 1, at + 2, at + 3
     word = low[first]
     if low[-1] == "{" or word in _NO_VALUE or (at and low[at - 1] in _NO_KEY_BEFORE) or word.endswith((".key", ".pem")):
@@ -262,7 +265,7 @@ def _of_key(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
 
 
 def _of_authentication(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """``authentication text SECRET``; of VRRP and NHRP also without ``text``."""
+    """Return the position of the secret in ``authentication text SECRET``. For VRRP and NHRP, the word ``text`` is optional."""
     first = at + 1
     if low[first] in {"text", "string", "plain", "simple", "plaintext", "cleartext"} and first + 1 < end:
         return first + 1, True
@@ -274,7 +277,7 @@ def _of_authentication(low: list[str], at: int, end: int) -> tuple[int, bool] | 
 
 
 def _community(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """The community that a word of an SNMP statement announces."""
+    """Return the position of the community that a word of an SNMP statement announces."""
     word, after = low[at], at + 1
     if word == "snmp_community":  # a table of SONiC, whose keys are communities
         return after, False
@@ -288,7 +291,10 @@ def _community(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
 
 
 def _of_trap_target(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """The community of ``snmp-server host ADDRESS [vrf VRF] [traps] [version 2c] COMMUNITY``; version 3 has a user in its place."""
+    """Return the position of the community in an ``snmp-server host`` line. Returns None for version 3, which has a user in that place.
+
+    The form of the line is ``snmp-server host ADDRESS [vrf VRF] [traps] [version 2c] COMMUNITY``.
+    """
     rest = low[at:end]
     if {"community", "user"} & set(rest) or ("version" in rest and rest[rest.index("version") + 1 :][:1] == ["3"]):
         return None

@@ -1,14 +1,14 @@
 """Lines and sections as a tree that can be compared, and the commands of a change with their ``no`` forms.
 
-``LineRules`` describe a system's lines: which hold one value, which ``no`` removes without their value, which cannot be removed.
-The system's own folder gives the rules. Patterns are words:
+``LineRules`` describe a system's lines: those that hold one value, those that ``no`` removes without their value, and those that
+cannot be removed. The system's own folder gives the rules. Patterns consist of words:
 
 - ``*`` is one word that belongs to the name.
 - ``=`` is one word of the value.
-- ``...`` is the rest of the value, or as many words of the value as come before the words that follow.
+- ``...`` is the value: all remaining words, or all words up to those that follow it in the pattern.
 
-For example, ``mtu ...`` holds one value, ``neighbor * route-map = in`` one for each neighbor and direction, and
-``map dscp ... to class *`` one for each class.
+For example, ``mtu ...`` holds one value, ``neighbor * route-map = in`` holds one for each neighbor and direction, and
+``map dscp ... to class *`` holds one for each class.
 """
 
 from __future__ import annotations
@@ -27,43 +27,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LineRules:
-    """The rules of a system's lines; a line without a rule is a statement as a whole: ``no LINE``, then the new line."""
+    """The rules of a system's lines. To change a line without a rule, railweave types ``no LINE`` and then the new line."""
 
     replaced: tuple[str, ...]
-    """Lines of which a new one takes the place of the old, without ``no``."""
+    """Patterns of lines that a new line replaces without ``no``."""
     cut: tuple[str, ...]
-    """Lines that are removed without their value: ``no mtu``."""
+    """Patterns of lines that are removed without their value, for example ``no mtu``."""
     emptied: tuple[str, ...]
-    """First words of headers of sections that cannot be removed: every line in them is."""
+    """First words of section headers that cannot be removed. Instead, every line in the section is removed."""
     defined: tuple[str, ...]
-    """Patterns of the first words of what other lines name: removed after everything else is set."""
+    """Patterns of the first words of definitions that other lines name. Definitions are removed after everything else is set."""
     defined_inside: tuple[str, ...] = ()
-    """Patterns of whole lines in sections that other lines of the section name: removed after everything else is set, too."""
+    """Patterns of whole lines in sections that define names for other lines of the section. They too are removed last."""
     taken_with: tuple[tuple[str, str], ...] = ()
-    """Patterns of lines in sections, and of those that the system takes away with one that is removed: they are given again."""
+    """Pairs of patterns of lines in sections: if the first is removed, the system also removes the second, which must be set again."""
     ended_by: tuple[tuple[str, str], ...] = ()
-    """Patterns of lines in sections, and of all that ends with one that is removed: nothing else need be typed to remove those."""
+    """Pairs of patterns of lines in sections: if the first is removed, the second disappears with it and needs no command."""
     anew_with: tuple[str, ...] = ()
-    """First words of lines that empty their section when they change: the section is removed, and given again with these lines."""
+    """First words of lines that empty their section when they change. The section is removed, then set again with these lines."""
     removed_as: tuple[tuple[str, str], ...] = ()
-    """Patterns of lines of which ``no`` leaves another in force, and of the words whose ``no`` leaves nothing."""
+    """Patterns of lines for which a plain ``no`` leaves another line in force, each with the words to put after ``no`` instead."""
     removed_by: tuple[tuple[str, str], ...] = ()
-    """First words, and the word that removes: ``default`` in place of ``no``."""
+    """First words of lines, each with the word that removes them, for example ``default`` instead of ``no``."""
     narrowing: tuple[str, ...] = ("match ",)
-    """First words of lines that narrow what an entry lets through: they go after the new ones stand, or it lets all through."""
+    """First words of lines that restrict an entry. They are removed after the new lines are set; otherwise the entry would match everything."""
     without: tuple[str, ...] = ()
-    """Lines that say what holds without them too: nothing is typed to remove them."""
+    """Lines that state a default. No command is needed to remove them."""
     texts: tuple[tuple[str, str], ...] = ()
-    """The beginning of a text of several lines, and the line that ends it: together they are one statement."""
+    """The first line of a multi-line text and the line that ends it. The whole text is one statement."""
     undo_no: str = ""
-    """The word before a line that removes ``no LINE``; if empty, the line alone removes it."""
+    """The word before a line that removes ``no LINE``. If empty, typing the line itself removes it."""
     indent: str = " "
     closer: Callable[[str], str] = lambda _: "exit"
-    """The line that ends a section, by the section's first word."""
+    """The function that returns the line that ends a section, from the section's first word."""
     disruptions: tuple[Disruption, ...] = ()
 
     def definition(self, name: Name) -> Name | None:
-        """The words by which other lines name what a line at the top defines; None where it is no definition."""
+        """Return the words by which other lines name this top-level definition. Returns None if the line is not a definition."""
         words = tuple(name[0].split())
         for pattern in self.defined:
             wanted = pattern.split()
@@ -74,23 +74,23 @@ class LineRules:
         return None
 
     def defines(self, line: str) -> bool:
-        """Return whether a line of a section defines what other lines of the section name."""
+        """Return whether a line of a section defines a name that other lines of the section use."""
         return any(_fitting(pattern, "", line) is not None for pattern in self.defined_inside)
 
     @cached_property
     def replaced_by_word(self) -> dict[str, list[list[str]]]:
-        """The patterns of ``replaced``, by their first word."""
+        """The patterns of ``replaced``, indexed by first word."""
         return _by_word(self.replaced)
 
     @cached_property
     def cut_by_word(self) -> dict[str, list[list[str]]]:
-        """The patterns of ``cut``, by their first word."""
+        """The patterns of ``cut``, indexed by first word."""
         return _by_word(self.cut)
 
 
 @dataclass(frozen=True)
 class SectionTree:
-    """A configuration of lines and sections; see ``ConfigTree``."""
+    """A configuration tree of lines and sections. See ``ConfigTree``."""
 
     nodes: tuple[Node, ...]
     rules: LineRules
@@ -98,15 +98,16 @@ class SectionTree:
 
     @property
     def disruptions(self) -> tuple[Disruption, ...]:
-        """Those of the system."""
+        """The disruptions in the system's rules."""
         return self.rules.disruptions
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
         """Return the lines to type, with the line that ends each section.
 
-        Removals come first, from the end of the file upwards, so that a definition is removed after the lines that name it. New lines
-        follow, in the order of the file. Definitions, and lines that narrow an entry, are removed last: until then other lines may name
-        the definitions, and the entry may let through what it should not.
+        - Removals come first, from the end of the file upwards, so that a definition is removed after the lines that name it.
+        - New lines follow, in the order of the file.
+        - Definitions, and lines that restrict an entry, are removed last. Until then other lines may name the definitions, and without the
+          restriction the entry would let too much through.
         """
         rules = self.rules
         removed = sorted(
@@ -138,12 +139,12 @@ class SectionTree:
         return [line for section in forest for line in _printed(section, rules, 0)]
 
     def refused(self, steps: Sequence[Step]) -> tuple[Refusal, ...]:
-        """Nothing that is known before it is typed."""
+        """Return no refusals, because none can be predicted for this kind of system."""
         del steps
         return ()
 
     def _ending(self, removed: Sequence[Step]) -> list[Step]:
-        """Return the removals, without the lines that end with another line that is removed."""
+        """Return the removals, except lines that disappear together with another removed line."""
         ends = {
             (step.above[0], f"{' '.join(words)} "): step
             for step in removed
@@ -163,7 +164,7 @@ class SectionTree:
         ]
 
     def _taken(self, removed: Sequence[Step], put: Sequence[Step]) -> list[Step]:
-        """Return the lines of this tree that the system takes away with a removed line, and that are not put anyway."""
+        """Return the lines of this tree that the system removes together with a removed line, unless they are set anyway."""
         gone = {
             (step.above[0], " ".join(words))
             for step in removed
@@ -180,14 +181,14 @@ class SectionTree:
 
 
 def _fitting(pattern: str, wanted: str, line: str) -> list[str] | None:
-    """The words of a line of a pattern, as many as another pattern has; None of another line."""
+    """Return the first words of a line that fits ``pattern``, as many as ``wanted`` has. Returns None if the line does not fit."""
     parts, words = pattern.split(), line.split()
     fits = len(parts) == len(words) and all(part in {"*", word} for part, word in zip(parts, words, strict=True))
     return words[: len(wanted.split())] if fits else None
 
 
 def _lines_below(nodes: Sequence[Node], top: Name, beginning: str) -> Iterator[Step]:
-    """Every line below a section at the top that begins with some words, as a step that puts it."""
+    """Yield a step that sets each line of a top-level section that begins with the given words."""
     for at, section in enumerate(nodes):
         if section.name == top:
             yield from _lines(section, (top,), (at,), f"{beginning} ")
@@ -212,7 +213,7 @@ def section_tree(sections: Iterable[Section], rules: LineRules) -> SectionTree:
 
 
 def sections(nodes: Iterable[Node]) -> list[Section]:
-    """The lines and sections of a tree's nodes, as they are printed."""
+    """Return the nodes of a tree as the lines and sections that are printed."""
     return [_section(node) for node in nodes]
 
 
@@ -228,7 +229,7 @@ def _nodes(sections: Iterable[Section], rules: LineRules) -> tuple[Node, ...]:
 
 
 def _with_texts(sections: Iterable[Section], rules: LineRules) -> Iterator[Section]:
-    """The sections, with the lines of each text joined to one."""
+    """Yield the sections, with the lines of each multi-line text joined into one."""
     ends = dict(rules.texts)
     left = iter(sections)
     for section in left:
@@ -242,7 +243,7 @@ def _with_texts(sections: Iterable[Section], rules: LineRules) -> Iterator[Secti
 
 
 def _header(section: Section, rules: LineRules) -> Name:
-    """Return the name of a section: its header, and the lines in it with which the section is rebuilt."""
+    """Return the name of a section: its header, and the lines inside whose change rebuilds the section."""
     inner = [
         child.line for child in section.body or () if child.body is None and child.line.startswith(rules.anew_with)
     ]
@@ -250,7 +251,7 @@ def _header(section: Section, rules: LineRules) -> Name:
 
 
 def _name(line: str, rules: LineRules) -> Name:
-    """Return what tells a line from its siblings; ``no LINE`` is another value of the same line."""
+    """Return the words that distinguish a line from its siblings. ``no LINE`` is a different value of the same line."""
     opens, _, text = line.partition("\n")
     if text:
         return (opens, "")
@@ -264,7 +265,10 @@ def _name(line: str, rules: LineRules) -> Name:
 
 
 def _matched(pattern: list[str], words: list[str]) -> Name | None:
-    """The words of a line that name it, if the pattern is its; the empty word sets it apart from a whole line's name."""
+    """Return the words that name a line, or None if the pattern does not match it.
+
+    An empty word at the end sets the result apart from the name of a line without a pattern.
+    """
     if "..." in pattern[:-1]:
         at = pattern.index("...")
         after = len(pattern) - at - 1
@@ -309,7 +313,7 @@ def _cut(line: str, rules: LineRules) -> str:
 
 
 def _join(body: list[Section], more: list[Section]) -> None:
-    """Append, into the section of the same header where that is the last."""
+    """Append sections. A section with the same header as the last one is merged into it."""
     for section in more:
         last = body[-1] if body else None
         if last is not None and last.line == section.line and last.body is not None and section.body is not None:

@@ -1,6 +1,6 @@
-"""Configuration as lines and sections that indentation tells apart: FRR, EOS, and what is written like them.
+"""Configuration as lines and indented sections, as in FRR, EOS and systems with a similar syntax.
 
-A system's own ``tree`` says how they are printed. Lines are found by their form: see ``select``.
+A system's own ``tree`` module defines how they are printed. ``select`` finds lines by their form.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ ANY = "**"
 
 @dataclass(eq=False, slots=True)
 class SelectedLine:
-    """A line that was looked for, what stands ``below`` it, and the words that were wanted of it and of those above.
+    """A line found by ``select``.
 
-    ``path`` is the line after those above it, joined by `` / ``; ``chain`` are their sections, that of the line last.
+    - ``below``: the lines below it.
+    - ``words``: the values of the form's slots, in this line and its parents.
+    - ``path``: the parent lines and the line, joined by `` / ``.
+    - ``chain``: the sections of the parent lines, and that of the line last.
     """
 
     line: str
@@ -35,7 +38,7 @@ class SelectedLine:
 
     @property
     def at(self) -> int:
-        """The number of the line in the text it was read from; 0: it was not read."""
+        """The line number in the source text; 0 if the line was not read from a text."""
         return self.chain[-1].at
 
     def __getitem__(self, name: str) -> str:
@@ -43,7 +46,7 @@ class SelectedLine:
 
 
 def select(sections: Iterable[Section], *forms: str) -> Iterator[SelectedLine]:
-    """Every line of these forms, a form for each level of the tree, in the order of the configuration."""
+    """Yield every line that matches the forms, in configuration order. Each form is for one level of the tree."""
     return _select(sections, forms, "", {}, ())
 
 
@@ -72,13 +75,13 @@ def _select(
 
 
 def has(sections: Iterable[Section], *forms: str) -> bool:
-    """Return whether there is a line of these forms."""
+    """Return whether any line matches these forms."""
     return any(True for _ in select(sections, *forms))
 
 
 @lru_cache(maxsize=1 << 10)
 def _compiled(form: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
-    """Return the possible beginnings of a line of the form, and the form as a pattern of a whole line."""
+    """Return the possible beginnings of a line of this form, and the form as a regular expression for the whole line."""
     words = form.split()
     pattern = ""
     for place, word in enumerate(words):
@@ -91,7 +94,7 @@ def _compiled(form: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
 
 
 def _choices(word: str) -> tuple[str, ...]:
-    """Return the possible beginnings of a word: one of several words, or the text before the part that is any."""
+    """Return the possible beginnings of a word: each of its alternatives, or the text before the variable part."""
     return tuple(word.split("|")) if "|" in word else (re.split(r"[*<]", word)[0],)
 
 
@@ -116,7 +119,10 @@ CLOSERS = {"exit", "exit-address-family", "exit-vni"}
 
 @dataclass
 class Section:
-    """A line, and what stands below it; ``body`` is None for a plain line. ``at`` is its number in the text it was read from."""
+    """A line and the lines below it.
+
+    ``body`` is None for a plain line. ``at`` is the line number in the source text.
+    """
 
     line: str
     body: list[Section] | None = field(default=None)
@@ -124,12 +130,12 @@ class Section:
 
 
 def line(text: str) -> Section:
-    """A plain line."""
+    """Return a plain line."""
     return Section(text)
 
 
 def section(header: str, *parts: str | Section | Iterable[str | Section] | None) -> Section:
-    """A section with a body, in order; None parts are left out."""
+    """Return a section with a body, in order. Parts that are None are left out."""
     body: list[Section] = []
     for part in parts:
         if part is None:
@@ -140,7 +146,7 @@ def section(header: str, *parts: str | Section | Iterable[str | Section] | None)
 
 
 def parse(text: str) -> list[Section]:
-    """Sections of a text; indentation tells what stands below what. Raises ``RenderError`` with the line."""
+    """Return the sections of a text, nested by indentation. Raises ``RenderError`` with the line number."""
     top = Section("", [])
     stack: list[tuple[int, Section]] = [(-1, top)]
     for number, raw in enumerate(text.splitlines(), 1):
@@ -166,7 +172,7 @@ def parse(text: str) -> list[Section]:
 
 
 def merge(into: list[Section], extra: Iterable[Section]) -> None:
-    """Merge sections: bodies of the same header are joined, lines that stand already are left alone."""
+    """Merge ``extra`` into ``into``: bodies under the same header are joined, and existing lines stay as they are."""
     for block in extra:
         existing = next((other for other in into if other.line == block.line), None)
         if existing is None:
@@ -177,9 +183,9 @@ def merge(into: list[Section], extra: Iterable[Section]) -> None:
 
 
 def printed(sections: Iterable[Section], closer: Callable[[str], str]) -> list[str]:
-    """Lines of sections, one space deeper per level; ``closer`` gives what ends a section by its first word.
+    """Return the lines of sections, indented by one space per level. ``closer`` gives a section's last line from its first word.
 
-    Sections at the top are separated by ``!``.
+    Top-level sections are separated by ``!``.
     """
     lines: list[str] = []
 
@@ -198,7 +204,7 @@ def printed(sections: Iterable[Section], closer: Callable[[str], str]) -> list[s
 
 
 def flat(sections: Iterable[Section], above: str = "") -> list[str]:
-    """Every line with the headers above it, joined by `` / ``."""
+    """Return every line without children, prefixed by its parent headers, joined by `` / ``."""
     result: list[str] = []
     for block in sections:
         here = f"{above} / {block.line}" if above else block.line
@@ -207,33 +213,33 @@ def flat(sections: Iterable[Section], above: str = "") -> list[str]:
 
 
 class SectionReader:
-    """The sections of a text; the caller that takes a line understands the line, and the headers above it."""
+    """A reader of sections that records the understood lines. Taking a line marks it and its parent headers as understood."""
 
     def __init__(self, sections: Sequence[Section]) -> None:
         self.sections = sections
         self._understood: set[int] = set()
 
     def each(self, *forms: str, below: SelectedLine | None = None) -> Iterator[SelectedLine]:
-        """Take every line of these forms (``select``), at the top or below a line that was taken."""
+        """Take and yield every line that matches these forms (see ``select``), at the top or below a line taken before."""
         for selected in select(self.sections if below is None else below.below, *forms):
             self._understood.update(id(section) for section in selected.chain)
             yield selected
 
     def last(self, *forms: str, below: SelectedLine | None = None) -> SelectedLine | None:
-        """Take every line of these forms; the last of them, which is the one that holds."""
+        """Take every line that matches these forms, and return the last. The last line overrides earlier ones."""
         lines = list(self.each(*forms, below=below))
         return lines[-1] if lines else None
 
     def take(self, *lines: Section) -> None:
-        """Take lines by themselves, as those of a text that no form describes."""
+        """Mark single lines as understood without a form, for example the lines of free text."""
         self._understood.update(map(id, lines))
 
     def leave(self, selected: SelectedLine) -> None:
-        """Give a line back whose words were not understood after all."""
+        """Mark a line as not understood."""
         self._understood.discard(id(selected.chain[-1]))
 
     def lines(self) -> Iterator[tuple[Section, str, bool]]:
-        """Every line with those above it, joined by `` / ``, and whether it was understood."""
+        """Yield every line, its path of parent lines joined by `` / ``, and whether it was understood."""
         return self._lines(self.sections, "")
 
     def _lines(self, sections: Sequence[Section], above: str) -> Iterator[tuple[Section, str, bool]]:

@@ -1,15 +1,15 @@
-"""Statements of a command line as rows of a table: one row prints, reads, checks and explains a statement.
+"""Statements of a command line as rows of a table. One row prints, reads, checks and explains a statement.
 
-A row has the form of a statement, ``username <name> role <role>``, and a codec for each slot in it. The slots are fields of the value
-that the statements describe. From a table (``Statements``) follow:
+A row has the form of a statement, for example ``username <name> role <role>``, and a codec for each slot. The slots are fields of the
+value that the statements describe. A table (``Statements``) provides:
 
-- the lines of a value, in the order of the rows (``printed``), and the value of lines (``read``), with each line that no row takes left
-  unknown;
-- the grammar of the command line (``commands``): each row with its source and its limits;
-- the names that lines define and use (``names``).
+- ``printed``: the lines of a value, in the order of the rows.
+- ``read``: the value of lines. Lines that match no row stay unknown.
+- ``commands``: the grammar of the command line, each form with its row.
+- ``names``: the names that lines define and use.
 
-A statement that says nothing about the network is a row too (``passed``), with the reason. It must never be a statement that can shut,
-drain, filter, reorder or disable something.
+A statement that does not affect the network has a row too (``passed``), with the reason. A statement that can shut,
+drain, filter, reorder or disable something must never have such a row.
 """
 
 from __future__ import annotations
@@ -31,16 +31,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 IT = "it"
-"""The slot of an element that is the value itself, such as an address of a list of addresses."""
+"""The slot of an element that is itself the value, for example an address in a list of addresses."""
 
 
 @dataclass(frozen=True)
 class Codec:
-    """The words of a value.
+    """The conversion between a value and its words.
 
-    ``accepts`` is what the device takes, as a regular expression; ``word`` is the same for the reader, which finds a slot by it and may
-    understand more than the device takes. ``read`` raises ``ValueError`` or ``KeyError`` for words that are no value. ``defines`` and
-    ``refers`` name the kind of things whose names the words are.
+    - ``accepts``: a regular expression for the words that the device takes.
+    - ``word``: a regular expression by which the reader finds a slot. The reader may understand more than the device takes.
+    - ``read``: the value of words; raises ``ValueError`` or ``KeyError`` for words without a value.
+    - ``write``: the words of a value.
+    - ``defines`` and ``refers``: the kind of object whose name the words define or use.
     """
 
     accepts: str
@@ -50,13 +52,13 @@ class Codec:
     defines: str = ""
     refers: str = ""
     says: str = ""
-    """The words or limits for people, such as ``1-60`` (empty: the name of the slot)."""
+    """The words or limits to show to people, such as ``1-60``. If empty, the name of the slot is shown."""
     spreads: bool = False
-    """The words are several elements of a list: ``read`` returns all of them."""
+    """True if the words are several elements of a list, all of which ``read`` returns."""
 
 
 class Name(NamedTuple):
-    """A name in a line: of a thing of a ``kind`` that the line defines or, if ``refers``, uses."""
+    """A name in a line. The line defines an object of this ``kind`` or, if ``refers`` is true, uses it."""
 
     kind: str
     name: str
@@ -66,7 +68,7 @@ class Name(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """A statement. Made by ``line``, ``each``, ``part``, ``fixed`` and ``passed``, which say what the fields mean."""
+    """A statement. Use ``line``, ``each``, ``part``, ``fixed`` or ``passed`` to create rows; they document the fields."""
 
     forms: tuple[str, ...]
     also: tuple[str, ...] = ()
@@ -97,12 +99,16 @@ def line(
     since: str = "",
     **codecs: Codec,
 ) -> Row:
-    """Return a statement about fields of the value, with its ``source``, the public document that has it (empty: it is only read).
+    """Return a statement about fields of the value: the fields of its slots, and the fields that it ``sets`` to a constant.
 
-    The fields are those of its slots, and those that it ``sets`` to a constant.
+    ``source`` is the public document that describes the statement. If empty, the statement is only read. The statement is printed if all
+    of these hold:
 
-    It is printed if every slot outside brackets has a value other than None and ``usual``, every field of ``sets`` has that value, and
-    ``when`` holds; of several forms, the first that fits. ``also`` are forms that mean the same and are read only.
+    - Every slot outside brackets has a value other than None and ``usual``.
+    - Every field of ``sets`` has the given constant.
+    - ``when`` returns true.
+
+    Of several forms, the first that fits is printed. The forms in ``also`` mean the same, but are only read.
     """
     return Row(
         _forms(form), tuple(also), codecs, source, since=since, sets=sets or {}, usual=usual, when=when, prints=prints
@@ -123,10 +129,14 @@ def each(
     since: str = "",
     **codecs: Codec,
 ) -> Row:
-    """Return a statement for each element of ``field``, which are values of ``made`` (None: the value of the slot ``it`` itself).
+    """Return a statement for each element of ``field``.
 
-    With ``rows`` it is a section with these statements in it. With ``by`` the field is a mapping from the value of that slot, or of the first
-    of several that the line has, and lines of one key describe one element; without it the field is a tuple. Slots that are no field of the element are fields of the value around it.
+    - ``made``: the class of the elements; None if an element is the value of the slot ``it`` itself.
+    - ``rows``: if given, each element is a section with these statements inside.
+    - ``by``: if given, the field is a mapping. The first of these slots that a line has is the key; lines with equal keys describe one
+      element. Without ``by``, the field is a tuple.
+
+    Slots that are not fields of the element are fields of the value that contains it.
     """
     inner = None if rows is None else tuple(rows)
     keys = (by,) if isinstance(by, str) else tuple(by)
@@ -144,20 +154,20 @@ def part(
     *,
     when: Callable[[Any], bool] | None = None,
 ) -> Row:
-    """Return the statements of a part of the value: below a header ``form`` or, without one, among the others.
+    """Return the statements of a part of the value. They are below the header ``form`` or, without one, among the other statements.
 
-    The part is None if there are none of them. It is printed if ``when`` holds of the value around it.
+    The part is None if no statement is present. It is printed if ``when`` returns true for the value that contains it.
     """
     return Row(_forms(form) if form else (), source=source, field=field, made=made, rows=tuple(rows), when=when)
 
 
 def fixed(form: str, source: str, when: Callable[[Any], bool] | None = None) -> Row:
-    """Return a statement that is printed with the value, if ``when`` holds, and whose presence is no field."""
+    """Return a constant statement that sets no field. It is printed with the value if ``when`` returns true."""
     return Row((form,), source=source, when=when)
 
 
 def passed(form: str, reason: str, source: str = "", **codecs: Codec) -> Row:
-    """Return a statement that is read and says nothing about the network, with the ``reason``."""
+    """Return a statement that is only read and does not affect the network, with the ``reason``."""
     return Row((form,), codecs=codecs, source=source, reason=reason, prints=False)
 
 
@@ -172,16 +182,17 @@ _GROUPS = {"[": "(?:", "]": ")?", "{": "(?:", "|": "|", "}": ")*"}
 
 
 def _told(piece: str, codecs: Mapping[str, Codec]) -> str:
-    """Return a piece of a form for people: a slot as its limits or words."""
+    """Return a piece of a form for display. A slot is shown as its limits or words."""
     says = codecs[piece[1:-1]].says if piece.startswith("<") else ""
     return f"<{says}>" if says else piece
 
 
 class Form:
-    """A form, compiled: what it is printed by, and the patterns by which lines of it are read and checked.
+    """A compiled form: its text for printing, and the patterns for reading and checking lines.
 
-    ``<slot>`` is a value, and one whose name begins with ``_`` is read and dropped; ``[ port <port>]`` may be missing;
-    ``{ port <port>| vrf <_vrf>}`` are options in any order, in forms that are only read.
+    - ``<slot>``: a value. A value whose slot name begins with ``_`` is read and dropped.
+    - ``[ port <port>]``: an optional part.
+    - ``{ port <port>| vrf <_vrf>}``: options in any order, only in forms that are never printed.
     """
 
     def __init__(self, text: str, codecs: Mapping[str, Codec]) -> None:
@@ -218,7 +229,7 @@ class Form:
         self.accepts = re.compile(accepts)
 
     def printed(self, words: Sequence[str | None]) -> str:
-        """Return the line of these words, one for each slot; an optional part with an empty word, or none, is left out."""
+        """Return the line with these words, one per slot. An optional part without a word is left out."""
         if len(self._groups) == 1:
             return self._groups[0][0] % tuple(words)
         line = ""
@@ -230,7 +241,7 @@ class Form:
 
 
 class _Entry(NamedTuple):
-    """A form of a row in a table: ``path`` are the fields of the parts without a header in which the row is."""
+    """A form of a row in a table. ``path`` holds the fields of the header-less parts that contain the row."""
 
     form: Form
     row: Row
@@ -239,7 +250,7 @@ class _Entry(NamedTuple):
 
 
 class Statements(Generic[T]):
-    """A table of rows about values of ``made``."""
+    """A table of rows that describe values of the class ``made``."""
 
     def __init__(self, made: type[T] | None, rows: Iterable[Row]) -> None:
         self.made = made
@@ -264,7 +275,7 @@ class Statements(Generic[T]):
 
     @cached_property
     def names_of_fields(self) -> frozenset[str]:
-        """The names of the fields of a value."""
+        """The names of the value's fields."""
         return frozenset(each.name for each in fields(self.made)) if self.made is not None else frozenset()  # type: ignore[arg-type]
 
     # Printing
@@ -278,7 +289,7 @@ class Statements(Generic[T]):
 
     @cached_property
     def _writers(self) -> list[Callable[[Any, list[Section]], None]]:
-        """A function for each row that is printed, compiled once: it appends the row's statements of a value."""
+        """A function for each printed row, compiled once. It appends the row's statements about a value."""
         return [self._writer(row) for row in self.rows if row.prints]
 
     def _writer(self, row: Row) -> Callable[[Any, list[Section]], None]:
@@ -358,7 +369,7 @@ class Statements(Generic[T]):
         return write
 
     def _origin(self, row: Row, slot: str, of_member: frozenset[str] | None) -> str:
-        """Return where the value of a slot is: the element itself, a field of it, its key, a field of the value around it, or nowhere."""
+        """Return the origin of a slot's value: the element itself, a field of the element, its key, a field of the containing value, or none."""
         if slot == IT:
             return IT
         if slot.startswith("_"):
@@ -370,13 +381,13 @@ class Statements(Generic[T]):
     # Reading
 
     def read(self, sections: Iterable[Section], reader: SectionReader) -> T:
-        """Return the value that sections describe; ``reader`` takes the lines that were understood."""
+        """Return the value that sections describe. The understood lines are marked in ``reader``."""
         return self.build(self.collect(sections, reader))
 
     def collect(
         self, sections: Iterable[Section], reader: SectionReader, into: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Return the fields that sections describe, by name, as ``build`` takes them; ``into`` has those of sections before."""
+        """Return the fields that sections describe, by name, in the form that ``build`` takes. ``into`` holds fields of earlier sections."""
         collected: dict[str, Any] = {} if into is None else into
         for section in sections:
             entry, values = self._entry(section.line)
@@ -430,14 +441,14 @@ class Statements(Generic[T]):
             inner.collect(section.body or (), reader, member)
 
     def _table(self, row: Row) -> Statements[Any]:
-        """Return the table of a row's elements; an element that is one line has one without rows."""
+        """Return the table of a row's elements. For one-line elements, the table has no rows."""
         table = self._inner.get(id(row)) or self._lines.get(id(row))
         if table is None:
             table = self._lines[id(row)] = Statements(row.made, ())
         return table
 
     def _entry(self, text: str) -> tuple[_Entry | None, dict[str, Any]]:
-        """Return the row that a line is of, and the values of its slots; None if no row understands it."""
+        """Return the row that matches a line, and the values of its slots. The row is None if no row understands the line."""
         first = text.split(" ", 1)[0]
         for entry in (*self._entries.get(first, ()), *self._entries.get("", ())):
             match = entry.form.reads.fullmatch(text)
@@ -453,7 +464,7 @@ class Statements(Generic[T]):
         return None, {}
 
     def build(self, values: dict[str, Any]) -> T:
-        """Return the value of fields that were collected. Fields that no statement gave have their default."""
+        """Return the value built from collected fields. Fields that no statement gave keep their default."""
         assert self.made is not None  # noqa: S101 - only values of a class are built
         return self.made(**self._built(self.rows, dict(values)))
 
@@ -480,9 +491,9 @@ class Statements(Generic[T]):
     # Checking
 
     def commands(self) -> Iterator[tuple[Row, Form, Statements[Any] | None]]:
-        """Yield the forms that the device takes, each with its row and the table of what stands below: the grammar of the command line.
+        """Yield the forms that the device takes, each with its row and the table for the lines below: the grammar of the command line.
 
-        Rows without a source are not among them, and neither are forms that are only read.
+        Rows without a source, and forms that are only read, are left out.
         """
         for row in self.rows:
             if row.rows is not None and not row.forms:
@@ -505,5 +516,5 @@ class Statements(Generic[T]):
 
 
 def _key(row: Row, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a value of any class
-    """Return the key of an element by the slots of its line; empty if the line has none of them."""
+    """Return the key of an element from the slots of its line. Empty if the line has no key slot."""
     return next((values[slot] for slot in row.by if slot in values), "")

@@ -1,7 +1,7 @@
-"""Configuration as a tree of named statements, whatever the syntax, and the steps that lead from one to another.
+"""Configuration as a tree of named statements for any syntax, and the steps from one tree to another.
 
-A system's own folder turns what it prints (Junos statements, sections of lines, tables) into such a tree: it knows which
-words name a statement, what is a list, and where order counts. ``compare`` knows only this.
+A system's own folder turns its syntax (Junos statements, sections of lines, tables) into such a tree. The folder knows which
+words name a statement, which statements are lists, and where order matters. ``compare`` sees only the tree.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Name = tuple[str, ...]
-"""The words that tell a statement from its siblings."""
+"""The words that distinguish a statement from its siblings."""
 
 Command = str | dict[str, object]
 """A command for a system: a line for its command line, or an operation of a JSON patch."""
@@ -23,13 +23,16 @@ Command = str | dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One statement. Two of the same name under one parent are the same statement.
+    """One statement. Two nodes with the same name under one parent are the same statement.
 
-    ``values`` follow the name and are replaced together; ``listed`` marks them as a list, even of one. ``children`` is None
-    for what holds no statements. A list whose members come and go one by one has them as children, each with a name only.
-    ``ordered``: its place among the siblings that have a place counts. ``anew``: where its values change, or its children
-    cannot be brought in order by appending, it is removed and given again, because the system only appends to what stands.
-    ``at`` is the line of the text that it was read from, 1-based; 0: it was not read. Two that differ by it alone are equal.
+    - ``values``: the words after the name. They are replaced together.
+    - ``listed``: True if the values are a list, even with one value.
+    - ``children``: the statements below; None if the statement cannot hold any. A list whose members change one by one has them as children,
+      each with a name only.
+    - ``ordered``: True if the position among ordered siblings matters.
+    - ``anew``: True if the system can only append. If values change, or appending cannot restore the order of the children,
+      the statement is removed and set again.
+    - ``at``: the line number in the source text, from 1; 0 if not read from a text. It is ignored in comparisons.
     """
 
     name: Name
@@ -43,11 +46,12 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing to do to a tree. ``above`` has the names from the top down to the parent.
+    """One step of a change to a tree.
 
-    ``node`` is what is removed, what is added (behind its siblings), what takes the place of ``old`` with other values, or
-    what moves to stand before the sibling named ``before``. ``place`` says where it stands, as indexes from the top: in the
-    old tree for what is removed, in the new one otherwise; systems that take one command after another order by it.
+    - ``above``: the names from the top down to the parent.
+    - ``node``: the statement that is removed, added after its siblings, set in place of ``old``, or moved before the sibling ``before``.
+    - ``place``: the indexes from the top, in the old tree for removals and in the new tree otherwise. Systems that take commands
+      one after another sort by it.
     """
 
     kind: Literal["remove", "add", "replace", "move"]
@@ -59,21 +63,21 @@ class Step:
 
     @property
     def path(self) -> str:
-        """Where it is: the names of each level, with `` / `` between levels."""
+        """The names of each level from the top to this statement, joined by `` / ``."""
         return path((*self.above, self.node.name))
 
 
 @dataclass(frozen=True)
 class Disruption:
-    """The disruption that changing a statement causes; one row of a system's table.
+    """The disruption that a change of a statement causes; one row of a system's table.
 
-    - ``statement``: a regular expression for the start of ``Step.path``, or of the path of anything below. A group ``of`` in the
-      expression is what is disrupted; if no statement has it before the change, nothing is. A group ``port`` is a port: nothing
+    - ``statement``: a regular expression for the start of ``Step.path``, or of the path of any statement below. The group ``of`` captures
+      the disrupted object; if no statement has it before the change, nothing is disrupted. The group ``port`` captures a port; then nothing
       else on the device is disrupted.
-    - ``when``: the kinds of steps that disrupt. For example, an added session resets none.
-    - ``source``: who reports the disruption.
-    - ``itself``: not if the statement comes or goes with what is around it.
-    - ``value``: only if the statement gets this value, by itself.
+    - ``when``: the kinds of steps that disrupt. For example, adding a session resets no other session.
+    - ``source``: the document that reports the disruption.
+    - ``itself``: True if the row applies only to the statement itself, not when it is added or removed with its parent.
+    - ``value``: if set, the row applies only if the statement itself gets this value.
     """
 
     statement: str
@@ -87,7 +91,7 @@ class Disruption:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A step that the system does not take as a command: why, and what leads there ``instead``. ``source`` says who has it."""
+    """A step that the system does not accept as a command: the reason, and the alternative (``instead``), with its ``source``."""
 
     step: Step
     why: str
@@ -96,16 +100,16 @@ class Refusal:
 
 
 class ConfigTree(Protocol):
-    """The configuration in one file of a device, and the commands by which its system takes a change."""
+    """The configuration in one file of a device, and the commands that change it."""
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The statements at the top."""
+        """The top-level statements."""
         ...
 
     @property
     def keeps_empty(self) -> bool:
-        """True if a statement remains when the last statement below it is gone."""
+        """True if a statement remains after the last statement below it is removed."""
         ...
 
     @property
@@ -114,7 +118,7 @@ class ConfigTree(Protocol):
         ...
 
     def commands(self, steps: Sequence[Step]) -> list[Command]:
-        """Return the lines to type or operations to send, in the order in which the system takes them."""
+        """Return the lines to type or the operations to send, in the order that the system needs."""
         ...
 
     def refused(self, steps: Sequence[Step]) -> Sequence[Refusal]:
@@ -123,12 +127,12 @@ class ConfigTree(Protocol):
 
 
 def path(names: Sequence[Name]) -> str:
-    """Names from the top down as one line."""
+    """Return the names from the top down as one line."""
     return " / ".join(" ".join(filter(None, name)) for name in names)
 
 
 def paths(node: Node, above: tuple[Name, ...]) -> Iterator[str]:
-    """The path of a statement and of everything below it."""
+    """Yield the path of a statement and of everything below it."""
     here = (*above, node.name)
     yield path(here)
     for child in node.children or ():
@@ -136,7 +140,7 @@ def paths(node: Node, above: tuple[Name, ...]) -> Iterator[str]:
 
 
 def disrupted(step: Step, table: Sequence[Disruption], before: Sequence[Node] = ()) -> list[Disruption]:
-    """The rows of a table that apply to a step of a change of what stands ``before``."""
+    """Return the rows of a table that apply to a step. ``before`` is the tree before the change."""
     rows = [row for row in table if step.kind in row.when and row.value in {"", " ".join(step.node.values)}]
     if not rows:
         return []
@@ -163,7 +167,7 @@ def _applies(row: Disruption, below: str, step: Step, before: Sequence[Node]) ->
 
 
 def ports_of(row: Disruption, step: Step) -> tuple[str, ...]:
-    """The ports that a step disrupts by a row, where nothing else of the device is; empty otherwise."""
+    """Return the ports that a step disrupts according to a row. Empty if the step disrupts more than ports."""
     matches = [match for path in paths(step.node, step.above) if (match := _compiled(row.statement).match(path))]
     ports = [matched.groupdict().get("port") or "" for matched in matches]
     return tuple(dict.fromkeys(ports)) if all(ports) else ()

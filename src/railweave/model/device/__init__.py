@@ -1,1 +1,1 @@
-"""``Network`` to one typed configuration per device, lowered for the device's operating system."""
+"""The conversion of a ``Network`` to one typed configuration per device, adapted to the device's operating system."""

@@ -1,6 +1,6 @@
-"""Load balancing of a device: how its next-hop groups are shared.
+"""Load balancing of a device: how it distributes traffic over its next-hop groups.
 
-What each knob means, with its source, is in docs/fabric-file.md (``load_balancing``).
+docs/fabric-file.md (``load_balancing``) explains each parameter, with its source.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from railweave.model.config.addresses import Family
 
 @dataclass(frozen=True, slots=True)
 class EgressQuantization:
-    """The load, percent of line rate, of DLB's best and worst quality band, and the weight of recent rate against queues."""
+    """Quality bands of DLB.
+
+    - ``min`` and ``max``: the load, in percent of line rate, of the best and the worst band.
+    - ``rate_weightage``: the weight of the recent rate relative to the queue length.
+    """
 
     min: int = 20
     max: int = 50
@@ -22,7 +26,7 @@ class EgressQuantization:
 
 @dataclass(frozen=True, slots=True)
 class Reassignment:
-    """Reactive path rebalancing: a flowlet moves with ``prob_threshold``/256 where a port is ``quality_delta`` bands better."""
+    """Reactive path rebalancing: a flowlet moves with probability ``prob_threshold``/256 if a port is ``quality_delta`` bands better."""
 
     prob_threshold: int = 3
     quality_delta: int = 6
@@ -30,7 +34,10 @@ class Reassignment:
 
 @dataclass(frozen=True, slots=True)
 class Dlb:
-    """Knobs of dynamic load balancing; ``inactivity_interval`` is microseconds, ``sampling_rate`` samples a second."""
+    """Parameters of dynamic load balancing (DLB).
+
+    ``inactivity_interval`` is in microseconds. ``sampling_rate`` is in samples per second.
+    """
 
     inactivity_interval: int = 256
     flowset_table_size: int = 256
@@ -41,7 +48,7 @@ class Dlb:
 
 @dataclass(frozen=True, slots=True)
 class Hash:
-    """Fields of the static hash, and its seed; None: each switch's own."""
+    """Fields of the static hash, and its seed. If ``seed`` is None, each switch has its own."""
 
     layer3: bool = True
     layer4: bool = True
@@ -50,12 +57,16 @@ class Hash:
 
 @dataclass(frozen=True, slots=True)
 class BalancingConfig:
-    """Load balancing of a device; ``ether_types`` are the address families in use, which DLB acts on.
+    """Load balancing of a device.
 
-    ``spray_opcodes`` are the RDMA opcodes that alone are wanted sprayed; empty: every packet. ``random``: the platform sprays
-    packets at random; of ``opcodes`` alone, where there are any, which it looks for in packets that come in by
-    ``filtered_ports``. ``selective`` are the RDMA opcodes that DLB is for; empty: every packet. ``global_role`` is its part
-    in global load balancing; empty: none. ``fast_reroute`` repairs a next-hop group in hardware.
+    - ``ether_types``: the address families in use, to which DLB applies.
+    - ``spray_opcodes``: the RDMA opcodes that the design wants sprayed; empty means every packet.
+    - ``random``: True if the platform sprays packets at random.
+    - ``opcodes``: the RDMA opcodes to spray at random; empty means every packet.
+    - ``filtered_ports``: the ports on whose incoming packets the switch looks for ``opcodes``.
+    - ``selective``: the RDMA opcodes to which DLB applies; empty means every packet.
+    - ``global_role``: the device's role in global load balancing; empty if it has none.
+    - ``fast_reroute``: True if the hardware repairs a next-hop group.
     """
 
     group_mode: Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"]

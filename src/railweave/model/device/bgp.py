@@ -1,4 +1,4 @@
-"""BGP of a switch out of the network: sessions by group, policies, families."""
+"""The BGP configuration of a switch, derived from the network: sessions by group, policies and address families."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 TIERS: tuple[RoleName, ...] = ("leaf", "spine", "super-spine", "dci")
 COLORED: frozenset[RoleName] = frozenset({"leaf", "spine"})
-"""The tiers between which links have path colors."""
+"""The tiers whose links to each other have path colors."""
 
 _PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines", "dci": "routers of the interconnect"}
 
@@ -40,7 +40,10 @@ _PLURAL = {"leaf": "leaves", "spine": "spines", "super-spine": "super-spines", "
 def bgp_config(
     network: Network, fabric: Fabric, switch: Switch, system: System, form: Form, names: dict[str, str], *, large: bool
 ) -> Bgp | None:
-    """BGP of a switch; None where no link leads to another. ``names`` are its ports' on the system, ``form`` how colors are told."""
+    """Return the BGP configuration of a switch, or None if no link needs a session.
+
+    ``names`` maps its ports to their names on the system. ``form`` is the form in which colors are announced.
+    """
     links = [ends_of(cable, switch.name) for cable in network.cables_of(switch.name) if cable.kind == "fabric"]
     if not links:
         return None
@@ -111,19 +114,19 @@ def bgp_config(
 
 
 def _by_family(prefixes: tuple[Prefix, ...]) -> tuple[Prefix, ...]:
-    """The same, IPv4 first: some systems have a list for each family."""
+    """Return the prefixes with IPv4 first, because some systems have one list per address family."""
     return tuple(sorted(prefixes, key=lambda prefix: prefix.family))
 
 
 def _communities(term: Term) -> Iterator[str]:
-    """The communities that a term names."""
+    """Yield the communities that a term names."""
     yield from term.action.add_communities
     if term.match.community:
         yield term.match.community
 
 
 def _policy(network: Network, fabric: Fabric, switch: Switch, form: Form, *, redistribute: bool) -> RoutingPolicy:
-    """Return the policy of what a switch advertises and accepts."""
+    """Return the routing policy that decides which routes a switch advertises and accepts."""
     if switch.role == "leaf":
         policy = leaf_policy(fabric, form, _own_prefixes(network, fabric, switch), redistribute=redistribute)
         return with_sites(policy) if fabric.interconnect and not fabric.dci else policy
@@ -162,7 +165,7 @@ def _group(
 
 
 def _policies_towards(role: RoleName, peer: RoleName, policy: RoutingPolicy, color: int | None) -> tuple[str, str]:
-    """The import and export policy of a group, by who is at its other end."""
+    """Return the import and export policy of a group, by the role of its peers."""
     if role == peer:
         return "from-sites", "to-sites"
     if peer == "super-spine":
@@ -173,7 +176,10 @@ def _policies_towards(role: RoleName, peer: RoleName, policy: RoutingPolicy, col
 
 
 def maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:
-    """The asked-for width, else the smallest value the system accepts that holds every uplink."""
+    """Return the ECMP width that the file asks for, else the smallest value that the system accepts and that covers every uplink.
+
+    If no accepted value is large enough, return the largest.
+    """
     asked = fabric.underlay.maximum_ecmp
     if asked is not None:
         return asked
@@ -182,7 +188,7 @@ def maximum_ecmp(fabric: Fabric, system: System, width: int) -> int:
 
 
 def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int | None, tuple[Prefix, ...]]:
-    """Return the prefixes that a leaf originates in the underlay, by path color: its server prefixes, or those that its overlay needs."""
+    """Return the prefixes that a leaf originates in the underlay, by path color: server prefixes or, with an overlay, those it needs."""
     if fabric.overlay is not None:
         return underlay_prefixes(fabric, switch)
     by_color: dict[int | None, tuple[Prefix, ...]] = {}
@@ -193,7 +199,7 @@ def _own_prefixes(network: Network, fabric: Fabric, switch: Switch) -> dict[int 
 
 
 def routed_families(network: Network, switch: Switch) -> tuple[Family, ...]:
-    """The address families that a switch's fabric routes: of its server prefixes, or of its overlay's tunnels."""
+    """Return the address families that a switch's underlay routes: those of its server prefixes, or that of the overlay's tunnels."""
     overlay = network.fabric(switch.fabric).overlay
     if overlay is not None:
         return (overlay.vtep,)
@@ -210,5 +216,5 @@ def server_families(network: Network, switch: Switch) -> tuple[Family, ...]:
 
 
 def ends_of(cable: Cable, device: str) -> tuple[End, End, Cable]:
-    """A cable as a device sees it: its own end, then the other."""
+    """Return a cable from a device's point of view: its local end, its far end, and the cable."""
     return (cable.a, cable.b, cable) if cable.a.device == device else (cable.b, cable.a, cable)

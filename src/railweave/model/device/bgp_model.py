@@ -1,4 +1,4 @@
-"""BGP of a switch as it is configured: sessions, policies, communities."""
+"""The BGP configuration of a switch: sessions, policies and communities."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One BGP session: the interface and cable it runs on, and its addresses where peering is numbered.
+    """One BGP session: its interface and cable, and its addresses if peering is numbered.
 
-    Its policies are those of its group, but where it has its own.
+    ``import_policy`` and ``export_policy`` override those of the group; None inherits them.
     """
 
     interface: str
@@ -41,10 +41,11 @@ class NumberedSession(Session):
 
 @dataclass(frozen=True, slots=True)
 class BgpGroup:
-    """Sessions that share policy. ``fabric_color`` names a color community (deterministic path forwarding).
+    """Sessions that share policies.
 
-    ``aigp`` says whether the AIGP attribute is sent and received (RFC 7311); ``peer_as_list`` names the list that an
-    auto-discovered neighbor's AS must be in.
+    - ``fabric_color``: the name of a color community (deterministic path forwarding).
+    - ``aigp``: True if the AIGP attribute is sent and received (RFC 7311).
+    - ``peer_as_list``: the name of the list that must contain the AS of an auto-discovered neighbor.
     """
 
     name: str
@@ -60,11 +61,13 @@ class BgpGroup:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Conditions of a policy term; all that are set must hold. ``community`` is the name of one the route must carry.
+    """Conditions of a policy term. All conditions that are set must hold.
 
-    ``lengths`` are the shortest and the longest that a prefix in those of the list may be, where ``orlonger`` takes such; None: any.
-    They are read: no design has them, and nothing renders them. ``family``: only prefixes of the list that are of this address family;
-    route-maps of a switch that routes both have a term for each.
+    - ``community``: the name of a community that the route must carry.
+    - ``lengths``: with ``orlonger``, the minimum and maximum length of a route inside a listed prefix; None means any length. They are
+      only read from configurations: no design sets them, and nothing renders them.
+    - ``family``: only prefixes of the list in this address family match. Route-maps of a switch that routes both families have a
+      term for each.
     """
 
     protocol: Literal["direct", "bgp"] | None = None
@@ -79,8 +82,8 @@ class Match:
 class Action:
     """The effect of a term on a route that matches.
 
-    ``prepend``: AS numbers put in front of the route's path. ``replace_communities``: the added communities replace all communities
-    of their kind that the route has.
+    - ``prepend``: AS numbers to prepend to the route's path.
+    - ``replace_communities``: True if the added communities replace all communities of the same kind on the route.
     """
 
     accept: bool
@@ -102,7 +105,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Terms in order; the first that matches decides. A route that none matches gets the system's default."""
+    """Terms in order. The first matching term decides. A route without a matching term gets the system's default."""
 
     name: str
     terms: tuple[Term, ...]
@@ -119,7 +122,7 @@ class Community:
 
 @dataclass(frozen=True, slots=True)
 class FabricAdvertise:
-    """A prefix advertised by color: the primary copy to neighbors of ``color`` with AIGP 0, others as backup."""
+    """A prefix advertised by color: neighbors of ``color`` get the primary copy with AIGP 0, other neighbors get a backup."""
 
     prefix: Prefix
     color: str
@@ -130,7 +133,7 @@ class FabricAdvertise:
 class Bgp:
     """The BGP configuration of a device.
 
-    ``ttl_security`` is of sessions on links (RFC 5082); ``graceful_restart`` and ``authentication`` are the overlay's too.
+    ``ttl_security`` (RFC 5082) applies to sessions on links. ``graceful_restart`` and ``authentication`` also apply to the overlay.
     """
 
     asn: int
@@ -152,18 +155,18 @@ class Bgp:
     authentication: Authentication | None = None
 
     def found_neighbors(self) -> bool:
-        """True if a session has no address, because its neighbor is found on the link."""
+        """True if any session has no peer address, because its neighbor is discovered on the link."""
         return any(session.peer_address is None for group in self.groups for session in group.sessions)
 
     def values(self, names: Iterable[str]) -> dict[str, str]:
-        """The values of communities by name. A name that a text uses and nothing defines has no value."""
+        """Return the values of communities by name. Names that are used but not defined are left out."""
         by_name = {community.name: community.value for community in self.communities}
         return {name: by_name[name] for name in names if name in by_name}
 
     def family_of(self, match: Match) -> Family:
-        """The address family of the prefixes that a condition looks at: its own, or the one that is routed.
+        """Return the address family of a condition: its own, else the routed family.
 
-        A device whose text has lost its address family routes none: its lists still have prefixes of one.
+        If the device's text has lost its address families, use the family of the first prefix in the condition's list.
         """
         listed = self.prefix_lists.get(match.prefix_list or "", ())
         known: tuple[Family, ...] = (*self.families, *(prefix.family for prefix in listed), "ipv6")
@@ -171,7 +174,7 @@ class Bgp:
 
 
 def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tuple[Policy, ...]:
-    """Policies as route-maps have them, where one condition is of one family: with both, a term for each in place of one."""
+    """Return policies in the form of route-maps, where each condition has one family. With two families, split a term into one for each."""
     if len(families) < 2:
         return policies
 
@@ -186,7 +189,7 @@ def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tup
 
 
 def of_one_family(bgp: Bgp) -> Bgp:
-    """The same; where the switch routes one family, no term says of which it is."""
+    """Return the BGP configuration without the families of terms if the switch routes only one family."""
     if len(bgp.families) > 1:
         return bgp
     policies = (
@@ -197,7 +200,7 @@ def of_one_family(bgp: Bgp) -> Bgp:
 
 
 def by_policy(bgp: Bgp) -> Bgp:
-    """The same with sessions that have policies of their own in groups of their own, as routing looks at them."""
+    """Return the BGP configuration with groups split so that all sessions of a group have the same policies, as routing needs it."""
     if not any(session.import_policy or session.export_policy for group in bgp.groups for session in group.sessions):
         return bgp
     groups: list[BgpGroup] = []

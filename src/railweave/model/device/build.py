@@ -1,4 +1,4 @@
-"""``Network`` to ``DeviceConfig``: intent per role resolved for one device, with IS-IS, and without what its platform lacks."""
+"""The ``DeviceConfig`` of one switch from the ``Network``: intent per role, IS-IS, and without features that its platform lacks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def system_id(router_id: str) -> str:
-    """The system id that a router id gives, digit by digit: 10.255.0.1 is 0102.5500.0001."""
+    """Return the IS-IS system ID that encodes the digits of a router ID: 10.255.0.1 becomes 0102.5500.0001."""
     digits = "".join(f"{octet:03d}" for octet in ipaddress.IPv4Address(router_id).packed)
     return ".".join(digits[place : place + 4] for place in (0, 4, 8))
 
@@ -44,7 +44,7 @@ def isis_config(
     families: tuple[Family, ...],
     maximum_ecmp: int,
 ) -> Isis | None:
-    """The IS-IS configuration of a switch; None where its fabric runs BGP."""
+    """Return the IS-IS configuration of a switch, or None if its fabric does not run IS-IS."""
     underlay = fabric.underlay
     if underlay.protocol != "isis":
         return None
@@ -66,7 +66,7 @@ def isis_config(
 
 
 def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list[str]]:
-    """QoS without what the platform lacks, and what was left out."""
+    """Return the QoS configuration without features that the platform lacks, and the names of the features left out."""
     out: list[str] = []
     if "shared-buffer" in lacks:
         out.append("shared-buffer partitions and dedicated buffers")
@@ -91,9 +91,9 @@ def lowered_qos(qos: QosConfig, lacks: Collection[str]) -> tuple[QosConfig, list
 def lowered_balancing(
     balancing: BalancingConfig, platform: Platform, entering: Sequence[str]
 ) -> tuple[BalancingConfig, list[str]]:
-    """Load balancing as the platform can do it, and what was left out. ``entering``: ports by which traffic comes in.
+    """Return load balancing adapted to the platform, and the features left out. ``entering`` are the ports where traffic comes in.
 
-    A platform that sprays but cannot look into packets sprays none where only some opcodes are to be.
+    If only some opcodes are to be sprayed and the platform cannot match packet contents, it sprays nothing.
     """
     lacks = platform.lacks
     if balancing.group_mode == "spray" and "random-spray" in platform.has:
@@ -109,18 +109,18 @@ def lowered_balancing(
 
 
 def device_config(network: Network, name: str, nos: str | None = None) -> DeviceConfig:
-    """The configuration of one switch, for its own operating system, or for ``nos`` as if every switch had that.
+    """Return the configuration of one switch for its own operating system, or for ``nos`` as if every switch ran that.
 
-    Beside switches whose own routing is FRR, and which the lab runs as they are, policies stay as all of them read them.
+    If switches of the fabric run FRR, which the lab runs unchanged, policies keep the form that all of the fabric's switches read.
 
-    Raises ``KeyError`` where there is no such switch.
+    Raises ``KeyError`` if there is no such switch.
     """
     with in_force(network.catalog):
         return _device_config(network, network.switch(name), nos)
 
 
 def _management(network: Network, system: System) -> Management:
-    """The management plane, without the services that the system does not know."""
+    """Return the management plane without services that the system does not support."""
     management = own_type(Management, network.management)
     eapi = network.management.services.eapi and "eapi" in system.capabilities
     return replace(management, services=replace(management.services, eapi=eapi))
@@ -226,7 +226,7 @@ def _device_config(network: Network, switch: Switch, nos: str | None) -> DeviceC
 
 
 def _unbound(switch: Switch, interfaces: Sequence[Interface]) -> set[str]:
-    """The ports that no quality of service is bound to, by their names on the system."""
+    """Return the system's names of the ports without any QoS binding."""
     ports = {f"{switch.name}:{port_qos.port}" for port_qos in switch.port_qos if not port_qos.bound}
     return (
         {interface.name for interface in interfaces if not ports.isdisjoint(interface.link.split("--"))}
@@ -236,7 +236,7 @@ def _unbound(switch: Switch, interfaces: Sequence[Interface]) -> set[str]:
 
 
 def _pauses(port_qos: PortQos | None, *, usual: bool) -> bool:
-    """Return whether PFC is on a port: as on others, unless the file has an exception for it."""
+    """Return whether PFC is on for a port: ``usual``, unless the file has an exception for this port."""
     if port_qos is None or (port_qos.bound and port_qos.pauses is None):
         return usual
     return port_qos.bound and bool(port_qos.pauses)
@@ -248,7 +248,7 @@ def _in_order(
     interfaces: Sequence[Interface],
     ends: Sequence[tuple[End, End, Cable]],
 ) -> tuple[Interface, ...]:
-    """The ports with edge ports in their place among those to servers, by number."""
+    """Return the ports: server ports and edge ports first, sorted by number, then all other ports."""
     places = {cable.name: (end.physical or 0, end.channel or 0) for end, _, cable in ends}
     places |= {edge_port.link: (edge_port.physical, edge_port.channel or 0) for edge_port in fabric.edge_ports}
     servers = [*edges, *(interface for interface in interfaces if interface.kind == "server")]
@@ -259,7 +259,7 @@ def _in_order(
 
 
 def _protected(network: Network, config: DeviceConfig, system: System) -> DeviceConfig:
-    """The same with rules for what may reach the switch itself, where the file wants them."""
+    """Return the configuration with rules for traffic to the switch itself, if the file asks for them."""
     security = network.management.security
     if security is None or security.control_plane is None:
         return config
@@ -276,13 +276,13 @@ def _protected(network: Network, config: DeviceConfig, system: System) -> Device
 
 @lru_cache(maxsize=65536)
 def _port_name(nos: str, physical: int, channel: int | None, lane: int, lanes: int, cards: int | None) -> str:
-    """Return an operating system's name for a port; thousands of switches have the same ports."""
+    """Return an operating system's name for a port. The result is cached, because thousands of switches have the same ports."""
     return catalog().systems[nos].name_of(physical, channel, lane, lanes, cards)
 
 
 @lru_cache(maxsize=256)
 def _lanes(text: str) -> tuple[int, int]:
-    """The first and the last electrical lane of a port."""
+    """Return the first and the last electrical lane of a port."""
     first, _, last = text.partition("-")
     return int(first), int(last or first)
 
@@ -298,7 +298,10 @@ def _interface(
     pauses: bool,
     copper: bool,
 ) -> Interface:
-    """The port at one end of a cable, of ``ends_of``. ``of_segments``: whether server ports may be members of VLANs or tenants."""
+    """Return the port at the local end of a cable. ``ends`` comes from ``ends_of``.
+
+    ``of_segments`` tells whether server ports may be members of VLANs or tenants.
+    """
     end, far, cable = ends
     segment = None
     if of_segments and cable.kind == "server":
@@ -330,7 +333,7 @@ def _interface(
 
 
 def _shut(interfaces: tuple[Interface, ...], gateways: Sequence[Gateway]) -> tuple[Interface, ...]:
-    """The ports, those of servers that wait for a tenant shut."""
+    """Return the ports, with server ports that wait for a tenant shut down."""
     routed = {gateway.port for gateway in gateways}
     return tuple(
         replace(interface, enabled=False)
@@ -375,7 +378,7 @@ def _purpose(segment: Segment) -> str:
 def _used_ports(
     fabric: Fabric, switch: Switch, ends: Sequence[tuple[End, End, Cable]]
 ) -> tuple[tuple[int, int | None, int], ...]:
-    """The ports in use, by cables and links to external routers: physical port, channel, speed."""
+    """Return the ports used by cables, links to external routers and edge ports: physical port, channel and speed."""
     links = [link for tenant in fabric.tenants for router in tenant.external for link in router.links]
     used = [(end.physical, end.channel, cable.speed_gbps) for end, _, cable in ends if end.physical is not None]
     used += [(link.physical, link.channel, link.speed_gbps) for link in links if link.leaf == switch.name]
@@ -408,7 +411,10 @@ def _splits(
 
 
 def _balancing(network: Network, fabric: Fabric, switch: Switch, system: System, release: str) -> BalancingConfig:
-    """Ether types follow the address families in use: DLB that knows only IPv4 never acts on IPv6 RDMA."""
+    """Return the load balancing of a switch.
+
+    ``ether_types`` has all address families in use, because DLB limited to IPv4 would never act on IPv6 RDMA.
+    """
     wanted = fabric.load_balancing
     features = {name for name in catalog().switches[switch.model].features if system.has(name, release)}
     part = "load-balancer-only" if switch.role == "leaf" else "helper-only"

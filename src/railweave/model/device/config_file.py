@@ -1,6 +1,6 @@
-"""``config.json``: the file form of a ``DeviceConfig``, whatever its operating system.
+"""``config.json``: the file form of a ``DeviceConfig``, for every operating system.
 
-What reads running configurations writes it, and what compares or checks them takes it. Secrets stand as references.
+The reader of running configurations writes it; comparisons and checks read it. Secrets appear as references.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def to_json(config: DeviceConfig) -> str:
 
 
 def from_json(data: bytes | str) -> DeviceConfig:
-    """Read the file form back: an equal value. Raises ``pydantic.ValidationError`` where it is not one."""
+    """Return the configuration from its file form. Raises ``pydantic.ValidationError`` if the data is not valid."""
     return _adapter().validate_json(data)
 
 
@@ -29,7 +29,7 @@ def to_document(config: DeviceConfig) -> dict[str, Any]:
 
 
 def from_document(document: dict[str, Any]) -> DeviceConfig:
-    """Read such a form back. Raises ``pydantic.ValidationError`` where it is not one."""
+    """Return the configuration from the form of ``to_document``. Raises ``pydantic.ValidationError`` if the document is not valid."""
     return _adapter().validate_python(document)
 
 

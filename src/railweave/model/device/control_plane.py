@@ -1,6 +1,6 @@
-"""Ordered rules for what may reach a device itself: its own sessions, neighbor discovery, diagnosis, management.
+"""Ordered rules for traffic to a device itself: its own sessions, neighbor discovery, diagnosis, management.
 
-Packets that no rule takes are counted and dropped. Packets that a device forwards, for example RoCE, meet none of these rules.
+Packets that match no rule are counted and dropped. The rules do not apply to packets that a device forwards, for example RoCE.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PortRange = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Policer:
-    """The limit on the packets of some rules together: bits per second, and bytes at once."""
+    """The rate limit that some rules share, in bits per second, and the burst size in bytes."""
 
     name: str
     rate_bps: int
@@ -25,7 +25,11 @@ class Policer:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where packets may come from: ``prefixes`` (empty: any), by ``interfaces`` (empty: any) on systems that can tell."""
+    """Permitted sources of packets.
+
+    - ``prefixes``: the source prefixes; empty means any.
+    - ``interfaces``: the ingress interfaces, for systems that can match them; empty means any.
+    """
 
     name: str
     family: Family
@@ -35,11 +39,13 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class ControlRule:
-    """Packets that are accepted: all conditions that are set must hold; of several values, one.
+    """A rule that accepts packets. All conditions that are set must hold. If a condition has several values, one must match.
 
-    ``plane`` says where they come in: by ports of the fabric and of servers, or by the management port. ``sources`` and
-    ``policer`` are names. ``icmp_types`` are of ICMPv6 where the family is IPv6. ``hop_limit`` is what the TTL or hop limit
-    must be. ``established`` leaves out the first packet of a TCP connection.
+    - ``plane``: the ingress: ports of the fabric and of servers, or the management port.
+    - ``sources`` and ``policer``: names of a ``Sources`` and a ``Policer``.
+    - ``icmp_types``: ICMPv6 types if the family is IPv6.
+    - ``hop_limit``: the required TTL or hop limit.
+    - ``established``: True to exclude the first packet of a TCP connection.
     """
 
     name: str
@@ -57,7 +63,7 @@ class ControlRule:
 
 @dataclass(frozen=True, slots=True)
 class ServerPortRule:
-    """Packets that are dropped where servers are connected, for rules of the control plane do not see which port they came by."""
+    """A rule that drops packets on server ports. Control-plane rules cannot do this if they do not see the ingress port."""
 
     name: str
     family: Family
@@ -68,7 +74,7 @@ class ServerPortRule:
 
 @dataclass(frozen=True, slots=True)
 class ControlPlane:
-    """The rules of a device, in order. ``server_ports`` are for the interfaces that servers reach their gateway by."""
+    """The rules of a device, in order. ``server_ports`` apply to the interfaces through which servers reach their gateway."""
 
     rules: tuple[ControlRule, ...]
     sources: tuple[Sources, ...]
@@ -76,16 +82,16 @@ class ControlPlane:
     server_ports: tuple[ServerPortRule, ...] = ()
 
     def of(self, plane: Literal["network", "management"], family: Family) -> tuple[ControlRule, ...]:
-        """The rules of one plane and address family."""
+        """Return the rules of one plane and address family."""
         return tuple(rule for rule in self.rules if rule.plane == plane and rule.family == family)
 
     def together(self, family: Family) -> tuple[ControlRule, ...]:
-        """The rules of a family where one list is for both planes: of management, those that say where packets come from."""
+        """Return the rules of a family for a system with one list for both planes. Management rules without sources are left out."""
         management = (rule for rule in self.of("management", family) if rule.sources)
         return (*self.of("network", family), *management)
 
     def source(self, rule: ControlRule) -> Sources:
-        """Where packets that a rule accepts may come from."""
+        """Return the permitted sources of the packets that a rule accepts."""
         anywhere = Sources("", rule.family, ())
         return (
             next((source for source in self.sources if source.name == rule.sources), anywhere)

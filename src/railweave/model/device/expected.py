@@ -1,4 +1,4 @@
-"""Expectations: each is about one thing of one switch, and names the part of the fabric file that it follows from."""
+"""Expectations: each is about one object of one switch, and names the part of the fabric file that it follows from."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Keys = tuple[str, ...]
 """The keys that lead to a part of the fabric file: ``("fabrics", "backend", "underlay")``."""
 
 PAM4_GBPS = (200, 400, 800)
-"""Speeds of ports that have RS(544,514) as their forward error correction (IEEE 802.3, clause 119)."""
+"""Port speeds that use RS(544,514) forward error correction (IEEE 802.3, clause 119)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """A condition that must hold on ``device``; ``because`` leads to the part of the fabric file that asks for it."""
+    """A condition that must hold on ``device``. ``because`` has the keys of the fabric file that require it."""
 
     device: str
     because: Keys
@@ -31,7 +31,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity(Expectation):
-    """The model, the operating system's release, and the serial number (empty: the inventory has none)."""
+    """The model, operating system, release and serial number of a switch. ``serial`` is empty if the inventory has none."""
 
     model: str
     nos: str
@@ -41,12 +41,15 @@ class Identity(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Port(Expectation):
-    """A cabled port that is up, with ``peer_port`` of ``peer`` at the other end of its cable, as LLDP shows it.
+    """A cabled port that is up. LLDP shows ``peer_port`` of ``peer`` at the other end of its cable.
 
-    A port to a router outside (``external``) has no cable in the design. Servers need not speak LLDP.
-    ``mtu`` counts the Ethernet frame, as ``DeviceConfig`` does; ``ip_mtu`` is that of the gateway on it, where it routes for a
-    server, and ``switched`` says that it is a port of a VLAN. ``optic`` is the module's name in the catalog; ``fec`` is
-    the forward error correction that both ends must show: RS(544,514) on PAM4 lanes (IEEE 802.3, clause 119).
+    A port to an external router (``external``) has no cable in the design. Servers do not have to run LLDP.
+
+    - ``mtu``: the MTU of the Ethernet frame, as in ``DeviceConfig``.
+    - ``ip_mtu``: the MTU of the gateway on the port, if the port routes for a server.
+    - ``switched``: True if the port is a member of a VLAN.
+    - ``optic``: the name of the module in the catalog.
+    - ``fec``: the forward error correction that both ends must show: RS(544,514) on PAM4 lanes (IEEE 802.3, clause 119).
     """
 
     name: str
@@ -70,12 +73,15 @@ class Port(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session(Expectation):
-    """An established BGP session with the prefixes that it carries, and how many of those received are ``used``.
+    """An established BGP session with the expected numbers of prefixes.
 
-    ``received`` and ``sent`` count before the receiver's policy, ``accepted`` is what is left of those received after it. A switch's own prefixes do not come back to it: Junos does
-    not send them, FRR does not count them. A prefix is used where the session's link is a next hop of it; ``shared`` says
-    whether any of these has other next hops besides. ``echoed`` are the receiver's own prefixes, which FRR sends back and
-    counts as sent. ``color`` is the path color of the link (empty: not colored).
+    - ``received`` and ``sent``: prefixes before the receiver's policy. A switch's own prefixes are not included: Junos does not send them
+      back, and FRR does not count them.
+    - ``accepted``: received prefixes that remain after the policy.
+    - ``used``: received prefixes for which the session's link is a next hop.
+    - ``shared``: True if any used prefix also has other next hops.
+    - ``echoed``: the receiver's own prefixes, which FRR sends back and counts as sent.
+    - ``color``: the path color of the link; empty if it is not colored.
     """
 
     group: BgpGroup
@@ -100,7 +106,7 @@ class OverlaySession(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adjacency(Expectation):
-    """An IS-IS adjacency of level 2 that is up."""
+    """A level-2 IS-IS adjacency that is up."""
 
     interface: str
     link: str
@@ -111,7 +117,7 @@ class Adjacency(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route(Expectation):
-    """A prefix of another switch, ``leaf``, its path color (empty: not colored), and the local ports that lead there."""
+    """A route to a prefix of a different switch, ``leaf``. ``ports`` are the local ports toward it. ``color`` is empty if not colored."""
 
     prefix: Prefix
     color: str
@@ -121,7 +127,7 @@ class Route(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gateway(Expectation):
-    """A server-facing interface with its addresses, and the router advertisements that it sends (None: none)."""
+    """A server-facing interface with its addresses. ``advertisements`` are the router advertisements it sends, or None."""
 
     name: str
     addresses: tuple[InterfaceAddress, ...]
@@ -132,7 +138,7 @@ class Gateway(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant(Expectation):
-    """The VRF of a tenant with the prefixes it must hold: ``own_prefixes``, and ``learned`` from other leaves; no others."""
+    """The VRF of a tenant. It must hold exactly these prefixes: ``own_prefixes``, and ``learned`` from other leaves."""
 
     vrf: str
     vni: int
@@ -145,7 +151,7 @@ class Tenant(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedPrefix(Expectation):
-    """A prefix that a VRF shares with other leaves and that no gateway here has, and the leaves that lead to it."""
+    """A prefix that a VRF shares with other leaves and that has no gateway on this switch. ``leaves`` are the leaves that lead to it."""
 
     vrf: str
     prefix: Prefix
@@ -154,9 +160,11 @@ class SharedPrefix(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queues(Expectation):
-    """The expected queues of a port: the lossless queues with their PFC priorities, and those that mark ECN, by queue number.
+    """The expected queues of a port.
 
-    ``buffers`` is the partition of the packet buffer.
+    - ``lossless``: the PFC priority of each lossless queue, by queue number.
+    - ``marked``: the ECN settings of each queue that marks, by queue number.
+    - ``buffers``: the partition of the packet buffer.
     """
 
     port: str
@@ -168,19 +176,20 @@ class Queues(Expectation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock(Expectation):
-    """A clock that is synchronised with one of these servers."""
+    """A clock that is synchronised with one of ``servers``."""
 
     servers: tuple[Address | str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedRouting:
-    """The state of routing that a switch must show: what a runbook prints of it.
+    """The routing state that a switch must show, as printed in a runbook.
 
-    - ``sessions``: BGP sessions on links;
-    - ``examples``: routes to the prefixes of one other leaf, as its servers have them;
-    - ``underlay``: the same in the default VRF, where an overlay has tunnel endpoints in place of tenants' prefixes;
-    - ``tenants``: VRFs with the prefixes they must hold; ``shared`` are those that are no gateway's here;
+    - ``sessions``: BGP sessions on links.
+    - ``examples``: routes to the server prefixes of one other leaf.
+    - ``underlay``: the same in the default VRF. With an overlay, these are routes to tunnel endpoints instead of tenants' prefixes.
+    - ``tenants``: VRFs with the prefixes that they must hold.
+    - ``shared``: shared prefixes that have no gateway on this switch.
     - ``bridged``: the leaves of each layer-2 network, by VNI.
     """
 

@@ -1,11 +1,12 @@
-"""Two configurations of a device field by field, compared or merged; and fields that a text has no words for.
+"""Two device configurations compared or merged field by field; and fields that a system's text cannot express.
 
-A field is named by its place: names of fields with dots between them, as in ``bgp.groups.sessions.peer_as``. A place has the names of entries
-in it as well: ``("bgp", "groups", "spines", "sessions", "et-0/0/0", "peer_as")``.
+A field is named by its path, with dots between names, for example ``bgp.groups.sessions.peer_as``. A place also includes the names of
+entries: ``("bgp", "groups", "spines", "sessions", "et-0/0/0", "peer_as")``.
 
-Fields to leave out may be those of some entries alone: ``interfaces[kind=server]`` is every entry of the list whose ``kind`` is
-that, ``interfaces[kind=server].mtu`` that field of it. Of several conditions all must hold; a list that has the value meets
-one, None and what is empty meet ``[vrf=]``. ``bgp.groups.order`` is the order of entries.
+Fields to leave out may be limited to some entries. ``interfaces[kind=server]`` means every entry of the list with this ``kind``, and
+``interfaces[kind=server].mtu`` means one field of those entries. If there are several conditions, all must hold. A condition on a
+list field holds if the list contains the value. ``[vrf=]`` matches None and empty values. ``bgp.groups.order`` is the order
+of entries.
 """
 
 from __future__ import annotations
@@ -24,11 +25,14 @@ if TYPE_CHECKING:
 
 
 CLASS_NAMES, VLAN_NAMES = NAMES = ("qos.classes.name", "gateways.vlan_name")
-"""The names of these fields in a system's ``unsaid``."""
+"""The names of these two fields in a system's ``unsaid``."""
 
 
 def rename(document: dict[str, Any], like: dict[str, Any], unsaid: Collection[str]) -> None:
-    """Give classes and VLANs of a configuration's document the names that another has for their queues and numbers."""
+    """Rename the classes and VLANs of ``document`` to the names that ``like`` has for the same queues and VLAN numbers.
+
+    Only names listed in ``unsaid`` are changed.
+    """
     if CLASS_NAMES in unsaid and document["qos"] and like["qos"]:
         _rename_classes(document["qos"], like["qos"])
     if VLAN_NAMES in unsaid:
@@ -65,26 +69,26 @@ def _rename_vlans(document: dict[str, Any], like: dict[str, Any]) -> None:
 
 
 def _vlans(document: dict[str, Any]) -> Iterable[tuple[int, str]]:
-    """VLANs by number and name."""
+    """Yield the number and name of each VLAN."""
     yield from ((gateway["vlan"], gateway["vlan_name"]) for gateway in document["gateways"] if gateway["vlan"])
     yield from ((vlan["vlan"], vlan["name"]) for vlan in (document["mac_vrf"] or {"vlans": ()})["vlans"])
 
 
 def _unique(new: dict[str, str]) -> dict[str, str]:
-    """New names by old ones; none where two would have the same."""
+    """Return the map of old to new names, or an empty map if two new names are equal."""
     return new if len(set(new.values())) == len(new) else {}
 
 
 _NAMES = ("name", "interface", "port", "peer_address", "prefix", "address", "router", "vlan", "host", "dscp")
-"""Fields that name an entry of a list, the first that all have and that tells them apart."""
+"""Fields that can name a list entry. The first field that all entries have, with distinct values, is used."""
 
 ORDER = "order"
-"""Stands at the end of a place where entries are the same, in another order."""
+"""The last element of a place that means: the entries are equal but in a different order."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldDifference:
-    """A field that two configurations have otherwise; None where one has it not."""
+    """A field with different values in two configurations. A value is None if that configuration does not have the field."""
 
     place: tuple[str, ...]
     field: str
@@ -101,7 +105,7 @@ def differences(old: DeviceConfig, new: DeviceConfig, without: Collection[str] =
 
 @dataclass(frozen=True)
 class _Without:
-    """Fields to leave out, and conditions of entries by the field of their list."""
+    """Fields to leave out, and the conditions that limit them to some entries, by the field of the list."""
 
     fields: frozenset[str]
     conditions: Mapping[str, tuple[tuple[str, tuple[tuple[str, str], ...]], ...]]
@@ -110,7 +114,7 @@ class _Without:
         return any(name in self.fields for name in names)
 
     def of_entry(self, names: tuple[str, ...], *records: object) -> tuple[str, ...]:
-        """The names of an entry's field, those with conditions that one of the records meets among them."""
+        """Return the names of an entry's field, including the names with conditions that any of the records meets."""
         more = [
             name + selector
             for name in names
@@ -149,9 +153,9 @@ _CONDITION = re.compile(r"\[([^\]]+)\]")
 def _different(
     old: object, new: object, place: tuple[str, ...], names: tuple[str, ...], without: _Without, *, entry: bool = False
 ) -> Iterator[FieldDifference]:
-    """Differences of a field that has these names: its own first, then those with conditions.
+    """Yield the differences of a field. ``names`` has its plain name first, then its names with conditions.
 
-    ``entry``: it is one of those that a mapping has.
+    ``entry`` is True if the field is an entry of a mapping.
     """
     if old == new:
         return
@@ -208,14 +212,14 @@ def _of_mappings(
 
 
 def _inner(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """The names of a field of a record."""
+    """Return the names of a field inside a record, from the names of the record."""
     return tuple(f"{field}.{name}" if field else name for field in names)
 
 
 MAPPINGS = frozenset(
     {"bgp.prefix_lists", "bgp.as_lists", "qos.classes", "qos.marking", "management.users", "management.snmp.users"}
 )
-"""Fields whose value maps names of the user's choosing."""
+"""Fields whose value is a mapping with names that the user chooses as keys."""
 
 
 def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
@@ -223,13 +227,16 @@ def _is_mapping(value: object) -> TypeGuard[dict[str, Any]]:
 
 
 def entries(value: object) -> dict[str, Any] | None:
-    """Return the entries of a list by the names that places use; None if the value is no list of entries."""
+    """Return the entries of a list by the names that places use. Returns None if the value is not a list of entries."""
     keyed = _keyed(value, value)
     return keyed[0] if keyed else None
 
 
 def by_name(*lists: list[Any]) -> tuple[dict[str, Any], ...] | None:
-    """Lists of entries by the entries' names, or by their places where no field names them all; None where they are no such lists."""
+    """Return each list as a mapping from entry name to entry. If no field names all entries, the key is the position.
+
+    Returns None if any entry is not a mapping, or if all lists are empty.
+    """
     if not any(lists) or not all(_is_mapping(entry) for entries in lists for entry in entries):
         return None
     for name in _NAMES:
@@ -241,7 +248,7 @@ def by_name(*lists: list[Any]) -> tuple[dict[str, Any], ...] | None:
 
 
 def _keyed(old: object, new: object) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Two lists of entries by their names; None where they are no such lists."""
+    """Return two lists of entries as mappings by entry name, or None if either is not a list of entries."""
     if not isinstance(old, list) or not isinstance(new, list):
         return None
     named = by_name(cast("list[Any]", old), cast("list[Any]", new))
@@ -251,9 +258,10 @@ def _keyed(old: object, new: object) -> tuple[dict[str, Any], dict[str, Any]] | 
 def amended(
     designed: DeviceConfig, before: DeviceConfig, after: DeviceConfig, unsaid: Collection[str] = ()
 ) -> DeviceConfig:
-    """``designed`` with what ``after`` has otherwise than ``before``, which are readings of the text found and of the designed one.
+    """Return ``designed`` with the changes between ``before`` and ``after`` applied.
 
-    ``unsaid`` are fields that texts of the system have no words for; names among them are taken from the design.
+    ``before`` is read from the designed text, ``after`` from the text found. ``unsaid`` are fields that the system's text cannot express;
+    names among them are taken from the design.
     """
     wanted, base, other = to_document(designed), to_document(before), to_document(after)
     rename(base, wanted, unsaid)
@@ -280,7 +288,7 @@ def _amended(designed: Any, before: Any, after: Any) -> Any:  # noqa: ANN401 - v
 
 
 def _mapping(designed: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Entries by name: those that are gone from the text are gone, those that it has more are there."""
+    """Return the designed entries by name, without those removed from the text and with those added to it."""
     made: dict[str, Any] = {}
     for name in dict.fromkeys([*designed, *after]):
         if name not in after:

@@ -1,4 +1,4 @@
-"""``HostScope`` to ``HostConfig``: intent resolved for one server, with its kernel parameters and the settings of NICs."""
+"""The ``HostConfig`` of one server from its ``HostScope``, with its kernel parameters and NIC settings."""
 
 from __future__ import annotations
 
@@ -32,11 +32,14 @@ if TYPE_CHECKING:
 
 
 _OF_PORT = re.compile(r"_P(\d+)$")
-"""The end of the name of a setting for one port of a card (NVIDIA's ``CNP_DSCP_P2``)."""
+"""A pattern of setting names that end with the number of one port of a card, for example NVIDIA's ``CNP_DSCP_P2``."""
 
 
 def firmware(model: NicModel, qos: HostQos, ports: range | None = None) -> tuple[FirmwareOption, ...]:
-    """The settings of a NIC model on a fabric, in the catalog's order; of a card in two fabrics those of the ``ports`` on this one."""
+    """Return the firmware settings of a NIC model on a fabric, in the catalog's order.
+
+    ``ports`` are the card's ports on this fabric, if the card is in two fabrics. Settings of its other ports are left out.
+    """
     return tuple(
         FirmwareOption(
             option.name,
@@ -55,10 +58,10 @@ def _is_of(setting: str, ports: range | None) -> bool:
 
 
 def sysctl(scope: HostScope, nics: Sequence[HostNic]) -> dict[str, str]:
-    """Value by parameter, as a line of sysctl.d names it.
+    """Return kernel parameters with their values, named as in sysctl.d.
 
-    Where systemd-networkd handles router advertisements, nothing is said of ``accept_ra``: networkd sets it to 0 on its
-    interfaces and takes advertisements all the same; a 1 would only have the kernel handle them a second time.
+    If systemd-networkd handles router advertisements, ``accept_ra`` is not set. networkd sets it to 0 on its interfaces and processes
+    advertisements itself; with 1, the kernel would process them a second time.
     """
     settings: dict[str, str] = {}
     if scope.hosts.router_advertisements == "kernel":
@@ -79,9 +82,9 @@ def sysctl(scope: HostScope, nics: Sequence[HostNic]) -> dict[str, str]:
 
 
 def parameter(*parts: str) -> str:
-    """A parameter's name: dots between its parts, or slashes where a part (``eth1.100``) holds a dot itself.
+    """Return a parameter's name, with dots between its parts, or slashes if a part contains a dot (``eth1.100``).
 
-    The first separator says which of the two a name has (sysctl.d(5)).
+    The first separator in a name determines which of the two is used (sysctl.d(5)).
     """
     return ("/" if any("." in part for part in parts) else ".").join(parts)
 
@@ -104,7 +107,7 @@ def _of_ipv6(nic: HostNic) -> int:
 
 
 def _neighbors(family: int, count: int) -> Iterator[tuple[str, str]]:
-    """The three thresholds in the kernel's own proportion, where double the count exceeds the kernel's limit."""
+    """Yield the three neighbor-table thresholds if double the count exceeds the kernel's limit. They keep the kernel's proportions."""
     first, second, third = catalog().kernel.neighbor_gc_thresh
     wanted = _power_of_two(2 * count)
     if wanted <= third:
@@ -114,9 +117,9 @@ def _neighbors(family: int, count: int) -> Iterator[tuple[str, str]]:
 
 
 def _neighbor_count(scope: HostScope, nics: Sequence[HostNic], family: int) -> int:
-    """Neighbors that a server can come to know on all its NICs.
+    """Return the number of neighbors that a server can learn on all its NICs.
 
-    Every address of every other server on a NIC's segment, every gateway, and the link-local address of each.
+    They are every address of every other server on a NIC's segment, every gateway, and the link-local address of each.
     """
     total = 0
     for nic in nics:
@@ -131,18 +134,19 @@ def _power_of_two(least: int) -> int:
 
 
 LOSSY_PRIORITIES = (3, 1, 2, 4, 5, 6, 7, 0)
-"""The NIC's priorities for RDMA data that no switch pauses for, best first: DSCP 26 has priority 3 (facts the sources agree on), but
-another class may be paused there."""
+"""NIC priorities for RDMA data that is not lossless, best first.
+
+DSCP 26 has priority 3 (facts the sources agree on), but PFC may pause a different class at that priority.
+"""
 
 CNP_DSCP = 48
-"""DSCP of congestion notification packets where no class is theirs (Thor2 guide, section 2.2.1.3)."""
+"""DSCP of congestion notification packets if they have no class of their own (Thor2 guide, section 2.2.1.3)."""
 
 CNP_PRIORITIES = range(7, 0, -1)
-"""Priorities of congestion notification packets, where the NIC's own choice is taken by data."""
+"""Priorities for congestion notification packets, in order, if PFC pauses the NIC's default priority."""
 
 NIC_SHARE = 50
-"""Share of RDMA data that is not lossless in a NIC's scheduler where the file says none, percent (Thor2 guide, section 2.2.1.3:
-ROCE_BW=50)."""
+"""Default share, in percent, of RDMA data that is not lossless in a NIC's scheduler (Thor2 guide, section 2.2.1.3: ROCE_BW=50)."""
 
 ECT0 = 2
 """The ECN code point that marks a packet as ECN-capable (RFC 3168, section 5)."""
@@ -154,13 +158,13 @@ def host_configs(network: Network) -> dict[str, HostConfig]:
 
 
 def host_config(network: Network, name: str) -> HostConfig:
-    """The configuration of one server. Raises ``KeyError`` where there is no such server."""
+    """Return the configuration of one server. Raises ``KeyError`` if there is no such server."""
     with in_force(network.catalog):
         return config_of(host_scope(network, name))
 
 
 def config_of(scope: HostScope) -> HostConfig:
-    """The configuration of the server of a scope."""
+    """Return the configuration of the server that a scope describes."""
     model, fabrics = scope.model, scope.fabrics
     qos = tuple(_qos(scope, fabric) for fabric in fabrics.values())
     nics = tuple(nic for fabric_qos in qos for nic in _nics(scope, fabrics[fabric_qos.fabric], fabric_qos))
@@ -285,12 +289,12 @@ def _addresses(scope: HostScope, fabric: Fabric, nic: Nic, table: int, qos: Host
 
 
 def _routed(scope: HostScope, fabric: Fabric, nic: HostNic) -> bool:
-    """Return whether a NIC has a routed link of its own."""
+    """Return whether a NIC has its own routed link."""
     return not nic.network and fabric.link_of(scope.segments[nic.name].vlan) == "routed"
 
 
 def _routes(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRoute]:
-    """A default route by the leaf in every table, and the prefix itself where servers on it are to be met directly."""
+    """Return a default route through the leaf for every table, and a route to the prefix itself if servers in it are reached directly."""
     routing = fabric.host_routing
     routes: list[HostRoute] = []
     reach = "global" if _routed(scope, fabric, nic) else None
@@ -303,11 +307,12 @@ def _routes(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRoute]:
 
 
 def _rules(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRule]:
-    """The rule of every address, by what is known of it beforehand.
+    """Return the routing rule of every address. Its source depends on which part of the address is known in advance.
 
-    SLAAC: its prefix, so that an address that comes late or changes is routed alike. A fixed address in a shared prefix:
-    itself, also where the leaf answers for the others of it (proxy ARP). A routed link: its prefix, and one more rule that takes what is bound to no address into the fabric (Thor2
-    guide, section 2.4.2.1).
+    - SLAAC: the prefix, so that an address that arrives late or changes is routed the same way.
+    - Fixed address in a shared prefix: the address itself, even if the leaf answers for the other addresses (proxy ARP).
+    - Routed link: the prefix, and an extra rule that sends traffic without a bound source address into the fabric (Thor2 guide,
+      section 2.4.2.1).
     """
     priority = fabric.host_routing.rule_priority
     rules: list[HostRule] = []
@@ -337,7 +342,7 @@ def _rules(scope: HostScope, fabric: Fabric, nic: HostNic) -> list[HostRule]:
 
 
 def _pools(fabric: Fabric, nic: HostNic) -> tuple[str, ...]:
-    """The pools that a NIC finds the servers of its fabric in."""
+    """Return the address pools that contain the servers a NIC can reach on its fabric."""
     return (*fabric.pools_of(nic.tenant), *fabric.other_pools)
 
 
@@ -388,15 +393,15 @@ def _qos(scope: HostScope, fabric: Fabric) -> HostQos:
 
 
 def _lossy_priority(*taken: int) -> int:
-    """The priority of RDMA data that is not lossless: one of its own, or that of all other traffic where none is left."""
+    """Return the priority of RDMA data that is not lossless: the best that is not taken. The last resort is that of all other traffic."""
     return next(priority for priority in LOSSY_PRIORITIES if priority not in taken)
 
 
 def _other(dscp: int, *designed: int) -> int:
-    """The priority of a DSCP that the design gives to nothing RDMA.
+    """Return the priority of a DSCP that the design does not use for RDMA.
 
-    NICs take the upper three bits (class selectors, RFC 2474, section 4.2.2; the default map that mlnx_qos shows). Data and
-    congestion notification keep their priorities to themselves: what would share one gets the lowest instead.
+    By default, NICs use the upper three bits of the DSCP (class selectors, RFC 2474, section 4.2.2; the default map of mlnx_qos).
+    A DSCP that would share a priority with RDMA data or congestion notification gets priority 0 instead.
     """
     default = dscp >> 3
     return 0 if default in designed else default

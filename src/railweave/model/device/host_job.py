@@ -1,8 +1,8 @@
-"""The environment of a collective job on a server.
+"""The environment variables of a collective job on a server.
 
-Path colors: RDMA load-balancing document, "Running the NCCL Job" and Table 11. AMD GPUs: Thor2 guide, section 8.7.2.
-Neither sets a traffic class, without which data leaves with DSCP 0 and misses the lossless queue; both write a GID index as
-a number, which is not stable, so here it is found when a job starts.
+Sources: for path colors, the RDMA load-balancing document, "Running the NCCL Job" and Table 11. For AMD GPUs, the Thor2 guide,
+section 8.7.2. Neither document sets a traffic class, so its data leaves with DSCP 0 and misses the lossless queue. Both give
+the GID index as a number, which is not stable; here it is looked up when a job starts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def address_range(pools: Iterable[str], addresses: Iterable[HostAddress]) -> str:
-    """The first of the pools that holds the addresses; else, as on layer-2 networks and other links, the longest prefix that does."""
+    """Return the first pool that contains the addresses, else the longest prefix that does (layer-2 networks and other links)."""
     prefixes = list(dict.fromkeys(str(address.prefix) for address in addresses))
     networks = [_network(prefix) for prefix in prefixes]
     for pool in pools:
@@ -58,16 +58,16 @@ def _holds(
 PLUGIN = "railweave"
 PLUGIN_FOLDER = "/usr/local/lib"
 AMD_MPI_FOLDER = "/opt/AMD/install/mpi"
-"""Where Open MPI is beside AMD GPUs (Thor2 guide, section 8.7.2)."""
+"""The folder of Open MPI on servers with AMD GPUs (Thor2 guide, section 8.7.2)."""
 
 TUNER_FILE = "/etc/railweave/tuner.json"
-"""Where ``hosts/tuner.json`` of a build is put on every server."""
+"""The path on every server to which the build's ``hosts/tuner.json`` is copied."""
 
 LD = "LD_LIBRARY_PATH"
 
 
 def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tuple[Variable, ...]:
-    """The variables, in the order they are written."""
+    """Return the variables of a job, in the order in which they are written."""
     used = [nic for nic in rdma_nics(nics) if nic.addresses]
     if not used:
         return ()
@@ -104,7 +104,7 @@ def job(scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]) -> tu
 def tenant_jobs(
     scope: HostScope, nics: Sequence[HostNic], qos: Sequence[HostQos]
 ) -> tuple[tuple[str, tuple[Variable, ...]], ...]:
-    """The variables of each tenant's jobs, where the server's GPUs belong to several: its NICs and its GPUs only."""
+    """Return the variables of each tenant's jobs if the server's GPUs belong to several tenants. Each job sees its own NICs and GPUs."""
     used = [nic for nic in rdma_nics(nics) if nic.addresses] if nics else []
     tenants = list(dict.fromkeys(nic.tenant for nic in used))
     if len(tenants) < 2:
@@ -126,13 +126,13 @@ def tenant_jobs(
 
 
 def rdma_nics(nics: Sequence[HostNic]) -> list[HostNic]:
-    """The NICs that collectives use: those beside a GPU; all of the first fabric where none is."""
+    """Return the NICs that collectives use: those next to a GPU, or all NICs of the first fabric if no NIC is next to a GPU."""
     beside = [nic for nic in nics if nic.gpu is not None]
     return beside or [nic for nic in nics if nic.fabric == nics[0].fabric]
 
 
 def used_addresses(nic: HostNic, family: Family | None) -> list[HostAddress]:
-    """The addresses of a NIC that a job uses: of one family, by default that of the first."""
+    """Return the addresses of a NIC that a job uses: all of one family. The default is the family of the first address."""
     wanted = family or nic.addresses[0].address.family
     return [address for address in nic.addresses if address.address.family == wanted] or list(nic.addresses)
 
@@ -148,7 +148,7 @@ def _colored(nics: Sequence[HostNic]) -> bool:
 
 
 def mpi_folder(wanted: Job, gpu_vendor: str) -> str | None:
-    """The folder Open MPI is installed in; None where PATH is to find it."""
+    """Return the folder of Open MPI, or None to use PATH."""
     return wanted.mpi_folder or (AMD_MPI_FOLDER if gpu_vendor == "AMD" else None)
 
 
@@ -158,7 +158,7 @@ def _plugin(wanted: Job) -> Variable:
 
 
 def _tuner(wanted: Job) -> list[Variable]:
-    """The table is always named, so that the log says what it would choose; it counts only where that is asked for."""
+    """Return the variables of the tuner table. The table is always named, so that the log shows its choices, but used only on request."""
     variables = [
         Variable("RAILWEAVE_NET_TUNER_FILE", TUNER_FILE, "the plug-in's table of algorithms, the same on all servers")
     ]
@@ -216,7 +216,7 @@ def _device_list(nics: Sequence[HostNic]) -> str:
 
 
 def _traffic_class(qos: HostQos, *, by_color: bool) -> list[Variable]:
-    """Where colors have classes of their own, the plug-in finds them in host.json, for which the variable must be unset."""
+    """Return the traffic-class variables. If colors have their own classes, the plug-in reads them from host.json and needs no variable."""
     data = f"DSCP {qos.dscp} x 4 + ECT(0): the class of RDMA data on the switches; the library's own default is 0"
     clear = "the class of clear-to-send messages and acknowledgements"
     variables = [] if by_color else [Variable("NCCL_IB_TC", str(qos.traffic_class), data)]
@@ -259,15 +259,15 @@ def _adaptive_routing() -> Variable:
 
 
 def _of_model(variables: Iterable[Variable], model: NicModel) -> list[Variable]:
-    """Variables with those that the NIC's vendor documents put over them, in place; others of the vendor last."""
+    """Return the variables, with values that the NIC's vendor documents replacing them in place. Other vendor variables come last."""
     overrides = {setting.name: Variable(setting.name, setting.value, setting.why) for setting in model.rccl}
     return [*(overrides.pop(variable.name, variable) for variable in variables), *overrides.values()]
 
 
 def _rccl() -> list[Variable]:
-    """Thor2 guide, section 8.7.2; meanings from the NCCL and RCCL documentation of environment variables.
+    """Return the RCCL variables of the Thor2 guide, section 8.7.2. Meanings are from the NCCL and RCCL documentation.
 
-    What depends on the NIC, the catalog has otherwise for some (``rccl`` of a NIC model).
+    The catalog overrides the variables that depend on the NIC model (``rccl`` of a NIC model).
     """
     return [
         Variable("NCCL_IB_DISABLE", "0", "RDMA, not sockets"),
@@ -304,7 +304,7 @@ def _library_path(wanted: Job, library: str, *, colored: bool) -> list[Variable]
 
 
 def _changed(variables: Iterable[Variable], changes: dict[str, str | int | None]) -> Iterable[Variable]:
-    """Variables with those of the fabric file put over them, in place; new ones last; null leaves one out."""
+    """Yield the variables with the fabric file's changes: replaced in place, removed if null, and new variables last."""
     given = {name: str(value) for name, value in changes.items() if value is not None}
     why = "the fabric file says so (hosts.job.environment)"
     for variable in variables:

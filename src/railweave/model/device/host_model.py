@@ -1,6 +1,6 @@
-"""``HostConfig``: the typed configuration of one server, resolved per NIC; the twin of ``DeviceConfig``.
+"""``HostConfig``: the typed configuration of one server, resolved per NIC. It corresponds to ``DeviceConfig`` for switches.
 
-``outputs.rendering.host`` prints it and decides nothing.
+``outputs.rendering.host`` prints it and makes no decisions.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
 
 @dataclass(frozen=True, slots=True)
 class HostAddress:
-    """An address of a NIC with what routes it: the leaf's address in the same prefix, and a table of its own.
+    """An address of a NIC with its routing: the leaf's address in the same prefix (``gateway``) and its own routing table.
 
-    ``path`` counts the addresses of a NIC from 1; ``color`` is the path color's number N of ``color:0:N``, None where
-    paths are not colored. ``traffic_class`` and ``service_level`` are of this color alone; None: as the others'.
+    - ``path``: the number of the address on its NIC, from 1.
+    - ``color``: the number N of the path color ``color:0:N``; None if paths are not colored.
+    - ``traffic_class`` and ``service_level``: apply to this color only; None inherits the NIC's.
     """
 
     address: Address
@@ -39,7 +40,7 @@ class HostAddress:
 
 @dataclass(frozen=True, slots=True)
 class FirmwareOption:
-    """A setting in a NIC's flash: ``value`` as the vendor's tool takes it; empty where it is only reported."""
+    """A setting in a NIC's flash memory. ``value`` has the form of the vendor's tool; if empty, the setting is only reported."""
 
     name: str
     value: str
@@ -49,7 +50,7 @@ class FirmwareOption:
 
 @dataclass(frozen=True, slots=True)
 class BiosOption:
-    """A setting of the server's firmware menu, and how to see it from Linux (empty where that is unknown)."""
+    """A setting in the server's firmware menu. ``verify`` is how to check it from Linux; empty if no way is known."""
 
     area: str
     setting: str
@@ -60,11 +61,13 @@ class BiosOption:
 
 @dataclass(frozen=True, slots=True)
 class HostNic:
-    """A NIC on a fabric. ``gpu`` is the GPU beside it, counted from 0; None where it serves no GPU of its own.
+    """A NIC on a fabric.
 
-    ``network`` is the layer-2 network it is on; ``main_routes`` are destinations that the main table sends by the gateway
-    of its first address. ``leaf_port_names`` are other names by which the leaf may announce its port. ``cable_m`` is the length of its
-    cable, rounded up; None: it has none yet.
+    - ``gpu``: the index, from 0, of the GPU next to the NIC; None if the NIC does not belong to a GPU.
+    - ``network``: the layer-2 network of the NIC.
+    - ``main_routes``: destinations that the main table routes through the gateway of the NIC's first address.
+    - ``leaf_port_names``: other names by which the leaf may announce its port.
+    - ``cable_m``: the cable length in metres, rounded up; None if there is no cable yet.
     """
 
     name: str
@@ -96,7 +99,7 @@ class HostNic:
 
 @dataclass(frozen=True, slots=True)
 class HostRoute:
-    """A route of a table: to ``default`` through ``via``, or to a prefix on the link (``via`` None)."""
+    """A route of a table: to ``default`` through ``via``, or to a prefix on the link (``via`` is None)."""
 
     table: int
     to: Prefix | Literal["default"]
@@ -107,7 +110,7 @@ class HostRoute:
 
 @dataclass(frozen=True, slots=True)
 class HostRule:
-    """A rule that chooses a table by source (``from_``) or destination (``to``). ``priority`` None: the kernel's choice."""
+    """A routing rule that chooses a table by source (``from_``) or destination (``to``). If ``priority`` is None, the kernel chooses."""
 
     dev: str
     table: int
@@ -118,9 +121,9 @@ class HostRule:
 
 @dataclass(frozen=True, slots=True)
 class LosslessClass:
-    """A lossless class beside RDMA data, such as storage: its DSCPs, its priority, and its share of the NIC, percent.
+    """A lossless class other than RDMA data, such as storage: its DSCPs, its priority, and its share of the NIC in percent.
 
-    ``ecn`` says whether switches mark it.
+    ``ecn`` is True if switches mark its packets.
     """
 
     name: str
@@ -158,7 +161,7 @@ class HostQos:
 
     @property
     def paused(self) -> tuple[int, ...]:
-        """The priorities that PFC is on for."""
+        """The priorities for which PFC is on."""
         return (
             *((self.priority,) if self.lossless else ()),
             *(lossless_class.priority for lossless_class in self.other_lossless),
@@ -166,7 +169,7 @@ class HostQos:
 
     @property
     def slows_down(self) -> bool:
-        """True if congestion control of the whole NIC is on: switches mark RDMA data, or another lossless class."""
+        """True if the NIC needs congestion control, because switches mark RDMA data or packets of a further lossless class."""
         return self.ecn or any(lossless_class.ecn for lossless_class in self.other_lossless)
 
 
@@ -174,8 +177,8 @@ class HostQos:
 class Variable:
     """A variable of a job's environment.
 
-    ``resolve`` marks one whose value is found on the server when a job starts. ``$NAME`` in a value stands for what variable
-    NAME holds there already; where it holds nothing, a colon that follows goes too.
+    If ``resolve`` is True, the value is determined on the server when a job starts. ``$NAME`` in a value is replaced by the current value
+    of variable NAME on the server; if NAME is empty or unset, a colon after it is dropped too.
     """
 
     name: str
@@ -186,7 +189,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Software that a server should run; what is empty is not compared. Firmware by NIC model, drivers by driver."""
+    """Software versions that a server should run. Empty fields are not compared. Firmware is by NIC model, drivers by driver name."""
 
     kernel: str = ""
     gpu_driver: str = ""
@@ -199,8 +202,8 @@ class Versions:
 class HostConfig:
     """The whole configuration of one server.
 
-    ``job`` is the environment of its collective jobs; where its GPUs belong to several tenants it is empty, and
-    ``tenant_jobs`` has one for each.
+    ``job`` is the environment of its collective jobs. If its GPUs belong to several tenants, ``job`` is empty, and
+    ``tenant_jobs`` has an environment for each tenant.
     """
 
     network: str

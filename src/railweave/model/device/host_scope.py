@@ -1,6 +1,6 @@
-"""Inputs of the configuration of one server, and what long links ask of a job.
+"""Inputs for the configuration of one server, and the demands of long links on a job.
 
-``host_config`` sees a ``HostScope`` and nothing else of a network, so servers whose scope is unchanged have the same configuration.
+``host_config`` uses only a ``HostScope``, so a server with an unchanged scope has an unchanged configuration.
 """
 
 from __future__ import annotations
@@ -21,25 +21,27 @@ if TYPE_CHECKING:
 
 
 PAYLOAD = 4096
-"""Bytes of a full RDMA packet (long-haul article: "4096 worth of data")."""
+"""Payload bytes of a full RDMA packet (long-haul article: "4096 worth of data")."""
 
 BESIDE_THE_WAY = 0.03
-"""Routers and NICs add at most this part of the propagation delay (long-haul article, Delay Impact)."""
+"""The maximum delay of routers and NICs, as a fraction of the propagation delay (long-haul article, Delay Impact)."""
 
 CHANNELS_PER_NIC = 2
-"""Channels that cross by each NIC: what NCCL took in the article, four with two NICs."""
+"""Channels between sites per NIC. In the article, NCCL used four channels with two NICs."""
 
 BUFFER_FACTOR = 8
-"""Buffers are this much larger than what fills the link by arithmetic. Fitted: the article found 128 MB close to the most that
-it could get where 12.6 MB a channel would do."""
+"""The ratio of the buffer size to the calculated size that fills the link.
+
+The value is fitted: the article found near-maximum throughput with 128 MB, although the calculation gives 12.6 MB per channel.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class LongHaul:
-    """The demands of a fabric's longest link on a job, and the arithmetic behind them.
+    """The demands of a fabric's longest link on a job, with the intermediate results.
 
-    ``queue_pairs`` is the number of queue pairs that fill a NIC; None if no window bounds them, without adaptive routing.
-    ``buffer_floor_bytes`` is the least that a channel's buffer must hold by arithmetic.
+    - ``queue_pairs``: the number of queue pairs that fill a NIC. None without adaptive routing, because no window limits them.
+    - ``buffer_floor_bytes``: the calculated minimum buffer of a channel.
     """
 
     one_way_us: float
@@ -54,13 +56,13 @@ class LongHaul:
 
 
 def one_way_us(length_m: float, delay_us: int | None) -> float:
-    """Return the time that light takes along a cable, in microseconds: as measured, or by the cable's length."""
+    """Return the one-way delay of a cable in microseconds: the measured delay if known, else calculated from the length."""
     physics = catalog().physics
     return delay_us if delay_us is not None else length_m / (physics.velocity_factor * physics.light_m_per_s) * 1e6
 
 
 def long_haul(network: Network, fabric: Fabric) -> LongHaul | None:
-    """The arithmetic of a fabric that spans sites; None for others, and without NICs."""
+    """Return the demands of a fabric that spans sites. None for other fabrics, and for fabrics without NICs."""
     far = [one_way_us(long_link.length_m, long_link.delay_us) for long_link in network.long_links(fabric.name)]
     if fabric.interconnect is None or not far or fabric.name not in network.most_nics:
         return None
@@ -84,7 +86,7 @@ def long_haul(network: Network, fabric: Fabric) -> LongHaul | None:
 
 
 def environment(haul: LongHaul) -> dict[str, tuple[str, str]]:
-    """Variables of a job with their value and reason."""
+    """Return the job variables that long links need, each with its value and reason."""
     variables = {
         "NCCL_MIN_CTAS": (
             str(haul.channels),
@@ -114,11 +116,14 @@ def _power_of_two(least: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class HostScope:
-    """A server, its model, and what concerns it: its fabrics by name, and by name of its NICs the segment and how many NICs share it.
+    """A server, its model, and the parts of the network that affect it.
 
-    ``families`` are the address families of jobs, by fabric and tenant of its NICs.
-    ``long_haul`` is what long links ask of jobs, of those fabrics that have such links.
-    ``port_names`` are the other names of leaf ports, and ``cable_m`` the lengths of cables, by the NIC at the other end.
+    - ``fabrics``: its fabrics, by name.
+    - ``segments``: the segment of each NIC, by NIC name.
+    - ``sharing``: the number of NICs that share a NIC's subnets, by NIC name.
+    - ``families``: the address families of jobs, by fabric and tenant of its NICs.
+    - ``long_haul``: the demands of long links on jobs, for fabrics that have such links.
+    - ``port_names`` and ``cable_m``: other names of the leaf port, and the cable length, by the NIC at the other end.
     """
 
     network: str
@@ -145,23 +150,23 @@ class HostScope:
 
     @property
     def gpu_vendor(self) -> str:
-        """NVIDIA or AMD; empty without GPUs."""
+        """NVIDIA or AMD; empty if the server has no GPUs."""
         return self.model.gpu_vendor
 
     @property
     def library(self) -> Literal["NCCL", "RCCL"]:
-        """The library of its collectives."""
+        """The library that runs its collectives."""
         return "RCCL" if self.model.gpu_vendor == "AMD" else "NCCL"
 
     @property
     def job_fabric(self) -> str:
-        """The fabric of the NICs beside its GPUs, over which jobs of several servers run; empty where it has none."""
+        """The fabric that connects its GPU NICs, over which multi-server jobs run. Empty if it has none."""
         groups = self.model.nics
         return next((name for name, fabric in self.fabrics.items() if groups[fabric.nics].per_gpu), "")
 
 
 def host_scope(network: Network, name: str) -> HostScope:
-    """The scope of one server. Raises ``KeyError`` where there is no such server."""
+    """Return the scope of one server. Raises ``KeyError`` if there is no such server."""
     server = network.server(name)
     fabrics = {
         fabric_name: network.fabric(fabric_name) for fabric_name in dict.fromkeys(nic.fabric for nic in server.nics)
@@ -186,7 +191,7 @@ def host_scope(network: Network, name: str) -> HostScope:
 
 
 def _sharing(network: Network, fabric: Fabric, nic: Nic) -> int:
-    """NICs that are met directly in the subnets of a NIC, itself among them; on a routed link the switch is, instead."""
+    """Return the number of NICs reachable directly in a NIC's subnets, including itself. On a routed link, count only the NIC itself."""
     if fabric.server_link == "proxy-arp":  # every NIC of the fabric is in the subnet
         return sum(size for (fabric_name, _, _), size in network.rail_sizes.items() if fabric_name == nic.fabric)
     if nic.network:

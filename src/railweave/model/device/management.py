@@ -1,6 +1,6 @@
-"""The management plane of a device: how operators and tools reach it, and keys of who may talk to it.
+"""The management plane of a device: how operators and tools reach it, and the keys that control access.
 
-Secrets are references, ``secret:NAME``; what each field means is in docs/fabric-file.md (``management``).
+Secrets are references, ``secret:NAME``. docs/fabric-file.md (``management``) explains each field.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from railweave.model.config.addresses import Prefix
 
 @dataclass(frozen=True, slots=True)
 class Authentication:
-    """The key of BGP sessions: TCP MD5 (RFC 2385), or TCP-AO with the number of the key (RFC 5925)."""
+    """The key of BGP sessions: TCP MD5 (RFC 2385), or TCP-AO with a key ID (RFC 5925)."""
 
     key: str
     algorithm: Literal["md5", "ao-aes-128-cmac", "ao-hmac-sha-1"] = "md5"
@@ -22,7 +22,7 @@ class Authentication:
 
 @dataclass(frozen=True, slots=True)
 class LoginServer:
-    """A server that knows logins; ``port`` None is its protocol's own, ``timeout`` is in seconds."""
+    """An authentication server. If ``port`` is None, the protocol's default port is used. ``timeout`` is in seconds."""
 
     host: str
     key: str
@@ -32,20 +32,25 @@ class LoginServer:
 
 @dataclass(frozen=True, slots=True)
 class Aaa:
-    """Servers that know logins, in the order asked; ``role`` is that of users whom only servers know."""
+    """Authentication servers, in query order. ``role`` is the role of users that exist only on these servers."""
 
     tacacs: tuple[LoginServer, ...] = ()
     radius: tuple[LoginServer, ...] = ()
     role: Literal["super-user", "operator", "read-only"] = "read-only"
 
     def groups(self) -> tuple[str, ...]:
-        """The protocols that have servers, in the order asked: ``tacacs+`` and ``radius``."""
+        """Return the protocols that have servers, in query order: ``tacacs+`` and ``radius``."""
         return tuple(name for name, servers in (("tacacs+", self.tacacs), ("radius", self.radius)) if servers)
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Limits of logins: wrong passwords, and minutes of a lockout and of a session without a key."""
+    """Limits of logins.
+
+    - ``attempts``: the number of wrong passwords before a lockout.
+    - ``lockout``: the duration of a lockout, in minutes.
+    - ``idle``: the minutes without a keystroke after which a session ends.
+    """
 
     attempts: int = 3
     lockout: int = 5
@@ -54,7 +59,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class EdgePorts:
-    """Protection from what layer-2 server ports send; ``storm_control`` is a percentage of a port's speed."""
+    """Protection against unwanted traffic from layer-2 server ports. ``storm_control`` is a percentage of a port's speed."""
 
     bpdu_guard: bool = True
     storm_control: int | None = 1
@@ -62,7 +67,7 @@ class EdgePorts:
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """Protection of a device; what each field means is in docs/fabric-file.md (``management.security``)."""
+    """Protection of a device. docs/fabric-file.md (``management.security``) explains each field."""
 
     login: Login | None = None
     aaa: Aaa | None = None
@@ -71,7 +76,7 @@ class Security:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A login. ``password`` refers to a crypt(3) hash; ``ssh_keys`` are public keys as in authorized_keys."""
+    """A user account. ``password`` refers to a crypt(3) hash. ``ssh_keys`` are public keys in the format of authorized_keys."""
 
     role: Literal["super-user", "operator", "read-only"] = "super-user"
     password: str | None = None
@@ -80,7 +85,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Syslog:
-    """A remote syslog server, by address or name; ``severity`` is the lowest that is sent to its UDP port."""
+    """A remote syslog server, by address or name. ``port`` is its UDP port. ``severity`` is the lowest severity that is sent."""
 
     host: str
     port: int = 514
@@ -89,7 +94,7 @@ class Syslog:
 
 @dataclass(frozen=True, slots=True)
 class SnmpUser:
-    """An SNMPv3 user: references to its SHA-256 authentication key and its AES-128 privacy key."""
+    """An SNMPv3 user, with references to its SHA-256 authentication key and its AES-128 privacy key."""
 
     auth: str
     privacy: str
@@ -97,9 +102,11 @@ class SnmpUser:
 
 @dataclass(frozen=True, slots=True)
 class Snmp:
-    """The SNMP agent: ``community`` refers to a read-only v2c community, ``users`` are those of v3 by name.
+    """The SNMP agent.
 
-    ``clients`` may ask with the community; without one of them, everybody.
+    - ``community``: a reference to a read-only v2c community.
+    - ``users``: SNMPv3 users, by name.
+    - ``clients``: the prefixes that may query with the community; if empty, any client may.
     """
 
     location: str = ""
@@ -112,7 +119,7 @@ class Snmp:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Services that are switched on: NETCONF over SSH (RFC 6242), Arista's eAPI, and gRPC where ``grpc_certificate`` refers to a certificate."""
+    """Enabled services: NETCONF over SSH (RFC 6242), Arista's eAPI, and gRPC if ``grpc_certificate`` refers to a certificate."""
 
     netconf: bool = True
     netconf_rfc_compliant: bool = False
@@ -123,7 +130,7 @@ class Services:
 
 @dataclass(frozen=True, slots=True)
 class Management:
-    """The management plane. ``dns``, ``ntp``, and hosts of ``syslog`` are addresses or names."""
+    """The management plane. ``dns``, ``ntp`` and the hosts of ``syslog`` are addresses or names."""
 
     domain: str = ""
     dns: tuple[str, ...] = ()
@@ -139,9 +146,9 @@ class Management:
     security: Security | None = None
 
     def login(self) -> Login | None:
-        """Limits of logins, where there are any."""
+        """Return the limits of logins, or None if there are none."""
         return self.security.login if self.security else None
 
     def aaa(self) -> Aaa | None:
-        """Servers that know logins, where there are any."""
+        """Return the authentication servers, or None if there are none."""
         return self.security.aaa if self.security and self.security.aaa and self.security.aaa.groups() else None

@@ -1,7 +1,7 @@
 """``DeviceConfig``: the typed, vendor-neutral configuration of one switch, resolved per port.
 
-Renderers print it, ``routes`` computes what it does, ``verify`` checks it. Nothing in it is a decision left to a
-renderer: path colors are already in the form that the device's operating system has (``fabric_color`` or policies).
+Renderers print it, ``routes`` computes its effect, ``verify`` checks it. It leaves no decision to a renderer. For example, path colors
+already have the form of the device's operating system (``fabric_color`` or policies).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from railweave.model.network.overlay import Rare
 
 @dataclass(frozen=True, slots=True)
 class IsisPort:
-    """A link that IS-IS runs on, point to point."""
+    """A point-to-point link on which IS-IS runs."""
 
     interface: str
     link: str
@@ -43,9 +43,9 @@ class IsisPort:
 
 @dataclass(frozen=True, slots=True)
 class Isis:
-    """The IS-IS configuration of a device: level 2, wide metrics. ``passive`` are interfaces whose prefixes are advertised.
+    """The IS-IS configuration of a device: level 2, wide metrics.
 
-    ``key`` refers to the secret that authenticates (``secret:NAME``).
+    ``passive`` are interfaces whose prefixes are advertised. ``key`` refers to the authentication secret (``secret:NAME``).
     """
 
     net: str
@@ -60,7 +60,7 @@ class Isis:
 
 @dataclass(frozen=True, slots=True)
 class OspfPort:
-    """A link that OSPF has a neighbor on, in an area."""
+    """A link with an OSPF neighbor, in an area."""
 
     interface: str
     link: str
@@ -71,7 +71,7 @@ class OspfPort:
 
 @dataclass(frozen=True, slots=True)
 class Ospf:
-    """OSPF version 2 of the default VRF (RFC 2328), as it is read: no design has it, and nothing renders it.
+    """OSPF version 2 of the default VRF (RFC 2328). It is only read from configurations: no design has it, and nothing renders it.
 
     ``passive`` are interfaces whose prefixes are advertised.
     """
@@ -84,7 +84,11 @@ class Ospf:
 
 @dataclass(frozen=True, slots=True)
 class ExternalPeer:
-    """A BGP session of a VRF with a router outside: ``accept`` is taken exactly, ``advertise`` sent with what is inside."""
+    """A BGP session of a VRF with an external router.
+
+    - ``accept``: the prefixes to accept, by exact match.
+    - ``advertise``: the prefixes to advertise, together with the more specific routes inside them.
+    """
 
     router: str
     session: NumberedSession
@@ -94,10 +98,12 @@ class ExternalPeer:
 
 @dataclass(frozen=True, slots=True)
 class Vrf:
-    """An IP-VRF of a tenant on a leaf; ``prefixes`` are those of its gateways (``Gateway.vrf`` is its name).
+    """An IP-VRF of a tenant on a leaf.
 
-    ``external`` are its sessions with routers outside the fabric. ``loopbacks`` are the addresses of its loopback interface, whose
-    number is ``unit``; None: it has none.
+    - ``prefixes``: the prefixes of its gateways. ``Gateway.vrf`` has the name of the VRF.
+    - ``external``: its sessions with routers outside the fabric.
+    - ``loopbacks``: the addresses of its loopback interface.
+    - ``unit``: the number of the loopback interface; None if there is none.
     """
 
     name: str
@@ -111,7 +117,7 @@ class Vrf:
     unit: Annotated[int | None, Rare] = None
 
     def families(self) -> tuple[Family, ...]:
-        """The address families it routes, IPv4 first."""
+        """Return the address families that the VRF routes, IPv4 first."""
         outside = (peer.session.local_address for peer in self.external)
         return tuple(sorted({address.family for address in (*self.own_prefixes(), *outside)}))
 
@@ -122,7 +128,7 @@ class Vrf:
 
 @dataclass(frozen=True, slots=True)
 class BridgedVlan:
-    """A VLAN that EVPN joins with the same on other leaves: MAC and IP routes with its VNI and route target (type 2)."""
+    """A VLAN that EVPN extends to other leaves, with MAC and IP routes (type 2) that carry its VNI and route target."""
 
     vlan: int
     name: str
@@ -132,7 +138,7 @@ class BridgedVlan:
 
 @dataclass(frozen=True, slots=True)
 class MacVrf:
-    """The bridging instance of a leaf (RFC 7432, section 6.3: VLAN-aware bundle); ``ports`` are those on its VLANs."""
+    """The bridging instance of a leaf (RFC 7432, section 6.3: VLAN-aware bundle). ``ports`` are the members of its VLANs."""
 
     name: str
     route_distinguisher: str
@@ -143,7 +149,7 @@ class MacVrf:
 
 @dataclass(frozen=True, slots=True)
 class TunnelEndpoint:
-    """An address that VXLAN tunnels end on; ``color`` is the name of its path color."""
+    """An address where VXLAN tunnels end. ``color`` is the name of its path color."""
 
     address: Address
     color: str | None
@@ -151,11 +157,12 @@ class TunnelEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class OverlayConfig:
-    """The EVPN overlay as a device sees it: sessions from ``loopback`` to the loopbacks of ``neighbors``.
+    """The EVPN overlay on one device: sessions from ``loopback`` to the loopbacks of ``neighbors``.
 
-    Leaves have ``endpoints``; spines pass routes on with the next hop unchanged (``reflects``), and with the
-    community ``from_spine``, by which leaves know what not to send back. ``tunnel_dscp``: the model needs statements by which a
-    tunnel's header has the DSCP of the packet in it.
+    - ``endpoints``: the tunnel endpoints of a leaf.
+    - ``reflects``: True on spines, which pass routes on with the next hop unchanged.
+    - ``from_spine``: the community that spines add, so that leaves do not send these routes back.
+    - ``tunnel_dscp``: True if the switch model needs statements that copy the inner packet's DSCP to the tunnel header.
     """
 
     loopback: Address
@@ -167,7 +174,7 @@ class OverlayConfig:
     tunnel_dscp: bool = False
 
     def prefixes(self) -> tuple[Prefix, ...]:
-        """The addresses that the overlay stands on as prefixes: of its sessions, and of its tunnels."""
+        """Return the addresses that the overlay depends on, as prefixes: those of its sessions and of its tunnels."""
         return tuple(
             dict.fromkeys(address.prefix for address in (self.loopback, *(end.address for end in self.endpoints)))
         )
@@ -207,10 +214,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class DeviceConfig:
-    """The whole configuration of one switch. ``left_out`` is what is wanted of it and its platform lacks.
+    """The whole configuration of one switch.
 
-    ``protection`` is what may reach the switch itself; None: anything.
-    ``schema`` is the version of its file form (``config_file``), raised when its meaning changes.
+    - ``left_out``: features that the design wants but the platform lacks.
+    - ``protection``: the rules for traffic to the switch itself; None means no restriction.
+    - ``schema``: the version of the file form (``config_file``), raised when its meaning changes.
     """
 
     schema: Literal[1] = field(default=1, kw_only=True)
@@ -239,11 +247,11 @@ class DeviceConfig:
     ospf: Ospf | None = None
 
     def loopbacks(self) -> tuple[Prefix, ...]:
-        """Addresses of the loopback as prefixes, that of the router id first."""
+        """Return the loopback addresses as prefixes. The address of the router ID is first."""
         return tuple(dict.fromkeys((self.loopback, *(self.overlay.prefixes() if self.overlay else ()))))
 
     def edge_ports(self) -> tuple[Interface, ...]:
-        """Layer-2 server ports, where they are to be protected."""
+        """Return the layer-2 server ports if they are to be protected, else an empty tuple."""
         wanted = self.management.security.edge_ports if self.management.security else None
         return (
             tuple(interface for interface in self.interfaces if interface.kind == "server" and interface.vlan)
@@ -252,22 +260,22 @@ class DeviceConfig:
         )
 
     def bpdu_guard(self) -> bool:
-        """True if a layer-2 server port is shut when it detects a bridge."""
+        """Return whether a layer-2 server port is shut down when it detects a bridge."""
         wanted = self.management.security.edge_ports if self.management.security else None
         return wanted is not None and wanted.bpdu_guard and bool(self.edge_ports())
 
     def storm_control(self) -> int | None:
-        """The percentage of a layer-2 server port's speed that floods may take; None without a limit."""
+        """Return the storm-control limit as a percentage of a layer-2 server port's speed, or None without a limit."""
         wanted = self.management.security.edge_ports if self.management.security else None
         return wanted.storm_control if wanted and self.edge_ports() else None
 
     def maximum_ecmp(self) -> int | None:
-        """The widest next-hop group; None without a routing protocol."""
+        """Return the maximum width of a next-hop group, or None without a routing protocol."""
         running = self.bgp or self.isis or self.ospf
         return running.maximum_ecmp if running else None
 
     def carried(self, port: Interface) -> tuple[int, ...]:
-        """The numbers of the VLANs that a server port carries: the one without a tag first, the others as they stand."""
+        """Return the VLAN numbers that a server port carries: the untagged VLAN first, then the tagged ones in order."""
         named = next(
             (gateway.vlan for gateway in self.gateways if gateway.vlan is not None and gateway.vlan_name == port.vlan),
             None,
@@ -276,7 +284,7 @@ class DeviceConfig:
         return tuple(dict.fromkeys((*(() if first is None or first in port.tagged else (first,)), *port.tagged)))
 
     def bare_vlans(self) -> tuple[int, ...]:
-        """VLANs that ports carry with a tag, and that have no gateway here."""
+        """Return the VLANs that ports carry with a tag and that have no gateway on this switch."""
         routed = {gateway.vlan for gateway in self.gateways}
         return tuple(sorted({vlan for port in self.interfaces for vlan in port.tagged} - routed))
 

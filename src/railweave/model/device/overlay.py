@@ -1,4 +1,4 @@
-"""The EVPN overlay of one switch: its sessions, its tunnel endpoints, its tenants' VRFs."""
+"""The EVPN overlay of one switch: its sessions, its tunnel endpoints, and its tenants' VRFs."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 MOST_STANDARD_AS = 65535
 PRIVATE_AS = 64512
-"""Stands for an AS number that has no place in 16 bits; these communities stay in the fabric (RFC 6996)."""
+"""A private AS number (RFC 6996) that replaces an AS number above 16 bits. Communities with it stay in the fabric."""
 
 
 def all_large(fabric: Fabric) -> bool:
-    """Return whether every switch of a fabric has large communities."""
+    """Return whether every switch of a fabric supports large communities."""
     roles = (fabric.leaf, fabric.spine, *([fabric.super_spine] if fabric.super_spine else []))
     return all(catalog().systems[role.nos].large_communities for role in roles)
 
 
 def in_form(communities: Iterable[Community], *, large: bool) -> tuple[Community, ...]:
-    """Communities as they are, or large ones as standard ones (RFC 1997)."""
+    """Return the communities unchanged if ``large``, else with large ones converted to standard ones (RFC 1997)."""
     if large:
         return tuple(communities)
     return tuple(
@@ -54,20 +54,23 @@ def in_form(communities: Iterable[Community], *, large: bool) -> tuple[Community
 
 
 def standard(value: str) -> str:
-    """A large community ``A:B:C`` of ours in 32 bits: ``A:1000*B+C``, ``A`` a private number where it has more than 16."""
+    """Return railweave's large community ``A:B:C`` as the 32-bit community ``A:1000*B+C``.
+
+    If ``A`` needs more than 16 bits, a private AS number replaces it.
+    """
     administrator, kind, number = (int(part) for part in value.split(":"))
     return f"{administrator if administrator <= MOST_STANDARD_AS else PRIVATE_AS}:{1000 * kind + number}"
 
 
 MAC_VRF = "evpn-1"
 MAC_VRF_NUMBER = 65534
-"""Name and number (in the route distinguisher) of the bridging instance, as Juniper's validated configurations have them."""
+"""The number of the bridging instance ``MAC_VRF`` in its route distinguisher. Juniper's validated configurations use the same name and number."""
 
 
 def overlay_config(network: Network, fabric: Fabric, switch: Switch, *, large: bool = True) -> OverlayConfig | None:
-    """Sessions to every switch of the neighboring tier, loopback to loopback; None where the fabric has no overlay.
+    """Return the overlay of a switch, with loopback sessions to every neighboring switch. None if the fabric has no overlay.
 
-    ``large``: every switch has large communities.
+    ``large`` is True if every switch supports large communities.
     """
     if fabric.overlay is None:
         return None
@@ -108,7 +111,7 @@ def overlay_config(network: Network, fabric: Fabric, switch: Switch, *, large: b
 def vrfs(
     fabric: Fabric, switch: Switch, gateways: Sequence[Gateway], interfaces: Sequence[Interface]
 ) -> tuple[Vrf, ...]:
-    """A VRF for every tenant that has a gateway, or an external router, on the switch."""
+    """Return a VRF for every tenant with a gateway or an external router on the switch."""
     instances: list[Vrf] = []
     targets = {tenant.name: tenant.route_target for tenant in fabric.tenants}
     for tenant in fabric.tenants:
@@ -151,7 +154,7 @@ def _link_name(switch: Switch, router: ExternalRouter, link: ExternalLink) -> st
 
 
 def _width(model: SwitchModel, link: ExternalLink | EdgePort) -> int:
-    """The electrical lanes of a link's port, or of its channel."""
+    """Return the number of electrical lanes of a link's port, or of its channel if the port is split."""
     group = model.group_of(link.physical)
     modes = (
         [mode for mode in group.modes() if mode.speed_gbps == link.speed_gbps and mode.channels > 1] if group else []
@@ -167,7 +170,7 @@ def _external_name(system: System, model: SwitchModel, link: ExternalLink | Edge
 
 
 def external_ports(fabric: Fabric, switch: Switch, system: System, model: SwitchModel) -> tuple[Interface, ...]:
-    """The ports of a leaf to external routers; tenants that share one have a tag each."""
+    """Return the ports of a leaf to external routers. Tenants that share a port have one tag each."""
     ports = with_parts(
         Interface(
             name=_external_name(system, model, link),
@@ -201,7 +204,7 @@ def external_ports(fabric: Fabric, switch: Switch, system: System, model: Switch
 def edge_interfaces(
     fabric: Fabric, switch: Switch, system: System, model: SwitchModel, *, pauses: bool
 ) -> tuple[Interface, ...]:
-    """The edge ports of a leaf: as ports to servers, to what is no server of the file."""
+    """Return the edge ports of a leaf. They are configured like server ports, but the attached device is not a server of the file."""
     return tuple(
         Interface(
             name=_external_name(system, model, edge_port),
@@ -222,9 +225,9 @@ def edge_interfaces(
 
 
 def mac_vrf(fabric: Fabric, switch: Switch, system: System, interfaces: Sequence[Interface]) -> MacVrf | None:
-    """The bridging instance of a leaf that has members of layer-2 networks: all of them, whatever the tenant.
+    """Return the bridging instance of a leaf for the layer-2 networks of all tenants. None if the leaf has no members of any.
 
-    One instance for all, told apart by VNI and route target, as Juniper's validated configurations have it.
+    One instance has all networks, distinguished by VNI and route target, as in Juniper's validated configurations.
     """
     here = {interface.vlan for interface in interfaces if interface.kind == "server"}
     networks = [network for tenant in fabric.tenants for network in tenant.networks]
@@ -246,15 +249,16 @@ def mac_vrf(fabric: Fabric, switch: Switch, system: System, interfaces: Sequence
 
 
 def forwards_leaks(config: DeviceConfig) -> bool:
-    """Return whether a device forwards by the routes that a VRF imports from another, also from a VRF on the device itself.
+    """Return whether a device forwards by routes that a VRF imports from a different VRF, including a VRF on the same device.
 
-    FRR, and systems that run FRR, keep a route out of the kernel if its VNI is not the VRF's own. They import no route of the device's own.
+    FRR, and systems that run FRR, do not install a route in the kernel if its VNI is not the VRF's own. They also import no routes from
+    VRFs on the same device.
     """
     return catalog().systems[config.nos].has("leaks")
 
 
 def underlay_prefixes(fabric: Fabric, switch: Switch) -> dict[int | None, tuple[Prefix, ...]]:
-    """Return the prefixes that a switch originates in an overlay's underlay, by path color: its loopback, and its tunnel endpoints."""
+    """Return the prefixes that a switch originates in the overlay's underlay, by path color: its loopback and its tunnel endpoints."""
     if fabric.overlay is None:
         return {}
     loopback = Address(switch.loopback)

@@ -1,19 +1,16 @@
-"""Path colors as routing policy, in the form that an operating system has, and policies of drained switches and links.
+"""Path colors as routing policy, in the form that an operating system supports; and policies of drained switches and links.
 
 There are three forms. All prefer the uplink of a prefix's color and keep the other uplinks as backup:
 
-``dpf``
-    BGP deterministic path forwarding: ``fabric-color`` on groups, ``fabric-advertise`` on leaves (docs/path-colors.md).
-``local-preference``
-    The origin leaf tags each prefix with a large community of its color. The spine or leaf that receives the prefix on the
-    session of that color raises local preference.
-``aigp``
-    The same tag; the receiver sets AIGP 1 on the session of that color and 100 on others (FRR, RFC 7311).
+- ``dpf``: BGP deterministic path forwarding, with ``fabric-color`` on groups and ``fabric-advertise`` on leaves (docs/path-colors.md).
+- ``local-preference``: the origin leaf tags each prefix with a large community of its color. A spine or leaf that receives the prefix
+  on the session of that color raises local preference.
+- ``aigp``: the same tag. The receiver sets AIGP 1 on the session of that color and 100 on others (FRR, RFC 7311).
 
-In every form leaves do not re-advertise what they learned. Spines mark what they send to leaves with the community ``local``,
-and take nothing back that carries it: if a leaf re-advertises all the same, its routes are not accepted. Super-spines mark what
-they send to spines in the same way. A spine passes nothing up that carries the mark, so routes that came down stay down.
-Super-spines know no colors: a prefix keeps its color's community, and AIGP, on the way through them.
+In every form, leaves do not re-advertise learned routes. Spines mark routes to leaves with the community ``local`` and reject
+routes that carry it, in case a leaf re-advertises them anyway. Super-spines mark routes to spines in the same way. A spine
+sends no marked route up, so routes that came down stay down. Super-spines ignore colors: a prefix keeps its color community and
+its AIGP on the way through them.
 """
 
 from __future__ import annotations
@@ -56,7 +53,7 @@ class RoutingPolicy:
 
 
 def tag(color: Color) -> str:
-    """The name of the large community that tags prefixes of a color."""
+    """Return the name of the large community that tags prefixes of a color."""
     return f"path-{color.name}"
 
 
@@ -74,10 +71,10 @@ def _communities(fabric: Fabric, form: Form) -> tuple[Community, ...]:
 def leaf_policy(
     fabric: Fabric, form: Form, originated: Mapping[int | None, tuple[Prefix, ...]], *, redistribute: bool
 ) -> RoutingPolicy:
-    """Return the policy of what a leaf advertises and accepts.
+    """Return the policy that decides which routes a leaf advertises and accepts.
 
-    ``originated`` are the prefixes that the leaf originates, by the index of their path color. ``redistribute``: the system originates by
-    redistribution, not by export.
+    - ``originated``: the prefixes that the leaf originates, by the index of their path color.
+    - ``redistribute``: True if the system originates routes by redistribution and not by export.
     """
     colors = {color.index: color for color in fabric.colors}
     lists = _local(fabric)
@@ -118,9 +115,9 @@ def leaf_policy(
 
 
 def spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False) -> RoutingPolicy:
-    """Return the policy of what a spine advertises and accepts.
+    """Return the policy that decides which routes a spine advertises and accepts.
 
-    ``redistribute``: the spine has a loopback to originate, and originates it by redistribution.
+    ``redistribute`` is True if the spine originates its loopback by redistribution.
     """
     listed = Match(prefix_list=LOCAL, orlonger=True)
     forward = Term("forward", listed, Action(accept=True, add_communities=(LOCAL,)))
@@ -144,7 +141,7 @@ def spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False) -> R
 
 
 def with_super_spines(policy: RoutingPolicy) -> RoutingPolicy:
-    """A spine's policy with what it tells super-spines, and takes from them: ``to-super-spines``, ``from-super-spines``."""
+    """Return a spine's policy, extended by its policies for super-spines: ``to-super-spines`` and ``from-super-spines``."""
     listed = Match(prefix_list=LOCAL, orlonger=True)
     down = Term("no-transit", Match(community=LOCAL), Action(accept=False))
     up = Policy("to-super-spines", (down, Term("forward", listed, Action(accept=True)), _reject_rest()))
@@ -153,7 +150,7 @@ def with_super_spines(policy: RoutingPolicy) -> RoutingPolicy:
 
 
 def with_dci(policy: RoutingPolicy) -> RoutingPolicy:
-    """A spine's policy with what it tells the routers of its site's interconnect, and takes from them."""
+    """Return a spine's policy, extended by its policies for the routers of its site's interconnect: ``to-dci`` and ``from-dci``."""
     listed = Match(prefix_list=LOCAL, orlonger=True)
     down = Term("no-transit", Match(community=LOCAL), Action(accept=False))
     up = Policy("to-dci", (down, Term("forward", listed, Action(accept=True)), _reject_rest()))
@@ -162,10 +159,10 @@ def with_dci(policy: RoutingPolicy) -> RoutingPolicy:
 
 
 def dci_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
-    """Return the policy of what a router of the interconnect advertises and accepts, without regard to colors.
+    """Return the policy that decides which routes a router of the interconnect advertises and accepts, independent of colors.
 
-    The router passes on to other sites what its own spines advertised to it, marked ``local``. Routes from another site go down only.
-    So no site carries traffic between two others, and no router of a site uses another site to reach the next one.
+    The router marks the routes of its own spines with ``local`` and passes them to other sites. Routes from other sites go only down to the
+    spines. So no site carries traffic between two others, and no router uses one site to reach the next.
     """
     listed = Match(prefix_list=LOCAL, orlonger=True)
     forward = Term("forward", listed, Action(accept=True, add_communities=(LOCAL,)))
@@ -186,16 +183,16 @@ def dci_policy(fabric: Fabric, form: Form) -> RoutingPolicy:
 
 
 def with_sites(policy: RoutingPolicy) -> RoutingPolicy:
-    """A leaf's policy where leaves are joined between sites: towards them it does as towards spines."""
+    """Return a leaf's policy for a fabric whose leaves are connected between sites. Leaves treat other sites like spines."""
     names = {"to-spines": "to-sites", "from-spines": "from-sites"}
     policies = tuple(replace(member, name=names.get(member.name, member.name)) for member in policy.policies)
     return replace(policy, policies=policies)
 
 
 def super_spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False) -> RoutingPolicy:
-    """Return the policy of what a super-spine advertises and accepts, without regard to colors.
+    """Return the policy that decides which routes a super-spine advertises and accepts, independent of colors.
 
-    ``redistribute``: as for a spine.
+    ``redistribute`` is True if the super-spine originates its loopback by redistribution.
     """
     listed = Match(prefix_list=LOCAL, orlonger=True)
     forward = Term("forward", listed, Action(accept=True, add_communities=(LOCAL,)))
@@ -216,7 +213,7 @@ def super_spine_policy(fabric: Fabric, form: Form, *, redistribute: bool = False
 
 
 def _prefer(color: Color, form: Form) -> tuple[Term, ...]:
-    """Prefer, on the session of a color, the prefixes tagged with it; take the rest of the fabric's as they are."""
+    """Return terms for the session of a color: prefer prefixes with its tag, accept the fabric's other prefixes, reject the rest."""
     listed = Match(prefix_list=LOCAL, orlonger=True)
     if form == "aigp":
         preferred, other = Action(accept=True, aigp=PREFERRED_AIGP), Action(accept=True, aigp=OTHER_AIGP)
@@ -231,7 +228,7 @@ def _prefer(color: Color, form: Form) -> tuple[Term, ...]:
 
 
 def _connected(redistribute: bool) -> tuple[Policy, ...]:
-    """Return the policy of what a system redistributes: its own prefixes in the fabric's list; empty without redistribution."""
+    """Return the redistribution policy, which admits the switch's own prefixes in the fabric's list. Empty without redistribution."""
     local_term = Term("own", Match(prefix_list=LOCAL, orlonger=True), Action(accept=True))
     return (Policy("connected", (local_term, _reject_rest())),) if redistribute else ()
 
@@ -251,18 +248,18 @@ def _advertised(
 
 
 def _local(fabric: Fabric) -> dict[str, tuple[Prefix, ...]]:
-    """The list of what the fabric's own prefixes are in."""
+    """Return the prefix list that covers all prefixes of the fabric."""
     return {LOCAL: tuple(map(Prefix, fabric.local_prefixes))}
 
 
 def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
-    """Return the form for switches of these systems and releases, in which the switches understand each other.
+    """Return the form of path colors that works on all of these systems and releases.
 
-    - Deterministic path forwarding, if every system has it in its release, or in any release if the file asks for it.
-    - AIGP, if every system has it and the file asks for it.
-    - Otherwise local preference, for which large communities are enough.
+    - Deterministic path forwarding, if every system supports it in its release, or in any release if the file asks for it.
+    - AIGP, if every system supports it and the file asks for it.
+    - Otherwise local preference, which needs only large communities.
 
-    Leaves tag what they originate in the form that spines read, so a fabric has one form.
+    A fabric has one form, because leaves tag their prefixes in the form that spines read.
     """
     if not fabric.colors:
         return "none"
@@ -279,19 +276,22 @@ def path_color_form(fabric: Fabric, systems: Iterable[tuple[str, str]]) -> Form:
 
 
 TIMES = 4
-"""More than the detours of a fabric are longer than its straight paths: up to a super-spine and down again is two."""
+"""The number of AS prepends. It exceeds the extra length of any detour: up to a super-spine and down again is two."""
 BESIDE = "-drained"
-"""The suffix for the name of a policy that some sessions have in place of their group's policy."""
+"""The name suffix of a policy that some sessions use instead of their group's policy."""
 MARK = "drained"
-"""The community that replaces a color's community if a term adds no other."""
+"""The community that replaces a color's community if a term adds no other community."""
 PASSES_ON = "forward"
-"""The beginning of the names of terms by which spines, super-spines and routers of an interconnect pass routes on (``policy``)."""
+"""The first part of the names of terms by which spines, super-spines and interconnect routers pass routes on."""
 _TAGGED = frozenset(("local-preference", "aigp"))
-"""The forms in which a community tells the path color of a prefix."""
+"""The forms in which a community carries the path color of a prefix."""
 
 
 def drained_links(network: Network, device: str) -> frozenset[str]:
-    """The links over which a device tells its neighbors that it is drained: all of a drained device, those drained of any other."""
+    """Return the links on which a device tells its neighbors that it is drained.
+
+    They are all fabric links of a drained device, or the drained links of any other device.
+    """
     if not network.drained:
         return frozenset()
     links = [cable.name for cable in network.cables_of(device) if cable.kind == "fabric"]
@@ -301,10 +301,12 @@ def drained_links(network: Network, device: str) -> frozenset[str]:
 def drained(
     network: Network, fabric: Fabric, config: DeviceConfig, form: Form, *, by_port: bool, large: bool
 ) -> DeviceConfig:
-    """The configuration of a device with the policies of what is drained of it; the same where nothing is.
+    """Return the configuration of a device with policies for its drained links. Unchanged if nothing is drained.
 
-    ``large``: its fabric has large communities. ``by_port``: its system gives a policy to a session that is named by its port; others do so by the neighbor's address alone.
-    A session that cannot be told from the others of its group stays as it is, and the routes show that.
+    - ``large``: True if its fabric supports large communities.
+    - ``by_port``: True if its system can assign a policy to a session by port name. Other systems need the neighbor's address.
+
+    A session that cannot be separated from its group stays unchanged, and the computed routes show that.
     """
     if not network.drained or config.bgp is None:
         return config
@@ -341,7 +343,7 @@ def drained(
 
 
 def _wholly(network: Network, fabric: Fabric, device: str, links: frozenset[str]) -> frozenset[str]:
-    """The path colors all of whose links of a device are among some."""
+    """Return the path colors whose links on a device are all in ``links``."""
     by_color: dict[int, set[str]] = {}
     for cable in network.cables_of(device):
         if cable.kind == "fabric" and cable.color is not None:
@@ -350,7 +352,7 @@ def _wholly(network: Network, fabric: Fabric, device: str, links: frozenset[str]
 
 
 def _by_other_colors(bgp: Bgp, off: frozenset[str]) -> tuple[FabricAdvertise, ...]:
-    """Return the color advertisements, with another color first if a prefix's own color is drained: devices further away use that color."""
+    """Return the color advertisements, led by a working color if a prefix's own color is drained. Remote devices then use that color."""
 
     def reorder(old: FabricAdvertise) -> FabricAdvertise:
         on = [color for color in old.backup_colors if color not in off]
@@ -363,7 +365,7 @@ def _by_other_colors(bgp: Bgp, off: frozenset[str]) -> tuple[FabricAdvertise, ..
 
 
 def _of_drained_neighbors(network: Network, device: str) -> frozenset[str]:
-    """The links of a device to switches that are drained."""
+    """Return the links of a device to drained switches."""
     cables = network.cables_of(device)
     return frozenset(cable.name for cable in cables if {cable.a.device, cable.b.device} - {device} <= network.drained)
 
@@ -371,7 +373,10 @@ def _of_drained_neighbors(network: Network, device: str) -> frozenset[str]:
 def _changed(
     bgp: Bgp, links: Collection[str], which: Literal["import_policy", "export_policy"], how: Callable[[Policy], Policy]
 ) -> Bgp:
-    """BGP with other policies for the sessions on some links: in place where no other session has them, else beside them."""
+    """Return BGP with changed policies for the sessions on some links.
+
+    A policy that no other session uses is changed in place. Otherwise a changed copy is added next to it.
+    """
     sessions = [(group, session) for group in bgp.groups for session in group.sessions]
     there = {getattr(group, which) for group, member in sessions if member.link in links}
     stay = {getattr(group, which) for group, member in sessions if member.link not in links}
@@ -392,7 +397,7 @@ def _changed(
 def _group(
     group: BgpGroup, links: Collection[str], which: Literal["import_policy", "export_policy"], beside: Mapping[str, str]
 ) -> BgpGroup:
-    """Return a group in which its sessions on some links have the policy that ``beside`` names for the group's own policy."""
+    """Return a group whose sessions on some links use the copy of their policy that ``beside`` names."""
     name = beside.get(getattr(group, which))
     if name is None or not any(session.link in links for session in group.sessions):
         return group
@@ -407,12 +412,15 @@ def _group(
 
 
 def _told(policy: Policy, asn: int, tags: Collection[str], *, strip: bool) -> Policy:
-    """A policy as it is where what it lets out is not to be preferred."""
+    """Return a policy that advertises routes as the last choice."""
     return replace(policy, terms=tuple(_term(term, asn, tags, strip=strip) for term in policy.terms))
 
 
 def _term(term: Term, asn: int, tags: Collection[str], *, strip: bool) -> Term:
-    """A term whose routes are not to be preferred. One that passes on what others sent has the mark in place of their color's community."""
+    """Return a term that advertises its routes as the last choice.
+
+    If the term passes on routes of others, the mark ``drained`` replaces their color community.
+    """
     action = term.action
     if not action.accept:
         return term
@@ -425,7 +433,7 @@ def _term(term: Term, asn: int, tags: Collection[str], *, strip: bool) -> Term:
 
 
 def _taken_last(policy: Policy) -> Policy:
-    """A policy as it is where what it lets in is the last to be used."""
+    """Return a policy that accepts routes with the lowest local preference."""
     terms = (replace(term, action=replace(term.action, local_preference=0)) for term in policy.terms)
     return replace(
         policy,

@@ -1,4 +1,4 @@
-"""Ports and gateways of a switch as they are configured, and the names by which LLDP may announce a port."""
+"""The configured ports and gateways of a switch, and the names by which LLDP may announce a port."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 def described(far: End) -> str:
-    """Return the description of a port by the far end of its cable, as the configuration of every switch has it."""
+    """Return the description of a port as used in every switch's configuration: device and port at the far end of its cable."""
     return f"{far.device} {far.port}"
 
 
 def switch_port_names(network: Network, end: End, far: End) -> tuple[str, ...]:
-    """Return all names of a switch's port: the design's, its alias, and its description, whose cable leads to ``far``."""
+    """Return all names of a switch's port: the design's name, its alias, and its description. ``far`` is the far end of its cable."""
     system = network.catalog.systems[network.switch(end.device).nos]
     alias = system.alias_of(end.physical, end.channel) if end.physical is not None else ""
     return (end.port, alias, described(far))
 
 
 def nic_names(nic: Nic) -> tuple[str, ...]:
-    """Return all names of a NIC: its Linux interface, the design's, and its MAC address if that is known."""
+    """Return all names of a NIC: its Linux interface, the design's name, and its MAC address if that is known."""
     return (nic.netdev, nic.name, "" if nic.mac_is_placeholder else nic.mac)
 
 
@@ -45,7 +45,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Macsec:
-    """MACsec with a pre-shared key (IEEE 802.1AE): the name of the connectivity association key, and a reference to it."""
+    """MACsec with a pre-shared key (IEEE 802.1AE): the name of the connectivity association key, and a reference to the key."""
 
     key_name: str
     key: str
@@ -54,7 +54,7 @@ class Macsec:
 
 @dataclass(frozen=True, slots=True)
 class TaggedUnit:
-    """The link of another VRF that a port to an external router carries by another tag."""
+    """A further VRF's link on a port to an external router, with its own VLAN tag."""
 
     vlan: int
     vrf: str
@@ -63,17 +63,20 @@ class TaggedUnit:
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """A cabled port. ``link`` is its cable's name in the ``Network``, whatever the port is called on this system.
+    """A cabled port.
 
-    ``between_sites`` marks a long link of the interconnect, ``macsec`` how it is encrypted, ``pauses`` whether PFC is on it.
-
-    ``lanes`` is how many electrical lanes it has; ``mtu`` counts the Ethernet frame; ``addresses`` are those of numbered links. A port to an external router
-    is in ``vrf``, by the tag ``unit_vlan``, and with other tags in others (``more``). One that is not ``enabled`` is shut: nothing runs on it.
-
-    ``vlan`` is the name of a server port's VLAN: the one without a tag, of a trunk that has none the first. ``native_vlan`` is the
-    number of the VLAN without a tag where the port is a trunk, ``tagged`` are the numbers of those with one.
-
-    ``copper`` says that the port has a copper cable, over which both ends train their links.
+    - ``link``: the name of its cable in the ``Network``, the same on every system.
+    - ``between_sites``: True for a long link of the interconnect.
+    - ``macsec``: the encryption of the link.
+    - ``pauses``: True if PFC is on.
+    - ``lanes``: the number of electrical lanes.
+    - ``mtu``: the MTU of the Ethernet frame.
+    - ``addresses``: the addresses of a numbered link.
+    - ``vrf``, ``unit_vlan`` and ``more``: for a port to an external router, its VRF, its tag, and further tags with their VRFs.
+    - ``enabled``: False if the port is shut down.
+    - ``vlan``: the name of a server port's untagged VLAN, or of the first VLAN of a trunk without an untagged one.
+    - ``native_vlan`` and ``tagged``: for a trunk, the numbers of the untagged VLAN and of the tagged VLANs.
+    - ``copper``: True for a copper cable, over which both ends train their links.
     """
 
     name: str
@@ -100,7 +103,7 @@ class Interface:
     copper: Annotated[bool, RareFlag] = False
 
     def parts(self) -> tuple[Interface, ...]:
-        """The port as one of its own for each of its tags: itself, and as ``more`` says."""
+        """Return the port as a separate port for each tag: the port itself, then those in ``more``."""
         others = (
             replace(
                 self,
@@ -121,7 +124,7 @@ class Interface:
 
 
 def with_parts(ports: Iterable[Interface]) -> tuple[Interface, ...]:
-    """Ports to routers outside that have several tags as one each, in the order in which they come first."""
+    """Return the ports, with several tags of one external-router port merged into one, in order of first appearance."""
     by_name: dict[str, Interface] = {}
     for port in ports:
         first = by_name.get(port.name)
@@ -137,9 +140,11 @@ def with_parts(ports: Iterable[Interface]) -> tuple[Interface, ...]:
 class Gateway:
     """A server-facing routed interface and its router advertisements.
 
-    It is that of a VLAN (IRB; unit = VLAN id), or a port of its own: then ``vlan`` is None and ``port`` its name. ``name``
-    is that of the routed interface, either way. With ``proxy_arp`` it answers for every address that the switch has a
-    route to. The gateway of a layer-2 network has the same address and ``mac`` on every leaf (anycast).
+    - ``name``: the name of the routed interface.
+    - ``vlan``: the VLAN of an IRB interface, whose unit is the VLAN ID; None if the gateway is a port.
+    - ``port``: the name of that port; empty for an IRB interface.
+    - ``proxy_arp``: True if the gateway answers for every address to which the switch has a route.
+    - ``mac``: the MAC address. The gateway of a layer-2 network has the same address and ``mac`` on every leaf (anycast).
     """
 
     name: str
@@ -157,11 +162,11 @@ class Gateway:
 
     @property
     def families(self) -> tuple[Family, ...]:
-        """The address families of its addresses, in their order: two with dual stack."""
+        """Return the address families of its addresses, in order. Dual stack has two."""
         address_families: list[Family] = [address.family for address in self.addresses]
         return tuple(dict.fromkeys(address_families))
 
     @property
     def advertised(self) -> tuple[Prefix, ...]:
-        """The prefixes that router advertisements announce to servers: the IPv6 prefixes."""
+        """Return the prefixes that router advertisements announce to servers: the IPv6 prefixes."""
         return tuple(prefix for prefix in self.prefixes if prefix.family == "ipv6")

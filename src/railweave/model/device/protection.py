@@ -1,4 +1,4 @@
-"""The rules of ``control_plane.ControlPlane``, worked out from a device's own sessions and services."""
+"""The control-plane rules of a device (``control_plane.ControlPlane``), derived from its sessions and services."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
 _NUMBER: dict[Family, str] = {"ipv4": "v4", "ipv6": "v6"}
 LINK_LOCAL = Prefix("fe80::/10")
 DISCOVERED = "discovered-v6"
-"""The name of peers that BGP discovers by their router advertisements."""
+"""The name of the BGP peers that are discovered by their router advertisements."""
 
 BGP = (179, 179)
 BFD = (3784, 3784)  # RFC 5881
@@ -25,13 +25,16 @@ BFD_ECHO = (3785, 3785)
 BFD_MULTIHOP = (4784, 4784)  # RFC 5883
 VXLAN = (4789, 4789)  # RFC 7348
 TRACEROUTE = (33434, 33523)
-"""Where traceroute's probes go: 30 hops of 3, from 33434 on."""
+"""The UDP destination ports of traceroute's probes: 30 hops of 3 probes, starting at 33434."""
 
 ONE_HOP = 255
-"""The hop limit of what no router may have passed on: BFD (RFC 5881, section 5), neighbor discovery (RFC 4861, section 6.1)."""
+"""The hop limit of packets that no router has forwarded.
+
+BFD (RFC 5881, section 5) and neighbor discovery (RFC 4861, section 6.1) require it.
+"""
 
 DISCOVERY = (133, 135, 136)
-"""Router solicitation, neighbor solicitation, neighbor advertisement (RFC 4861)."""
+"""The ICMPv6 types of router solicitation, neighbor solicitation and neighbor advertisement (RFC 4861)."""
 ROUTER_ADVERTISEMENT = 134
 ICMP: dict[Family, tuple[int, ...]] = {
     # Echo and its reply, unreachable, time exceeded (RFC 792). Redirects are not for routers.
@@ -46,18 +49,22 @@ POLICERS = (
     # 2,000 probes of 60 bytes a second; at once, all 90 probes of four runs.
     Policer("traceroute-limit", 1_000_000, 25_000),
 )
-"""BGP, BFD and discovery have none: a policer that all ports share would let one of them cut the sessions of the others.
+"""The policers for ICMP and for traceroute.
 
-Nor have management services: software is copied over them.
+BGP, BFD and discovery have no policer. All ports would share it, so one port could cut the sessions of the others.
+Management services have none either, because software is copied over them.
 """
 
 REPLIES = {"dns": (53, 53), "ntp": (123, 123), "radius": (1812, 1813)}
-"""The UDP ports from which servers of the management network answer, by service; over TCP, as with TACACS+, every reply is accepted."""
+"""The UDP ports from which servers in the management network reply, by service.
+
+TCP needs no such list, because every TCP reply is accepted (TACACS+, for example).
+"""
 
 
 @dataclass(frozen=True)
 class _Peers:
-    """Peers of one kind and family, and the sessions with them."""
+    """Peers of one kind and address family, and the types of session that the device has with them."""
 
     sources: Sources
     bgp: bool = True
@@ -67,10 +74,12 @@ class _Peers:
 def control_plane(
     config: DeviceConfig, management: Sequence[Prefix], *, sees_interfaces: bool, holds_sessions: bool, in_kernel: bool
 ) -> ControlPlane:
-    """The rules of a device. ``management`` are the prefixes that it is managed from.
+    """Return the control-plane rules of a device.
 
-    ``sees_interfaces``: rules of its system can tell by which interface a packet came; ``holds_sessions``: they can hold
-    routing sessions at all; ``in_kernel``: they stand before the end of VXLAN tunnels too.
+    - ``management``: the prefixes from which the device is managed.
+    - ``sees_interfaces``: the system's rules can match the interface on which a packet arrived.
+    - ``holds_sessions``: the system's rules can protect routing sessions at all.
+    - ``in_kernel``: the rules also see packets of VXLAN tunnels before decapsulation, so these tunnels need rules of their own.
     """
     peers = list(_peers(config))
     managers = list(_sources("management", management, ()))
@@ -94,7 +103,7 @@ def control_plane(
 
 
 def _sources(name: str, prefixes: Iterable[Prefix], interfaces: tuple[str, ...]) -> Iterator[Sources]:
-    """Prefixes by address family."""
+    """Yield the prefixes as one group of sources for each address family."""
     every = tuple(dict.fromkeys(prefixes))
     for family in FAMILIES:
         if matching := tuple(prefix for prefix in every if prefix.family == family):
@@ -102,7 +111,7 @@ def _sources(name: str, prefixes: Iterable[Prefix], interfaces: tuple[str, ...])
 
 
 def _tunnels(config: DeviceConfig) -> Iterator[Sources]:
-    """Where packets of VXLAN tunnels come from: any address, by a link of the fabric."""
+    """Yield the sources of VXLAN packets for each address family: any address, on the fabric interfaces."""
     fabric = tuple(fabric_interface.name for fabric_interface in config.fabric_interfaces())
     ends = config.overlay.endpoints if config.overlay else ()
     families: dict[Family, None] = dict.fromkeys(end.address.family for end in ends)
@@ -135,7 +144,7 @@ def _peers(config: DeviceConfig) -> Iterator[_Peers]:
 
 
 def _neighbors(bgp: Bgp) -> Iterator[_Peers]:
-    """Peers at the other end of a link: discovered ones by their link-local address."""
+    """Yield the BGP peers at the far ends of links. Discovered peers are matched by the link-local prefix."""
     sessions = [session for group in bgp.groups for session in group.sessions]
     bfd: Literal["", "one-hop"] = "one-hop" if bgp.bfd else ""
     discovered = tuple(session.interface for session in sessions if session.peer_address is None)
@@ -150,7 +159,7 @@ def _neighbors(bgp: Bgp) -> Iterator[_Peers]:
 
 
 def _sessions(peers: _Peers) -> Iterator[ControlRule]:
-    """BGP, which either end may begin, and BFD."""
+    """Yield the rules for sessions with peers: BGP, which either end may open, and BFD."""
     name, family = peers.sources.name, peers.sources.family
     if peers.bgp:
         yield ControlRule(f"bgp-{name}", "network", family, "tcp", name, destination_ports=(BGP,))
@@ -164,7 +173,10 @@ def _sessions(peers: _Peers) -> Iterator[ControlRule]:
 
 
 def _discovery(peers: Sequence[_Peers]) -> Iterator[ControlRule]:
-    """Neighbor discovery with everybody; router advertisements from neighbors that are found by them alone."""
+    """Yield the rules for neighbor discovery.
+
+    Neighbor discovery is accepted from any address. Router advertisements are accepted only from peers that BGP discovers by them.
+    """
     here = ControlRule("discovery-v6", "network", "ipv6", "icmp", icmp_types=DISCOVERY, hop_limit=ONE_HOP)
     yield here
     for peer in peers:
@@ -174,7 +186,7 @@ def _discovery(peers: Sequence[_Peers]) -> Iterator[ControlRule]:
 
 
 def _diagnosis(plane: Literal["network", "management"], icmp: str, traceroute: str) -> Iterator[ControlRule]:
-    """Echo, errors and traceroute, from anywhere, by the policers named."""
+    """Yield the rules that accept ICMP and traceroute from any address, limited by the named policers."""
     for family in FAMILIES:
         name, types = _NUMBER[family], ICMP[family]
         yield ControlRule(f"icmp-{name}", plane, family, "icmp", icmp_types=types, policer=icmp)
@@ -183,7 +195,7 @@ def _diagnosis(plane: Literal["network", "management"], icmp: str, traceroute: s
 
 
 def _services(config: DeviceConfig, managers: Sources) -> Iterator[ControlRule]:
-    """Services that are switched on, and replies to what a device asks."""
+    """Yield the rules for the enabled management services, and for replies to the device's own requests."""
     wanted = config.management
     services: dict[str, int] = {"ssh": 22}
     services |= {"netconf": 830} if wanted.services.netconf else {}
@@ -205,7 +217,10 @@ def _services(config: DeviceConfig, managers: Sources) -> Iterator[ControlRule]:
 
 
 def _server_ports(config: DeviceConfig, peers: Sequence[_Peers], *, sessions: bool) -> Iterator[ServerPortRule]:
-    """Yield rules for what servers' interfaces drop: sessions with a link-local address and, if ``sessions``, with any of the device's."""
+    """Yield rules that drop BGP and BFD packets from servers.
+
+    The rules cover link-local addresses if peers use them. With ``sessions`` they also cover the gateway and loopback addresses.
+    """
     if not config.gateways:
         return
     prefixes: list[Prefix] = []

@@ -1,4 +1,4 @@
-"""QoS of one switch: classes on the queues that its operating system has, PFC profiles by cable length."""
+"""The QoS of one switch: traffic classes on the queues of its operating system, and PFC profiles by cable length."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def qos_config(
     fabric: Fabric, switch: Switch, interfaces: Sequence[Interface], system: System, release: str
 ) -> QosConfig | None:
-    """The QoS of a switch; None where its system has none, or nothing is cabled."""
+    """Return the QoS of a switch, or None if its system supports no QoS or no port is cabled."""
     if not system.has("qos", release) or not interfaces:
         return None
     qos = fabric.intent(switch).qos
@@ -75,7 +75,7 @@ def qos_config(
 
 
 def _partition(buffers: Buffers, system: System) -> Buffers:
-    """The buffer's partition; an egress side left to a system whose configuration says nothing of it is as if it were not."""
+    """Return the buffer partition. The egress values are the defaults if ``egress`` is ``system`` but the system cannot configure them."""
     if buffers.egress != "system" or system.parts_egress:
         return buffers
     usual = Buffers()
@@ -89,14 +89,17 @@ def _partition(buffers: Buffers, system: System) -> Buffers:
 
 
 def _default_class(classes: Mapping[str, TrafficClass]) -> str:
-    """The class of DSCP 0; without one, the first that is not lossless; without that, the first."""
+    """Return the class of DSCP 0, or else the first class that is not lossless, or else the first class."""
     zero = next((name for name, traffic_class in classes.items() if 0 in traffic_class.dscp), None)
     lossy = next((name for name, traffic_class in classes.items() if not traffic_class.lossless), None)
     return zero or lossy or next(iter(classes), "")
 
 
 def marking_of(ecn: Ecn, default: SystemMarking) -> Marking:
-    """Thresholds as the file gives them, else the system's with its probability: the file's goes with fill levels."""
+    """Return the byte thresholds and probability of ``ecn``, or the system's defaults if ``ecn`` has no byte thresholds.
+
+    The probability of ``ecn`` is not combined with default thresholds, because it belongs to the fill levels.
+    """
     if ecn.min_bytes is None or ecn.max_bytes is None:
         return Marking(default.min_bytes, default.max_bytes, default.max_probability)
     return Marking(ecn.min_bytes, ecn.max_bytes, ecn.max_probability)

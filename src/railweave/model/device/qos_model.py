@@ -1,4 +1,4 @@
-"""Quality of service of a switch as it is configured: traffic classes, shares of queues, marking, PFC and buffers."""
+"""The QoS configuration of a switch: traffic classes, queue shares, ECN marking, PFC and buffers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ecn:
-    """ECN marking of a queue: linear between two fill levels, percent, up to ``max_probability`` percent.
+    """The ECN marking of a queue: linear between two fill levels (percent), up to ``max_probability`` percent.
 
-    ``min_bytes`` and ``max_bytes`` are the thresholds where a system counts bytes; None: the system's own.
+    ``min_bytes`` and ``max_bytes`` are the thresholds on systems that use bytes. None selects the system's own thresholds.
     """
 
     min_fill: int = 55
@@ -26,10 +26,13 @@ class Ecn:
 
 @dataclass(frozen=True, slots=True)
 class TrafficClass:
-    """A forwarding class: which DSCPs, which queue, how it is served and marked.
+    """A forwarding class: its DSCPs, queue, scheduling and marking.
 
-    ``transmit_percent`` is a weight, or the cap of a strict class, percent of the port's rate; ``buffer_percent`` the queue's
-    dedicated buffer; ``dynamic_threshold`` an index, alpha = 2^(index - 7). None: the system's default.
+    None selects the system's default in these fields:
+
+    - ``transmit_percent``: the weight of the queue, or the rate cap of a strict class, in percent of the port's rate.
+    - ``buffer_percent``: the queue's dedicated buffer, percent.
+    - ``dynamic_threshold``: an index; alpha = 2^(index - 7).
     """
 
     queue: int
@@ -45,9 +48,10 @@ class TrafficClass:
 
 @dataclass(frozen=True, slots=True)
 class Buffers:
-    """Partition of the shared packet buffer, percent; ``dedicated_*`` are percent of the default, None: unchanged.
+    """The partition of the shared packet buffer, in percent.
 
-    ``egress`` ``system``: the egress partition is not configured, and ``egress_*`` are what the system has by itself.
+    - ``dedicated_*``: percent of the default dedicated buffer. None leaves it unchanged.
+    - ``egress``: ``system`` leaves the egress partition unconfigured. The ``egress_*`` fields then hold the system's own values.
     """
 
     lossless: int = 80
@@ -64,7 +68,10 @@ class Buffers:
 
 @dataclass(frozen=True, slots=True)
 class Watchdog:
-    """PFC watchdog: after ``detection`` polls (``poll_interval`` ms) it acts on a stuck queue for ``recovery`` ms."""
+    """The PFC watchdog, which acts on a stuck queue.
+
+    A queue counts as stuck after ``detection`` polls, ``poll_interval`` ms apart. The action lasts ``recovery`` ms.
+    """
 
     poll_interval: int = 100
     detection: int = 2
@@ -74,7 +81,10 @@ class Watchdog:
 
 @dataclass(frozen=True, slots=True)
 class PfcProfile:
-    """PFC as ports of one cable length, MRU and speed need it. ``headroom_bytes`` is the most that one of them may take, whole cells."""
+    """The PFC settings of ports with the same cable length, MRU and speed.
+
+    ``headroom_bytes`` is the most headroom that one of these ports may take, in whole buffer cells.
+    """
 
     name: str
     cable_length_m: int
@@ -84,7 +94,10 @@ class PfcProfile:
 
 
 def pfc_profiles(ports: Mapping[tuple[int, int, int], tuple[int, Sequence[str]]]) -> tuple[PfcProfile, ...]:
-    """Profiles of ports by cable length, MRU and speed, with their headroom; names say no more than tells profiles apart."""
+    """Return one profile, with its headroom, for each combination of cable length, MRU and speed.
+
+    A profile's name includes the MRU or the speed only if the profiles would otherwise have equal names.
+    """
     mrus = {mru for _, mru, _ in ports}
     speeds = Counter((length, mru) for length, mru, _ in ports)
     return tuple(
@@ -101,7 +114,7 @@ def pfc_profiles(ports: Mapping[tuple[int, int, int], tuple[int, Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """ECN marking of a queue by its length in bytes: from ``first`` on, with ``probability`` percent at ``last``."""
+    """The byte thresholds of ECN marking: it starts at queue length ``first`` and reaches ``probability`` percent at ``last``."""
 
     first: int
     last: int
@@ -110,13 +123,14 @@ class Marking:
 
 @dataclass(frozen=True, slots=True)
 class QosConfig:
-    """QoS of a device. ``ports`` are the ports it is bound to: no wildcard, so no headroom goes to unused ports.
+    """The QoS configuration of a device.
 
-    ``default_class`` takes every DSCP that no class names. ``marking`` is by class, on systems whose thresholds are
-    bytes; on others a class's own fill levels count.
-    ``moved`` are classes that the file gives a queue of its own, with that and the one that the system has for them.
-    Without ``shared_buffer`` the platform has no partitions to set; ``buffers`` is then what the fabric file wants of others.
-    Without ``ipv6_classifiers`` packets of both families go by the classifier for IPv4.
+    - ``ports``: the ports that QoS is bound to. There is no wildcard, so unused ports take no headroom.
+    - ``default_class``: the class of every DSCP that no class lists.
+    - ``marking``: byte thresholds by class, on systems that use bytes. On other systems, the fill levels of each class apply.
+    - ``moved``: classes whose queue in the fabric file had to change, each with the file's queue and the system's queue.
+    - ``shared_buffer``: false if the platform has no partitions to set. ``buffers`` is then the fabric file's request to other platforms.
+    - ``ipv6_classifiers``: false if the IPv4 classifier applies to packets of both families.
     """
 
     classes: dict[str, TrafficClass]

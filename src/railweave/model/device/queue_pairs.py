@@ -1,8 +1,9 @@
-"""NCCL's queue pairs of a connection, and whether each message is split over all of them.
+"""The number of queue pairs that NCCL uses per connection, and whether NCCL splits each message over all of them.
 
-A message that is split is posted part by part by one proxy, 0.67 us each (``model.catalog.rdma``). Whole messages take the queue
-pairs in turn, and those under way fill all paths as well; so splitting pays only where a queue pair cannot send fast enough by
-itself. ``tests/prediction/simulation/test_splitting.py`` holds this rule to predictions.
+One proxy posts the parts of a split message one after the other, at 0.67 us each (``model.catalog.rdma``).
+Unsplit messages take the queue pairs in turn, and messages in flight together also fill all paths.
+So splitting helps only if one queue pair cannot send fast enough.
+``tests/prediction/simulation/test_splitting.py`` compares this rule with predictions.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def queue_pairs(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tuple[str, str]]:
-    """Return the variables of queue pairs and long links, each with value and reason; ``colors``: path colors of a NIC, 0 without.
+    """Return NCCL's variables for queue pairs and long links, each with its value and its reason.
 
-    Queue pairs of the fabric file, and one a path color, come before those that long links ask for.
+    ``colors`` is the number of path colors of a NIC, or 0 without path colors.
+    The number of queue pairs from the fabric file or the path colors overrides the number that long links need.
     """
     variables = _own(wanted, colors, far)
     more = environment(far) if far else {}
@@ -27,9 +29,9 @@ def queue_pairs(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tup
 
 
 def _own(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tuple[str, str]]:
-    """Return both variables of queue pairs; empty: NCCL's own default.
+    """Return the two variables for queue pairs, or an empty dictionary to keep NCCL's default.
 
-    Only with path colors does a net plugin weigh paths by the parts of a message, so those designs split.
+    With path colors, messages are always split, because the net plugin balances paths by splitting messages.
     """
     if colors:
         why = "queue pairs per connection" if wanted.qps_per_connection else "one queue pair per path color"
@@ -53,7 +55,10 @@ def _own(wanted: Job, colors: int, far: LongHaul | None) -> dict[str, tuple[str,
 
 
 def splits(network: Network, colors: int) -> bool:
-    """Return whether the design itself splits messages, whatever the fabric file sets; ``colors``: paths of a NIC."""
+    """Return whether the design splits messages, regardless of the variables in the fabric file.
+
+    ``colors`` is the number of paths of a NIC.
+    """
     return _decided(network, colors).get(SPLIT) == "1"
 
 
@@ -64,7 +69,10 @@ def _decided(network: Network, colors: int) -> dict[str, str]:
 
 
 def designed_variables(network: Network, colors: int) -> dict[str, str]:
-    """Return NCCL's variables of long links and queue pairs, as servers' ``nccl.env`` has them; ``colors``: paths of a NIC."""
+    """Return NCCL's variables for long links and queue pairs, as they appear in the servers' ``nccl.env``.
+
+    ``colors`` is the number of paths of a NIC.
+    """
     values, job = _decided(network, colors), network.hosts.job
     for name in (QUEUE_PAIRS, SPLIT):
         if name in job.environment:

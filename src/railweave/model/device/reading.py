@@ -1,4 +1,4 @@
-"""The result of reading a device's configuration text: a ``DeviceConfig``, and each statement that was not understood."""
+"""The result of reading a device's configuration text: a ``DeviceConfig``, and how each statement was understood."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ T = TypeVar("T")
 
 
 class _Same:
-    """A part of the fabric file, told from others by which object it is: all switches of a fabric have the same."""
+    """A part of the fabric file that is compared by identity, so that it can be a cache key.
+
+    All switches of a fabric share the same objects, so each part is converted only once.
+    """
 
     def __init__(self, given: BaseModel) -> None:
         self.given = given
@@ -32,7 +35,10 @@ class _Same:
 
 
 def own_type(kind: type[T], given: BaseModel) -> T:
-    """A part of the fabric file as the type of a device whose fields have the same names; others are left."""
+    """Return a part of the fabric file, converted to the device type whose fields have the same names.
+
+    Fields that the device type lacks are dropped.
+    """
     return _converted(kind, _Same(given))
 
 
@@ -51,10 +57,11 @@ Kind = Literal["understood", "irrelevant", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class ReadStatement:
-    """A statement of a text and how it was read.
+    """One statement of a configuration text, and how it was understood.
 
-    ``path`` begins with the statements above this one; ``line`` is 1-based. ``hierarchy`` is the part of the configuration that the
-    statement belongs to, in the system's own words.
+    - ``path``: the statement, preceded by its parent statements.
+    - ``line``: the line number, from 1.
+    - ``hierarchy``: the part of the configuration that holds the statement, in the system's own terms.
     """
 
     file: str
@@ -66,7 +73,7 @@ class ReadStatement:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The numbers of statements in part of a configuration that were understood, change nothing that matters, or are unknown."""
+    """The number of understood, irrelevant and unknown statements in one part of a configuration."""
 
     understood: int = 0
     irrelevant: int = 0
@@ -81,9 +88,10 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A device's configuration as its text has it. Fields that the system has no words for are empty or guessed (``unsaid``).
+    """A device's configuration, as read from its text.
 
-    ``port_aliases`` are second names of ports, by which LLDP announces them.
+    Fields that the system's configuration language cannot express are empty or guessed (``unsaid``).
+    ``port_aliases`` holds the alternative port names that LLDP announces.
     """
 
     config: DeviceConfig
@@ -96,7 +104,7 @@ class Reading:
         return tuple(statement for statement in self.statements if statement.kind == "unknown")
 
     def shares(self) -> dict[str, Share]:
-        """Of each part of the configuration, how much was understood."""
+        """Return the share of understood statements for each part of the configuration."""
         counts: dict[str, dict[Kind, int]] = {}
         for statement in self.statements:
             kinds = counts.setdefault(statement.hierarchy, {"understood": 0, "irrelevant": 0, "unknown": 0})
@@ -107,7 +115,11 @@ class Reading:
 def classify_statements(
     file: str, lines: Iterable[tuple[int, str, str, bool]], irrelevant: Mapping[str, str]
 ) -> Iterator[ReadStatement]:
-    """Statements as (line, hierarchy, path, understood) with what became of them; patterns begin at the start of a path."""
+    """Yield each statement as understood, irrelevant or unknown.
+
+    ``lines`` holds tuples of line number, hierarchy, path and whether the statement was understood.
+    The keys of ``irrelevant`` are patterns that match from the start of a path.
+    """
     patterns = tuple(irrelevant)
     for line, hierarchy, path, understood in lines:
         kind: Kind = "understood" if understood else "irrelevant" if _any(patterns).match(path) else "unknown"

@@ -1,4 +1,4 @@
-"""Timers of protocols on a device's links: BFD, and router advertisements."""
+"""Protocol timers on a device's links: BFD and router advertisements."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from railweave.model.config.addresses import Prefix
 
 @dataclass(frozen=True, slots=True)
 class Bfd:
-    """Bidirectional forwarding detection; ``minimum_interval`` is between hello packets, milliseconds."""
+    """The settings of bidirectional forwarding detection. ``minimum_interval`` is the time between hello packets, in milliseconds."""
 
     enabled: bool = True
     minimum_interval: int = 1000
     multiplier: int = 3
 
     def detection_ms(self) -> int:
-        """Detection time in milliseconds (RFC 5880, section 6.8.4)."""
+        """Return the detection time in milliseconds (RFC 5880, section 6.8.4)."""
         return self.minimum_interval * self.multiplier
 
 
 @dataclass(frozen=True, slots=True)
 class RouterAdvertisements:
-    """Router advertisements of a server-facing interface (RFC 4861), with route information options (RFC 4191).
+    """The router advertisements on a server-facing interface (RFC 4861), with route information options (RFC 4191).
 
-    Lifetimes and intervals are seconds, ``reachable_time`` and ``retransmit_timer`` milliseconds.
+    Lifetimes and intervals are in seconds. ``reachable_time`` and ``retransmit_timer`` are in milliseconds.
     """
 
     prefix_valid_lifetime: int = 2_592_000

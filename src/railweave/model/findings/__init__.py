@@ -1,4 +1,4 @@
-"""Findings: what design, rendering and verification have to say about a network."""
+"""The findings of design, rendering and verification about a network."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 @dataclass(frozen=True, slots=True)
 class Finding(JsonObject):
-    """One statement about a network: what is so, why it matters, and what to do.
+    """One statement about a network: the fact, why it matters, and the fix.
 
-    ``id`` is stable (documented in docs/findings.md); ``where`` names a device, server or part of the design;
-    ``file`` and ``line`` point into the user's input where the cause stands (line 0: nowhere in particular).
+    - ``id``: a stable identifier, documented in docs/findings.md.
+    - ``where``: a device, a server or a part of the design.
+    - ``file`` and ``line``: the place of the cause in the user's input. Line 0 means no particular line.
     """
 
     JSON = ("id", "severity", "where", "file", "line", "what", "why", "fix")
@@ -35,12 +36,12 @@ class Finding(JsonObject):
 
 
 def by_severity(findings: Sequence[Finding]) -> list[Finding]:
-    """Errors first, then warnings, then notes; stable within each."""
+    """Return the findings with errors first, then warnings, then notes. The order within each severity is kept."""
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
 def summed(findings: Sequence[Finding]) -> list[Finding]:
-    """The same statement about several places, said once with their number."""
+    """Merge findings that differ only in their place into one finding that gives the number of places."""
     groups: dict[Finding, list[str]] = {}
     for finding in findings:
         groups.setdefault(replace(finding, where=""), []).append(finding.where)

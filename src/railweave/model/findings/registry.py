@@ -1,7 +1,7 @@
-"""Rules: the properties that all findings with one id share, and the function that looks for such findings, if there is one.
+"""The rules: the common properties of all findings with one id, and the check that looks for them, if there is one.
 
-A rule is a constant of the module whose code finds it, made by ``Rule(...)``, or by ``@check(...)`` over the function that
-looks. Rules need no registration: ``rules_of`` walks the modules of a package and takes the rules that they define.
+A module defines each of its rules as a constant, with ``Rule(...)`` or by decorating the check function with ``@check(...)``.
+Rules need no registration: ``rules_of`` walks the modules of a package and collects their rules.
 """
 
 from __future__ import annotations
@@ -36,12 +36,14 @@ class FindingPlace:
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """The properties that findings of one id share.
+    """The common properties of all findings with one id.
 
-    ``applies`` is the subject of the rule: ``design``, ``rendering``, ``build``, ``network``, ``folder``, ``validator``,
-    ``report``, or an operating system whose configurations are read. A rule has one of two sentences: ``says`` is what was
-    found, in general; ``holds`` is what must hold, and does not if there is a finding. ``sometimes`` is a second severity, for
-    cases that the sentence or the code names. ``build`` leaves out a ``slow`` check.
+    - ``applies``: the subject of the rule: ``design``, ``rendering``, ``build``, ``network``, ``folder``, ``validator``, ``report``,
+      or an operating system whose configurations are read.
+    - ``says``: the fault, in general terms. A rule has either ``says`` or ``holds``.
+    - ``holds``: the requirement that a finding violates.
+    - ``sometimes``: a second severity, for cases that the sentence or the code names.
+    - ``slow``: true for a check that ``build`` skips.
     """
 
     id: str
@@ -70,9 +72,9 @@ class Rule:
         why: str | None = None,
         fix: str | None = None,
     ) -> Finding:
-        """A finding of this rule; what is not given is as the rule says.
+        """Return a finding of this rule. Omitted values come from the rule.
 
-        Raises ``ValueError`` without ``message`` if the rule has only ``holds``: what must hold is not what was found.
+        Raises ``ValueError`` without ``message`` if the rule has only ``holds``, because a requirement does not describe the fault.
         """
         if not (message or self.says):
             raise ValueError(f"a finding of {self.id} has to say what was found")
@@ -88,7 +90,7 @@ class Rule:
         )
 
     def run(self, read: object, where: str = "", file: str = "") -> Iterator[Finding]:
-        """Yield the findings of the rule's check; sentences are about the place ``where`` and its ``file``."""
+        """Yield the findings of the rule's check. Faults without a place of their own are reported at ``where`` and ``file``."""
         for fault in self.check(read) if self.check else ():
             if isinstance(fault, Finding):
                 yield fault
@@ -116,7 +118,7 @@ def check(
     sometimes: Severity | None = None,
     slow: bool = False,
 ) -> Callable[[Look], Rule]:
-    """Make a rule of the function that looks for it; what must hold is its docstring's first paragraph."""
+    """Turn a check function into a rule. The first paragraph of the function's docstring becomes ``holds``."""
 
     def made(function: Look) -> Rule:
         holds = " ".join((function.__doc__ or "").partition("\n\n")[0].split())
@@ -137,9 +139,9 @@ def check(
 
 @lru_cache(maxsize=32)
 def rules_of(package: str) -> dict[str, Rule]:
-    """The rules of a package by id: its modules in alphabetical order, each from top to bottom.
+    """Return the rules of a package by id, with modules in alphabetical order and each module from top to bottom.
 
-    Imports every module of the package. Raises ``ValueError`` where two rules have one id.
+    Imports every module of the package. Raises ``ValueError`` if two rules have the same id.
     """
     rules: dict[str, Rule] = {}
     root = importlib.import_module(package)
@@ -154,7 +156,7 @@ def rules_of(package: str) -> dict[str, Rule]:
 
 
 def lint(package: str, read: object, device: str, file: str) -> list[Finding]:
-    """Return the faults that the checks of a package find in a device's configuration; each sentence once."""
+    """Return the faults that a package's checks find in a device's configuration, without duplicates."""
     file = f"devices/{device}/{file}"
     return list(
         dict.fromkeys(finding for rule in rules_of(package).values() for finding in rule.run(read, device, file))

@@ -1,7 +1,7 @@
-"""Outside validators: other people's tools that read the rendered files and know what a device would refuse.
+"""The external validators: third-party tools that read the rendered files and detect errors that a device would reject.
 
-Each belongs to the system whose files it reads, runs where its tool is present and says why where it is not; none needs
-root, a device or a network.
+Each validator belongs to the system whose files it reads. If its tool is missing, the validator reports why it did not run.
+No validator needs root access, a device or a network.
 """
 
 from __future__ import annotations
@@ -19,11 +19,17 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 MOST_VALIDATED = 64
-"""Files that are all read; of more, one of each shape and an even sample up to this number."""
+"""The largest number of files that are all validated.
+
+From a larger set, a sample of this size is validated: one file of each shape and an even selection of the others.
+"""
 
 
 def sample(items: Sequence[Item], shape: Callable[[Item], Hashable], most: int | None = MOST_VALIDATED) -> list[Item]:
-    """The items to read, in the order given; ``most`` None: all. ``shape`` is what is left without names and numbers."""
+    """Return the items to validate, in their original order. With ``most`` None, return all items.
+
+    ``shape`` returns an item's structure without names and numbers. The sample has one item of each shape.
+    """
     if most is None or len(items) <= most:
         return list(items)
     shapes: dict[Hashable, int] = {}
@@ -50,7 +56,7 @@ if TYPE_CHECKING:
 class ValidatorReport:
     """The result of one validator: the number of ``validated`` files, and the ``findings``.
 
-    ``reason`` says why the validator did not run. If it ``ran``, ``reason`` gives the version of the tool and what it left out.
+    ``reason`` explains why the validator did not run. If it ``ran``, ``reason`` gives the tool's version and what was left out.
     """
 
     name: str
@@ -62,10 +68,11 @@ class ValidatorReport:
 
 @dataclass(frozen=True)
 class Validator:
-    """One tool: the ``file`` of a device that it reads, and the option that says where the tool or its data are.
+    """One validator: the ``file`` of a device that it reads, and the ``option`` that locates the tool or its data.
 
-    ``run`` takes the files of all devices, that place or None, how many files to read at most (None: all), and the releases of
-    devices. A validator that is not ``always`` reported is left out where no device has its file.
+    ``run`` takes four arguments: the files of all devices, the value of the option or None, the largest number of files to read
+    (None: all), and the releases of the devices.
+    Without ``always``, the validator is left out of the report if no device has its file.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Addresses, prefixes, ranges and pools of numbers, as the fabric file writes them."""
+"""Addresses, prefixes, ranges and number pools in the fabric file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Prefix = Annotated[str, BeforeValidator(_network), WithJsonSchema({"type": "stri
 
 
 def _address(example: str) -> AfterValidator:
-    """A validator of an IP address, which it gives in canonical text form."""
+    """Return a validator that accepts an IP address and returns its canonical text form."""
 
     def parse(value: str) -> str:
         try:
@@ -55,7 +55,7 @@ RouterId = Annotated[str, _address("10.255.0.1"), AfterValidator(_router_id)]
 
 
 MOST_NUMBER = (1 << 32) - 1
-"""Of a pool: AS numbers have 32 bits (RFC 6793), everything else fewer."""
+"""The largest number in a pool. AS numbers have 32 bits (RFC 6793), and all other numbers have fewer."""
 
 
 def _number_range(value: object) -> object:
@@ -97,29 +97,29 @@ AddressList = Annotated[
     BeforeValidator(_addresses),
     WithJsonSchema({"type": ["array", "string"], "items": {"type": "string"}, "examples": ["10.0.0.[1-4]"]}),
 ]
-"""Addresses one by one, or as host lists."""
+"""A list of addresses, given one by one or as host lists."""
 
 
 class AddressLists(Model):
-    """Addresses of leaves and spines, in the order of their numbers. Host lists can be written: 10.0.0.[1-4]."""
+    """The addresses of leaves and spines, in the order of their numbers. Host lists such as 10.0.0.[1-4] are allowed."""
 
     leaf: AddressList = Field(default=(), description="of leaves")
     spine: AddressList = Field(default=(), description="of spines")
 
     def of(self, role: str) -> tuple[str, ...]:
-        """The list of a role; empty where it has none."""
+        """Return the addresses of a role, or an empty tuple if the role has none."""
         return getattr(self, role.replace("-", "_"), ())
 
 
 class RouterIdLists(AddressLists):
-    """Router ids of switches by role, in the order of their numbers. Host lists can be written: 10.0.0.[1-4]."""
+    """The router ids of switches by role, in the order of their numbers. Host lists such as 10.0.0.[1-4] are allowed."""
 
     super_spine: AddressList = Field(default=(), description="of super-spines")
     dci: AddressList = Field(default=(), description="of routers of the interconnect")
 
 
 class Pools(Model):
-    """Number pools. Allocations are recorded in the lock and never move."""
+    """The number pools. The lock records each allocation, which never changes."""
 
     leaf_asn: NumberRange = Field(
         default=(4200001001, 4200099999), description="AS numbers of leaves (RFC 6996 private range)"

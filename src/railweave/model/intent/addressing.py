@@ -1,4 +1,4 @@
-"""Addressing intent: the prefixes of servers."""
+"""The addressing intent: how server prefixes are assigned."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ServerList = Annotated[
     BeforeValidator(_servers),
     WithJsonSchema({"type": ["array", "string"], "items": {"type": "string"}, "examples": ["storage-[01-04]"]}),
 ]
-"""Servers by name, or as host lists."""
+"""A list of servers, given one by one or as host lists."""
 
 
 class FieldBits(Model):
-    """The number of bits of a server prefix that each number takes, after the pool's own bits."""
+    """The number of bits that each index takes in a server prefix, after the bits of the pool."""
 
     stripe: int = Field(ge=0, le=32, description="bits of the stripe number")
     rail: int = Field(ge=0, le=32, description="bits of the rail number")
@@ -34,7 +34,7 @@ class FieldBits(Model):
 
 
 def _check_one_way(pool: Addressing | SecondFamily) -> None:
-    """Raise ``WrongValueError`` if a prefix formula is next to ``bits``, or next to a different prefix length."""
+    """Raise ``WrongValueError`` if ``server_prefix`` is combined with ``bits`` or contradicts ``prefix_length``."""
     if pool.server_prefix is None:
         return
     if pool.bits is not None:
@@ -49,7 +49,7 @@ def _check_one_way(pool: Addressing | SecondFamily) -> None:
 
 
 class SecondFamily(Model):
-    """The other address family of every NIC, beside that of ``server_pool`` (dual stack)."""
+    """The second address family of every NIC, in addition to the family of ``server_pool`` (dual stack)."""
 
     server_pool: Prefix = Field(description="its pool: IPv4 where the other is IPv6, or the other way round")
     prefix_length: int | None = Field(
@@ -66,7 +66,7 @@ class SecondFamily(Model):
 
 
 class OtherLink(Model):
-    """The link type of servers whose links to their leaves differ from the others', and the pools of these servers."""
+    """Servers whose link type differs from that of the other servers, with their own link type and pools."""
 
     servers: ServerList = Field(description="servers, or host lists such as storage-[01-04]")
     server_link: Literal["access", "trunk", "routed"] = Field(
@@ -94,11 +94,11 @@ class OtherLink(Model):
         return self
 
     def pools(self) -> tuple[str, ...]:
-        """Their pools: one of each address family that they have."""
+        """Return the pools of these servers, one for each of their address families."""
         return (self.server_pool,) if self.dual_stack is None else (self.server_pool, self.dual_stack.server_pool)
 
     def beside(self, usual: Addressing) -> Addressing:
-        """The addressing of these servers, in a fabric whose others have ``usual``."""
+        """Return the addressing of these servers, derived from ``usual``, the addressing of the fabric's other servers."""
         length = self.prefix_length
         if length is None:
             length = 64 if ":" in self.server_pool else 31 if self.server_link == "routed" else 24
@@ -116,10 +116,10 @@ class OtherLink(Model):
 
 
 class Addressing(Model):
-    """Addresses of the servers.
+    """The addresses of the servers.
 
-    A server prefix is the pool followed by stripe, rail and color number: ``fc00::/16`` with 16 bits each gives
-    ``fc00:<stripe>:<rail>:<color>::/64`` (RLB document, Table 2).
+    A server prefix is the pool followed by the stripe, rail and color numbers. For example, ``fc00::/16`` with 16 bits
+    for each number gives ``fc00:<stripe>:<rail>:<color>::/64`` (RLB document, Table 2).
     """
 
     server_pool: Prefix = Field(
@@ -240,7 +240,7 @@ class Addressing(Model):
         return self.prefix_length if self.server_prefix is None else length_of(self.server_prefix)
 
     def pools(self) -> tuple[str, ...]:
-        """The server pools: one of each address family that NICs have."""
+        """Return the server pools, one for each address family of the NICs."""
         return (self.server_pool,) if self.dual_stack is None else (self.server_pool, self.dual_stack.server_pool)
 
     def of_second(self) -> Addressing | None:

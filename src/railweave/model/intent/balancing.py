@@ -1,6 +1,6 @@
-"""Load-balancing intent.
+"""The load-balancing intent.
 
-Defaults of the DLB knobs are the switches' own (EVPN test report, "DLB values (default)"). The report's
+The defaults of the DLB settings are the switches' own (EVPN test report, "DLB values (default)"). The report's
 "egress-quantization min 10 … min 90" means min 10, max 90 (facts/errata-and-limits.md).
 """
 
@@ -15,7 +15,7 @@ from railweave.model.intent.profiles import LOAD_BALANCING, known_profile, with_
 
 
 class EgressQuantization(Model):
-    """The load bounds that divide ports into the quality bands that DLB chooses by."""
+    """The load bounds between the quality bands by which DLB chooses a port."""
 
     min: Percent = Field(default=20, ge=1, le=100, description="load below this is the best band, percent of line rate")
     max: Percent = Field(
@@ -33,14 +33,14 @@ class EgressQuantization(Model):
 
 
 class Reassignment(Model):
-    """Reactive path rebalancing: move a flowlet that has not gone idle to a clearly better port."""
+    """The settings of reactive path rebalancing, which moves a busy flowlet to a clearly better port."""
 
     prob_threshold: int = Field(default=3, ge=0, le=255, description="probability of moving, in units of 1/256")
     quality_delta: int = Field(default=6, ge=0, le=7, description="how many quality bands better a port must be")
 
 
 class Dlb(Model):
-    """Dynamic load balancing inside one next-hop group."""
+    """The settings of dynamic load balancing (DLB) inside one next-hop group."""
 
     inactivity_interval: Microseconds = Field(
         default=256, ge=16, le=32000, description="idle time after which a flowlet may move"
@@ -59,7 +59,7 @@ class Dlb(Model):
 
 
 class Hash(Model):
-    """Fields and seed of the static ECMP hash."""
+    """The header fields and the seed of the static ECMP hash."""
 
     layer3: bool = Field(default=True, description="hash source and destination address")
     layer4: bool = Field(default=True, description="hash source and destination UDP port")
@@ -78,7 +78,7 @@ OPCODES = {
     "read-response-last": 15,
     "read-response-only": 16,
 }
-"""Opcodes of the base transport header that carry data of reliable connections (InfiniBand specification, volume 1, table 38)."""
+"""The opcodes of packets that carry data on reliable connections (InfiniBand specification, volume 1, table 38)."""
 
 
 def _opcode(value: object) -> object:
@@ -93,11 +93,11 @@ Opcode = Annotated[
     Field(ge=0, le=255),
     WithJsonSchema({"type": ["string", "integer"], "examples": ["write-only"]}),
 ]
-"""An opcode of RDMA packets, by number or name."""
+"""An RDMA opcode, given by number or by name."""
 
 
 class Selective(Model):
-    """Selective DLB: a filter on server ports picks packets by RDMA opcode, and all others keep the static hash."""
+    """The settings of selective DLB: a filter on server ports selects packets by RDMA opcode. All other packets keep the static hash."""
 
     opcodes: tuple[Opcode, ...] = Field(
         default=(6, 7, 8, 9, 10, 11),
@@ -121,9 +121,9 @@ Mode = Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray", "rlb"]
 class LoadBalancing(Model):
     """The method that spreads traffic over the uplinks.
 
-    ``rlb`` (RDMA-aware load balancing) gives every queue pair of a connection its own path color, and so its own uplink. If a
-    color spans several uplinks, ``within_color`` decides inside the color. The other modes spread flows, flowlets or packets
-    over all uplinks alike.
+    - ``rlb`` (RDMA-aware load balancing) gives each queue pair of a connection its own path color, and so its own uplink.
+    - ``within_color`` selects the method inside a color that spans several uplinks.
+    - The other modes spread flows, flowlets or packets over all uplinks alike.
     """
 
     profile: str | None = Field(
@@ -195,5 +195,5 @@ class LoadBalancing(Model):
         return self
 
     def group_mode(self) -> Literal["ecmp", "dlb-flowlet", "dlb-per-packet", "spray"]:
-        """Return the mode by which a next-hop group with several members is shared."""
+        """Return the mode that shares traffic among the members of a next-hop group."""
         return self.within_color if self.mode == "rlb" else self.mode

@@ -1,7 +1,7 @@
-"""The base of every model in the fabric file, the quantities its fields hold, names, and references to secrets.
+"""The base class of every model in the fabric file, and its field types: quantities, names and references to secrets.
 
-A quantity is parsed once, here, as ``model.config.quantities`` has it: ``400G`` becomes 400 (Gb/s), ``128us`` becomes 128
-(microseconds). The field's type names the unit from then on. A bare number is taken in the unit of the type.
+This module converts each quantity once, by the rules of ``model.config.quantities``. ``400G`` becomes 400 (Gb/s), and
+``128us`` becomes 128 (microseconds). After that, the field's type names the unit. A bare number has the unit of the type.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
 
 class WrongValueError(ValueError):
-    """An invalid value found by a validator: ``what`` is the fault, and ``fix`` is what would be right.
+    """An invalid value that a validator found. ``what`` is the fault, and ``fix`` is the correction.
 
-    ``parts`` are places inside the value, the likeliest first, and one of them shows the mistake. The error points at the
-    first part that is present in the file, because the others may be defaults. ``earlier`` is the place that this one repeats.
+    - ``parts``: the places inside the value that may hold the mistake, the likeliest first. The error points at the first
+      part that is present in the file, because the others may be defaults.
+    - ``earlier``: the place whose value this one repeats.
     """
 
     def __init__(
@@ -49,11 +50,14 @@ class WrongValueError(ValueError):
 
 
 _STRICT = {"int": {"strict": True}, "bool": {"strict": True}, "float": {"strict": True, "allow_inf_nan": False}}
-"""The pydantic options for values of these types: a list may replace a tuple, but ``true`` is not 1, nor ``yes`` true."""
+"""The pydantic options for values of these types.
+
+A list may replace a tuple, but ``true`` is not accepted as 1, nor ``yes`` as true.
+"""
 
 
 def _make_strict(schema: Any) -> None:  # noqa: ANN401 - pydantic's own tree
-    """Make the plain types of a schema strict at every depth; the schemas of other models already are."""
+    """Make the plain types of a schema strict at every depth. The schemas of other models are already strict."""
     below: list[Any] = [schema]
     while below:
         part = below.pop()
@@ -66,23 +70,23 @@ def _make_strict(schema: Any) -> None:  # noqa: ANN401 - pydantic's own tree
 
 
 class Model(BaseModel):
-    """A part of the fabric file: immutable, and closed to keys it does not know.
+    """A part of the fabric file. Instances are immutable, and unknown keys are rejected.
 
-    A number is written as one: no truth value, text or fraction stands for a whole number, and no text or infinity for another.
+    An integer field accepts no truth value, text or fraction. A float field accepts no text and no infinity.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
-        """Pydantic's own, with every plain type in it strict."""
+        """Return pydantic's schema with every plain type made strict."""
         schema = handler(source)
         _make_strict(schema)
         return schema
 
 
 MOST = 10**17
-"""Of any quantity, in its unit: 28 hours in picoseconds, a hundred petabytes."""
+"""The largest accepted value of any quantity, in its own unit: about 28 hours in picoseconds, or 100 petabytes."""
 
 
 def _one_line(value: str) -> str:
@@ -96,7 +100,10 @@ Line = Annotated[str, AfterValidator(_one_line)]
 
 
 def _written(quantity: Quantity[Any]) -> BeforeValidator:
-    """A validator that turns text such as ``400G`` into a number; a bare number is one where the quantity has no need of units."""
+    """Return a validator that converts text such as ``400G`` into a number.
+
+    A bare number is accepted if the quantity does not require a unit.
+    """
 
     def parse(value: Any) -> Any:  # noqa: ANN401 - pydantic hands over whatever the file holds
         if isinstance(value, bool):
@@ -136,10 +143,10 @@ Seconds = Annotated[int, _written(quantities.SECONDS), _text_schema("1800s")]
 """A duration in seconds."""
 
 Picoseconds = Annotated[int, _written(quantities.PICOSECONDS), _text_schema("100us")]
-"""A moment or a duration in picoseconds, which is how the engines count; a number needs its unit."""
+"""A point in time or a duration in picoseconds, the unit of the engines. A number needs a unit."""
 
 Mbps = Annotated[int, _written(quantities.MBPS), _text_schema("100G")]
-"""A rate, 10^6 bits per second; a number needs its unit."""
+"""A rate in Mb/s (10^6 bits per second). A number needs a unit."""
 
 
 def _ratio(value: object) -> object:
@@ -158,13 +165,13 @@ def _parsed_ratio(value: str | float) -> float:
 
 
 Ratio = Annotated[float, BeforeValidator(_ratio), _text_schema("3:1")]
-"""Server bandwidth over uplink bandwidth: 3, or 3:1."""
+"""The ratio of server bandwidth to uplink bandwidth, written ``3`` or ``3:1``."""
 
 MessageBytes = Annotated[int, _written(quantities.MESSAGE_BYTES), _text_schema("1G")]
-"""The size of a collective as nccl-tests writes it: ``1G`` is 2^30 bytes."""
+"""The size of a collective, in bytes, in the notation of nccl-tests: ``1G`` is 2^30 bytes."""
 
 Share = Annotated[float, _written(quantities.SHARE), _text_schema("30%")]
-"""A part of the whole, 0 to 1."""
+"""A fraction of the whole, from 0 to 1."""
 
 Bytes = Annotated[int, _written(quantities.BYTES), _text_schema("9216")]
 """A packet or buffer size in bytes."""
@@ -176,16 +183,16 @@ Percent = Annotated[int, _written(quantities.PERCENT)]
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"
 
 LONGEST = 63
-"""Of a name, and of each part of it between dots: a label of a host name has no more (RFC 1123, section 2.1)."""
+"""The greatest length of a name, and of each part of a name between dots (RFC 1123, section 2.1, on host name labels)."""
 MOST_NAMES = 65_536
-"""That lists of servers may stand for: sixteen times the servers of the largest fabric that is tested."""
+"""The largest number of names that a host list may give: sixteen times the servers of the largest fabric that is tested."""
 
 _RANGE = re.compile(r"^(?P<head>[^\[\]]*)\[(?P<body>[0-9,\-]+)\](?P<tail>[^\[\]]*)$")
 _BOUNDS = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
 
 def check_name(name: str) -> str:
-    """The name itself. Raises ``ValueError`` where a host or a file could not be called so."""
+    """Return the name unchanged. Raise ``ValueError`` if it is not a valid name for a host or a file."""
     if re.fullmatch(NAME, name) is None:
         shown = name if len(name) <= LONGEST else f"{name[:LONGEST]}…"
         raise WrongValueError(
@@ -196,14 +203,14 @@ def check_name(name: str) -> str:
 
 
 Name = Annotated[str, AfterValidator(check_name), WithJsonSchema({"type": "string", "pattern": NAME})]
-"""A name of the user's choosing."""
+"""A name that the user chooses."""
 
 
 def expand(pattern: str) -> list[str]:
-    """The names a pattern stands for, in order; a plain name stands for itself.
+    """Return the names that a pattern describes, in order. A plain name gives itself.
 
-    ``H100-[01-03]`` gives ``H100-01, H100-02, H100-03``: the width of the first number is kept. Raises ``ValueError``
-    for a malformed or backward range, for names too long, and for more than ``MOST_NAMES``.
+    ``H100-[01-03]`` gives ``H100-01, H100-02, H100-03``, with numbers as wide as the first. Raises ``ValueError`` if a range is
+    malformed or backward, if names are too long, or if there are more than ``MOST_NAMES`` names.
     """
     head, ranges, tail = _parts(pattern)
     _check_count(pattern, ranges)
@@ -215,13 +222,16 @@ def expand(pattern: str) -> list[str]:
 
 
 def count_of(pattern: str) -> int:
-    """Return the number of names that a pattern stands for, without making them. Raises ``ValueError`` as ``expand`` does."""
+    """Return the number of names that a pattern describes, without creating them. Raises ``ValueError`` as ``expand`` does."""
     _, ranges, _ = _parts(pattern)
     return _check_count(pattern, ranges)
 
 
 def _parts(pattern: str) -> tuple[str, list[tuple[str, str]], str]:
-    """Split a pattern into the text before its numbers, the first and last of each range (empty without one), and the text after."""
+    """Split a pattern into the text before its numbers, its ranges, and the text after.
+
+    Each range is a pair of first and last number as text. A pattern without a range gives one pair of empty strings.
+    """
     if "[" not in pattern and "]" not in pattern:
         return pattern, [("", "")], ""
     match = _RANGE.match(pattern)
@@ -250,16 +260,16 @@ def _check_count(pattern: str, ranges: list[tuple[str, str]]) -> int:
 
 
 def check_most(subject: str, count: int) -> None:
-    """Raise ``ValueError`` where something stands for more names than any fabric has."""
+    """Raise ``ValueError`` if ``count`` is more than ``MOST_NAMES``. ``subject`` names the list in the message."""
     if count > MOST_NAMES:
         raise WrongValueError(f"{subject} stands for {count:,} names", f"at most {MOST_NAMES:,} are taken")
 
 
 def expand_all(value: object, repeated: str, fix: str) -> list[str]:
-    """The names that a host list, or a list of them, stands for.
+    """Return the names that a host list, or a list of host lists, describes.
 
-    Raises ``ValueError`` for what is not a name, and where a name comes twice: ``repeated`` says it, where ``{}`` is the
-    name, and ``fix`` what would be right.
+    Raises ``ValueError`` for an invalid name or a repeated name. For a repeated name, the message is ``repeated`` with the name
+    in place of ``{}``, and ``fix`` is the suggested correction.
     """
     items = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
     names: list[str] = []
@@ -275,13 +285,16 @@ def expand_all(value: object, repeated: str, fix: str) -> list[str]:
 
 
 def repeated_name(names: Sequence[str]) -> str | None:
-    """The first name that comes twice, or comes again with other capitals."""
+    """Return the first name that is repeated, ignoring case, or None."""
     counts = Counter(name.casefold() for name in names)
     return next((name for name in names if counts[name.casefold()] > 1), None)
 
 
 def naming_pattern(**fields: str | int) -> AfterValidator:
-    """A validator of a pattern such as ``{stripe}-leaf{leaf}``; ``fields`` are those it may use, each with an example."""
+    """Return a validator of a naming pattern such as ``{stripe}-leaf{leaf}``.
+
+    ``fields`` are the fields that the pattern may use, each with an example value.
+    """
     known = ", ".join(f"{{{field}}}" for field in fields)
 
     def check(pattern: str) -> str:
@@ -305,7 +318,7 @@ SECRET = "secret:"  # noqa: S105 - the marker of a reference, not a secret
 
 
 def secret_reference(value: str | None) -> str | None:
-    """A reference to a secret, ``secret:NAME``; raises ``ValueError`` for anything else."""
+    """Return the value if it is None or a secret reference (``secret:NAME``). Raise ``ValueError`` for anything else."""
     if value is not None and not value.startswith(SECRET):
         raise WrongValueError(
             "secrets are not written here", "refer to one as secret:NAME and pass --secrets FILE to build"

@@ -1,4 +1,4 @@
-"""The division of a switch's packet buffer."""
+"""The partition of a switch's packet buffer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SYSTEM_EGRESS = {"egress_lossless": 50, "egress_lossy": 31, "egress_multicast": 
 
 
 class Buffers(Model):
-    """Partition of the shared packet buffer, percent of it."""
+    """The partition of the shared packet buffer, in percent."""
 
     lossless: Percent = Field(default=80, ge=0, le=100, description="ingress pool of lossless classes")
     headroom: Percent = Field(

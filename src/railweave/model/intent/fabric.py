@@ -1,4 +1,4 @@
-"""The fabric file: the root of what a user writes."""
+"""The fabric file: the top level of the user's input."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ColorName(base.Model):
 
 
 MOST_FABRICS = 64
-"""Of one file."""
+"""The largest number of fabrics in one file."""
 
 
 class Site(base.Model):
@@ -55,7 +55,7 @@ class Site(base.Model):
 
 
 class Emulation(base.Model):
-    """The FRR form of the network, which the lab runs."""
+    """The settings of the emulated network, which runs FRR in the lab."""
 
     path_color: Literal["local-preference", "aigp"] = Field(
         default="local-preference",
@@ -64,7 +64,7 @@ class Emulation(base.Model):
 
 
 class Fabric(base.Model):
-    """One network fabric: a set of leaves and spines that serves one kind of NIC of the servers."""
+    """One network fabric: the leaves and spines that connect one kind of server NIC."""
 
     site: str | None = Field(default=None, description="the site it stands in; empty: the only one")
     nics: str = Field(default="gpu", description="which NIC group of the server models it connects")
@@ -126,20 +126,20 @@ class Fabric(base.Model):
         return value
 
     def evpn(self) -> Overlay | None:
-        """The overlay, where the fabric has one: it is there for the tenants."""
+        """Return the overlay, or None if the fabric has neither an ``overlay`` section nor tenants."""
         return self.overlay or (Overlay() if self.tenants else None)
 
     def spine_role(self) -> Role:
-        """The spines' role: the leaves' where none is given, without the leaves' own statements."""
+        """Return the spines' role. The default is the leaves' device, operating system and release, without their other settings."""
         return self.spine or Role(device=self.leaf.device, nos=self.leaf.nos, release=self.leaf.release)
 
     def super_spine_role(self) -> Role:
-        """The super-spines' role: the spines' where none is given, without the spines' own statements."""
+        """Return the super-spines' role. The default is the spines' device, operating system and release, without their other settings."""
         spine = self.spine_role()
         return self.super_spine or Role(device=spine.device, nos=spine.nos, release=spine.release)
 
     def dci_role(self) -> Role:
-        """The role of the interconnect's routers: the spines' where none is given, without the spines' own statements."""
+        """Return the role of the interconnect routers. The default is the spines' device, operating system and release only."""
         spine = self.spine_role()
         return self.dci or Role(device=spine.device, nos=spine.nos, release=spine.release)
 
@@ -199,7 +199,7 @@ class FabricFile(base.Model):
     @field_validator("servers", mode="before")
     @classmethod
     def _not_endless(cls, value: object) -> object:
-        """Groups are counted before any of them is written out: there may be thousands."""
+        """Check the number of server names before any host list is expanded, because a file may have thousands of groups."""
         groups = cast("list[Any]", value) if isinstance(value, list) else []
         lists = [cast("dict[str, Any]", group).get("names") for group in groups if isinstance(group, dict)]
         names = [

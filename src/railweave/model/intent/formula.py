@@ -1,6 +1,6 @@
-"""Formulas for prefixes: ``1.1.{server+100}.{rail*10+4}/31``, ``10.200.{stripe*8+rail-9}.0/24``.
+"""Formulas for prefixes, such as ``1.1.{server+100}.{rail*10+4}/31`` and ``10.200.{stripe*8+rail-9}.0/24``.
 
-Numbers go in decimal into an IPv4 prefix and in hexadecimal into an IPv6 one, as people write both.
+Numbers are written in decimal in an IPv4 prefix and in hexadecimal in an IPv6 prefix.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ FIELDS = ("stripe", "rail", "color", "server", "tenant")
 
 _TERM = r"(?:[a-z_]+(?:\*\d{1,10})?|\d{1,10})"  # the number of a route target has 32 bits
 _SUM = re.compile(rf"\{{(-?{_TERM}(?:[+-]{_TERM})*)\}}")
-"""A sum or difference in braces of numbers and of fields, each with a factor or without."""
+"""The pattern of a sum or difference in braces. Its terms are numbers and fields, and a field may have a factor."""
 
 
 def fields_of(formula: str) -> set[str]:
-    """The fields a formula uses."""
+    """Return the names of the fields that a formula uses."""
     return {word for match in _SUM.finditer(formula) for word in re.findall("[a-z_]+", match[1])}
 
 
 def length_of(formula: str) -> int:
-    """The length of the prefixes a formula gives."""
+    """Return the length of the prefixes that a formula gives."""
     return int(formula.rpartition("/")[2])
 
 
 def fill(formula: str, values: Mapping[str, int]) -> str:
-    """The prefix of a formula. Raises ``ValueError`` where the numbers give none."""
+    """Return the prefix that a formula gives for ``values``. Raise ``ValueError`` if the result is not a prefix."""
     return str(ipaddress.ip_network(filled(formula, values, "x" if ":" in formula else "d")))
 
 
 def filled(formula: str, values: Mapping[str, int | str], form: str = "d") -> str:
-    """The text of a formula; numbers are written in ``form``, a field that is text stands alone in its braces.
+    """Return the formula's text with each expression replaced by its value, formatted by ``form``.
 
-    Raises ``ValueError`` where a sum is below 0.
+    A field with a text value must be the only term in its braces. Raises ``ValueError`` if a sum is below 0.
     """
 
     def term(text: str) -> int:
@@ -64,9 +64,9 @@ def filled(formula: str, values: Mapping[str, int | str], form: str = "d") -> st
 def check_formula(
     formula: str, values: Mapping[str, int | str], like: str, check: Callable[[str], object], form: str = "d"
 ) -> None:
-    """Raise ``WrongValueError`` where a formula cannot be read, has another field than ``values``, or ``check`` refuses what it gives.
+    """Raise ``WrongValueError`` if a formula is malformed, uses an unknown field, or gives a result that ``check`` rejects.
 
-    ``values`` are examples, ``like`` is a formula that is right.
+    ``values`` holds an example value for each permitted field. ``like`` is a correct formula for the error message.
     """
     rest = _SUM.sub("", formula)
     if "{" in rest or "}" in rest:
@@ -83,7 +83,7 @@ def check_formula(
 
 
 def host_formula(example: str, *fields: str) -> AfterValidator:
-    """A validator of a formula that gives single addresses, written with their whole length."""
+    """Return a validator of a formula that gives single addresses, each written with its full prefix length."""
 
     def check(formula: str) -> str:
         def single(text: str) -> None:
@@ -98,7 +98,10 @@ def host_formula(example: str, *fields: str) -> AfterValidator:
 
 
 def _distinguisher(text: str) -> str:
-    """A route distinguisher A:B (RFC 4364, section 4.2): an AS number or an IPv4 address, and a number in the bits left of 48."""
+    """Return the text if it is a route distinguisher A:B (RFC 4364, section 4.2). Raise ``ValueError`` otherwise.
+
+    A is an AS number or an IPv4 address, and B is a number. Together they have 48 bits.
+    """
     first, colon, second = text.rpartition(":")
     if colon and second.isdecimal():
         most = 1 << 32
@@ -127,7 +130,7 @@ DistinguisherFormula = Annotated[
 
 
 def distinguisher_of(formula: str, values: Mapping[str, int | str]) -> str:
-    """The route distinguisher of a formula. Raises ``ValueError`` where the numbers give none."""
+    """Return the route distinguisher that a formula gives. Raise ``ValueError`` if the result is not a route distinguisher."""
     return _distinguisher(filled(formula, values))
 
 
@@ -137,7 +140,7 @@ def _target_formula(formula: str) -> str:
 
 
 def target_of(text: str) -> str:
-    """A route target with an AS number of 16 bits (RFC 4360, section 3.1)."""
+    """Return the canonical text of a route target with a 16-bit AS number (RFC 4360, section 3.1). Raise an error for other text."""
     first, colon, second = text.partition(":")
     if colon and first.isdecimal() and second.isdecimal() and 1 <= int(first) <= MOST_SHORT and int(second) < 1 << 32:
         return f"{int(first)}:{int(second)}"
@@ -145,7 +148,7 @@ def target_of(text: str) -> str:
 
 
 MOST_SHORT = 65535
-"""Of an AS number of 16 bits."""
+"""The largest AS number of 16 bits."""
 
 TargetFormula = Annotated[
     str,
@@ -164,7 +167,7 @@ LoopbackFormula = Annotated[
 
 
 def pair_formula(example: str, *fields: str) -> AfterValidator:
-    """A validator of a formula that gives prefixes of two addresses, or of four in IPv4."""
+    """Return a validator of a formula that gives prefixes of two addresses, or for IPv4 also of four addresses."""
 
     def check(formula: str) -> str:
         def pair(text: str) -> None:

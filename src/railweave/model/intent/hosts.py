@@ -32,14 +32,14 @@ def _main_route(value: str) -> str:
 
 
 MainRoute = Annotated[str, AfterValidator(_main_route)]
-"""A prefix, or ``default``."""
+"""A destination prefix, or ``default``."""
 
 
 class HostRouting(Model):
-    """Source routing on a server: one routing table per NIC address, chosen by a rule on the source address.
+    """Source routing on a server: one routing table per NIC address, selected by a rule on the source address.
 
-    Without it Linux answers and sends by any NIC, whatever address a queue pair is bound to (RLB document, Tables 8 to
-    10; Thor2 guide, section 2.4).
+    Without source routing, Linux replies and sends through any NIC, regardless of the address that a queue pair is bound to
+    (RLB document, Tables 8 to 10; Thor2 guide, section 2.4).
     """
 
     first_table: int | None = Field(
@@ -69,7 +69,7 @@ class HostRouting(Model):
 
 
 class Job(Model):
-    """The settings that start a collective job on the servers: the contents of ``nccl.env`` and of the mpirun command."""
+    """The settings for starting a collective job on the servers. They appear in ``nccl.env`` and in the mpirun command."""
 
     net_plugin: Word | None = Field(
         default=None,
@@ -147,11 +147,11 @@ class Job(Model):
 
 
 Version = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+~:-]{0,63}$")]
-"""A version as its tool prints it, without spaces."""
+"""A version without spaces, as the tool that reports it prints it."""
 
 
 class Versions(Model):
-    """Software that servers should run: `railweave host check` compares it. What is left out is not compared."""
+    """The software versions that servers should run. `railweave host check` compares them and ignores versions left out here."""
 
     kernel: Version | None = Field(default=None, description="release of the Linux kernel, as `uname -r` prints it")
     gpu_driver: Version | None = Field(default=None, description="version of the GPU driver")
@@ -167,7 +167,7 @@ class Versions(Model):
 
 
 class Hosts(Model):
-    """The servers' own configuration."""
+    """The configuration of the servers."""
 
     router_advertisements: Literal["networkd", "kernel"] = Field(
         default="networkd",

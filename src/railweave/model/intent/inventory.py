@@ -1,10 +1,11 @@
-"""NAME.inventory.csv: facts that are known only when hardware has been delivered.
+"""The file NAME.inventory.csv, with facts that are known only after the hardware is delivered.
 
-Columns: ``device, interface, mac, serial, netdev, rdma, length, part``. Empty cells are not known yet. A row has one of these forms:
+Columns: ``device, interface, mac, serial, netdev, rdma, length, part``. An empty cell is a fact that is not known yet.
+A row has one of these forms:
 
 - Without ``interface``, a row gives a device's serial number.
 - A row for a server's NIC gives its MAC address, Linux interface name and RDMA device name.
-- A row for any port may give the measured length of the cable in it, and the serial and part number of the module in it.
+- A row for any port may give the measured length of its cable, and the serial and part number of its module.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TO_FILL_IN = ("device", "interface", "mac", "serial", "netdev", "rdma", "length")
-"""The columns of an inventory that people fill in."""
+"""The columns of an inventory that the user fills in."""
 COLUMNS = (*TO_FILL_IN, "part")
-"""Every column; part numbers of modules are written by ``railweave inventory fill``."""
+"""All columns of an inventory. The command ``railweave inventory fill`` writes the part numbers of modules."""
 MOST_TOLD = 100
-"""Of mistakes in one file."""
+"""The largest number of mistakes that are reported for one file."""
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 
 
@@ -47,7 +48,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Inventory:
-    """Items by (device, interface); interface is empty for the device itself."""
+    """An inventory: items by device and interface. The interface is empty for the device itself."""
 
     file: str = ""
     items: dict[tuple[str, str], Item] = field(default_factory=dict[tuple[str, str], Item])
@@ -61,13 +62,13 @@ _NOTHING = Item()
 
 
 def template(ports: Iterable[tuple[str, str]]) -> str:
-    """An inventory to fill in: a row for each (device, interface), with nothing known of it."""
+    """Return an inventory to fill in: one row for each pair of device and interface, with all other cells empty."""
     empty = "," * (len(TO_FILL_IN) - 2)
     return "".join(f"{line}\n" for line in (",".join(TO_FILL_IN), *(f"{','.join(port)}{empty}" for port in ports)))
 
 
 def read_inventory(path: Path) -> Inventory:
-    """Read an inventory; a missing file is an empty one. Raises ``SpecError`` with every bad line."""
+    """Read an inventory. A missing file gives an empty inventory. Raises ``SpecError`` that lists every faulty line."""
     try:
         text = read_text(path)
     except FileNotFoundError:
@@ -108,7 +109,7 @@ def _read(path: Path, reader: csv.DictReader[str]) -> Inventory:
 
 
 def _item(cells: dict[str, str], line: int) -> tuple[Item, list[tuple[str, str]]]:
-    """A row as an item, and what is wrong in it: what, and how to write it."""
+    """Return a row as an item, and a list of its faults, each with a correction."""
     wrong: list[tuple[str, str]] = []
     mac = cells["mac"].lower().replace("-", ":")
     if mac and not _MAC.fullmatch(mac):
@@ -126,7 +127,10 @@ def _item(cells: dict[str, str], line: int) -> tuple[Item, list[tuple[str, str]]
 
 
 def _unique(key: tuple[str, str], item: Item) -> Iterator[str]:
-    """Yield the values that no other row may repeat: the device and interface, a MAC address, a device's interface and RDMA names."""
+    """Yield the values of a row that no other row may repeat.
+
+    They are the MAC address, the device and interface, and the Linux interface name and RDMA name on the device.
+    """
     if item.mac:
         yield f"MAC address {item.mac}"
     yield f"entry for {':'.join(filter(None, key))}"

@@ -1,4 +1,4 @@
-"""The job file: what is trained, how it is divided over GPUs, on which servers, and its storage, for ``railweave sim --job``."""
+"""The job file for ``railweave sim --job``: the model, its division over GPUs, the servers and the storage."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ Size = Annotated[int, BeforeValidator(_size), WithJsonSchema({"type": ["string",
 
 
 class Storage(Model):
-    """Servers that data is on. Every NIC of the job has a connection to each of them, and as much for each."""
+    """The storage servers that hold a job's data.
+
+    Each NIC of the job has a connection to each storage server and exchanges the same amount of data with each.
+    """
 
     storage: Line = Field(description="the storage servers: names, or lists of names as WEKA-[1-4]")
     fabric: Line | None = Field(
@@ -51,7 +54,7 @@ class Storage(Model):
 
 
 class Checkpoint(Storage):
-    """The state of a job as it is written to storage, by all of its GPUs, each an even part."""
+    """A checkpoint: the state of a job, which all of its GPUs write to storage in equal parts."""
 
     every: Line = Field(description="how often: 100 steps, or a time, 30m")
     bytes: Size | None = Field(
@@ -84,19 +87,19 @@ class Checkpoint(Storage):
         return value
 
     def steps(self, step_ps: int) -> float:
-        """Return the number of steps from one checkpoint to the next, if a step takes ``step_ps`` picoseconds."""
+        """Return the number of steps between checkpoints, if a step takes ``step_ps`` picoseconds."""
         match = _STEPS.fullmatch(self.every)
         return int(match[1]) if match else max(quantities.SECONDS.parse(self.every) * 10**12 / max(step_ps, 1), 1.0)
 
 
 class Reading(Storage):
-    """The data that a job reads from storage for each step, in a burst while the job trains on the data of the previous step."""
+    """The data that a job reads from storage for each step. It arrives in a burst while the job trains on the previous step's data."""
 
     bytes: Size = Field(ge=1, le=1 << 60, description="for a step, of all of its GPUs together")
 
 
 class ModelShape(Model):
-    """The sizes of a transformer that is no preset."""
+    """The dimensions of a transformer for which there is no preset."""
 
     layers: int = Field(ge=1, le=10_000, description="layers")
     hidden: int = Field(ge=1, le=1 << 20, description="width of the model")
@@ -152,14 +155,14 @@ class Parallel(Model):
 
 
 class Batch(Model):
-    """The number of sequences that are trained in a step and in a micro-batch."""
+    """The number of sequences in a training step and in a micro-batch."""
 
     size: int = Field(ge=1, le=1 << 30, alias="global", description="sequences of a step, over all replicas")
     micro: int = Field(default=1, ge=1, le=1 << 20, description="sequences of a micro-batch")
 
 
 class Overlap(Model):
-    """The kinds of traffic that are sent while GPUs compute."""
+    """The kinds of traffic that overlap with computation on the GPUs."""
 
     gradients: bool = Field(default=True, description="gradients, while the last micro-batch goes backward")
     parameters: bool = Field(default=True, description="parameters (ZeRO), while the first micro-batch goes forward")
@@ -174,7 +177,7 @@ class Overlap(Model):
 
 
 class GpuRates(Model):
-    """The performance of a GPU, which replaces the known values; efficiencies are parts of the peak, 0 to 1."""
+    """The performance of a GPU, in place of the catalog's values. Efficiencies are fractions of the peak, from 0 to 1."""
 
     bf16_tflops: float | None = Field(default=None, gt=0, description="10^12 operations a second, dense")
     fp8_tflops: float | None = Field(default=None, gt=0, description="the same in 8 bits")
@@ -197,11 +200,11 @@ OF_MODELS = (
     "overlap",
     "layer",
 )
-"""Fields of a job that say nothing of a trace."""
+"""The fields of a job that describe a model. They are not allowed with a trace."""
 
 
 class TrainingJob(Model):
-    """A training job: of a model, or as a trace has it."""
+    """A training job, described by a model or by a trace."""
 
     name: Line = Field(default="", description="what it is called in results")
     model: str | ModelShape = Field(
@@ -284,15 +287,15 @@ class JobFile(Model):
 
 @dataclass(frozen=True)
 class ReadJobs:
-    """Jobs and where each part of them stands."""
+    """The jobs of a job file, and the document that gives the line of each part."""
 
     jobs: tuple[TrainingJob, ...]
     document: Document
     single: bool
-    """True if the file is one job, without ``jobs:``."""
+    """True if the file is a single job, without ``jobs:``."""
 
     def beside(self, name: str) -> Path:
-        """A file by its name as the job file has it."""
+        """Return the path of a file that the job file names, relative to the job file's folder."""
         return Path(self.document.file).parent / name
 
     def location(self, number: int, *parts: str | int) -> tuple[str | int, ...]:
@@ -301,9 +304,9 @@ class ReadJobs:
 
 
 def read_jobs(path: Path, changes: Mapping[str, str] | None = None) -> ReadJobs:
-    """Read a job file: one job, or several under ``jobs``. Raises ``SpecError`` with file and line of what is wrong.
+    """Read a job file: one job, or several under ``jobs``. Raises ``SpecError`` with the file and line of each fault.
 
-    ``changes``: fields of every job by path (``parallel.tensor``) and what they are to be, as YAML would have it.
+    ``changes`` replaces fields of every job. The keys are paths such as ``parallel.tensor``, and the values are YAML text.
     """
     document = read_document(path)
     value: Any = document.value

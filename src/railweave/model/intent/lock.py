@@ -1,8 +1,8 @@
-"""NAME.lock: the allocations made so far.
+"""The file NAME.lock, which records all allocations.
 
-Everything that is counted (stripes, spines, servers in a stripe, path colors of uplinks) takes a slot in a named
-pool. A name keeps its slot for as long as the lock holds it, also while it is absent from the fabric file; a new name
-takes the lowest slot that was never given away. So adding or removing anything, from the middle too, moves nothing.
+Every numbered item takes a slot in a named pool: stripes, spines, servers in a stripe, path colors of uplinks.
+A name keeps its slot as long as it is in the lock, even while it is absent from the fabric file. A new name takes
+the lowest slot that the lock has not assigned. So adding or removing any item never changes the slots of others.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 VERSION = 1
 
 MOST_SLOTS = 1 << 24
-"""The highest slot that a lock may hold: numbers follow from slots, and none of them is so long."""
+"""The highest slot in a lock. A limit is needed because addresses and other numbers follow from slots."""
 
 
 @dataclass
 class Lock:
-    """Slots by pool and name. ``used`` collects the names that the current design asked for.
+    """The slots by pool and name. ``used`` collects the names that the current design requested.
 
-    While ``compacting``, a pool that is asked for loses the names it is not asked for, before new ones are dealt.
+    With ``compacting``, a request for slots of a pool first removes the names that the request does not contain.
     """
 
     pools: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
@@ -36,9 +36,9 @@ class Lock:
     compacting: bool = False
 
     def allot(self, pool: str, names: Iterable[str], *, shared: bool = False) -> dict[str, int]:
-        """The slot (1-based) of each name; names without one get the lowest slots that are free, in order.
+        """Return the slot of each name, counted from 1. Names without a slot get the lowest free slots, in order.
 
-        ``names`` are all that the design has in the pool, unless fabrics share it.
+        ``names`` must be all names that the design has in the pool, unless several fabrics share the pool (``shared``).
         """
         names = list(names)
         slots = self.pools.setdefault(pool, {})
@@ -60,9 +60,9 @@ class Lock:
         return result
 
     def move(self, name: str, home: str, family: str) -> None:
-        """Let a name be in one pool of a family only: ``home``. Slots it had in others stay taken, under another name.
+        """Keep a name in only one pool of a family: ``home``. Its slots in other pools stay reserved under a different name.
 
-        So a server that is moved to another stripe keeps to that stripe, and finds its old slot when it comes back.
+        So no other server takes the slot of a server that moves to a different stripe. The server gets its slot back if it returns.
         """
         for pool, slots in self.pools.items():
             if pool != home and name in slots and pool.startswith(family):
@@ -74,7 +74,7 @@ class Lock:
             here[name] = here.pop(former)
 
     def finished(self) -> Lock:
-        """The lock to keep after a design: the whole, or while compacting only what the design asked for."""
+        """Return the lock to save after a design. With ``compacting``, it holds only the slots that the design requested."""
         if not self.compacting:
             return Lock(self.pools)
         kept = {
@@ -83,11 +83,11 @@ class Lock:
         return Lock({pool: slots for pool, slots in kept.items() if slots})
 
     def copy(self) -> Lock:
-        """An independent copy, with nothing marked used."""
+        """Return an independent copy in which no name is marked as used."""
         return Lock({pool: dict(slots) for pool, slots in self.pools.items()}, compacting=self.compacting)
 
     def to_text(self) -> str:
-        """The file form: one name a line, so that a version-control diff shows what was allotted."""
+        """Return the text of the lock file, with one name per line so that a version-control diff shows the allocations."""
         pools = {
             pool: dict(sorted(slots.items(), key=lambda item: item[1]))
             for pool, slots in sorted(self.pools.items())
@@ -97,7 +97,7 @@ class Lock:
 
 
 def read_lock(path: Path) -> Lock:
-    """Read a lock; a missing file is an empty one. Raises ``SpecError`` where the file is damaged."""
+    """Read a lock. A missing file gives an empty lock. Raises ``SpecError`` if the file is damaged."""
     if not path.exists():
         return Lock()
     fix = "restore it from version control; deleting it allots everything anew"

@@ -1,4 +1,4 @@
-"""Management-plane intent: how operators and tools reach the switches, and what protects switches and logins."""
+"""The management-plane intent: the operators' access to the switches, and the protection of switches and logins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from railweave.model.intent.base import Line, Model, Name, WrongValueError, chec
 
 
 class LoginServer(Model):
-    """A server that knows logins."""
+    """An authentication server."""
 
     host: ManagementAddress = Field(description="its address")
     port: int | None = Field(
@@ -36,9 +36,9 @@ LoginServers = Annotated[tuple[LoginServer, ...], AfterValidator(_each_once)]
 
 
 class Aaa(Model):
-    """Servers that know logins, in the order in which they are asked: TACACS+ (RFC 8907), then RADIUS (RFC 2865).
+    """The authentication servers, in the order in which switches ask them: TACACS+ (RFC 8907), then RADIUS (RFC 2865).
 
-    The file's own users log in where no server answers; whom a server refuses stays out.
+    If no server answers, the users in the fabric file can log in. A user whom a server rejects cannot log in.
     """
 
     tacacs: LoginServers = Field(default=(), description="TACACS+ servers")
@@ -49,7 +49,7 @@ class Aaa(Model):
 
 
 class Login(Model):
-    """Limits of logins."""
+    """The limits on logins."""
 
     attempts: int = Field(default=3, ge=2, le=10, description="wrong passwords until the session ends")
     lockout: int = Field(default=5, ge=1, le=60, description="minutes that the account is locked then")
@@ -57,7 +57,7 @@ class Login(Model):
 
 
 class EdgePorts(Model):
-    """Protection of the switch and of other servers from what a layer-2 server port sends."""
+    """Protection of a switch and of other servers against harmful traffic from layer-2 server ports."""
 
     bpdu_guard: bool = Field(default=True, description="a port that hears a bridge (BPDU) is shut: a cable is wrong")
     storm_control: int | None = Field(
@@ -69,7 +69,10 @@ class EdgePorts(Model):
 
 
 class ControlPlane(Model):
-    """The traffic that may reach a switch itself: its own sessions and neighbor discovery. The rest is counted and dropped."""
+    """The filter for traffic to the switch itself.
+
+    The filter accepts the switch's own sessions, neighbor discovery, diagnosis and management, and counts and drops all other packets.
+    """
 
     management_prefixes: tuple[Prefix, ...] = Field(
         default=(),
@@ -79,7 +82,7 @@ class ControlPlane(Model):
 
 
 class Security(Model):
-    """Protection of every switch of the file."""
+    """The protection of every switch in the fabric file."""
 
     control_plane: ControlPlane | None = Field(
         default=ControlPlane(),
@@ -98,11 +101,11 @@ def _host(value: str) -> str:
 
 
 Host = Annotated[str, AfterValidator(_host)]
-"""An IP address, or the name of a host."""
+"""An IP address or a host name."""
 
 
 class User(Model):
-    """A login on every switch."""
+    """A user account on every switch."""
 
     role: Literal["super-user", "operator", "read-only"] = Field(
         default="super-user", description="what the user may do"
@@ -133,7 +136,7 @@ class SnmpUser(Model):
 
 
 class Snmp(Model):
-    """SNMP agent."""
+    """The settings of the SNMP agent."""
 
     location: Line = Field(default="", description="sysLocation")
     contact: Line = Field(default="", description="sysContact")
@@ -150,7 +153,7 @@ class Snmp(Model):
 
 
 class Services(Model):
-    """Management services that are switched on."""
+    """The management services that are enabled."""
 
     netconf: bool = Field(default=True, description="NETCONF over SSH (RFC 6242)")
     netconf_rfc_compliant: bool = Field(
@@ -173,7 +176,7 @@ class Services(Model):
 
 
 class Management(Model):
-    """Management plane of every switch of the file."""
+    """The management plane of every switch in the fabric file."""
 
     pool: Prefix = Field(default="172.20.0.0/16", description="management addresses; the lock keeps each device's")
     gateway: ManagementAddress | None = Field(

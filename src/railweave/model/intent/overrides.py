@@ -1,4 +1,4 @@
-"""Explicit overrides in place of what design would choose (an address, a cable, a switch's model), and racks."""
+"""Explicit overrides of the design's choices (an address, a cable, a switch's model), and racks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Rack(Model):
-    """A rack: its place in the room, and its devices."""
+    """A rack: its position in the room, and its devices."""
 
     x: Metres = Field(default=0, description="place along the row")
     y: Metres = Field(default=0, description="place across the rows")
@@ -31,7 +31,7 @@ class Rack(Model):
 
 
 class Racks(Model):
-    """The racks of a room. Cables between them go over the top of the racks, and along and across the rows."""
+    """The racks of a room. Cables between racks run over the tops of the racks, along and across the rows."""
 
     slack: Metres = Field(default=2, description="added to every cable, for both its ends together")
     step: Metres = Field(default=1, gt=0, description="lengths are rounded up to whole multiples of it")
@@ -51,7 +51,7 @@ def _link_address(value: str) -> str:
 LinkAddress = Annotated[
     str, AfterValidator(_link_address), WithJsonSchema({"type": "string", "examples": ["10.0.0.0/31"]})
 ]
-"""An address of one end of a link, with the length of the link's prefix."""
+"""The address of one end of a link, with the prefix length of the link."""
 
 _EQUIPMENT = ("device", "nos", "release", "uplink_ports", "server_ports", "leaf_ports", "buffers")
 _OF_ONE = ("asn", "router_id", "management_address")
@@ -103,7 +103,7 @@ class DeviceOverride(Model):
     )
 
     def own_equipment(self) -> frozenset[str]:
-        """The keys given that change what the switch is, other than its numbers."""
+        """Return the keys in this override that change the switch's equipment or settings, apart from its numbers."""
         return frozenset(key for key in _EQUIPMENT if getattr(self, key) is not None)
 
     def only_release(self) -> DeviceOverride:
@@ -111,7 +111,10 @@ class DeviceOverride(Model):
         return DeviceOverride(release=self.release)
 
     def applied(self, role: Role, qos: Qos) -> Role:
-        """The role as this switch has it; ``qos`` is the fabric's. Port ranges of a role are for the role's model."""
+        """Return the role with this switch's overrides applied. ``qos`` is the fabric's QoS.
+
+        If the override sets a different model, the port ranges of the role are dropped, because they belong to the role's model.
+        """
         changes: dict[str, object] = {key: getattr(self, key) for key in self.own_equipment() - {"buffers"}}
         if self.device is not None:
             changes = {"uplink_ports": PortRange(), "server_ports": PortRange(), "leaf_ports": PortRange(), **changes}
@@ -173,7 +176,7 @@ class CableOverride(Model):
 
 
 class Overrides(Model):
-    """Overrides by what they concern."""
+    """The overrides by their subject: switches, NICs and cables."""
 
     devices: dict[str, DeviceOverride] = Field(
         default_factory=dict[str, DeviceOverride], description="by switch name, or a host list of names"

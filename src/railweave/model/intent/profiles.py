@@ -1,7 +1,8 @@
-"""Named sets of values from the test reports: load balancing, and buffers with ECN.
+"""The named profiles of settings from test reports, for load balancing and for buffers with ECN.
 
-A set holds what its table lists, with the report's defaults for the rest; fields written beside ``profile:`` win.
-"Egress-quantization min 10 … min 90" is min 10, max 90, and "flowlet-table-size" is the flowset table.
+A profile holds the values in the report's table, and the report's defaults for the others. Fields next to ``profile:`` in
+the fabric file override the profile. "Egress-quantization min 10 … min 90" in a report means min 10, max 90, and
+"flowlet-table-size" is the flowset table.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from railweave.model.intent.buffers import SYSTEM_EGRESS
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One set of values, written as in a fabric file, and the source that lists them."""
+    """One profile: its values in fabric-file notation, and the source that lists them."""
 
     source: str
     values: dict[str, Any]
@@ -87,7 +88,7 @@ QOS: dict[str, Profile] = {
 
 
 def with_profile(known: dict[str, Profile], given: object) -> object:
-    """Return the values of the file merged over the profile that the file names; unchanged if the file names no known profile."""
+    """Return the profile's values with the file's own values merged over them, or ``given`` unchanged if it names no known profile."""
     if not isinstance(given, dict):
         return given
     whole = cast("dict[str, Any]", given)
@@ -96,7 +97,10 @@ def with_profile(known: dict[str, Profile], given: object) -> object:
 
 
 def _without_egress(values: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return a profile without its egress partition if the file leaves that to the system: fields next to `profile:` win."""
+    """Return a profile's values, without the egress partition if the file sets ``egress: system``.
+
+    The file's setting overrides the profile, as any field next to `profile:` does.
+    """
     buffers = given.get("buffers")
     if not isinstance(buffers, dict) or cast("dict[str, Any]", buffers).get("egress") != "system":
         return values
@@ -105,14 +109,14 @@ def _without_egress(values: dict[str, Any], given: dict[str, Any]) -> dict[str, 
 
 
 def known_profile(known: dict[str, Profile], name: str | None) -> str | None:
-    """The name itself. Raises ``ValueError`` where there is no such set."""
+    """Return the name unchanged. Raise ``ValueError`` if no profile has this name."""
     if name is not None and name not in known:
         raise WrongValueError(f"{name!r} is not a profile", f"known ones: {', '.join(known)}")
     return name
 
 
 def _over(base: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """``given`` over ``base``, part by part."""
+    """Return ``given`` merged over ``base``, recursively."""
     result = dict(base)
     for key, value in given.items():
         below = result.get(key)
@@ -122,7 +126,7 @@ def _over(base: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
 
 
 def profile_tables() -> str:
-    """Every set as a Markdown document."""
+    """Return the tables of all profiles as Markdown."""
     lines = ["## Load balancing", "", "`load_balancing: {profile: NAME}`", ""]
     lines += ["| profile | source | mode | inactivity | flowsets | samples/s | bands, rate weight | reassignment |"]
     lines += ["|---|---|---|---|---|---|---|---|"]

@@ -1,4 +1,4 @@
-"""QoS intent: traffic classes, buffers, ECN and PFC, per role.
+"""The QoS intent of each role: traffic classes, buffers, ECN and PFC.
 
 The defaults are the values on which the sources agree:
 
@@ -29,7 +29,7 @@ Dscp = Annotated[int, Field(ge=0, le=63)]
 
 
 class Ecn(Model):
-    """ECN marking (WRED) of one queue: linear between two fill levels of the queue's share of the buffer."""
+    """The ECN marking (WRED) of one queue: linear between two fill levels of the queue's share of the buffer."""
 
     min_fill: Percent = Field(default=55, ge=0, le=100, description="fill level at which marking starts, percent")
     max_fill: Percent = Field(
@@ -72,7 +72,7 @@ class Ecn(Model):
 
 
 class TrafficClass(Model):
-    """One forwarding class: which packets, which queue, how it is served and marked."""
+    """One forwarding class: its packets, queue, scheduling and marking."""
 
     queue: int = Field(ge=0, le=11, description="egress queue number on the switch (local; need not match the NIC's)")
     dscp: tuple[Dscp, ...] = Field(default=(), description="DSCP values classified into this class, 0 to 63")
@@ -122,9 +122,9 @@ class TrafficClass(Model):
 
     @property
     def nic_share(self) -> int | None:
-        """The share of a NIC's scheduler that the class gets, percent; None if the file gives it no share.
+        """The class's share of a NIC's scheduler, percent, or None if the file sets no share.
 
-        A NIC cannot give the class all of the port, because traffic that is not RDMA has a different class.
+        The share is at most 99, because traffic other than RDMA is in a different class.
         """
         share = self.transmit_percent if self.bandwidth is None else self.bandwidth
         return None if share is None else min(share, 99)
@@ -145,7 +145,7 @@ class TrafficClass(Model):
 
 
 class Watchdog(Model):
-    """PFC watchdog: breaks a queue that has been paused for too long (Junos defaults, facts/physics.md)."""
+    """The PFC watchdog, which acts on a queue that has been paused for too long (Junos defaults, facts/physics.md)."""
 
     poll_interval: Milliseconds = Field(default=100, ge=1, le=1000, description="time between looks at a paused queue")
     detection: int = Field(default=2, ge=1, le=10, description="polls in a row that find it stuck before acting")
@@ -180,12 +180,15 @@ class Pfc(Model):
     )
 
     def pauses(self, kind: Literal["server", "fabric"]) -> bool:
-        """Return whether ports to servers, or ports between switches, pause."""
+        """Return whether PFC pauses traffic on ports of this kind: ports to servers, or ports between switches."""
         return self.ports in {"all", kind}
 
 
 RDMA = "no-loss"
-"""The class of RDMA data, by name, so that another lossless class does not become it where this one is made lossy."""
+"""The name of the class of RDMA data.
+
+The name is fixed so that, if this class is made lossy, no other lossless class takes over RDMA data.
+"""
 
 
 def _default_classes() -> dict[str, TrafficClass]:
@@ -206,11 +209,11 @@ DEFAULT_CLASSES: dict[str, dict[str, Any]] = {
     },
     "network-control": {"queue": 7, "dscp": (56,), "priority": "low", "bandwidth": 5},
 }
-"""The classes a fabric has unless it says otherwise; a fabric file changes single keys of them."""
+"""The default classes of a fabric. A fabric file can change single keys of a class."""
 
 
 class Qos(Model):
-    """QoS of one role, or of every role of a fabric."""
+    """The QoS of one role, or of every role of a fabric."""
 
     profile: str | None = Field(
         default=None,
@@ -261,7 +264,7 @@ class Qos(Model):
 
     @model_validator(mode="after")
     def _names_differ(self) -> Qos:
-        """Switches write names in capitals (Junos) or as they are, so capitals alone do not tell two classes apart."""
+        """Check that no two class names differ only in case, because Junos writes class names in capitals."""
         seen: dict[str, str] = {}
         for name in self.classes:
             first = seen.setdefault(name.casefold(), name)
@@ -323,7 +326,7 @@ class Qos(Model):
         return self
 
     def _written(self, name: str) -> set[str]:
-        """The fields of a class that are not those of the default class of its name."""
+        """Return the keys of a class that differ from the default class of the same name."""
         usual = DEFAULT_CLASSES.get(name, {})
         return {
             key for key in self.classes[name].model_fields_set if getattr(self.classes[name], key) != usual.get(key)
@@ -339,13 +342,14 @@ class Qos(Model):
         )
 
     def lossless_class(self) -> TrafficClass | None:
-        """The first lossless class; none where the role is lossy throughout."""
+        """Return the first lossless class, or None if the role has no lossless class."""
         return next((traffic_class for traffic_class in self.classes.values() if traffic_class.lossless), None)
 
     def nic_shares(self, data: int | None = None) -> dict[str, int]:
-        """The share of each lossless class in a NIC's scheduler, percent, by name; ``data`` is that of RDMA data, if it is lossless.
+        """Return the share of each lossless class in a NIC's scheduler, percent, by class name.
 
-        Classes of which the file says nothing divide what is left with everything that is not lossless.
+        ``data`` replaces the share of the RDMA class, if that class is lossless.
+        Classes without a share divide the remaining bandwidth evenly among themselves and the lossy traffic.
         """
         given = {
             name: traffic_class.nic_share for name, traffic_class in self.classes.items() if traffic_class.lossless
@@ -358,9 +362,13 @@ class Qos(Model):
         return {name: share or rest for name, share in given.items()}
 
     def rdma_name(self) -> str | None:
-        """The name of the class of RDMA data: ``no-loss``, lossless or not, where it has a DSCP.
+        """Return the name of the class of RDMA data, or None if there is no such class.
 
-        Without it the first lossless class; where the role is lossy, the first that has a DSCP and is marked.
+        The first class that exists is taken:
+
+        - ``no-loss``, lossless or not, if it has a DSCP;
+        - the first lossless class;
+        - the first class that has a DSCP and ECN marking.
         """
         if RDMA in self.classes and self.classes[RDMA].dscp:
             return RDMA
@@ -371,10 +379,10 @@ class Qos(Model):
         return next(lossless, None) or next(marked, None)
 
     def rdma_class(self) -> TrafficClass | None:
-        """The class of RDMA data, by ``rdma_name``; none where no class can be it."""
+        """Return the class of RDMA data, chosen by ``rdma_name``, or None if no class qualifies."""
         name = self.rdma_name()
         return None if name is None else self.classes[name]
 
     def cnp_class(self) -> TrafficClass | None:
-        """The class of congestion notification packets: the one named ``cnp``; none where it was removed."""
+        """Return the class of congestion notification packets, named ``cnp``, or None if the file removed it."""
         return self.classes.get("cnp")

@@ -1,4 +1,4 @@
-"""The fabric and the scenario file described field by field, from their models: JSON Schema and a Markdown reference."""
+"""The JSON Schema and the Markdown reference of the fabric file and the scenario file, generated from their models."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ faults:
 
 
 def fabric_schema() -> dict[str, Any]:
-    """The JSON Schema of the fabric file (draft 2020-12), for editors."""
+    """Return the JSON Schema of the fabric file (draft 2020-12), for editors."""
     schema = _standard(FabricFile.model_json_schema())
     definitions: dict[str, Any] = schema["$defs"]
     definitions["TrafficClass"].pop("required", None)  # a class is completed by the default of its name
@@ -63,7 +63,7 @@ def fabric_schema() -> dict[str, Any]:
 
 
 def scenario_schema() -> dict[str, Any]:
-    """The JSON Schema of the scenario file (draft 2020-12): every kind of fault with the fields that it has."""
+    """Return the JSON Schema of the scenario file (draft 2020-12), with the required fields of each kind of fault."""
     schema = _standard(Scenario.model_json_schema(by_alias=True))
     schema["$defs"]["Fault"]["allOf"] = [
         {
@@ -76,7 +76,7 @@ def scenario_schema() -> dict[str, Any]:
 
 
 def scenario_reference() -> str:
-    """The reference of the scenario file as Markdown, with the table of faults and of who can make them happen."""
+    """Return the reference of the scenario file as Markdown, with a table of the faults that each runner supports."""
     rows = [
         f"| `{name}` | {', '.join(f'`{field}`' for field in kind.needs)} | {kind.meaning} | "
         f"{'no: ' + kind.sim if kind.sim else 'yes'} | {'no: ' + kind.lab if kind.lab else 'yes'} | {'no: ' + kind.campaign if kind.campaign else 'yes'} |"
@@ -91,7 +91,10 @@ _KEYWORDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum"}
 
 
 def _standard(value: Any) -> Any:  # noqa: ANN401 - JSON values
-    """JSON Schema's own words for what pydantic leaves in its own: limits beside a unit, names that are keys of a map."""
+    """Return the schema with pydantic's own keywords replaced by standard JSON Schema.
+
+    This concerns limits on fields with units, and the names that are keys of a map.
+    """
     if isinstance(value, dict):
         result = {_KEYWORDS.get(key, key): _standard(inner) for key, inner in cast("dict[str, Any]", value).items()}
         for pattern, inner in result.pop("patternProperties", {}).items():
@@ -101,19 +104,19 @@ def _standard(value: Any) -> Any:  # noqa: ANN401 - JSON values
 
 
 def fabric_reference() -> str:
-    """The reference as Markdown, one section a model, the file's root first."""
+    """Return the reference of the fabric file as Markdown: one section for each model, the top-level model first."""
     sections = [_section(model) for model in _models(FabricFile)]
     return HEAD + "\n".join(sections)
 
 
 def schema_of(model: type[BaseModel], title: str) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a file that is as a model has it."""
+    """Return the JSON Schema (draft 2020-12) of a file that ``model`` describes."""
     schema = _standard(model.model_json_schema(by_alias=True))
     return {**schema, "$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
 
 
 def reference_of(model: type[BaseModel]) -> str:
-    """The fields of a file that is as a model has it, as Markdown: a section a model, the file's root first."""
+    """Return the Markdown reference of a file that ``model`` describes: one section for each model, the top-level model first."""
     return "\n".join(_section(section_model) for section_model in _models(model))
 
 
@@ -161,7 +164,7 @@ def _type(info: FieldInfo) -> str:
 
 
 def _examples(item: object) -> list[str]:
-    """Examples that a unit type carries for the schema."""
+    """Return the examples in the JSON Schema of a unit type."""
     return item.json_schema.get("examples", []) if isinstance(item, WithJsonSchema) and item.json_schema else []
 
 

@@ -39,10 +39,11 @@ FaultKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of fault. ``needs`` are fields of ``Fault`` that it must have, besides ``at``; others it must not have.
+    """A kind of fault.
 
-    ``lasts``: whether it may end, by ``until`` or ``for``. ``sim``, ``lab`` and ``campaign`` (of running switches) say why that one
-    cannot make it happen; empty: it can.
+    - ``needs``: the fields of ``Fault`` that this kind requires in addition to ``at``. Other target fields are not allowed.
+    - ``lasts``: true if a fault of this kind may end, by ``until`` or ``for``.
+    - ``sim``, ``lab``, ``campaign``: the reason that this runner cannot produce the fault. Empty if it can.
     """
 
     meaning: str
@@ -53,7 +54,7 @@ class Kind:
     campaign: str = ""
 
     def refused_by(self, runner: Runner) -> str:
-        """Return the reason that a runner cannot make a fault of this kind happen; empty if the runner can."""
+        """Return the reason that a runner cannot produce this kind of fault, or an empty string if it can."""
         return {"sim": self.sim, "lab": self.lab, "campaign": self.campaign}[runner]
 
 
@@ -107,7 +108,7 @@ KINDS: dict[FaultKind, Kind] = {
 
 
 class Fault(Model):
-    """Something that breaks at a moment, and is whole again later or never."""
+    """A fault: a part of the network that fails at a given time and may recover later."""
 
     at: Picoseconds = Field(ge=0, description="when it begins, from the start of the scenario")
     until: Picoseconds | None = Field(default=None, description="when it ends; empty, and no `for`: never")
@@ -153,12 +154,12 @@ class Fault(Model):
 
     @property
     def end_ps(self) -> int | None:
-        """When it ends; None: never, or by itself."""
+        """The time at which the fault ends, or None if it has no given end."""
         return self.until if self.lasts is None else self.at + self.lasts
 
 
 TARGETS = ("link", "device", "plane", "neighbor", "daemon", "port", "nic", "rate", "loss", "period", "count")
-"""Fields that say what a fault is aimed at."""
+"""The fields that define the target and the size of a fault."""
 
 
 def _listed(names: tuple[str, ...]) -> str:
@@ -166,14 +167,14 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 MOST_COLLECTIVES = 1_000_000
-"""Of a job, with all that is repeated."""
+"""The largest number of collectives in a job, including repetitions."""
 
 Setting = str | int | float | bool
-"""A parameter's value, as it would stand on the command line."""
+"""The value of a parameter, as on the command line."""
 
 
 class Step(Model):
-    """A collective of a user's job, over all servers, after a time in which GPUs compute."""
+    """One step of a user's job: a time in which GPUs compute, followed by a collective over all servers."""
 
     collective: Literal["all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "send-recv"] = Field(
         description="which collective"
@@ -190,7 +191,7 @@ class Step(Model):
 
 
 class Background(Model):
-    """Traffic of others on the same network, as long as the job runs."""
+    """Background traffic on the same network, which continues as long as the job runs."""
 
     share: Share = Field(gt=0, le=1, description="what each port sends, as a share of its line rate")
     ports: tuple[str, ...] = Field(
@@ -215,7 +216,7 @@ class Background(Model):
 
 
 class RunOverrides(Model):
-    """The values that a run uses instead of those of the fabric file and the defaults."""
+    """The values that a run uses in place of those in the fabric file and the defaults."""
 
     lb: str | None = Field(default=None, description="how switches share: MODE[:knob=value,…], as `--lb` takes it")
     settings: dict[str, Setting] = Field(
@@ -227,7 +228,7 @@ class RunOverrides(Model):
 
 
 class Scenario(Model):
-    """The events on a network: a job's traffic, other traffic, and faults. Times count from the start of the scenario."""
+    """The traffic and faults on a network: a job, background traffic and faults. Times count from the start of the scenario."""
 
     name: Line = Field(default="", description="what it is called in results")
     description: Line = Field(default="", description="free text")
@@ -272,17 +273,17 @@ class Scenario(Model):
 
 @dataclass(frozen=True)
 class ScenarioFile:
-    """A scenario and where each part of it stands."""
+    """A scenario, and the document that gives the line of each part."""
 
     scenario: Scenario
     document: Document
 
 
 def read_scenario(path: Path, runner: Runner) -> ScenarioFile:
-    """Read a scenario for ``sim`` or for the lab.
+    """Read a scenario for a runner: ``sim``, ``lab`` or ``campaign``.
 
-    Raises ``SpecError`` with file and line of everything that is wrong, and of every fault that the runner cannot make
-    happen, with the reason.
+    Raises ``SpecError`` with the file and line of every mistake. A fault that the runner cannot produce is also a mistake,
+    reported with its reason.
     """
     document = read_document(path)
     scenario = validate(Scenario, document)

@@ -1,4 +1,4 @@
-"""``status:``: switches, servers and links that are planned, drained or failed; and its lines changed as text."""
+"""The ``status:`` section (planned, drained or failed switches, servers and links), and edits to its lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 Status = Literal["planned", "active", "drained", "failed"]
-"""``planned``: not delivered or not cabled yet. ``drained``: taken out of use on purpose. ``failed``: broken."""
+"""The status of a device or link.
+
+- ``planned``: not delivered or not cabled yet.
+- ``drained``: taken out of service on purpose.
+- ``failed``: broken.
+"""
 
 _EXAMPLES = [
     "H100-[17-32]",
@@ -44,12 +49,12 @@ def _pattern(text: str) -> str:
 Pattern = Annotated[
     str, AfterValidator(_pattern), WithJsonSchema({"type": "string", "minLength": 1, "examples": _EXAMPLES})
 ]
-"""A pattern for switches, servers or links: names with ``*`` for any letters, or host lists."""
+"""A pattern for switches, servers or links: a name in which ``*`` matches any characters, or a host list."""
 
 
 @lru_cache(maxsize=256)
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a pattern matches a name: a host list, or a text with ``*`` for any letters."""
+    """Return a function that tests whether a name matches a pattern: a host list, or text in which ``*`` matches any characters."""
     parts = expand(pattern) if "[" in pattern else [pattern]
     if "*" not in pattern:
         return frozenset(parts).__contains__
@@ -61,7 +66,10 @@ _KEY = "status"
 
 
 def with_drained(text: str, patterns: Collection[str]) -> str:
-    """A fabric file with lines of ``status:`` that say ``drained`` of each pattern, behind the others: of two lines the later one holds."""
+    """Return the fabric file's text with each pattern marked ``drained`` under ``status:``.
+
+    The new lines go after the others, because later lines override earlier ones.
+    """
     for pattern in patterns:
         text = _without(text, pattern)
         text = _with(text, pattern, "drained")
@@ -69,21 +77,21 @@ def with_drained(text: str, patterns: Collection[str]) -> str:
 
 
 def without_drained(text: str, patterns: Collection[str]) -> str:
-    """A fabric file without the lines of ``status:`` for some patterns, and without ``status:`` where no line is left."""
+    """Return the fabric file's text without the ``status:`` lines of these patterns. An empty ``status:`` section is removed."""
     for pattern in patterns:
         text = _without(text, pattern)
     return text
 
 
 def with_active(text: str, patterns: Collection[str]) -> str:
-    """A fabric file with lines that say ``active`` of what other lines, for several, say otherwise."""
+    """Return the fabric file's text with an ``active`` line for each pattern, which overrides earlier lines for whole groups."""
     for pattern in patterns:
         text = _with(text, pattern, "active")
     return text
 
 
 def _status(text: str) -> tuple[yaml.ScalarNode, yaml.Node] | None:
-    """The key and the value of ``status:``."""
+    """Return the YAML nodes of the ``status:`` key and its value, or None if the text has no such key."""
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     pairs = cast("list[tuple[yaml.ScalarNode, yaml.Node]]", root.value if isinstance(root, yaml.MappingNode) else [])
     return next((pair for pair in pairs if pair[0].value == _KEY), None)
@@ -96,7 +104,7 @@ def _lines_of(node: yaml.Node) -> list[tuple[yaml.ScalarNode, yaml.ScalarNode]]:
 
 
 def _key(pattern: str) -> str:
-    """A pattern as a YAML key, quoted where it must be."""
+    """Return a pattern as a YAML key, quoted if necessary."""
     try:
         plain: Any = yaml.safe_load(f"{pattern}: x")
     except yaml.YAMLError:
@@ -105,7 +113,7 @@ def _key(pattern: str) -> str:
 
 
 def _as_block(text: str) -> str:
-    """Return the text with ``status:`` over several lines, if the statement is on one line."""
+    """Return the text with ``status:`` in block style, one entry per line, if it was a one-line map."""
     statement = _status(text)
     if statement is None or not (isinstance(statement[1], yaml.MappingNode) and statement[1].flow_style):
         return text

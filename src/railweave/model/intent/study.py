@@ -1,4 +1,4 @@
-"""The study file: what is to become better, by which knobs, and within which limits, for ``railweave tune run``."""
+"""The study file for ``railweave tune run``: the goal, the knobs and the limits of a tuning study."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 Objective = Literal["speed", "pauses", "marks", "fairness"]
-"""The possible goals: speed, fewer PFC pauses, fewer ECN marks, more even slowdowns of jobs."""
+"""The possible goals: higher speed, fewer PFC pauses, fewer ECN marks, or more even slowdowns of jobs."""
 
 MOST_VALUES = 10_000
-"""Of one knob."""
+"""The largest number of values of one knob."""
 
 
 class TunedCollective(Model):
-    """A collective that the goal counts."""
+    """A collective that the goal measures."""
 
     collective: Literal["all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all", "send-recv"] = Field(
         description="which collective"
@@ -93,7 +93,7 @@ class Goal(Model):
 
 
 class Limits(Model):
-    """The limits that a trial must keep with every seed; a trial that exceeds one cannot win."""
+    """The limits that a trial must meet with every seed. A trial that exceeds a limit cannot win."""
 
     drops: int = Field(default=0, ge=0, description="packets that are dropped, at most")
     pauses: int | None = Field(default=None, ge=0, description="PFC pauses, at most; empty: any number")
@@ -106,7 +106,10 @@ class Limits(Model):
 
 
 class Guardrails(Model):
-    """The most that switch counters may rise during a trial on hardware; a trial above a limit fails and is rolled back at once."""
+    """The largest permitted rise of switch counters during a trial on hardware.
+
+    A trial above a limit fails and is rolled back at once.
+    """
 
     drops: int | None = Field(
         default=0, ge=0, description="packets that lossless classes drop, at most; `null`: drops are not watched"
@@ -123,7 +126,7 @@ class Guardrails(Model):
 
 
 class HardwareTrials(Model):
-    """The settings for trials on hardware and their measurement, with `evaluator: bench` or `both`."""
+    """The settings for trials on hardware and for their measurement. They apply with `evaluator: bench` or `both`."""
 
     guardrails: Guardrails = Field(default=Guardrails(), description="when a trial is rolled back at once")
     best: int = Field(
@@ -159,7 +162,7 @@ class HardwareTrials(Model):
 
 
 class Search(Model):
-    """The method and the length of the search for values."""
+    """The search method, and the number of trials."""
 
     sampler: Literal["tpe", "cma-es", "random", "grid"] = Field(
         default="tpe", description="TPE, CMA-ES, by chance, or every combination"
@@ -179,7 +182,7 @@ class Search(Model):
 
 
 class Range(Model):
-    """Whole numbers from ``first`` to ``last``."""
+    """A range of whole numbers from ``first`` to ``last``."""
 
     first: int = Field(description="the first value")
     last: int = Field(description="the last value, which is one of them where the step fits")
@@ -193,11 +196,11 @@ class Range(Model):
 
 
 Values = str | tuple[Setting, ...] | Range
-"""``20..80``, ``20..80 step 5``, ``64us..512us step 64us``, a list, or a map."""
+"""The values of a knob: text such as ``20..80``, ``20..80 step 5`` or ``64us..512us step 64us``, a list, or a map."""
 
 
 class Study(Model):
-    """A study: a fabric file, a goal, limits, and the knobs that may be turned."""
+    """A study: a fabric file, a goal, limits, and the knobs to tune."""
 
     name: Name = Field(description="its name: files of results are called after it")
     description: Line = Field(default="", description="free text")
@@ -289,7 +292,7 @@ class Study(Model):
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study, where each part of it stands, and the files that it names."""
+    """A study, the document that gives the line of each part, and the paths of the files that the study names."""
 
     study: Study
     document: Document
@@ -297,22 +300,22 @@ class StudyFile:
 
     @property
     def fabric(self) -> Path:
-        """The fabric file."""
+        """The path of the fabric file."""
         return self.path.parent / self.study.fabric
 
     @property
     def mpi_script(self) -> Path | None:
-        """The script of the user's own that starts MPI, where there is one."""
+        """The path of the user's own script that starts MPI, or None."""
         return None if self.study.bench.mpi_script is None else self.path.parent / self.study.bench.mpi_script
 
     @property
     def job(self) -> Path | None:
-        """The job file, where there is one."""
+        """The path of the job file, or None."""
         return None if self.study.goal.job is None else self.path.parent / self.study.goal.job
 
 
 def read_study(path: Path) -> StudyFile:
-    """Read a study file. Raises ``SpecError`` with file and line of everything that is wrong, files it names among them."""
+    """Read a study file. Raises ``SpecError`` with the file and line of every fault, including files that do not exist."""
     document = read_document(path)
     study = StudyFile(validate(Study, document), document, path)
     absent: list[Problem] = []

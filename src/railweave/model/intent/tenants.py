@@ -1,4 +1,7 @@
-"""Tenants of a fabric: their NICs, networks and external routers, edge ports, and the EVPN-VXLAN overlay that keeps tenants apart."""
+"""The tenants of a fabric, and the EVPN-VXLAN overlay that separates them.
+
+A tenant has NICs, networks, external routers and edge ports.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +35,11 @@ def _expand(value: object) -> object:
 
 
 Members = Annotated[tuple[str, ...], BeforeValidator(_expand)]
-"""Servers, or NICs of servers, host lists expanded."""
+"""A list of servers, or of NICs of servers, with host lists expanded."""
 
 
 class VirtualNetwork(base.Model):
-    """A layer-2 network: its members are on one VLAN, wherever their leaves are, and share a gateway address (anycast)."""
+    """A layer-2 network of a tenant. Its members share one VLAN and one anycast gateway address, on all of their leaves."""
 
     members: Members = Field(min_length=1, description="servers or NICs, as a tenant's members")
     prefix: Prefix = Field(description="its subnet")
@@ -51,7 +54,7 @@ class VirtualNetwork(base.Model):
 
 
 class ExternalLink(base.Model):
-    """A link to an external router. The leaf has the first address of its prefix, the router the second."""
+    """A link to an external router. The leaf has the first address of the link's prefix, and the router has the second."""
 
     leaf: str = Field(description="the leaf that it ends on")
     port: str = Field(description="the leaf's port, for example et-0/0/31")
@@ -70,7 +73,10 @@ class ExternalLink(base.Model):
 
 
 class ExternalRouter(base.Model):
-    """A router outside the fabric: BGP from a tenant's VRF, a default route in, the tenant's prefixes out."""
+    """A router outside the fabric, with BGP sessions to a tenant's VRF.
+
+    By default the router advertises a default route, and receives the tenant's prefixes.
+    """
 
     asn: int = Field(ge=1, le=4_294_967_294, description="its AS number")
     links: tuple[ExternalLink, ...] = Field(description="links to leaves, a session on each")
@@ -107,7 +113,7 @@ class ExternalRouter(base.Model):
 
 
 class EdgePort(base.Model):
-    """A routed port without BGP. The leaf has the first address of each prefix, and advertises the prefixes."""
+    """A routed port without BGP. The leaf has the first address of each prefix and advertises the prefixes."""
 
     leaf: str = Field(description="the leaf that it is on")
     port: str = Field(description="the leaf's port, for example et-0/0/31")
@@ -157,14 +163,14 @@ def _one_of_each(value: tuple[str, ...]) -> tuple[str, ...]:
 
 
 Loopbacks = Annotated[tuple[LoopbackFormula, ...], AfterValidator(_one_of_each)]
-"""Formulas for loopbacks, at most one of each address family."""
+"""The formulas for loopbacks, at most one for each address family."""
 
 
 class Overlay(base.Model):
-    """EVPN-VXLAN: an IP-VRF per tenant on the leaves, pure type-5 routes between them (RFC 9136, section 4.4.1).
+    """EVPN-VXLAN with an IP-VRF per tenant on the leaves, and pure type-5 routes between them (RFC 9136, section 4.4.1).
 
-    Leaves and spines peer loopback to loopback by EBGP; spines pass routes on with the next hop unchanged, so that
-    tunnels run from leaf to leaf (EVPN test report; values as in Juniper's validated configuration of it).
+    Leaves and spines have EBGP sessions between their loopbacks. Spines leave the next hop of routes unchanged, so that tunnels
+    run from leaf to leaf. The source is the EVPN test report; the values are those of Juniper's validated configuration.
     """
 
     vtep: Literal["ipv4", "ipv6"] = Field(
@@ -224,14 +230,14 @@ class Overlay(base.Model):
         return self
 
     def endpoint_pool(self) -> str:
-        """The pool of the tunnel endpoints that carry a path color."""
+        """Return the address pool of the tunnel endpoints that carry a path color."""
         return self.color_endpoints or ("10.254.0.0/16" if self.vtep == "ipv4" else "fd00:fffd::/64")
 
 
 class Tenant(base.Model):
-    """A tenant: servers, or single NICs of servers, that reach each other and no one else.
+    """A tenant: servers, or single NICs of servers, that reach only each other.
 
-    Other products call a tenant a routing zone. Its NICs are on their own routed segments (``members``) or share a network.
+    Other products call a tenant a routing zone. Its NICs either have their own routed segments (``members``) or share a network.
     """
 
     members: Members = Field(
@@ -289,7 +295,7 @@ class Tenant(base.Model):
 
 
 class TenantSlices(base.Model):
-    """Tenants that are slices of servers: the first has the NICs of the first GPUs of every server, and so on."""
+    """Tenants that each own a slice of every server. The first tenant has the NICs of each server's first GPUs, and so on."""
 
     servers: Members = Field(description="servers, as a tenant's members; NICs cannot be listed")
     gpus: int = Field(

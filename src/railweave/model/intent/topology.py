@@ -1,4 +1,4 @@
-"""Topology intent: stripes, rails, spines, device roles, port layout, cabling, links between sites."""
+"""The topology intent: stripes, rails, spines, device roles, port layout, cabling and links between sites."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from railweave.model.intent.qos import Qos
 
 
 class Macsec(base.Model):
-    """MACsec on the long links, with a pre-shared key (IEEE 802.1AE; 802.1X for the key agreement)."""
+    """The MACsec settings of the long links, with a pre-shared key (IEEE 802.1AE; 802.1X for the key agreement)."""
 
     cipher_suite: Literal["gcm-aes-128", "gcm-aes-256", "gcm-aes-xpn-128", "gcm-aes-xpn-256"] = Field(
         default="gcm-aes-xpn-256",
@@ -26,10 +26,10 @@ class Macsec(base.Model):
 
 
 class Interconnect(base.Model):
-    """The stripes at each site, and the links that join the sites.
+    """The stripes at each site, and the links between the sites.
 
-    Without ``routers``, the leaves themselves are joined, and a site has one leaf. With ``routers``, every spine of a site has
-    links to each router of that site, and these routers have links to the routers of other sites.
+    Without ``routers``, the leaves of different sites are linked directly, and each site has one leaf. With ``routers``, each
+    spine of a site has links to every router of its site, and these routers have links to the routers of other sites.
     """
 
     sites: dict[base.Name, tuple[str, ...]] = Field(min_length=2, description="the stripes at each site")
@@ -66,22 +66,22 @@ class Interconnect(base.Model):
         return self
 
     def site_of(self, stripe: str) -> str:
-        """The site of a stripe; empty where it has none."""
+        """Return the site of a stripe, or an empty string if the stripe has none."""
         return next((site for site, stripes in self.sites.items() if stripe in stripes), "")
 
 
 MOST_EXTRA = 1 << 18
-"""Letters of the operator's own statements for a role: a few thousand lines."""
+"""The greatest length of the operator's own statements for a role, in characters: a few thousand lines."""
 
 MOST_PLANES = 4
-"""Ports that NCCL merges into one device through a net interface up to version 11."""
+"""The largest number of NIC ports that NCCL merges into one device with a net interface up to version 11."""
 
 DEFAULT_SYSTEM = "junos"
 """The system that switches run if a fabric file does not name one."""
 
 
 class PortRange(base.Model):
-    """The ports of a device that one kind of cable takes, and their order."""
+    """The ports of a device for one kind of cable, and the order in which they are used."""
 
     first: int | None = Field(default=None, ge=0, description="first physical port; empty: chosen by the topology")
     last: int | None = Field(
@@ -111,11 +111,11 @@ def _release(value: str) -> str:
 
 
 Release = Annotated[str, AfterValidator(_release)]
-"""A release of a network operating system; its first numbers give its order."""
+"""A release of a network operating system. Releases are ordered by their first numbers."""
 
 
 class Role(base.Model):
-    """Every device of one role (leaf, spine, super-spine or dci) of a fabric."""
+    """The settings of all devices of one role (leaf, spine, super-spine or dci) in a fabric."""
 
     device: str = Field(
         description="switch model, as the catalog names it, how its name begins, or its maker, for example qfx5240-64od"
@@ -147,7 +147,7 @@ class Role(base.Model):
 
 
 def _count_or_names(value: object) -> object:
-    """A count as it is; a list of names, or one host list, as names."""
+    """Return a count unchanged, and expand a list of names or a host list into names."""
     if isinstance(value, list | tuple) or (isinstance(value, str) and "[" in value):
         return base.expand_all(cast("object", value), "{} is listed twice", "name each stripe or spine once")
     if value is None or isinstance(value, dict):  # of another kind, which pydantic says
@@ -160,10 +160,10 @@ def _count_or_names(value: object) -> object:
 
 
 class Topology(base.Model):
-    """A rail-optimised leaf-spine fabric: NIC r of every server of a stripe is on that stripe's leaf of rail r.
+    """A rail-optimised leaf-spine fabric: NIC r of every server in a stripe connects to that stripe's leaf for rail r.
 
-    One set of spines joins all leaves, unless ``planes`` or ``stripes_per_pod`` give each rail, each port of NICs or each pod
-    its own.
+    One set of spines joins all leaves by default. With ``planes`` or ``stripes_per_pod``, each rail, each NIC port or each
+    pod has its own spines.
     """
 
     stripes: int | tuple[str, ...] = Field(
@@ -266,11 +266,11 @@ class Topology(base.Model):
         return self.planes if isinstance(self.planes, int) else 1
 
     def stripe_names(self) -> list[str]:
-        """Stripe names in file order; a count stands for stripe1, stripe2, …"""
+        """Return the stripe names in file order. A count gives stripe1, stripe2, and so on."""
         return _names(self.stripes, "stripe")
 
     def spine_names(self) -> list[str]:
-        """Spine names in file order; a count stands for spine1, spine2, …"""
+        """Return the spine names in file order. A count gives spine1, spine2, and so on."""
         return _names(self.spines, "spine")
 
 
@@ -279,7 +279,7 @@ def _names(value: int | tuple[str, ...], stem: str) -> list[str]:
 
 
 class CableIntent(base.Model):
-    """Cables of one kind: how long, and which optic or cable at each end."""
+    """The length of one kind of cable, and the optic or cable at each end."""
 
     length: base.Metres = Field(description="planned length; a measured one in the inventory wins")
     optic: str | None = Field(
@@ -291,7 +291,7 @@ class CableIntent(base.Model):
 
 
 class Cabling(base.Model):
-    """Cables of a fabric."""
+    """The cables of a fabric, by kind."""
 
     server: CableIntent = Field(default=CableIntent(length=10), description="server to leaf")
     fabric: CableIntent = Field(default=CableIntent(length=50), description="leaf to spine")
@@ -303,7 +303,7 @@ class Cabling(base.Model):
 
 
 class Mtu(base.Model):
-    """MTUs, bytes. A port carries Ethernet frames; an IRB and a NIC carry IP packets."""
+    """The MTUs, in bytes. The MTU of a port counts Ethernet frames; the MTU of an IRB or a NIC counts IP packets."""
 
     fabric: int = Field(default=9216, ge=1500, le=9416, description="leaf-spine ports, Ethernet frame")
     server_port: int = Field(default=9216, ge=1500, le=9416, description="server-facing ports, Ethernet frame")
@@ -312,9 +312,10 @@ class Mtu(base.Model):
 
 
 class Naming(base.Model):
-    """Names of devices. Fields in braces: {fabric}, {stripe}, {plane} and {leaf} (a number) for a leaf, {spine} for a spine.
+    """The naming patterns of devices.
 
-    Braces may also hold sums of numbers, and a number of digits: leaf{stripe_number*2+leaf-2:02d}.
+    Braces hold fields: {fabric}, {stripe}, {plane} and {leaf} (a number) for a leaf, {spine} for a spine. They may also hold
+    sums of numbers, with a number of digits: leaf{stripe_number*2+leaf-2:02d}.
     """
 
     leaf: Annotated[
@@ -353,5 +354,5 @@ class Naming(base.Model):
     )
 
     def name_of(self, patterned: str) -> str:
-        """The name of a switch, by the one that a pattern gives it."""
+        """Return the name of a switch: the entry for its patterned name in ``switches``, or the patterned name itself."""
         return self.switches.get(patterned, patterned)

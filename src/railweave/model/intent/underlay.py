@@ -1,4 +1,4 @@
-"""Underlay intent: BGP, BFD, router advertisements."""
+"""The underlay intent: routing protocols, BFD and router advertisements."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from railweave.model.intent.base import Milliseconds, Model, Seconds, WrongValue
 
 
 class Bfd(Model):
-    """Bidirectional forwarding detection on every BGP session (RLB document, Table 6: 1000 ms x 3)."""
+    """The settings of bidirectional forwarding detection on every BGP session (RLB document, Table 6: 1000 ms x 3)."""
 
     enabled: bool = Field(default=True, description="run BFD")
     minimum_interval: Milliseconds = Field(default=1000, ge=1, le=255_000, description="time between hello packets")
     multiplier: int = Field(default=3, ge=1, le=255, description="hello packets missed before the session is down")
 
     def detection_ms(self) -> int:
-        """Detection time in milliseconds (RFC 5880, section 6.8.4)."""
+        """Return the detection time in milliseconds (RFC 5880, section 6.8.4)."""
         return self.minimum_interval * self.multiplier
 
 
 class Isis(Model):
-    """IS-IS as the only routing protocol of the underlay: one level-2 area (ISO 10589, RFC 1195, RFC 5305)."""
+    """The settings of IS-IS as the only underlay routing protocol: one level-2 area (ISO 10589, RFC 1195, RFC 5305)."""
 
     area: str = Field(default="49.0001", pattern=r"^[0-9]{2}(\.[0-9]{4}){0,6}$", description="area address")
     metric: int = Field(default=10, ge=1, le=16_777_214, description="metric of every link, wide")
@@ -100,7 +100,7 @@ class Underlay(Model):
 
 
 class RouterAdvertisements(Model):
-    """Router advertisements on server-facing interfaces (RFC 4861; values of the RLB document, Table 3)."""
+    """Router advertisements on server-facing interfaces (RFC 4861). The defaults are those of the RLB document, Table 3."""
 
     prefix_valid_lifetime: Seconds = Field(
         default=2_592_000, ge=0, le=4_294_967_295, description="how long a prefix stays valid"

@@ -1,1 +1,1 @@
-"""The value ``Network``: what is decided about a network, as a value and as ``design.json``. Nothing here decides."""
+"""The value ``Network``: all design decisions about a network, also stored as ``design.json``. This package makes no decisions."""

@@ -1,4 +1,4 @@
-"""The parts of a ``Network``: fabrics with their path colors, switches, servers and their NICs, subnets, and cables."""
+"""The parts of a ``Network``: fabrics with their path colors, switches, servers and their NICs, subnets and cables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def alternating(stripes: Mapping[str, str]) -> list[str]:
-    """The servers taken from each stripe in turn, as long as it has any."""
+    """Return the servers in an order that alternates between the stripes. Stripes that run out of servers are skipped."""
     by_stripe: dict[str, list[str]] = {}
     for name, stripe in stripes.items():
         by_stripe.setdefault(stripe, []).append(name)
@@ -29,12 +29,15 @@ def alternating(stripes: Mapping[str, str]) -> list[str]:
 
 
 def crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
-    """Return the number of hops between stripes in a ring over servers in this order."""
+    """Return the number of hops between different stripes in a ring over servers in this order."""
     return sum(stripes[server] != stripes[other] for server, other in zip(order, [*order[1:], *order[:1]], strict=True))
 
 
 def fewest_crossings(order: Sequence[str], stripes: Mapping[str, str]) -> int:
-    """The same where servers of a stripe follow one another: one hop out of each stripe, none where there is only one."""
+    """Return the smallest possible number of hops between stripes in a ring over these servers.
+
+    This is one hop out of each stripe, reached if the servers of a stripe are adjacent, or 0 for a single stripe.
+    """
     count = len({stripes[server] for server in order})
     return count if count > 1 else 0
 
@@ -47,7 +50,7 @@ RoleName = Literal["leaf", "spine", "super-spine", "dci"]
 
 @dataclass(frozen=True, slots=True)
 class Color:
-    """A path color: ``number`` is N of the community ``color:0:N``; ``index`` (1-based) is its place in a prefix."""
+    """A path color. ``number`` is N of the community ``color:0:N``. ``index`` (from 1) is the color's number in server prefixes."""
 
     index: int
     number: int
@@ -66,7 +69,7 @@ class RoleIntent:
 
 @dataclass(frozen=True, slots=True)
 class Fabric:
-    """One fabric and the intent that its devices share."""
+    """One fabric, and the intent that all of its devices share."""
 
     name: str
     site: str
@@ -96,40 +99,42 @@ class Fabric:
     dci_asns: Annotated[tuple[int, int] | None, Rare] = None
     interconnect: Annotated[Interconnect | None, Rare] = None
     second_server_pool: Annotated[str, Rare] = ""
-    """The pool of the other address family, where NICs have addresses of both (dual stack)."""
+    """The server pool of the second address family, if NICs have addresses of both families (dual stack)."""
     adapters: Annotated[int | None, Rare] = None
-    """NICs of each server where they have several ports: their first ports are on rails 1 to ``adapters``, their second ones on
-    the next rails. None: each NIC has one port."""
+    """The number of NICs in each server if NICs have several ports, or None if each NIC has one port.
+
+    First ports are on rails 1 to ``adapters``, and second ports are on the next rails.
+    """
 
     other_link: Annotated[Literal["", "access", "trunk", "routed"], Rare] = ""
-    """The link type of some servers, if it differs from ``server_link`` of the others: one of the two is routed."""
+    """The link type of some servers, if it differs from the others' ``server_link``. One of the two types is ``routed``."""
     other_pools: Annotated[tuple[str, ...], Rare] = ()
-    """The server pools of those servers."""
+    """The server pools of the servers with the link type ``other_link``."""
     tagged_vlans: Annotated[tuple[int, ...], Rare] = ()
     edge_ports: Annotated[tuple[EdgePort, ...], Rare] = ()
 
     def link_of(self, vlan: int | None) -> str:
-        """Return the link type of a NIC on its leaf, by the NIC's VLAN; the VLAN is None if the NIC has a routed port."""
+        """Return the link type of a NIC on its leaf. ``vlan`` is the NIC's VLAN, or None if the NIC has a routed port."""
         if self.other_link and (self.server_link == "routed") != (vlan is None):
             return self.other_link
         return self.server_link
 
     @property
     def server_pools(self) -> tuple[str, ...]:
-        """The server pools: one of each address family that NICs have."""
+        """The server pools, one for each address family of the NICs."""
         return (self.server_pool, self.second_server_pool) if self.second_server_pool else (self.server_pool,)
 
     def nic_number(self, rail: int) -> int:
-        """Return the number, from 1, of the NIC of a server that has its port on a rail; ports with one number are of one NIC."""
+        """Return the number, from 1, of the NIC whose port is on a rail. Ports of the same NIC have the same number."""
         return (rail - 1) % self.adapters + 1 if self.adapters else rail
 
     def pools_of(self, tenant: str) -> tuple[str, ...]:
-        """The server pools of a tenant: its own where it has some, else the fabric's; also where ``tenant`` is empty."""
+        """Return the server pools of a tenant. The default is the fabric's pools, as with an empty ``tenant``."""
         pools = next((candidate.server_pools for candidate in self.tenants if candidate.name == tenant), ())
         return pools or self.server_pools
 
     def apart(self, name: str, other: str) -> bool:
-        """Return whether two tenants must be kept apart: two different tenants, unless the file lets them leak into each other."""
+        """Return whether two tenants must be separated: they are different, and the file does not let them leak into each other."""
         first_tenant = next((tenant for tenant in self.tenants if tenant.name == name), None)
         return name != other and (first_tenant is None or other not in first_tenant.leaks)
 
@@ -139,7 +144,7 @@ class Fabric:
         return self.server_link in {"routed", "proxy-arp"}
 
     def role(self, name: RoleName) -> RoleIntent:
-        """The intent of one role."""
+        """Return the intent of one role. The default for super-spines and interconnect routers is the spines' intent."""
         if name == "super-spine":
             return self.super_spine or self.spine
         if name == "dci":
@@ -147,7 +152,7 @@ class Fabric:
         return self.leaf if name == "leaf" else self.spine
 
     def intent(self, switch: Switch) -> RoleIntent:
-        """The intent of one switch: its role's, with what is its own."""
+        """Return the intent of one switch: its role's intent with the switch's own model, system, buffers and marking applied."""
         role = self.role(switch.role)
         qos = role.qos if switch.buffers is None else role.qos.model_copy(update={"buffers": switch.buffers})
         if switch.marking:
@@ -164,11 +169,11 @@ class Fabric:
         return replace(role, model=switch.model, nos=switch.nos, qos=qos)
 
     def color_name(self, index: int | None) -> str:
-        """The name of a path color by its index; ``default`` for the only path of an uncolored fabric."""
+        """Return the name of a path color by its index. The only path of an uncolored fabric (None) is named ``default``."""
         return "default" if index is None else next(c.name for c in self.colors if c.index == index)
 
     def table_name(self, nic: str, rail: int, path: int, color: str) -> str:
-        """The name of the routing table of a NIC's ``path``-th address, on a server; ``color`` is its path color's name."""
+        """Return the name of a server's routing table for the ``path``-th address of a NIC. ``color`` is the name of the path color."""
         default = "{nic}_subnet{path}" if self.adapters else TABLE_NAMES.get(self.nics, "{nic}_subnet{path}")
         pattern = self.host_routing.table_name or default
         return pattern.format(nic=nic, rail=rail, gpu=self.nic_number(rail) - 1, path=path, color=color)
@@ -176,16 +181,19 @@ class Fabric:
 
 @dataclass(frozen=True, slots=True)
 class InactivePart:
-    """A switch, server or cable, by its name, that is not active: not there yet, or not any more."""
+    """An inactive switch, server or cable, by name, with its status."""
 
     name: str
     status: Status | Literal["draining"]
-    """The status; ``draining`` is a drained device as the operator sees it during a change: present, with a drain's configuration."""
+    """The status. ``draining`` is a drained device as seen during a change: the device is present, with a drain configuration."""
 
 
 @dataclass(frozen=True, slots=True)
 class PortQos:
-    """An exception of quality of service on a port: whether it pauses (None: as others), and whether QoS is bound to it."""
+    """An exception to the quality of service of one port.
+
+    ``pauses`` is whether PFC pauses on the port (None: as on other ports), and ``bound`` is whether QoS is bound to the port.
+    """
 
     port: str
     pauses: bool | None
@@ -194,14 +202,16 @@ class PortQos:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A switch: identity and numbers. ``rails`` are the rails a leaf serves (empty on a spine).
+    """A switch.
 
-    ``pod`` is that of leaves and spines under super-spines. ``plane`` is the rail plane of leaves and spines that serve
-    one rail, or that of a super-spine and the spines it joins.
-    With an overlay, ``loopback`` is the address its sessions run between, and a leaf has ``endpoints``.
-    ``extra`` are statements of the operator for it alone, by operating system, in place of its role's.
-    ``buffers`` is the partition of its packet buffer where that is its own, ``marking`` the fill level at which it begins
-    to mark each class where its platform has another default than its role's.
+    - ``rails``: the rails that a leaf serves. Empty on a spine.
+    - ``pod``: the pod of a leaf or spine under super-spines.
+    - ``plane``: the plane of a leaf or spine that serves one rail, or of a super-spine and the spines that it joins.
+    - ``loopback``: the address of the overlay sessions, if the fabric has an overlay.
+    - ``endpoints``: the tunnel endpoints of a leaf, if the fabric has an overlay.
+    - ``extra``: the operator's own statements for this switch, by operating system. They replace those of the role.
+    - ``buffers``: the partition of the packet buffer, if it differs from the role's.
+    - ``marking``: the fill level at which marking starts, by class, if the default of the platform differs from the role's.
     """
 
     name: str
@@ -231,10 +241,10 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Subnet:
-    """A server prefix and the leaf's address in it; ``color`` is a ``Color.index`` or None where paths are not colored.
+    """A server prefix, and the leaf's address in it. ``color`` is a ``Color.index``, or None if paths are not colored.
 
-    ``tunnel`` is the address of the leaf that packets to its servers are sent to, where the prefix does not tell the leaf:
-    on a layer-2 network that several leaves share.
+    ``tunnel`` is the leaf's address to which packets for its servers are sent. It is set only on a layer-2 network that several
+    leaves share, because the prefix does not identify the leaf there.
     """
 
     prefix: str
@@ -249,21 +259,21 @@ class Subnet:
 
     @property
     def routed_by(self) -> Prefix:
-        """The prefix whose routes lead to the servers of this leaf."""
+        """The prefix of the routes that lead to this leaf's servers."""
         return Address(self.tunnel).prefix if self.tunnel else Prefix(self.prefix)
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The server-facing subnets of a leaf: one prefix per path color, or with dual stack one per path color and address family.
+    """The server-facing subnets of a leaf: one prefix per path color, and with dual stack one per color and address family.
 
     A segment is one of these:
 
-    - the VLAN of one rail of one stripe (and of one tenant, if the fabric has tenants);
+    - the VLAN of one rail in one stripe (and of one tenant, if the fabric has tenants);
     - a leaf's part of a tenant's layer-2 ``network``;
-    - the routed link of one NIC: then ``vlan`` is None, ``vlan_name`` is empty and ``nic`` is ``server:nic``.
+    - the routed link of one NIC. ``vlan`` is then None, ``vlan_name`` is empty and ``nic`` is ``server:nic``.
 
-    A NIC that waits for a tenant has no subnets.
+    The segment of a NIC that has no tenant yet has no subnets.
     """
 
     fabric: str
@@ -279,18 +289,18 @@ class Segment:
 
     @property
     def edge(self) -> bool:
-        """True if the segment is that of an edge port."""
+        """True if the segment belongs to an edge port."""
         return self.nic.endswith(f":{EDGE}")
 
     @property
     def key(self) -> tuple[str, str, int, str, str]:
-        """The values that distinguish the segment from every other segment."""
+        """The values that identify the segment among all segments."""
         if self.network:
             return (self.fabric, self.leaf, 0, self.tenant, self.network)
         return (self.fabric, self.stripe, self.rail, self.tenant, self.nic)
 
     def subnet_of(self, address: NicAddress) -> Subnet:
-        """The subnet that an address of a NIC on it belongs to: that of its path color and family."""
+        """Return the subnet of this segment with the path color and address family of a NIC's address."""
         return next(
             (subnet for subnet in self.subnets if (subnet.color, subnet.family) == (address.color, address.family)),
             next(subnet for subnet in self.subnets if subnet.color == address.color),
@@ -299,7 +309,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class NicAddress:
-    """An address of a NIC. ``origin`` says how it comes to be: by SLAAC, static, or a user's override (static too)."""
+    """An address of a NIC. ``origin`` is how it is assigned: by SLAAC, statically, or statically by a user's override."""
 
     address: str
     prefix_length: int
@@ -333,7 +343,10 @@ class Nic:
     network: Annotated[str, Rare] = ""
 
     def addresses_of(self, family: Family | None) -> tuple[NicAddress, ...]:
-        """The addresses that queue pairs use: those of a family, by default of the first address's; all where it has none of it."""
+        """Return the addresses that queue pairs use: those of one family, or all addresses if the NIC has none of that family.
+
+        Without ``family``, the family of the NIC's first address applies.
+        """
         if not self.addresses:
             return ()
         wanted = family or self.addresses[0].family
@@ -351,13 +364,17 @@ class Server:
     nics: tuple[Nic, ...]
 
     def nic(self, name: str) -> Nic | None:
-        """A NIC by its name, its Linux interface or its RDMA device."""
+        """Return the NIC with this name, Linux interface or RDMA device, or None."""
         return next((nic for nic in self.nics if name in {nic.name, nic.netdev, nic.rdma}), None)
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a cable. ``physical`` and ``channel`` place it on the device (None: a NIC, a port not split)."""
+    """One end of a cable.
+
+    ``physical`` and ``channel`` are the port's numbers on the device. ``physical`` is None for a NIC, and ``channel`` is None for
+    a port that is not split.
+    """
 
     device: str
     port: str
@@ -369,15 +386,16 @@ class End:
 
     @property
     def module(self) -> tuple[str, str | int]:
-        """The device and the place of its pluggable: the physical port, or the NIC; channels of a port share it."""
+        """The device and the physical port or NIC that holds the pluggable module. All channels of a port share one module."""
         return self.device, self.port if self.physical is None else self.physical
 
 
 @dataclass(frozen=True, slots=True)
 class Cable:
-    """A cable: server to leaf (``a`` is the server), or between switches (``a`` is the lower: leaf, or spine).
+    """A cable, between a server and a leaf or between switches.
 
-    ``delay_us`` is its measured delay, one way, where that is given.
+    - ``a`` is the server or the lower switch (a leaf, or a spine under a super-spine).
+    - ``delay_us`` is the measured one-way delay in microseconds, if the fabric file gives it.
     """
 
     kind: Literal["server", "fabric"]
@@ -393,19 +411,19 @@ class Cable:
 
     @property
     def name(self) -> str:
-        """``leaf:port--spine:port``: how a link is called everywhere."""
+        """The name of the link, used everywhere: ``leaf:port--spine:port``."""
         return f"{self.a.device}:{self.a.port}--{self.b.device}:{self.b.port}"
 
     @property
     def labels(self) -> tuple[str, str]:
-        """Return the texts on the labels of its two ends: this end, the other end, the length."""
+        """The label texts for the two ends, each with the near end, the far end and the length."""
         a, b = (f"{end.device} {end.port}" for end in (self.a, self.b))
         return f"{a} > {b}, {self.length_m:g} m", f"{b} > {a}, {self.length_m:g} m"
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a device stands: the rack, and its lowest unit in it."""
+    """The position of a device: its rack, and the lowest rack unit that it occupies."""
 
     rack: str
     unit: int

@@ -1,6 +1,6 @@
-"""``Network``: everything that is decided about a network, vendor-neutral, immutable and complete.
+"""The value ``Network``: all design decisions about a network. It is vendor-neutral, immutable and complete.
 
-Its file form is ``design.json``; ``Network.from_json(network.to_json())`` gives an equal value.
+Its file form is ``design.json``, and ``Network.from_json(network.to_json())`` gives an equal value.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 __all__ = ["SCHEMA", "Hosts", "Job", "Network"]  # what is wanted of servers is part of a network
 
 SCHEMA = 2
-"""Version of ``design.json``; raised when its meaning changes."""
+"""The version of ``design.json``. It increases when the meaning of the file changes."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A designed network. Tuples are in a stable order: fabrics and servers as in the file, devices by number."""
+    """A designed network. Tuples have a stable order: fabrics and servers as in the file, devices by number."""
 
     name: str
     description: str
@@ -49,25 +49,25 @@ class Network:
     schema: int = SCHEMA
     not_active: Annotated[tuple[InactivePart, ...], Rare] = ()
     hardware: Annotated[Hardware, Field(exclude_if=lambda models: models.empty)] = field(default_factory=Hardware)
-    """Models of its devices that are not the package's: with them the design can be read anywhere."""
+    """The hardware models of the network's devices that are not in the packaged catalog, so that the design can be read anywhere."""
 
     def to_json(self) -> bytes:
-        """The file form, ending in a newline."""
+        """Return the file form, which ends with a newline."""
         return _adapter().dump_json(self, indent=1) + b"\n"
 
     @staticmethod
     def from_json(data: bytes) -> Network:
-        """Read the file form back. Raises ``pydantic.ValidationError`` where it is not one."""
+        """Return the network from its file form. Raise ``pydantic.ValidationError`` if the data is not valid."""
         return _adapter().validate_json(data)
 
     positions: Annotated[dict[str, Position], Field(exclude_if=lambda places: not places)] = field(
         default_factory=dict[str, Position]
     )
-    """Where devices stand, by name; those that the file puts into no rack are left out."""
+    """The rack positions of devices, by name. Devices that the file places in no rack are left out."""
 
     @cached_property
     def catalog(self) -> Catalog:
-        """The catalog with the network's own hardware."""
+        """The packaged catalog, extended by the network's own hardware."""
         return packaged().with_hardware(self.hardware)
 
     @cached_property
@@ -144,25 +144,25 @@ class Network:
 
     @cached_property
     def drained(self) -> frozenset[str]:
-        """Names of what is taken out of use on purpose: its routing says so, whether it is looked at as absent or not."""
+        """The names of drained devices and links. Their routing is that of a drain, whether they are treated as absent or present."""
         return frozenset(inactive.name for inactive in self.not_active if inactive.status in {"drained", "draining"})
 
     @cached_property
     def drained_cables(self) -> frozenset[str]:
-        """Names of the cables that are drained by themselves or with a device at an end of theirs."""
+        """The names of cables that are drained themselves or end at a drained device."""
         off = self.drained
         return frozenset(c.name for c in self.cables if off & {c.name, c.a.device, c.b.device}) if off else off
 
     @cached_property
     def absent(self) -> frozenset[str]:
-        """Names of switches, servers and cables that are not there: those not active, and every cable of such a device."""
+        """The names of absent switches, servers and cables: those that are inactive, and every cable of an inactive device."""
         named = {inactive.name for inactive in self.not_active if inactive.status != "draining"}
         cables = (cable.name for cable in self.cables if cable.a.device in named or cable.b.device in named)
         return frozenset(named.union(cables)) if named else frozenset()
 
     @cached_property
     def most_nics(self) -> dict[str, tuple[int, int]]:
-        """Of each fabric, the most NICs that a server has on it, and the speed of the fastest in Gb/s."""
+        """The largest number of NICs per server and the speed of the fastest NIC in Gb/s, for each fabric."""
         result: dict[str, tuple[int, int]] = {}
         for server in self.servers:
             for fabric, count in Counter(nic.fabric for nic in server.nics).items():
@@ -178,22 +178,22 @@ class Network:
 
     @cached_property
     def network_sizes(self) -> Counter[tuple[str, str]]:
-        """The number of NICs in each layer-2 network, by fabric and name."""
+        """The number of NICs in each layer-2 network, by fabric and network name."""
         return Counter((nic.fabric, nic.network) for server in self.servers for nic in server.nics if nic.network)
 
     def segment_of(self, server: str, nic: Nic) -> Segment:
-        """The segment a NIC is on; ``KeyError`` where there is none."""
+        """Return the segment of a NIC. Raise ``KeyError`` if the network has no such segment."""
         if nic.network:
             return self._segment_by[nic.fabric, nic.leaf, 0, nic.tenant, nic.network]
         link = "" if nic.vlan else f"{server}:{nic.name}"
         return self._segment_by[nic.fabric, nic.stripe, nic.rail, nic.tenant, link]
 
     def plane_of(self, nic: Nic) -> str:
-        """The plane of a NIC's leaf: no link leads to NICs of another. Empty where there are no planes."""
+        """Return the plane of a NIC's leaf, or an empty string without planes. No link joins NICs of different planes."""
         return self.switch(nic.leaf).plane
 
     def external_links(self) -> Iterator[tuple[Fabric, Tenant, ExternalRouter, ExternalLink]]:
-        """Every link to a router outside, with its fabric, tenant and router."""
+        """Yield every link to an external router, with its fabric, tenant and router."""
         for fabric in self.fabrics:
             for tenant in fabric.tenants:
                 for router in tenant.external:
@@ -201,7 +201,7 @@ class Network:
                         yield fabric, tenant, router, link
 
     def dangling(self) -> str:
-        """The first name that refers to nothing, as a phrase; empty where the network is whole."""
+        """Return a phrase about the first reference to a name that does not exist, or an empty string if every reference is valid."""
         devices = {device.name for device in (*self.switches, *self.servers)}
         leaves = {switch.name for switch in self.switches if switch.role == "leaf"}
         fabrics = {fabric.name for fabric in self.fabrics}
@@ -214,53 +214,56 @@ class Network:
         )
 
     def fabric(self, name: str) -> Fabric:
-        """A fabric by name; ``KeyError`` where there is none."""
+        """Return a fabric by name. Raise ``KeyError`` if it does not exist."""
         return self._by_name["fabric"][name]
 
     def switch(self, name: str) -> Switch:
-        """A switch by name; ``KeyError`` where there is none."""
+        """Return a switch by name. Raise ``KeyError`` if it does not exist."""
         return self._by_name["switch"][name]
 
     def server(self, name: str) -> Server:
-        """A server by name; ``KeyError`` where there is none."""
+        """Return a server by name. Raise ``KeyError`` if it does not exist."""
         return self._by_name["server"][name]
 
     def cable(self, name: str) -> Cable:
-        """A cable by name; ``KeyError`` where there is none."""
+        """Return a cable by name. Raise ``KeyError`` if it does not exist."""
         return self._cable_by_name[name]
 
     def between_sites(self, cable: Cable) -> bool:
-        """Return whether a cable joins switches of two sites."""
+        """Return whether a cable joins switches at different sites."""
         return bool(self._far_apart) and cable.name in self._far_apart
 
     def long_links(self, fabric: str) -> list[Cable]:
-        """The cables of a fabric between sites."""
+        """Return the cables of a fabric that run between sites."""
         return self._long_links.get(fabric, [])
 
     def families_of(self, fabric: str) -> frozenset[Family]:
-        """The address families of the prefixes of a fabric's servers, layer-2 networks aside."""
+        """Return the address families of a fabric's server prefixes, without layer-2 networks."""
         return frozenset(self._families.get(fabric, ()))
 
     def families_of_tenant(self, fabric: str, tenant: str) -> frozenset[Family]:
-        """The address families that every NIC of a tenant has."""
+        """Return the address families that all NICs of a tenant have."""
         both: frozenset[Family] = frozenset(("ipv4", "ipv6"))
         return both.intersection(*self._of_tenants.get((fabric, tenant), ()))
 
     def job_family(self, fabric: str, tenant: str) -> Family | None:
-        """The address family of jobs, as the file asks for; of a tenant one that all its NICs have. None: each NIC's first."""
+        """Return the address family that jobs use, or None to use the family of each NIC's first address.
+
+        The family is the one that the file requests. If the NICs of the tenant share only one family, that family is used instead.
+        """
         wanted, every = self.hosts.job.address_family, self.families_of_tenant(fabric, tenant)
         return wanted if wanted in every or len(every) != 1 else next(iter(every))
 
     def systems_of(self, fabric: str) -> frozenset[tuple[str, str]]:
-        """The operating systems, with their releases, of the switches of a fabric that look at path colors."""
+        """Return the operating systems and releases of the switches in a fabric that use path colors: all but super-spines."""
         return self._systems.get(fabric, frozenset())
 
     def cables_of(self, device: str) -> list[Cable]:
-        """Every cable of a device, server cables first."""
+        """Return all cables of a device, server cables first."""
         return self._cables_of.get(device, [])
 
     def segments_of(self, leaf: str) -> list[Segment]:
-        """The segments of a leaf, by rail."""
+        """Return the segments of a leaf, ordered by rail."""
         return self._segments_of.get(leaf, [])
 
 

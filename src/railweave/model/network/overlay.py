@@ -10,14 +10,14 @@ from pydantic import Field
 from railweave.model.intent.underlay import Bfd
 
 Rare = Field(exclude_if=lambda value: value in ("", None, ()))
-"""A part that most networks lack; it is left out of the file form then."""
+"""The field options for a part that most networks lack. An empty value is left out of the file form."""
 RareFlag = Field(exclude_if=lambda value: value is False)
-"""The same for what is true in few."""
+"""The field options for a flag that is false in most networks. A false value is left out of the file form."""
 
 
 @dataclass(frozen=True, slots=True)
 class VirtualNetwork:
-    """A layer-2 network of a tenant: a VLAN on every leaf with a member, stretched between them by EVPN."""
+    """A layer-2 network of a tenant: a VLAN on every leaf with a member, stretched between the leaves by EVPN."""
 
     name: str
     slot: int
@@ -31,7 +31,7 @@ class VirtualNetwork:
 
 @dataclass(frozen=True, slots=True)
 class ExternalLink:
-    """A leaf's link to an external router: addresses without a length, ``vlan`` None where it is untagged."""
+    """A leaf's link to an external router. Addresses have no prefix length. ``vlan`` is None if the link is untagged."""
 
     leaf: str
     port: str
@@ -50,7 +50,10 @@ EDGE = "edge-port"
 
 @dataclass(frozen=True, slots=True)
 class EdgePort:
-    """A routed port of a leaf to what is no server of the file, and speaks no BGP; its prefixes are those of a segment."""
+    """A routed port of a leaf to equipment that is not a server in the file and runs no BGP.
+
+    The prefixes of the port are in its segment.
+    """
 
     name: str
     leaf: str
@@ -73,7 +76,10 @@ class EdgePort:
 
 @dataclass(frozen=True, slots=True)
 class ExternalRouter:
-    """A router outside the fabric. ``accept`` is taken from it exactly; ``advertise``, and what is inside, it is sent."""
+    """A router outside the fabric.
+
+    The fabric accepts exactly the prefixes in ``accept``. It advertises the prefixes in ``advertise`` and any inside them.
+    """
 
     name: str
     asn: int
@@ -84,7 +90,7 @@ class ExternalRouter:
 
 @dataclass(frozen=True, slots=True)
 class TenantLeaf:
-    """A tenant's VRF on a leaf, where the file says more of it: its route distinguisher (empty: by slot), its loopbacks."""
+    """The settings of a tenant's VRF on a leaf: the route distinguisher (empty: by the tenant's slot), and the loopbacks."""
 
     leaf: str
     route_distinguisher: str = ""
@@ -93,7 +99,7 @@ class TenantLeaf:
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A tenant of a fabric. ``slot`` (1-based) is its place in prefixes and VLANs; ``route_target`` is ``target:A:B``."""
+    """A tenant of a fabric. ``slot`` (from 1) is its number in prefixes and VLANs. ``route_target`` has the form ``target:A:B``."""
 
     name: str
     fabric: str
@@ -103,11 +109,11 @@ class Tenant:
     networks: Annotated[tuple[VirtualNetwork, ...], Rare] = ()
     external: Annotated[tuple[ExternalRouter, ...], Rare] = ()
     server_pools: Annotated[tuple[str, ...], Rare] = ()
-    """Pools of its own that the prefixes of its routed members are cut from; empty: the fabric's."""
+    """The pools for the prefixes of the tenant's routed members. If empty, the fabric's pools are used."""
     leaks: Annotated[tuple[str, ...], Rare] = ()
-    """Tenants whose prefixes it takes, and that take its own, by a statement of the file."""
+    """The tenants with which this tenant exchanges prefixes, because the file says so."""
     on_leaves: Annotated[tuple[TenantLeaf, ...], Rare] = ()
-    """Its VRFs, where route distinguishers are by a formula, or VRFs have loopbacks."""
+    """The settings of the tenant's VRFs, if route distinguishers follow a formula or VRFs have loopbacks."""
 
     def on(self, leaf: str) -> TenantLeaf:
         """Return the settings of the tenant's VRF on a leaf."""
@@ -116,9 +122,9 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """EVPN-VXLAN over a fabric: the address family of loopbacks and tunnels, and BFD of its sessions.
+    """The EVPN-VXLAN overlay of a fabric: the address family of loopbacks and tunnels, and BFD for the overlay sessions.
 
-    ``gateway_mac`` is that of the gateways of layer-2 networks; empty where there are none.
+    ``gateway_mac`` is the MAC address of the gateways of layer-2 networks, or empty without such networks.
     """
 
     vtep: Literal["ipv4", "ipv6"]
@@ -128,7 +134,7 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A tunnel endpoint of a leaf (VTEP). ``color`` is a ``Color.index``, or None where paths are not colored."""
+    """A tunnel endpoint of a leaf (VTEP). ``color`` is a ``Color.index``, or None if paths are not colored."""
 
     address: str
     color: int | None

@@ -1,6 +1,6 @@
-"""The part of a network that is there: without what the fabric file's ``status:`` says is planned, drained or failed.
+"""The present part of a network: everything except what ``status:`` in the fabric file marks planned, drained or failed.
 
-All of it is designed and rendered; routes, and everything that works by them, go without what is absent.
+Absent parts are designed and rendered too. Routes, and everything that depends on routes, ignore them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 SHOWN = 3
-"""Names of a kind that a sentence lists before it only counts."""
+"""The number of names that a sentence lists before it gives only the count."""
 
 
 def present(network: Network) -> Network:
-    """The network without what is absent: its switches, servers, NICs and cables. The same value where all is there.
+    """Return the network without absent switches, servers, NICs and cables. If nothing is absent, return the same value.
 
-    A NIC goes with its cable or its leaf, and a server with the last of its NICs. Names, numbers and addresses stay.
+    A NIC is removed with its cable or its leaf, and a server with its last NIC. Names, numbers and addresses stay the same.
     """
     gone = network.absent
     if not gone:
@@ -50,7 +50,7 @@ def present(network: Network) -> Network:
 
 
 def reachable(network: Network) -> Network:
-    """Return the network with drained devices as ``draining``: they are present and asked, with the routing of a drain.
+    """Return the network with drained devices marked ``draining``: they are present, and their routing is that of a drain.
 
     An operator who changes the network needs this view. If nothing is drained, the same value is returned.
     """
@@ -66,7 +66,7 @@ def reachable(network: Network) -> Network:
 
 
 def lost_nics(network: Network) -> dict[str, list[str]]:
-    """The NICs that are absent, of servers that are there, by server: their cable or their leaf is."""
+    """Return the absent NICs of each present server. Their cable or their leaf is absent."""
     there = {server.name: {nic.name for nic in server.nics} for server in present(network).servers}
     return {
         server.name: lost
@@ -76,7 +76,10 @@ def lost_nics(network: Network) -> dict[str, list[str]]:
 
 
 def absent_words(network: Network) -> str:
-    """Return the devices treated as absent, such as ``16 servers planned (H100-17, …), 1 switch failed (spine4)``; empty if none."""
+    """Return a phrase that lists the absent devices and links, or an empty string if nothing is absent.
+
+    For example: ``16 servers planned (H100-17, …), 1 switch failed (spine4)``.
+    """
     switches = {switch.name for switch in network.switches}
     servers = {server.name for server in network.servers}
     kinds: dict[tuple[str, str], list[str]] = {}
@@ -91,6 +94,6 @@ def absent_words(network: Network) -> str:
 
 
 def absent_sentence(network: Network) -> str:
-    """The same as a sentence for people; empty where all is there."""
+    """Return the phrase of ``absent_words`` as a sentence, or an empty string if nothing is absent."""
     words = absent_words(network)
     return f"treated as absent, by `status:` of the fabric file: {words}" if words else ""

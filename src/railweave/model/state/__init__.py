@@ -1,1 +1,1 @@
-"""The answers of devices: captures of them in folders."""
+"""The state of devices: their answers, and the folders (captures) that hold them."""

@@ -1,9 +1,10 @@
-"""A capture: a folder of what each device said, as it said it.
+"""A capture: a folder with the unmodified answers of devices.
 
-``DEVICE/QUESTION.json`` or ``.txt`` is the answer of one device to one question; ``configuration`` is the question for its running
-configuration. ``meta.json`` may say when it was taken, of which design, and which versions run. Whatever saves
-configurations makes such a folder: a file ``DEVICE.txt`` (``.conf``, ``.cfg``, ``.set``, ``.json``, ``.xml``) beside the folders is the
-device's configuration, and so are the files that ``railweave build`` writes for it (docs/capture.md).
+``DEVICE/QUESTION.json`` or ``.txt`` holds one device's answer to one question. The question ``configuration`` is for the
+running configuration. ``meta.json`` may give the time of the capture, the design, and the versions of the devices.
+Any tool that saves configurations can make such a folder. A file ``DEVICE.txt`` (``.conf``, ``.cfg``, ``.set``, ``.json``,
+``.xml``) next to the device folders is that device's configuration. So are the files that ``railweave build`` writes
+(docs/capture.md).
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ CONFIGURATION = "configuration"
 _ANSWERS = (".json", ".txt")
 _SAVED = (".txt", ".conf", ".cfg", ".set", ".json", ".xml")
 _MOST_BYTES = 64 << 20
-"""No configuration of a switch is longer; a file that is was not saved from one."""
+"""The largest size of an answer, in bytes. No switch has a longer configuration, so a larger file is not one."""
 
 
 class CaptureEntry(BaseModel):
-    """The entry in ``meta.json`` for a device that ``railweave collect`` asked, with the outcome."""
+    """The entry in ``meta.json`` for a device that ``railweave collect`` asked, with the result."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -37,13 +38,13 @@ class CaptureEntry(BaseModel):
     """The reason that the device was not reached, or that the connection was lost."""
     kind: str = ""
     failed: dict[str, str] = {}
-    """Questions that it did not answer, with the reason."""
+    """The questions that the device failed to answer, each with the reason."""
     absent: list[str] = []
-    """Questions that it does not know, and need not."""
+    """The optional questions that the device does not support."""
 
 
 class LabEntry(BaseModel):
-    """The entry in ``meta.json`` for a lab whose devices were asked: its slice, and the timers that replace the designed ones."""
+    """The entry in ``meta.json`` for a capture of a lab: the lab's slice, and the timers that replace the designed ones."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -52,28 +53,28 @@ class LabEntry(BaseModel):
 
 
 class Meta(BaseModel):
-    """``meta.json``: what is known of a capture as a whole. Nothing in it is required."""
+    """The contents of ``meta.json``: facts about a capture as a whole. Every field is optional."""
 
     model_config = ConfigDict(extra="allow")
 
     schema_: Annotated[int, Field(alias="schema", ge=1, le=1)] = 1
     taken: datetime | None = None
-    """When the first device was asked."""
+    """The time at which the first device was asked."""
     design: str = ""
-    """Digest of the design (``design.json``) that it was taken for."""
+    """The digest of the design (``design.json``) for which the capture was taken."""
     versions: dict[str, str] = {}
     """The version that each device runs."""
     redacted: bool | None = None
     """True if secrets were removed; None if not known."""
     devices: dict[str, CaptureEntry] = {}
-    """The devices that were asked, those that did not answer too; empty of a capture that was made by hand."""
+    """The devices that were asked, including those that did not answer. Empty for a capture made by hand."""
     lab: LabEntry | None = None
-    """The lab of which this is a capture; None: of real devices."""
+    """The lab that was captured, or None for a capture of real devices."""
 
 
 @dataclass(frozen=True)
 class Capture:
-    """A folder of answers. ``answers`` are files by device and question; ``saved`` are configurations by device and file name."""
+    """A folder of answers. ``answers`` holds files by device and question. ``saved`` holds files by device and file name."""
 
     folder: Path
     meta: Meta
@@ -82,14 +83,14 @@ class Capture:
 
     @property
     def devices(self) -> list[str]:
-        """The devices that said something, in alphabetical order."""
+        """The devices for which the capture has files, in alphabetical order."""
         return sorted({*self.answers, *self.saved})
 
     def configurations(self, device: str, files: tuple[str, ...]) -> dict[Path, str]:
-        """The texts of a device's configuration, by their path: those of its answers, else saved ones.
+        """Return the texts of a device's configuration, by path, or an empty dictionary if none was captured.
 
-        ``files`` are names that its system gives to configuration files; of saved ones they come before others. Empty:
-        nothing was captured. Raises ``InputError`` for a file that is no text.
+        Answers are preferred to saved files. ``files`` are the configuration file names of the device's system, which are preferred to
+        other saved files. Raises ``InputError`` if a file is not text.
         """
         answers = self.answers.get(device, {})
         paths = [path for question, path in answers.items() if question.partition("-")[0] == CONFIGURATION]
@@ -100,7 +101,7 @@ class Capture:
         return {path: _text(path) for path in paths}
 
     def texts(self, device: str) -> dict[str, str]:
-        """Return the answers of a device, by question. Marks replace bytes that are not text; files that are too long are left out."""
+        """Return the answers of a device, by question. Bytes that are not text are replaced, and files that are too long are left out."""
         contents: dict[str, str] = {}
         for question, path in self.answers.get(device, {}).items():
             try:
@@ -112,7 +113,7 @@ class Capture:
 
 
 def read_capture(folder: Path) -> Capture:
-    """The capture in a folder. Raises ``InputError`` where there is none, or its ``meta.json`` is not one."""
+    """Return the capture in a folder. Raise ``InputError`` if there is no such folder or its ``meta.json`` is invalid."""
     if not folder.is_dir():
         fix = "name the folder that holds DEVICE/configuration.txt for each device"
         raise InputError([Problem(FileLine(str(folder)), "no such folder", fix)])
@@ -134,7 +135,7 @@ def read_capture(folder: Path) -> Capture:
 
 
 def is_collected(folder: Path) -> bool:
-    """Return whether ``railweave collect`` wrote this folder, and so may replace it."""
+    """Return whether ``railweave collect`` wrote this folder and may therefore replace it."""
     try:
         return bool(_meta(folder / META).devices)
     except InputError:

@@ -1,8 +1,10 @@
-"""``DeviceState``: the answers of one device, typed, and the same for every operating system.
+"""The value ``DeviceState``: the typed answers of one device, in the same form for every operating system.
 
-None is an absent answer: not asked, not given, or not understood. None is never zero. An empty table is an answer: the device gave a
-table without entries. Times are seconds since 1970 (UTC) by the device's own clock. Counters count since the device last cleared
-them. Names of ports, VRFs and queues are those that the device uses.
+- None means that there is no answer: the device was not asked, did not answer, or was not understood. None never means zero.
+- An empty table is an answer: the device's table has no entries.
+- Times are seconds since 1970 (UTC) by the device's own clock.
+- Counters count since the device last cleared them.
+- Ports, VRFs and queues have the names that the device uses.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something in an answer that could not be read: which device, which question, where in the answer, and what is wrong."""
+    """A note about a part of an answer that could not be read: the device, the question, the place in the answer, and the fault."""
 
     device: str
     question: str
@@ -52,7 +54,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The device's clock when it was asked; ``synchronized`` says whether it follows another."""
+    """The device's clock at the time of the question. ``synchronized`` is true if it follows a different clock."""
 
     time: float | None = None
     synchronized: bool | None = None
@@ -60,7 +62,10 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The last change of the configuration: when, by whom, under which name. ``pending`` is one that goes back by itself."""
+    """The last commit of the configuration: its time, user, revision and comment.
+
+    ``pending`` is true if the device will roll the commit back unless it is confirmed.
+    """
 
     time: float | None = None
     user: str | None = None
@@ -71,7 +76,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """An alarm that is raised; ``severity`` is the device's own word in small letters."""
+    """An active alarm. ``severity`` is the device's own term, in lower case."""
 
     severity: str | None
     text: str
@@ -80,7 +85,7 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A pool of the packet buffer: bytes that are used, and the most that were."""
+    """A pool of the packet buffer: the bytes in use, and the peak."""
 
     used_bytes: int | None = None
     peak_bytes: int | None = None
@@ -88,7 +93,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Watchdog:
-    """The PFC watchdog of one queue: storms detected, storms that ended, and whether one lasts."""
+    """The PFC watchdog of one queue: the number of storms detected, the number that ended, and whether a storm is in progress."""
 
     detected: int | None = None
     recovered: int | None = None
@@ -97,11 +102,13 @@ class Watchdog:
 
 @dataclass(frozen=True, slots=True)
 class DeviceState:
-    """The answers of one device. Tables are by the device's own names; ``notes`` are the parts of its answers that could not be read.
+    """The answers of one device. Tables use the device's own names.
 
-    ``answered`` are the questions that have an answer. ``queues`` are by port, ``pfc`` by port and priority, ``watchdog`` by port and
-    queue, ``neighbors`` by local port. ``routes`` are the routes that were asked for, and static routes. ``not_forwarding`` is by
-    address family (``ipv4``, ``ipv6``): the ports from which no packet is forwarded; ``all`` stands for all ports.
+    - ``answered``: the questions that have an answer.
+    - ``queues``: by port. ``pfc``: by port and priority. ``watchdog``: by port and queue. ``neighbors``: by local port.
+    - ``routes``: the routes that were asked for, and static routes.
+    - ``not_forwarding``: the ports that forward no packets, by address family (``ipv4``, ``ipv6``). ``all`` means all ports.
+    - ``notes``: the parts of the answers that could not be read.
     """
 
     device: str

@@ -1,4 +1,4 @@
-"""Numbers of a server: counters of its NICs and of the net plugin, as ``railweave-host metrics --json`` has them."""
+"""The metrics of a server: the counters of its NICs and of the net plugin, from ``railweave-host metrics --json``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 HOST_METRICS = Question("host-metrics", "json", {"ssh": "railweave-host metrics --json"})
-"""The question for a server's metrics, besides ``HOST``; it needs the server's ``host.json``.
+"""The question for a server's metrics, separate from ``HOST``.
 
-The program counts for the priority and the NICs of the design.
+The program on the server reads ``host.json`` for the NICs of the design and the priority whose counters it reports.
 """
 _GAUGES = {
     "up": "nic_up",
@@ -27,7 +27,10 @@ _WAYS = {"send": "net_sent", "receive": "net_received"}
 
 
 def host_numbers(device: str, texts: Mapping[str, str]) -> Iterator[tuple[Series, float]]:
-    """Every number of the answer of one server; the port of a series is the Linux interface, or the RDMA device. Nothing is raised."""
+    """Yield every number in one server's answer with its series. Unreadable parts raise no error.
+
+    The port of a series is the Linux interface or the RDMA device.
+    """
     shown = Answers(device, texts).tree(HOST_METRICS.name)
     if shown is None:
         return

@@ -1,4 +1,7 @@
-"""``HostState``: one server's report of itself (``railweave-host show --json``; None: not reported), and LLDP as ``lldpcli`` prints it."""
+"""The value ``HostState``: one server's report from ``railweave-host show --json``, with LLDP as ``lldpcli`` prints it.
+
+None means that the server did not report a value.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:
-    """The neighbors of ``lldpcli -f json show neighbors``, also in the form ``json0`` where everything is a list."""
+    """Return the neighbors from ``lldpcli -f json show neighbors``, by port. The form ``json0``, with lists throughout, is read too."""
     if answer is None:
         return None
     neighbors: dict[str, tuple[LldpNeighbor, ...]] = {}
@@ -29,7 +32,7 @@ def lldp(answer: Value | None) -> dict[str, tuple[LldpNeighbor, ...]] | None:
 
 
 def _named(ports: Value) -> list[tuple[str, Value]]:
-    """Ports by name: ``json`` has the name as key, ``json0`` as a field."""
+    """Return the ports with their names. The name is a key in ``json`` and a field in ``json0``."""
     name = ports.get("name").text() if {"name", "port"} <= ports.keys else None
     return [(name, ports)] if name else ports.entries()
 
@@ -47,7 +50,10 @@ def _neighbor(heard: Value) -> LldpNeighbor:
 
 
 def _chassis(chassis: Value) -> tuple[str | None, Value]:
-    """The neighbor's name and what else is said of it: the name is a key or a field, and missing where it sent none."""
+    """Return the neighbor's name, and the value that describes its chassis. The name is None if the neighbor sent none.
+
+    The name is a key or a field, depending on the form of the answer.
+    """
     entry = chassis
     if len(chassis.keys) == 1 and not {"id", "name"} & chassis.keys:
         return chassis.entries()[0]
@@ -68,7 +74,7 @@ The program that bring-up installs on the server answers the question (docs/howt
 
 @dataclass(frozen=True, slots=True)
 class HostAddress:
-    """An address of an interface. ``doubts`` are the kernel's words for why it is not to be used: ``tentative``, ``dadfailed`` …"""
+    """An address of an interface. ``doubts`` are the kernel's flags for an unusable address, such as ``tentative`` or ``dadfailed``."""
 
     interface: str
     address: str
@@ -78,9 +84,10 @@ class HostAddress:
 
 @dataclass(frozen=True, slots=True)
 class HostRule:
-    """A rule that looks up a table for a source and a destination (empty: any); ``plain``: it selects by nothing else than these.
+    """A routing rule that selects a table by source and destination. An empty source or destination matches any.
 
-    ``more`` is what else it selects by and does, in the words of ``ip``.
+    - ``plain``: true if the rule has no other conditions.
+    - ``more``: the other conditions and actions, in the notation of ``ip``.
     """
 
     family: int | None = None
@@ -94,9 +101,12 @@ class HostRule:
 
 @dataclass(frozen=True, slots=True)
 class HostRoute:
-    """A route of a table; ``via`` is empty on the link, ``kind`` the kernel's word (``unicast``).
+    """A route in a routing table.
 
-    ``rest`` are further words of ``ip`` (``src``), ``opaque`` the names of what these cannot say.
+    - ``via``: the gateway. Empty for a destination on the link.
+    - ``kind``: the kernel's type of the route, such as ``unicast``.
+    - ``rest``: further arguments in the notation of ``ip``, such as ``src``.
+    - ``opaque``: the names of attributes that these arguments cannot express.
     """
 
     table: int | None = None
@@ -111,7 +121,7 @@ class HostRoute:
 
 @dataclass(frozen=True, slots=True)
 class PermanentNeighbor:
-    """An entry of the neighbor cache that the kernel never asks for again."""
+    """A permanent entry of the neighbor cache, which the kernel never resolves again."""
 
     interface: str
     address: str
@@ -120,7 +130,7 @@ class PermanentNeighbor:
 
 @dataclass(frozen=True, slots=True)
 class HostGid:
-    """An entry of the GID table of an RDMA device's port; ``kind`` as the kernel has it (``RoCE v2``)."""
+    """An entry of the GID table of an RDMA device's port. ``kind`` is the kernel's type, such as ``RoCE v2``."""
 
     device: str
     port: int | None
@@ -131,7 +141,7 @@ class HostGid:
 
 @dataclass(frozen=True, slots=True)
 class RdmaPort:
-    """A port of an RDMA device: whether it is active, and its counters by the driver's names."""
+    """A port of an RDMA device: whether the port is active, and its counters by the driver's names."""
 
     device: str
     port: int | None
@@ -141,7 +151,7 @@ class RdmaPort:
 
 @dataclass(frozen=True, slots=True)
 class HostState:
-    """The answer of one server. Tables are by the server's own names; ``notes`` are the parts of its answer that could not be read."""
+    """The answer of one server. Tables use the server's own names. ``notes`` are the parts of the answer that could not be read."""
 
     device: str
     host_name: str | None = None
@@ -158,12 +168,12 @@ class HostState:
 
 
 def read_hosts(capture: Capture, servers: Iterable[str]) -> dict[str, HostState]:
-    """The state of every server that a capture has an answer of, by name."""
+    """Return the state of every server whose answer is in the capture, by name."""
     return {name: read_host(name, texts) for name in servers if HOST.name in (texts := capture.texts(name))}
 
 
 def read_host(device: str, texts: Mapping[str, str]) -> HostState:
-    """Read the answer of one server. Raises no error, whatever the answer is."""
+    """Read the answer of one server. Unreadable parts become notes, and no answer raises an error."""
     answers = Answers(device, texts)
     shown = answers.tree(HOST.name)
     if shown is None:

@@ -1,4 +1,4 @@
-"""The part of a ``DeviceState`` that is about ports: links, optics, queues, PFC. None is what the device did not say."""
+"""The port-related parts of a ``DeviceState``: links, optics, queues and PFC. None means that the device gave no value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """Error counters of a port. ``in_resource`` counts what arrived and found no buffer, ``ecn_marked`` what left marked."""
+    """The error counters of a port.
+
+    ``in_resource`` counts received packets that found no buffer. ``ecn_marked`` counts packets that were sent with an ECN mark.
+    """
 
     in_errors: int | None = None
     out_errors: int | None = None
@@ -21,7 +24,7 @@ class Errors:
 
 @dataclass(frozen=True, slots=True)
 class Fec:
-    """Forward error correction of a port: its name as the device has it, codewords, and the bit error rate before it."""
+    """The forward error correction of a port: the device's name for the mode, the codewords, and the bit error rate before FEC."""
 
     mode: str | None = None
     corrected: int | None = None
@@ -31,11 +34,12 @@ class Fec:
 
 @dataclass(frozen=True, slots=True)
 class InterfaceState:
-    """A port, or another interface that has a state: whether it is meant to be up and is, and what passes.
+    """A port, or another interface with a state: its admin and operational state, its properties and its traffic.
 
-    ``mtu`` is the device's own number, which counts the Ethernet frame on some systems and the IP packet on others.
-    ``reason`` is the device's word for why it is down. ``flaps`` counts changes of the link, ``last_change`` is when it last changed.
-    ``in_bytes`` and ``out_bytes`` count what came and went, as the device counts.
+    - ``mtu``: the device's own number. Some systems count the Ethernet frame, others the IP packet.
+    - ``reason``: the device's term for the reason that the interface is down.
+    - ``flaps``: the number of link changes. ``last_change`` is the time of the last one.
+    - ``in_bytes``, ``out_bytes``: the bytes received and sent, as the device counts them.
     """
 
     name: str
@@ -59,7 +63,7 @@ class InterfaceState:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One lane of an optic: light sent and received in dBm (minus infinity: none), the laser's current in mA."""
+    """One lane of an optic: sent and received light in dBm (minus infinity: none), and the laser's current in mA."""
 
     number: int
     tx_dbm: float | None = None
@@ -69,10 +73,12 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Optic:
-    """An optic: what it is, how warm, and its lanes. ``alarms`` are the names of its alarms that are raised.
+    """An optic: its type, temperature, voltage, alarms and lanes.
 
-    ``cable_m`` is the length in metres of a cable that cannot be unplugged from it (copper, active optical).
-    ``rx_low_dbm`` and ``tx_low_dbm`` are the least light before the device raises an alarm. ``present`` is whether there is one.
+    - ``present``: whether an optic is plugged in.
+    - ``alarms``: the names of its active alarms.
+    - ``cable_m``: the length in metres of a cable that is fixed to the optic (copper, active optical).
+    - ``rx_low_dbm``, ``tx_low_dbm``: the light levels below which the device raises an alarm.
     """
 
     present: bool | None = None
@@ -91,7 +97,7 @@ class Optic:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """An egress queue: packets sent and dropped, packets marked, and the most bytes that ever stood in it."""
+    """An egress queue: the packets that were sent, dropped and marked, and the peak fill in bytes."""
 
     name: str | None = None
     sent: int | None = None
@@ -102,7 +108,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class PriorityGroup:
-    """An ingress priority group: packets dropped, the most bytes of shared buffer and of headroom that it used."""
+    """An ingress priority group: the packets that were dropped, and its peak use of shared buffer and of headroom in bytes."""
 
     dropped: int | None = None
     peak_bytes: int | None = None
@@ -111,7 +117,7 @@ class PriorityGroup:
 
 @dataclass(frozen=True, slots=True)
 class PortQueues:
-    """Egress queues and ingress priority groups of a port, by their numbers."""
+    """The egress queues and ingress priority groups of a port, by number."""
 
     egress: dict[int, Queue]
     ingress: dict[int, PriorityGroup]
@@ -119,7 +125,7 @@ class PortQueues:
 
 @dataclass(frozen=True, slots=True)
 class PfcCounters:
-    """PFC frames of one priority."""
+    """The numbers of PFC frames of one priority."""
 
     received: int | None = None
     sent: int | None = None

@@ -1,4 +1,4 @@
-"""The part of a ``DeviceState`` that is about protocols: neighbors, sessions, routes, overlay. None is what the device did not say."""
+"""The protocol-related parts of a ``DeviceState``: neighbors, sessions, routes and overlay. None means that there is no value."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 class LldpNeighbor:
     """An LLDP neighbor on a port (IEEE 802.1AB): its system name, its port's id and description, and its chassis id.
 
-    The id of a port may be its name, a MAC address, or a number that has a meaning only to the neighbor. ``port_kind`` is the
-    device's word for the kind of id.
+    The port id may be a name, a MAC address, or a number that is meaningful only to the neighbor. ``port_kind`` is the
+    device's term for the type of id.
     """
 
     system: str | None = None
@@ -22,9 +22,9 @@ class LldpNeighbor:
 
 @dataclass(frozen=True, slots=True)
 class Ipv6Neighbor:
-    """An entry of the neighbor cache (RFC 4861): ``mac`` is None where it is not resolved; ``state`` is in small letters.
+    """An entry of the neighbor cache (RFC 4861). ``mac`` is None if the address is not resolved. ``state`` is in lower case.
 
-    ``stale`` is healthy: nothing was sent to the neighbor for a while. A system that shows no state has None.
+    ``stale`` is normal: nothing was sent to the neighbor for a while. If the system shows no state, ``state`` is None.
     """
 
     address: str
@@ -36,7 +36,7 @@ class Ipv6Neighbor:
 
 @dataclass(frozen=True, slots=True)
 class AdvertisedPrefix:
-    """A prefix of a router advertisement (RFC 4861, section 4.6.2); lifetimes in seconds."""
+    """A prefix in a router advertisement (RFC 4861, section 4.6.2). Lifetimes are in seconds."""
 
     prefix: str
     valid_s: int | None = None
@@ -47,7 +47,10 @@ class AdvertisedPrefix:
 
 @dataclass(frozen=True, slots=True)
 class HeardAdvertisement:
-    """The last router advertisement of one neighbor. ``conflicts`` are fields in which the device sees it disagree with its own."""
+    """The last router advertisement of one neighbor.
+
+    ``conflicts`` are the fields that, according to the device, disagree with its own advertisement.
+    """
 
     source: str
     lifetime_s: int | None = None
@@ -57,9 +60,10 @@ class HeardAdvertisement:
 
 @dataclass(frozen=True, slots=True)
 class RouterAdvertising:
-    """Router advertisements on an interface: how many were sent and received, what is sent, and what neighbors said last.
+    """The router advertisements on an interface: the numbers sent and received, the contents sent, and the neighbors' last ones.
 
-    ``interval_s`` is the longest time between two, ``lifetime_s`` that of the router, and the others as RFC 4861, section 4.2, has them.
+    ``interval_s`` is the longest time between two advertisements, and ``lifetime_s`` is the router lifetime, both in seconds.
+    The other fields are those of RFC 4861, section 4.2.
     """
 
     sent: int | None = None
@@ -74,7 +78,7 @@ class RouterAdvertising:
 
 @dataclass(frozen=True, slots=True)
 class FamilyState:
-    """Prefixes of one address family of a session: received before policy, accepted by it, sent, and in use."""
+    """The number of prefixes of one address family in a session: received before policy, accepted, sent, and in use."""
 
     received: int | None = None
     accepted: int | None = None
@@ -84,12 +88,15 @@ class FamilyState:
 
 @dataclass(frozen=True, slots=True)
 class BgpSession:
-    """A BGP session. ``peer`` is the neighbor's address without zone and port; None where the device names it by its port alone.
+    """A BGP session.
 
-    ``interface`` is the port it runs over where the device says so: that of an unnumbered or auto-discovered neighbor.
-    ``state`` is the state of RFC 4271 in small letters (``established``, ``opensent``, ``idle``). ``families`` are by
-    ``ipv4``, ``ipv6``, ``evpn``, or the device's own name of a table. ``policy_missing``: nothing is exchanged for want of a policy (RFC 8212).
-    ``discovered``: the device found the neighbor by itself. ``flaps`` counts how often it was established and no longer was.
+    - ``peer``: the neighbor's address without zone and port, or None if the device identifies it only by its port.
+    - ``interface``: the port of the session, if the device gives it. Unnumbered or auto-discovered neighbors have one.
+    - ``state``: the state of RFC 4271 in lower case (``established``, ``opensent``, ``idle``).
+    - ``families``: by ``ipv4``, ``ipv6``, ``evpn``, or the device's own table name.
+    - ``policy_missing``: true if no routes are exchanged because a policy is missing (RFC 8212).
+    - ``discovered``: true if the device discovered the neighbor.
+    - ``flaps``: the number of times that the session left the established state.
     """
 
     peer: str | None
@@ -117,7 +124,7 @@ class BgpSession:
 
 @dataclass(frozen=True, slots=True)
 class BfdSession:
-    """A BFD session (RFC 5880); ``state`` in small letters, times in milliseconds."""
+    """A BFD session (RFC 5880). ``state`` is in lower case, and times are in milliseconds."""
 
     peer: str
     interface: str | None = None
@@ -132,9 +139,11 @@ class BfdSession:
 
 @dataclass(frozen=True, slots=True)
 class IsisAdjacency:
-    """An IS-IS adjacency (ISO/IEC 10589); ``system`` is the neighbor's host name or system id, ``state`` in small letters.
+    """An IS-IS adjacency (ISO/IEC 10589).
 
-    ``level`` is 1, 2, or 3 for both.
+    - ``system``: the neighbor's host name or system id.
+    - ``state``: in lower case.
+    - ``level``: 1, 2, or 3 for both levels.
     """
 
     interface: str
@@ -145,7 +154,7 @@ class IsisAdjacency:
 
 @dataclass(frozen=True, slots=True)
 class NextHop:
-    """One next hop. ``active`` is whether it is forwarded to; ``vtep`` is the far end of a tunnel."""
+    """One next hop. ``active`` is whether the device forwards packets to it. ``vtep`` is the far end of a tunnel."""
 
     address: str | None = None
     interface: str | None = None
@@ -156,7 +165,12 @@ class NextHop:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """One BGP path to a prefix. ``best`` is the chosen one, ``multipath`` one that is used beside it; ``hidden`` with the device's reason."""
+    """One BGP path to a prefix.
+
+    - ``best``: true for the selected path.
+    - ``multipath``: true for a path that is used in addition to the best path.
+    - ``hidden``: the device's reason for not using the path.
+    """
 
     peer: str | None = None
     best: bool | None = None
@@ -173,9 +187,11 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A route that was asked for. ``next_hops`` are those of the chosen route; none: the device has no route to it.
+    """A route that was asked for.
 
-    ``installed`` is whether the device says that it forwards by it; ``drops`` is its word for a next hop that drops every packet.
+    - ``next_hops``: those of the selected route. Empty if the device has no route to the prefix.
+    - ``installed``: whether the device reports that it forwards by this route.
+    - ``drops``: the device's term for a next hop that drops every packet.
     """
 
     prefix: str
@@ -189,7 +205,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class VrfState:
-    """A VRF: its route distinguisher, the number of its VNI, whether it is up, its interfaces, its route targets as ``64512:20001``."""
+    """A VRF: its route distinguisher, VNI, state and interfaces, and its route targets in the form ``64512:20001``."""
 
     name: str
     route_distinguisher: str | None = None
@@ -202,7 +218,7 @@ class VrfState:
 
 @dataclass(frozen=True, slots=True)
 class VniState:
-    """A VXLAN network identifier: ``layer`` 2 with its VLAN, or 3 with its VRF."""
+    """A VXLAN network identifier. ``layer`` is 2 for a VNI with a VLAN, or 3 for a VNI with a VRF."""
 
     vni: int
     layer: int | None = None
@@ -213,9 +229,9 @@ class VniState:
 
 @dataclass(frozen=True, slots=True)
 class EvpnRoutes:
-    """The number of EVPN routes that the device holds: ``type2`` MAC and IP, ``type5`` IP prefixes.
+    """The number of EVPN routes that the device holds: ``type2`` (MAC and IP) and ``type5`` (IP prefixes).
 
-    ``type5_prefixes`` are the prefixes of type 5, by VRF or by route distinguisher, depending on the device's list.
+    ``type5_prefixes`` holds the type-5 prefixes by VRF or by route distinguisher, depending on the device's output.
     """
 
     type2: int | None = None

@@ -1,4 +1,4 @@
-"""A question: what is asked of a device to see its state, in the words of each way there is to ask it."""
+"""A question about a device's state, with the command or request for each protocol."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ if TYPE_CHECKING:
 
 Form = Literal["json", "xml", "text"]
 Protocol = Literal["ssh", "netconf", "eapi", "restconf"]
-"""The protocol by which a device is asked. A command inside a lab's namespace has the words of ``ssh``."""
+"""The protocol for asking a device. Commands inside a lab's namespace are those of ``ssh``."""
 PROTOCOLS: tuple[Protocol, ...] = ("ssh", "netconf", "eapi", "restconf")
 
 CONFIGURATION = "configuration"
-"""The question for the running configuration, or with ``-PART`` for a part of it."""
+"""The name of the question for the running configuration. A suffix ``-PART`` asks for one part of it."""
 DEFAULT_VRF = "default"
-"""The name used here for the routing table outside all VRFs, whatever the system calls it."""
+"""The name of the routing table outside all VRFs, regardless of the system's own name for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """``name`` is that of the answer's file; ``asked`` are the words by protocol; ``form`` is what the answer is in.
+    """A question to a device.
 
-    Not every device has an answer: where it is ``optional``, an error is no fault (a switch without an overlay has no VNIs).
+    - ``name``: the name of the answer's file, without its suffix.
+    - ``asked``: the command or request, by protocol.
+    - ``form``: the format of the answer.
+    - ``optional``: true if an error is not a fault. For example, a switch without an overlay has no VNIs.
     """
 
     name: str
@@ -32,7 +35,7 @@ class Question:
     asked: Mapping[Protocol, str]
     optional: bool = False
     revision: int | None = None
-    """The revision of the answer's form that is read, where eAPI has several."""
+    """The revision of the answer format to request, if eAPI has several."""
 
     @property
     def file(self) -> str:
@@ -41,25 +44,28 @@ class Question:
 
     @property
     def of_configuration(self) -> bool:
-        """True if the question is for the running configuration, or for a part of the configuration."""
+        """True if the question is for all or part of the running configuration."""
         return self.name.partition("-")[0] == CONFIGURATION
 
     def words(self) -> str:
-        """Return the command that a person types, or else the request that a program sends."""
+        """Return the command that a person types over SSH, or the request of another protocol if there is no such command."""
         return self.asked.get("ssh") or next(iter(self.asked.values()))
 
 
 NOT_RUNNING = "is not running"
-"""The words that ``vtysh`` prints, after the daemon's name, if the daemon for a command does not run (FRR's vtysh/vtysh.c)."""
+"""The text that ``vtysh`` prints after a daemon's name if the daemon that a command needs is not running (FRR's vtysh/vtysh.c)."""
 
 
 def about(kind: str, vrf: str, prefix: str) -> str:
-    """The name of a question about one prefix, as ``route@default@2001:db8::_64``: an answer may not repeat what was asked for."""
+    """Return the name of a question about one prefix, such as ``route@default@2001:db8::_64``.
+
+    The name contains the VRF and the prefix, because the answer may not repeat them.
+    """
     return f"{kind}@{vrf}@{prefix.replace('/', '_')}"
 
 
 def asked_about(name: str) -> tuple[str, str, str] | None:
-    """Kind, VRF and prefix of a question about one prefix; None of another."""
+    """Return the kind, VRF and prefix of a question about one prefix, or None for any other question."""
     parts = name.split("@")
     if len(parts) != 3 or not all(parts):
         return None
@@ -70,7 +76,7 @@ _NOT_RUNNING = re.compile(r"\b(\w+)(?: subsystem)? is not running\b")
 
 
 def not_running(why: str) -> str:
-    """The daemon that is not running, where that is why a question was refused: FRRouting's ``bgpd``, Junos' ``routing``; or empty."""
+    """Return the daemon whose absence is the reason for a refusal (FRRouting's ``bgpd``, Junos' ``routing``), or an empty string."""
     match = _NOT_RUNNING.search(why)
     return match[1] if match else ""
 
@@ -96,9 +102,9 @@ _READS: dict[Protocol, re.Pattern[str]] = {
 
 
 def reads_only(protocol: Protocol, words: str) -> bool:
-    """Return whether a request can change nothing: it has a form that only shows, and nothing is appended to it.
+    """Return whether a request only reads: it matches a read-only form such as ``show``, without a second command or redirection.
 
-    Callers check this before they ask, whatever the source of the question: only ``show``, no second command, no redirection.
+    Callers check this before they send any question, regardless of its source.
     """
     # ".." would leave the data that may be fetched.
     return _READS[protocol].fullmatch(words) is not None and ".." not in words

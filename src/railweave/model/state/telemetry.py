@@ -1,7 +1,7 @@
-"""Metrics that a device streams, the series that they make, what is subscribed to, and leaves of the OpenConfig models.
+"""Streaming telemetry: metrics and their series, subscriptions, and the leaves of the OpenConfig models.
 
-A series is one metric of one part of a device: of a port, of a queue of a port, of a session. Its numbers are integers or floats. A
-state is a number too: 1 for up and 0 for down, and a BGP session the number of its state (BGP4-MIB: 1 idle to 6 established).
+A series is one metric of one part of a device, such as a port, a queue of a port, or a session. Values are integers or floats.
+States are numbers too: 1 is up and 0 is down. A BGP session has the number of its state (BGP4-MIB: 1 idle to 6 established).
 """
 
 from __future__ import annotations
@@ -15,15 +15,20 @@ if TYPE_CHECKING:
 
 
 Elements = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-"""A decoded path: names of elements with their keys."""
+"""A decoded path: the names of its elements, each with its keys."""
 Kind = Literal["counter", "gauge", "state"]
 Fold = Literal["mean", "max", "min"]
-"""The rule that combines several numbers of a series into one for longer storage: the worst of states, the most of peaks."""
+"""The rule that combines several values of a series into one for longer storage: the worst state, or the highest peak."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """``exported`` is its name in Prometheus, in base units; ``index`` is what the index of a series is, as a label; ``scale`` leads to that unit."""
+    """A metric.
+
+    - ``exported``: its name in Prometheus, in base units.
+    - ``index``: the Prometheus label for the index of a series.
+    - ``scale``: the factor that converts values to the base unit.
+    """
 
     name: str
     exported: str
@@ -35,13 +40,16 @@ class Metric:
 
     @property
     def sparse(self) -> bool:
-        """True if a series that has always been zero is left out: series by queue and priority, most of which carry nothing."""
+        """True if series that have always been zero are left out. This applies to series by queue or priority, most of which are unused."""
         return self.index in {"queue", "priority"}
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Series:
-    """A series of one device. ``port`` is the device's name of it (empty: none), ``index`` the queue, priority, lane or neighbor."""
+    """A series of one device. ``port`` is the device's name for the port (empty: none).
+
+    ``index`` is the queue, priority, lane or neighbor.
+    """
 
     metric: str
     port: str = ""
@@ -50,7 +58,10 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One number: of which device and series, when (seconds since 1970 by the device's clock), and what. Of a counter it is the rise per second."""
+    """One value of a series of one device.
+
+    ``time`` is in seconds since 1970 by the device's clock. For a counter, ``number`` is the increase per second.
+    """
 
     device: str
     series: Series
@@ -60,23 +71,26 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """A telemetry path to subscribe to. ``by`` is the mode: on change, or sampled; ``least_s`` is the system's shortest interval, in seconds."""
+    """A telemetry path to subscribe to.
+
+    ``by`` is the mode: on change or sampled. ``least_s`` is the system's shortest sample interval, in seconds.
+    """
 
     path: str
     by: Literal["on_change", "sample"] = "sample"
     least_s: float = 0
     origin: str = ""
     target: str = ""
-    """The ``target`` of the prefix, where the system tells its databases apart by it."""
+    """The ``target`` of the prefix, if the system uses it to select a database."""
     of: str = ""
     """The purpose of the subscription, in plain words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of an SNMP table as a metric. Its rows are numbered by ifIndex, and after that by what the metric's index is.
+    """A column of an SNMP table that provides a metric. Rows are numbered by ifIndex, then by the metric's index if it has one.
 
-    ``words`` are what its numbers mean, where they are not the metric's own.
+    ``words`` maps the column's numbers to the metric's values, if the two differ.
     """
 
     oid: str
@@ -96,7 +110,7 @@ PORTS_BY_SNMP = (
     Column("1.3.6.1.2.1.2.2.1.19", "out_discards", "IF-MIB"),
     Column("1.3.6.1.2.1.2.2.1.20", "out_errors", "IF-MIB"),
 )
-"""The port values that every system offers (RFC 2863: `ifOperStatus`, `ifHCInOctets` …), for a system that streams nothing."""
+"""The port values that every system offers by SNMP (RFC 2863: `ifOperStatus`, `ifHCInOctets` …), for systems without streaming."""
 
 
 def _of_port(name: str, exported: str, help_: str, kind: Kind = "counter", *, fold: Fold = "mean") -> Metric:
@@ -194,7 +208,7 @@ _WORDS: Mapping[str, Mapping[str, int]] = {"bgp_state": _BGP, "storming": {"stor
 
 
 def number_of(metric: str, word: str) -> float | None:
-    """Return a device's word as a number of this metric; None if the word stands for no number (``N/A``)."""
+    """Return the number that a device's text represents for this metric, or None for text such as ``N/A``."""
     word = word.strip()
     try:
         number = float(word.removesuffix("dBm").removesuffix("%"))
@@ -205,7 +219,7 @@ def number_of(metric: str, word: str) -> float | None:
 
 
 def bgp_word(number: float) -> str | None:
-    """The state of a BGP session by its number."""
+    """Return the name of a BGP session state by its number, or None for an unknown number."""
     return next((word for word, code in _BGP.items() if code == number), None)
 
 
@@ -238,7 +252,7 @@ LEAVES: Mapping[str, tuple[str, str, str]] = {
     f"{_CHANNEL}/output-power/instant": ("tx_power", "component", "channel"),
     f"{_CHANNEL}/laser-bias-current/instant": ("bias", "component", "channel"),
 }
-"""Metric, the element whose key names the port, and the one whose key is the index."""
+"""The metric of each OpenConfig leaf, the element whose key is the port, and the element whose key is the index."""
 
 _NUMBERED = {"queue", "priority", "lane"}
 _NUMBER = re.compile(r"(\d+)$")
@@ -246,7 +260,7 @@ _MODULE = re.compile(r"[a-z][\w.-]*:")
 
 
 def schema(elements: Elements) -> tuple[str, dict[str, str]]:
-    """A path without keys and without names of modules, and the first key of each of its elements."""
+    """Return a path without keys and module names, and the first key of each of its elements."""
     names: list[str] = []
     keys: dict[str, str] = {}
     for name, values in elements:
@@ -258,7 +272,7 @@ def schema(elements: Elements) -> tuple[str, dict[str, str]]:
 
 
 def series(elements: Elements, leaves: Mapping[str, tuple[str, str, str]] = LEAVES) -> Series | None:
-    """The series that a leaf is a number of; None for a leaf that is not read."""
+    """Return the series to which a leaf's value belongs, or None if the leaf is not used."""
     path, keys = schema(elements)
     leaf = leaves.get(path)
     if leaf is None:

@@ -1,8 +1,8 @@
-"""Answers while they are read: values that may be anything, taken as what they should be, never with an exception.
+"""Safe reading of device answers: values of any type are converted to the expected type without raising exceptions.
 
-A device may answer with anything: another release's form, an error in the place of a table, half a text, garbage. Whatever is not
-as its reader wants it becomes a ``Note`` with the question and the place, and is then absent. XML is made into the tree that
-Junos' own JSON has (each element a list, a leaf under ``data``), so that both forms of an answer read alike.
+A device may answer with anything: the format of a different release, an error in place of a table, truncated text, garbage.
+A value that does not have the expected type becomes a ``Note`` with the question and the place, and then counts as absent.
+XML is converted to the tree of Junos' own JSON (each element a list, a leaf under ``data``), so both formats read alike.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ MOST_DEPTH = 100
 
 
 def parse_xml(text: str) -> dict[str, Any]:
-    """The tree of an XML text; one after the first is left aside, as a prompt after the answer. Raises ``ValueError``."""
+    """Return the tree of an XML text. Raise ``ValueError`` if the text is malformed, nested too deeply, or has a document type.
+
+    Anything after the first document is ignored, for example a prompt after the answer.
+    """
     root: dict[str, Any] = {}
     inside: list[dict[str, Any]] = [root]
     texts: list[list[str]] = [[]]
@@ -64,10 +67,10 @@ def parse_xml(text: str) -> dict[str, Any]:
 
 
 MOST_NOTES = 200
-"""Of one device: an answer in another form than expected is wrong at every port."""
+"""The largest number of notes per device, because an answer in an unexpected format gives a note for every port."""
 _MOST = 1 << 64
 _LONGEST = 400
-"""Of a text in a note, and of a place."""
+"""The greatest length of a note's text and of its place, in characters."""
 _INTEGER = re.compile(r"[+-]?\d{1,20}")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][+-]?\d{1,3})?")
 _FLAGS = {"true": True, "yes": True, "up": True, "on": True, "enabled": True} | {
@@ -80,7 +83,7 @@ _FLAGS = {"true": True, "yes": True, "up": True, "on": True, "enabled": True} | 
 
 
 class Answers:
-    """The answers of one device by question, and the notes of what could not be read of them."""
+    """The answers of one device by question, and notes on the parts that could not be read."""
 
     def __init__(self, device: str, texts: Mapping[str, str]) -> None:
         self.device = device
@@ -90,22 +93,22 @@ class Answers:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """The notes on parts that could not be read, in the order in which they were found, each once."""
+        """The notes on parts that could not be read, in the order of their discovery and without duplicates."""
         return tuple(self._notes)
 
     def note(self, question: str, place: str, reason: str) -> None:
-        """Say that something could not be read."""
+        """Record a part of an answer that could not be read. Notes beyond ``MOST_NOTES`` are not listed."""
         if len(self._notes) < MOST_NOTES:
             self._notes[Note(self.device, question, printable(place), printable(reason))] = None
         elif len(self._notes) == MOST_NOTES:
             self._notes[Note(self.device, "", "", f"more than {MOST_NOTES} places; the others are not listed")] = None
 
     def text(self, question: str) -> str | None:
-        """The answer as it was given; None where there is none."""
+        """Return the unmodified answer, or None if there is none."""
         return self.texts.get(question)
 
     def tree(self, question: str) -> Value | None:
-        """An answer that is JSON or XML; None where there is none, or it is neither: that is noted."""
+        """Return an answer in JSON or XML as a value. Return None if there is no answer, or note the fault if it has neither format."""
         if question not in self._trees:
             self._trees[question] = self._parsed(question)
         return self._trees[question]
@@ -127,7 +130,7 @@ class Answers:
 
 
 class Value:
-    """A value in an answer, with its place. What is absent is one too: it has nothing in it."""
+    """A value in an answer, with its place. An absent value is also a ``Value``, with no content."""
 
     __slots__ = ("_above", "_answers", "_key", "_question", "raw")
 
@@ -140,7 +143,7 @@ class Value:
 
     @property
     def place(self) -> str:
-        """The keys that lead to it, with dots between them."""
+        """The keys on the path to this value, joined by dots."""
         keys: list[str] = []
         here: Value | None = self
         while here is not None:
@@ -154,14 +157,14 @@ class Value:
         return self.raw is not None
 
     def note(self, reason: str) -> None:
-        """Say that this value could not be read."""
+        """Record that this value could not be read."""
         self._answers.note(self._question, self.place, reason)
 
     def _below(self, key: str, raw: object) -> Value:
         return Value(self._answers, self._question, raw, self, key)
 
     def _map(self) -> dict[str, Any]:
-        """Return the value as a map; if it is a list with one value, as everywhere in Junos, return that one value as a map."""
+        """Return the value as a map. If the value is a list, as everywhere in Junos, return its first value as a map."""
         raw = self._alone()
         if isinstance(raw, dict):
             return cast("dict[str, Any]", raw)
@@ -170,7 +173,7 @@ class Value:
         return {}
 
     def _alone(self) -> object:
-        """It, or of a list its first value."""
+        """Return the value, or its first entry if the value is a list."""
         raw: object = self.raw
         if isinstance(raw, list):
             several = cast("list[object]", raw)
@@ -178,7 +181,7 @@ class Value:
         return raw
 
     def get(self, *keys: str) -> Value:
-        """The value under a key, and under the next of these in that one, and so on."""
+        """Return the value under a path of keys."""
         value = self
         for key in keys:
             value = value._below(key, value._map().get(key))
@@ -186,12 +189,12 @@ class Value:
 
     @property
     def keys(self) -> frozenset[str]:
-        """Its keys where it is a table; none where it is anything else, which is not noted."""
+        """The keys of this value if it is a table. Any other value gives an empty set, without a note."""
         raw: object = self.raw
         return frozenset(map(str, cast("dict[Any, Any]", raw))) if isinstance(raw, dict) else frozenset()
 
     def first(self, *keys: str) -> Value:
-        """The value under the first of these keys that is there."""
+        """Return the value under the first of these keys that is present."""
         for key in keys:
             value = self.get(key)
             if value.there:
@@ -199,11 +202,11 @@ class Value:
         return self.get(keys[-1])
 
     def all(self, key: str) -> list[Value]:
-        """The values of the list under a key; one that is no list counts as its only value."""
+        """Return the values in the list under a key. A value that is not a list counts as a list of one."""
         return self.get(key).each()
 
     def each(self) -> list[Value]:
-        """The values of the list that it is."""
+        """Return the entries of this value if it is a list, or the value itself as the only entry."""
         raw: object = self.raw
         if raw is None:
             return []
@@ -212,11 +215,14 @@ class Value:
         return [self]
 
     def entries(self) -> list[tuple[str, Value]]:
-        """Its keys and values."""
+        """Return the keys of this value with the values under them."""
         return [(str(key), self._below(str(key), value)) for key, value in self._map().items()]
 
     def find(self, tag: str) -> list[Value]:
-        """Every value under this key wherever it is, but not inside one that was found: answers come in more or fewer wrappers."""
+        """Return every value under this key at any depth, because the number of wrappers around an answer varies.
+
+        The search does not continue inside a value that was found.
+        """
         return list(self._find(tag))
 
     def _find(self, tag: str) -> Iterator[Value]:
@@ -232,7 +238,7 @@ class Value:
                 below += [here._below(key, value) for key, value in reversed(entries.items()) if key != tag]  # noqa: SLF001 - of the same class
 
     def text(self) -> str | None:
-        """Return the value as text without blanks around it; None if the value is absent or empty."""
+        """Return the value as text without surrounding blanks, or None if it is absent, empty or not text."""
         raw = _leaf(self.raw)
         if raw is None or isinstance(raw, str | int | float):
             return None if raw is None else printable(str(raw)).strip() or None
@@ -240,12 +246,12 @@ class Value:
         return None
 
     def lower(self) -> str | None:
-        """Return the value as text in small letters."""
+        """Return the value as lower-case text."""
         text = self.text()
         return None if text is None else text.lower()
 
     def mac(self) -> str | None:
-        """Return the value as a colon-separated MAC address in small letters; None also for words that mean no address."""
+        """Return the value as a colon-separated MAC address in lower case. Words such as ``none`` give None."""
         text = self.lower()
         if text is None or text in {"none", "incomplete", "unknown"}:
             return None
@@ -256,7 +262,7 @@ class Value:
         return None
 
     def integer(self) -> int | None:
-        """Return the value as a whole number, which may be written as text."""
+        """Return the value as a whole number, also if it is written as text."""
         raw = _leaf(self.raw)
         if isinstance(raw, str):
             raw = raw.strip().replace(",", "")
@@ -269,7 +275,7 @@ class Value:
         return None
 
     def number(self) -> float | None:
-        """Return the value as a finite number, which may be written as text."""
+        """Return the value as a finite number, also if it is written as text."""
         raw = _leaf(self.raw)
         if isinstance(raw, str):
             raw = raw.strip()
@@ -292,7 +298,7 @@ class Value:
         return None
 
     def attribute(self, name: str) -> Value:
-        """An attribute of an XML element, or of what Junos' JSON has in its place; its name is without the namespace."""
+        """Return an XML attribute, or its equivalent in Junos' JSON, by its name without the namespace."""
         raw = self._alone()
         value: object = None
         if isinstance(raw, dict):
@@ -307,7 +313,7 @@ class Value:
 
 
 def _leaf(raw: object) -> object:
-    """Return the plain content of a value: the one entry of a list of one, the ``data`` of an element."""
+    """Return the plain content of a value, without a list around a single entry and without the wrapper of ``data``."""
     content: object = raw
     for _ in range(2):
         if isinstance(content, list):
@@ -328,5 +334,5 @@ def _shown(raw: object) -> str:
 
 
 def printable(text: str) -> str:
-    """A text that moves nothing about on a terminal and is no longer than a line or two."""
+    """Return the text without control characters and line breaks, shortened to a few lines, so that it is safe on a terminal."""
     return CONTROL.sub("?", text[:_LONGEST]).replace("\n", " ").replace("\r", " ")

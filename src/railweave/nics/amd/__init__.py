@@ -1,14 +1,16 @@
-"""AMD (Pensando Pollara 400): see ``Vendor`` for what each part is.
+"""The vendor AMD (Pensando Pollara 400). ``Vendor`` describes each part.
 
-All of it is nicctl, AMD's tool, as AMD's documentation uses it ("AMD Instinct, Network configuration for performance
-optimization: AMD Pensando Pollara 400"). What no public document says, and what is therefore left alone:
+All settings use nicctl, AMD's tool, as in AMD's documentation ("AMD Instinct, Network configuration for performance
+optimization: AMD Pensando Pollara 400"). The following is not publicly documented, so railweave leaves it alone or sets it
+only as described here:
 
-- settings that the adapter keeps in its flash, but for profiles that come with AMD's packages;
-- purposes of DSCPs, such as ``xccl-cts`` for RCCL's clear-to-send messages: what they change is not public. Those of an earlier set-up are
-  taken away, as AMD's own script does ("vLLM/SGLang distributed inference with MoRI", qos.sh); clear-to-send messages have the DSCP of
-  congestion notification, as there;
-- how many entries the GID table has, and how many messages the adapter takes a second;
-- what the numbers of its congestion control mean. They are set as AMD recommends, but for the DSCP of notification packets.
+- Settings in the adapter's flash, except for profiles in AMD's packages.
+- Purposes of DSCPs, such as ``xccl-cts`` for RCCL's clear-to-send messages. Their effect is not public. Purposes from an
+  earlier setup are removed, as in AMD's own script ("vLLM/SGLang distributed inference with MoRI", qos.sh). Clear-to-send
+  messages have the DSCP of congestion notification, as in that script.
+- The size of the GID table, and the message rate of the adapter.
+- The meaning of the congestion control parameters. They have AMD's recommended values, except for the DSCP of notification
+  packets.
 """
 
 from __future__ import annotations
@@ -18,15 +20,15 @@ from railweave.nics.protocol import NicTransport, Vendor
 
 
 class Amd(Vendor):
-    """AMD, Pensando Pollara 400 (drivers ionic, ionic_rdma)."""
+    """The vendor AMD, with Pensando Pollara 400 (drivers ionic, ionic_rdma)."""
 
     @property
     def rdma_devices(self) -> str:
-        """``ionic_0``."""
+        """The pattern of AMD's RDMA device names, such as ``ionic_0``."""
         return r"ionic_\d+"
 
     def checklist(self) -> list[str]:
-        """The RDMA driver, the tool, and that what the tool sets is gone after a reboot."""
+        """Return the checklist items: the RDMA drivers and nicctl are installed, and nicctl's settings are lost at a reboot."""
         return [
             "- [ ] AMD's drivers are loaded, ionic and ionic_rdma, and nicctl is installed (AMD Pensando host software): without",
             "      nicctl, nic-qos.sh sets nothing. What it sets is gone after a reboot, so it runs at each boot.",
@@ -35,15 +37,15 @@ class Amd(Vendor):
         ]
 
     def qos_script(self) -> str:
-        """``apply_amd`` and ``show_amd``."""
+        """Return the shell functions ``apply_amd`` and ``show_amd``."""
         return script("amd", "nic_qos.sh")
 
     def nvm_script(self) -> str:
-        """The function ``amd``."""
+        """Return the shell function ``amd``."""
         return script("amd", "nic_nvm.sh")
 
     def transport(self, model: str) -> NicTransport:
-        """DCQCN."""
+        """Return DCQCN, with the reaction of ConnectX."""
         return NicTransport(
             "connectx",
             f"{model}: DCQCN by AMD's recommended values, whose units are not public: ConnectX's reaction is assumed",

@@ -1,6 +1,7 @@
-"""Broadcom (BCM576xx, Thor2): see ``Vendor`` for what each part is.
+"""The vendor Broadcom (BCM576xx, Thor2). ``Vendor`` describes each part.
 
-QoS: Thor2 guide, sections 2.2.1.3 (file and check) and 2.5 (meaning). Flash: niccli, section 2.2.4.
+The sources are the Thor2 guide, sections 2.2.1.3 (file and check) and 2.5 (meaning) for QoS, and section 2.2.4 for niccli,
+which sets the flash.
 """
 
 from __future__ import annotations
@@ -15,22 +16,25 @@ if TYPE_CHECKING:
 
 
 CUT_INTERVAL_US = 8
-"""The least time between two cuts of a queue pair's rate. What a Thor2 does is not public; with ConnectX's 4 us an all-to-all
-of RCCL gets a quarter less than published at 1 GiB, and with 12 us a third more (docs/validation.md, "What was fitted")."""
+"""The shortest time between two rate cuts of a queue pair, in microseconds. The Thor2's own value is not public.
+
+With ConnectX's 4 us, an all-to-all of RCCL gets a quarter less than published at 1 GiB. With 12 us, it gets a third more
+(docs/validation.md, "What was fitted").
+"""
 
 
 class Broadcom(Vendor):
-    """Broadcom, BCM576xx (drivers bnxt_en, bnxt_re)."""
+    """The vendor Broadcom, with BCM576xx (drivers bnxt_en, bnxt_re)."""
 
     modules = ("driver_file",)
 
     @property
     def rdma_devices(self) -> str:
-        """``bnxt_re0``."""
+        """The pattern of Broadcom's RDMA device names, such as ``bnxt_re0``."""
         return r"bnxt_re\d+"
 
     def checklist(self) -> list[str]:
-        """Both drivers, in the version that was installed."""
+        """Return the checklist item: both drivers are loaded, in the version that was installed."""
         return [
             "- [ ] Broadcom's drivers are loaded, in the version that was installed: bnxt_en, bnxt_re. Thor2 guide, section 2.6,",
             "      item 1, and section 2.2.1.2.",
@@ -39,15 +43,15 @@ class Broadcom(Vendor):
         ]
 
     def qos_script(self) -> str:
-        """``apply_broadcom`` and ``show_broadcom``."""
+        """Return the shell functions ``apply_broadcom`` and ``show_broadcom``."""
         return script("broadcom", "nic_qos.sh")
 
     def nvm_script(self) -> str:
-        """The function ``broadcom``."""
+        """Return the shell function ``broadcom``."""
         return script("broadcom", "nic_nvm.sh")
 
     def transport(self, model: str) -> NicTransport:
-        """DCQCN-P."""
+        """Return DCQCN-P, with the reaction of ConnectX and a fitted time between rate cuts."""
         note = (
             f"{model}: DCQCN-P's values are not public: ConnectX's reaction is assumed, but {CUT_INTERVAL_US} us between cuts (fitted); "
             "2 packets an ACK"
@@ -56,19 +60,19 @@ class Broadcom(Vendor):
 
     @property
     def driver_file_paths(self) -> tuple[str, ...]:
-        """The file that the package bnxt_re_conf reads."""
+        """Return the path of the file that the package bnxt_re_conf reads."""
         from railweave.nics.broadcom.driver_file import PATH
 
         return (PATH,)
 
     def driver_files(self, config: HostConfig) -> dict[str, dict[str, str]]:
-        """The driver's file, if the server has NICs of this vendor."""
+        """Return the driver's file if the server has Broadcom NICs."""
         from railweave.nics.broadcom.driver_file import files
 
         return files(config)
 
     def qos_variables(self, config: HostConfig, fabric: str) -> list[str]:
-        """``IN_FILE``: whether the driver's file holds the design of this fabric."""
+        """Return the lines that set ``IN_FILE``, which tells whether the driver's file holds the design of this fabric."""
         from railweave.nics.broadcom.driver_file import variables
 
         return variables(config, fabric)

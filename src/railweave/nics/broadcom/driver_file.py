@@ -1,4 +1,4 @@
-"""``bnxt_re.conf``: the QoS that Broadcom's driver gives NICs when it is loaded (Thor2 guide, section 2.2.1.3)."""
+"""The file ``bnxt_re.conf``, with the QoS that Broadcom's driver sets on NICs when it is loaded (Thor2 guide, section 2.2.1.3)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ if TYPE_CHECKING:
 PATH = "/etc/bnxt_re/bnxt_re.conf"
 
 DCB_UTILITY = 4
-"""``UTILITY`` of bnxt_re.conf: the driver's script sets QoS by ``dcb`` (bnxt_setupcc.sh, option -u)."""
+"""The value of ``UTILITY`` in bnxt_re.conf that makes the driver's script set QoS with ``dcb`` (bnxt_setupcc.sh, option -u)."""
 
 
 def files(config: HostConfig) -> dict[str, dict[str, str]]:
-    """The file's settings by its path; nothing if the server has no NICs of Broadcom."""
+    """Return the file's settings by its path, or an empty dictionary if the server has no Broadcom NICs."""
     wanted = _by_fabric(config)
     return {PATH: next(iter(wanted.values()))} if wanted else {}
 
 
 def variables(config: HostConfig, fabric: str) -> list[str]:
-    """Lines of ``nic-qos.sh`` for the design of a fabric; none where it has no NICs of Broadcom."""
+    """Return the lines of ``nic-qos.sh`` for a fabric's design, or an empty list if the fabric has no Broadcom NICs."""
     wanted = _by_fabric(config)
     if fabric not in wanted:
         return []
@@ -30,17 +30,20 @@ def variables(config: HostConfig, fabric: str) -> list[str]:
 
 
 def _by_fabric(config: HostConfig) -> dict[str, dict[str, str]]:
-    """Return the required contents of the file, by fabric. The package takes one file for the whole server: the first fabric's."""
+    """Return the required contents of the file for each fabric.
+
+    A server has only one such file. It holds the contents for the first fabric.
+    """
     fabrics = dict.fromkeys(nic.fabric for nic in config.nics if nic.vendor == "Broadcom")
     return {fabric: bnxt_re_conf(config.qos_of(fabric)) for fabric in fabrics}
 
 
 def bnxt_re_conf(qos: HostQos) -> dict[str, str]:
-    """The settings that Broadcom's package bnxt_re_conf reads when the driver is loaded.
+    """Return the settings that Broadcom's package bnxt_re_conf reads when the driver is loaded.
 
-    ``FC_MODE`` is 1 for PFC, 2 for congestion control, 3 for both (bnxt_setupcc.sh, option -m). Congestion control is that of the
-    whole NIC, so it is on where any class of it is marked. The file has no comments: nothing is known of how the package
-    would take them.
+    ``FC_MODE`` is 1 for PFC, 2 for congestion control, 3 for both (bnxt_setupcc.sh, option -m). Congestion control applies to the
+    whole NIC, so it is on if any class is marked. The file has no comments, because it is not known whether the package accepts
+    them.
     """
     mode = (1 if qos.lossless else 0) + (2 if qos.slows_down else 0)
     values = {

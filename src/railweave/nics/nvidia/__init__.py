@@ -1,8 +1,10 @@
-"""NVIDIA (ConnectX): see ``Vendor`` for what each part is.
+"""The vendor NVIDIA (ConnectX). ``Vendor`` describes each part.
 
-QoS: mlnx_qos, or dcb(8) of iproute2; sysfs ``ecn`` of the vendor's driver (NVIDIA DOCA documentation, "Explicit Congestion
-Notification"), debugfs ``cc_params`` of the kernel's (drivers/infiniband/hw/mlx5/cong.c); adaptive routing as the long-haul
-article sets it. Flash: mlxconfig or mstconfig.
+- QoS is set with mlnx_qos, or with dcb(8) of iproute2.
+- ECN is set in sysfs ``ecn`` with the vendor's driver (NVIDIA DOCA documentation, "Explicit Congestion Notification"), or in
+  debugfs ``cc_params`` with the kernel's driver (drivers/infiniband/hw/mlx5/cong.c).
+- Adaptive routing is set as in the long-haul article.
+- The flash is set with mlxconfig or mstconfig.
 """
 
 from __future__ import annotations
@@ -11,20 +13,23 @@ from railweave.nics import script
 from railweave.nics.protocol import NicTransport, Vendor
 
 ACK_EVERY = 4
-"""Packets that an acknowledgement stands for. With one each, a ring over 400G gets 380 GB/s at most, and 386.8 are published
-(docs/validation.md, "What was fitted")."""
+"""The number of packets for each acknowledgement.
+
+With an acknowledgement for each packet, a ring over 400G would get at most 380 GB/s, but 386.8 GB/s are published
+(docs/validation.md, "What was fitted").
+"""
 
 
 class Nvidia(Vendor):
-    """NVIDIA, ConnectX-4 and newer (driver mlx5_core)."""
+    """The vendor NVIDIA, with ConnectX-4 and newer (driver mlx5_core)."""
 
     @property
     def rdma_devices(self) -> str:
-        """The pattern of RDMA device names: ``mlx5_0``, or `mlx4_0` for a ConnectX-3 in the same server."""
+        """The pattern of NVIDIA's RDMA device names, such as ``mlx5_0``, or `mlx4_0` for a ConnectX-3 in the same server."""
         return r"mlx[45]_\d+"
 
     def checklist(self) -> list[str]:
-        """The RDMA driver."""
+        """Return the checklist item: the RDMA driver is loaded."""
         return [
             "- [ ] NVIDIA's RDMA driver is loaded, mlx5_ib: as item 1 of the Thor2 guide, section 2.6, has it for Broadcom's.",
             "      check: `lsmod | grep '^mlx5_ib '`; `rdma link show`",
@@ -32,15 +37,15 @@ class Nvidia(Vendor):
         ]
 
     def qos_script(self) -> str:
-        """``apply_nvidia`` and ``show_nvidia``."""
+        """Return the shell functions ``apply_nvidia`` and ``show_nvidia``."""
         return script("nvidia", "nic_qos.sh")
 
     def nvm_script(self) -> str:
-        """The function ``nvidia``."""
+        """Return the shell function ``nvidia``."""
         return script("nvidia", "nic_nvm.sh")
 
     def transport(self, model: str) -> NicTransport:
-        """Return DCQCN, with notifications limited by port.
+        """Return DCQCN, with the limit on notification packets applied per port.
 
         The vendor's mlxconfig describes `MIN_TIME_BETWEEN_CNPS` as "from the port".
         """

@@ -1,5 +1,5 @@
-"""Outputs of benchmarks as typed values: perftest, nccl-tests, rccl-tests, logs of NCCL and RCCL, MLPerf logs, tables.
+"""Readers of benchmark output: perftest, nccl-tests, rccl-tests, logs of NCCL and RCCL, MLPerf logs, tables.
 
-Each form has a module that takes text and gives values with their units in their names, and notes of what it did not
-understand. No reader raises, whatever it is given.
+Each format has a module that turns text into typed values, with the units in their names, and lists the parts it could not read.
+No reader raises an error, whatever its input.
 """

@@ -1,4 +1,4 @@
-"""A comparison of what NCCL did with what ``collectives`` assumes. Where the two differ, a prediction does not hold."""
+"""A comparison of what NCCL did with what ``collectives`` assumes. If the two differ, predictions for the job are not valid."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing: what the log says of it, what is assumed, and whether these are the same."""
+    """A fact about a job: its value in the NCCL log and the value that the model assumes."""
 
     what: str
     logged: str
@@ -26,12 +26,15 @@ class Row:
 
     @property
     def same(self) -> bool:
-        """Return whether the run did what is assumed."""
+        """True if the log shows the value that the model assumes."""
         return self.logged == self.assumed
 
 
 def parameters_of(log: NcclLog, job: Job) -> Parameters:
-    """The parameters of the model, with those that were in force; what the model does not know, or does not take, is left out."""
+    """Return the model's parameters, set from the NCCL variables in the log.
+
+    Variables that the model does not know, and values that it rejects, are ignored.
+    """
     known = {name: text for name, text in log.variables if name in NUMBERS or name in LISTS}
     while known:
         try:
@@ -81,7 +84,7 @@ def _rows(log: NcclLog, job: Job, nccl: Parameters) -> Iterator[Row]:
 
 
 def _ring(log: NcclLog, job: Job) -> Iterator[Row]:
-    """The order of servers in the first ring, which follows the ranks in the model."""
+    """Yield a row with the order of servers in the first ring. The model assumes that the ring follows the ranks."""
     ring, each = log.ring_of(0), job.gpus_per_server
     if len(ring) == job.ranks and len(job.servers) > 1:
         order: list[int] = []

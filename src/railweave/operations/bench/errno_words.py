@@ -1,4 +1,4 @@
-"""Error numbers of Linux by what the C library says of them: logs often have the words only."""
+"""Linux error numbers, looked up by their C library messages. Logs often have only the message."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ _LINUX = """
 127 Key has expired; 128 Key has been revoked; 129 Key was rejected by service; 130 Owner died
 131 State not recoverable; 132 Operation not possible due to RF-kill; 133 Memory page has hardware error
 """
-"""``errno.h`` of Linux (x86 and Arm are the same) with the words of glibc's ``strerror``, which musl and other systems differ from."""
+"""The contents of Linux ``errno.h`` (the same on x86 and Arm), with the ``strerror`` messages of glibc. Those of musl differ."""
 
 NUMBERS = {
     words: int(number)
     for number, _, words in (word.strip().partition(" ") for word in re.split("[;\n]", _LINUX.strip()))
 }
-"""Numbers by words."""
+"""Error numbers by message."""
 WORDS = {number: words for words, number in NUMBERS.items()}
-"""Words by number."""
+"""Messages by error number."""
 
 _WORDS = "|".join(re.escape(message) for message in sorted(NUMBERS, key=len, reverse=True))
 _SPELLINGS = tuple(
@@ -67,15 +67,15 @@ _SPELLINGS = tuple(
         r"(?<![A-Za-z])(?P<words>" + _WORDS + r")(?![A-Za-z])",
     )
 )
-"""Spellings, the surest first.
+"""Patterns that find an error in a log line, the most reliable first.
 
-If a line has both a socket's own error and ``errno``, which an earlier call left behind, the socket's error counts (NCCL 2.18 to 2.21).
+A line may have both a socket's own error and an ``errno`` left over from an earlier call. The socket's error counts (NCCL 2.18 to 2.21).
 Sources: checks.h, socket.cc, ibvwrap.cc and ipcsocket.cc of NCCL 2.7 to 2.30, RCCL, nccl-rdma-sharp-plugins, aws-ofi-nccl.
 """
 
 
 def errno_of(text: str) -> int | None:
-    """Return the error number that a message has as a number or in words; None if it has neither."""
+    """Return the error number that a log message gives as a number or as text, or None."""
     for spelling in _SPELLINGS:
         if match := spelling.search(text):
             given = match.groupdict()

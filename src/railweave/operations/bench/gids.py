@@ -1,4 +1,4 @@
-"""GIDs as addresses: an IPv4 address that is mapped into one stands for itself."""
+"""Conversion of GIDs to addresses. A GID with a mapped IPv4 address becomes that IPv4 address."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 
 def address(text: str | None) -> str:
-    """An address in its usual form; empty where the text is none."""
+    """Return an address in its usual form; empty if the text is not an address."""
     try:
         ip = ipaddress.ip_address(text or "")
     except ValueError:
@@ -17,13 +17,19 @@ def address(text: str | None) -> str:
 
 
 def raw_gid(prefix: str, interface: str) -> str:
-    """The GID of two words as NCCL prints them: bytes in network order, read as numbers of a little-endian machine."""
+    """Return the address of a GID that NCCL printed as two hexadecimal words.
+
+    NCCL reads the network-order bytes as numbers of a little-endian machine.
+    """
     packed = int(prefix, 16).to_bytes(8, "little") + int(interface, 16).to_bytes(8, "little")
     return address(str(ipaddress.IPv6Address(packed)))
 
 
 def gid_address(text: str) -> str:
-    """A GID as perftest prints it, 16 bytes with colons between, decimal (or hexadecimal); empty where it is none."""
+    """Return the address of a GID in perftest's format; empty if the text is not a GID.
+
+    The format is 16 bytes separated by colons, in decimal or hexadecimal.
+    """
     parts = text.strip().split(":")
     if len(parts) != 16 or not all(re.fullmatch(r"[0-9a-fA-F]{1,3}", part) for part in parts):
         return ""

@@ -1,4 +1,4 @@
-"""Lines of a text as readers take them: numbered, without what a launcher or a terminal put around them."""
+"""Numbered lines of a text, without launcher prefixes and terminal control codes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LONGEST = 8_000
-"""Letters of a line that are read; no benchmark writes more into one, but a broken file may."""
+"""Maximum number of characters read per line. No benchmark writes longer lines, but a broken file may."""
 LARGEST = 2.0**53
-"""No benchmark measures a larger number. Beyond are numbers that overflowed (2^63, 2^64 and what is worked out from them) and infinity."""
+"""Upper limit of a measured number. Larger values are infinity, or overflows such as 2^63, 2^64 and results computed from them."""
 MOST_NOTES = 200
-"""Notes that are kept of a file: one that is no benchmark at all would have one for each line."""
+"""Maximum number of notes kept per file. A file that is not a benchmark would otherwise have a note for each line."""
 
 _TERMINAL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _LAUNCHER = re.compile(
@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[e
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A line that was not understood: where it stands, what is odd about it, and its beginning."""
+    """A note about an unknown line: its file and number, the problem (``what``), and the beginning of its text."""
 
     file: str
     line: int
@@ -43,7 +43,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line with its number, 1 for the first."""
+    """A line with its number, counted from 1."""
 
     number: int
     text: str
@@ -51,34 +51,34 @@ class Line:
 
 @dataclass
 class Notes:
-    """Notes of one file, as they are made. Beyond ``MOST_NOTES`` they are only counted."""
+    """A collector of the notes on one file. Notes beyond ``MOST_NOTES`` are only counted."""
 
     file: str
     kept: list[Note] = field(default_factory=list[Note])
     more: int = 0
 
     def add(self, line: int, remark: str, text: str = "") -> None:
-        """Note what is odd about a line."""
+        """Add a note about a problem with a line."""
         if len(self.kept) < MOST_NOTES:
             self.kept.append(Note(self.file, line, remark, text.strip()[:120]))
         else:
             self.more += 1
 
     def unread(self, lines: Iterable[Line]) -> None:
-        """Note lines that mean nothing here, each but the empty ones."""
+        """Add a note for each nonempty line, because the reader does not know it."""
         for line in lines:
             if line.text.strip():
                 self.add(line.number, "not understood", line.text)
 
     def all(self) -> tuple[Note, ...]:
-        """Every note that was kept, and one that says how many were not."""
+        """Return all notes that were kept, and a last one with the number of those that were not."""
         if not self.more:
             return tuple(self.kept)
         return (*self.kept, Note(self.file, 0, f"{self.more} further lines were not understood"))
 
 
 def lines_of(text: str) -> list[Line]:
-    """The lines of a text, without colours and other control characters of a terminal, and the labels of ``mpirun`` and ``srun``."""
+    """Return the lines of a text without terminal colors, control characters, and the prefixes of ``mpirun`` and ``srun``."""
     lines: list[Line] = []
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw[:LONGEST].rstrip("\r")
@@ -89,7 +89,7 @@ def lines_of(text: str) -> list[Line]:
 
 
 def fields(text: str) -> list[str]:
-    """The fields of a line of comma-separated values; none where it is no such line."""
+    """Return the fields of a line of comma-separated values, or an empty list if the line cannot be parsed."""
     try:
         return next(iter(csv.reader([text.replace("\0", "")])), list[str]())
     except csv.Error:
@@ -97,12 +97,12 @@ def fields(text: str) -> list[str]:
 
 
 def whole(text: str) -> int | None:
-    """A whole number of at most 18 digits; None for anything else."""
+    """Return a whole number of at most 18 digits, or None for any other text."""
     return int(text) if _WHOLE.fullmatch(text) else None
 
 
 def number(text: str) -> float | None:
-    """A number below ``LARGEST``; None for anything else, ``nan`` and ``N/A`` among it."""
+    """Return a number below ``LARGEST``, or None for any other text, such as ``nan`` or ``N/A``."""
     if not _NUMBER.fullmatch(text):
         return None
     parsed = float(text)
@@ -110,7 +110,7 @@ def number(text: str) -> float | None:
 
 
 def value(given: object) -> float | None:
-    """A number out of JSON, below ``LARGEST``: a number, or a string that is one. None for anything else."""
+    """Return a JSON number, or a string that holds a number, if it is below ``LARGEST``; otherwise None."""
     if isinstance(given, str):
         return number(given.strip())
     if isinstance(given, bool) or not isinstance(given, int | float):
@@ -123,7 +123,7 @@ def value(given: object) -> float | None:
 
 
 def count(given: object) -> int | None:
-    """A whole number of at most 18 digits out of JSON, as ``value``."""
+    """Return a whole number of at most 18 digits from a JSON number or string; otherwise None."""
     if isinstance(given, str):
         return whole(given.strip())
     parsed = value(given)
@@ -131,9 +131,9 @@ def count(given: object) -> int | None:
 
 
 def measured(given: object, name: str, line: int, notes: Notes) -> float | None:
-    """Return a number that was measured, 0 or more, out of a text or JSON; ``name`` is its column.
+    """Return a measured number, 0 or more, from text or JSON. ``name`` is its column.
 
-    A number that is negative, too large or none is named in a note and left out (None). None is None without a note.
+    If the value is negative, too large or not a number, add a note and return None. If the input is None, return None without a note.
     """
     if given is None:
         return None
@@ -153,7 +153,7 @@ def _odd(given: object, parsed: float | None) -> str:
 
 
 def counted(given: object, name: str, line: int, notes: Notes) -> int | None:
-    """Return a whole number as ``measured`` does."""
+    """Return a measured whole number. Invalid values are handled as in ``measured``."""
     amount, exact = measured(given, name, line, notes), count(given)
     if amount is not None and exact is None:
         notes.add(line, f"{name} is no whole number: left out", str(given)[:40])
@@ -161,5 +161,5 @@ def counted(given: object, name: str, line: int, notes: Notes) -> int | None:
 
 
 def words(given: object) -> str:
-    """A string out of JSON; empty where it is something else."""
+    """Return a string from JSON, or an empty string for any other type."""
     return given if isinstance(given, str) else ""

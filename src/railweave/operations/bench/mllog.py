@@ -1,7 +1,7 @@
-"""MLPerf training logs: lines of ``:::MLLOG`` with a JSON object (mlcommons/logging, ``mllog.py``).
+"""MLPerf training logs: ``:::MLLOG`` lines with a JSON object (mlcommons/logging, ``mllog.py``).
 
-Steps come from ``tracked_stats``, which NVIDIA's submissions log for each, and blocks from ``block_start`` and ``block_stop``. Types of
-values differ by submitter: numbers as strings, None, empty.
+Steps come from ``tracked_stats``, which NVIDIA's submissions log for each step. Blocks come from ``block_start`` and ``block_stop``.
+The types of values depend on the submitter: numbers may be strings, None or empty.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The time between ``block_start`` and ``block_stop``, and the samples of it where they are said."""
+    """The time between ``block_start`` and ``block_stop``, and the number of samples in the block if the log states it."""
 
     line: int
     seconds: float
@@ -38,10 +38,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """One training run. Times are milliseconds since 1970. ``settings`` are events with a plain value: submission, batch, parallelism.
+    """A training run. Times are milliseconds since 1970.
 
-    ``throughput`` is the last that was tracked, in samples (of language models tokens) per second. ``status`` is ``success`` or
-    ``aborted``; empty where the log has no end.
+    - ``settings``: events with a plain value, such as submission, batch size and parallelism.
+    - ``throughput``: the last tracked value, in samples per second (tokens per second for language models).
+    - ``status``: ``success`` or ``aborted``; empty if the log has no end.
     """
 
     file: str
@@ -59,7 +60,7 @@ class Training:
 
     @property
     def seconds_to_train(self) -> float | None:
-        """From ``run_start`` to ``run_stop``; None if one is missing, or the clock was set back between them."""
+        """The seconds from ``run_start`` to ``run_stop``; None if either is missing, or if the clock was set back in between."""
         if self.began_ms is None or self.ended_ms is None or self.ended_ms < self.began_ms:
             return None
         return (self.ended_ms - self.began_ms) / 1e3
@@ -80,7 +81,10 @@ class _Run:
 
 
 def read_mllog(lines: Sequence[Line], notes: Notes) -> list[Training]:
-    """The runs of a log: each ``submission_benchmark`` or ``run_start`` after an end begins another. Never raises."""
+    """Return the training runs of a log. Never raises an error.
+
+    A new run begins at each ``submission_benchmark``, and at a ``run_start`` that follows the end of a run.
+    """
     runs: list[_Run] = []
     for line in lines:
         _, mark, text = line.text.partition(MARK)

@@ -1,7 +1,7 @@
-"""The report of NCCL or RCCL with ``NCCL_DEBUG=INFO``, as values: what the library did in the run.
+"""The log of NCCL or RCCL with ``NCCL_DEBUG=INFO``, as typed values.
 
 Sources: NVIDIA/nccl ``src/init.cc``, ``bootstrap.cc``, ``transport/net.cc``, ``transport/p2p.cc``, ``transport/net_ib``, ``graph``,
-``plugin``, of 2.8 to 2.30. Every value has the number of its line, 1 for the first.
+``plugin``, of 2.8 to 2.30. Every value has its line number, counted from 1.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 ALGORITHMS = ("Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT")
 PROTOCOLS = ("LL", "LL128", "Simple")
-"""The protocols by their numbers, which NCCL prints up to 2.23 (nccl_common.h)."""
+"""The protocols, indexed by the numbers that NCCL prints up to 2.23 (nccl_common.h)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """An interface that ranks of a host find each other by (bootstrap)."""
+    """An interface that a host uses for the bootstrap, in which ranks find each other."""
 
     line: int
     host: str
@@ -32,7 +32,7 @@ class Interface:
 
 @dataclass(frozen=True, slots=True)
 class RdmaDevice:
-    """An RDMA device in use: its place in NCCL's list, port, and ``RoCE`` or ``IB``."""
+    """An RDMA device in use: its index in NCCL's list, its port, and its link layer, ``RoCE`` or ``IB``."""
 
     line: int
     host: str
@@ -44,7 +44,7 @@ class RdmaDevice:
 
 @dataclass(frozen=True, slots=True)
 class GpuDirect:
-    """GPUDirect RDMA of a device. ``enabled``: the device may reach the memory of GPUs."""
+    """The GPUDirect RDMA state of a device. ``enabled``: the device may access GPU memory."""
 
     line: int
     host: str
@@ -54,7 +54,7 @@ class GpuDirect:
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A plugin: ``loaded`` under its name and the version of its interface, or looked for in vain."""
+    """A plugin of NCCL. If ``loaded``, its name and interface version are known; if not, NCCL looked for it and found none."""
 
     line: int
     host: str
@@ -66,9 +66,10 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """One connection of a channel. ``transport`` is ``NET``, ``P2P``, SHM and so on; ``through`` is its means (``IB``, IPC).
+    """A connection of a channel.
 
-    - ``device``: the place of the NIC; None within a server.
+    - ``transport``: ``NET``, ``P2P``, SHM and so on; ``through``: the mechanism, such as ``IB`` or IPC.
+    - ``device``: the index of the NIC; None within a server.
     - ``gdr``: the connection uses GPUDirect RDMA.
     - ``proxy``: the rank whose NIC is used (PXN).
     """
@@ -101,7 +102,7 @@ class RingLink:
 
 @dataclass(frozen=True, slots=True)
 class TreeLink:
-    """A rank's place in the tree of a channel: its parent (-1: it is the root) and its children."""
+    """A rank's place in the tree of a channel: its parent (-1 for the root) and its children."""
 
     line: int
     channel: int
@@ -112,7 +113,7 @@ class TreeLink:
 
 @dataclass(frozen=True, slots=True)
 class RankSeen:
-    """A rank of a communicator: host, GPU, and how many ranks and servers there are. ``nodes`` is None where that is not said."""
+    """A rank of a communicator: its host and GPU, and the numbers of ranks and servers. ``nodes`` is None if the log does not state it."""
 
     line: int
     host: str
@@ -126,7 +127,7 @@ class RankSeen:
 
 @dataclass(frozen=True, slots=True)
 class ChannelCounts:
-    """Channels of a communicator: of collectives, NVLS, point-to-point in all and for each peer."""
+    """The numbers of channels of a communicator: for collectives, for NVLS, for all point-to-point traffic, and per peer."""
 
     line: int
     collective: int
@@ -137,7 +138,10 @@ class ChannelCounts:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The result of the topology search: channels of a pattern (4 ring, 1 to 3 trees), and bandwidth per channel in 10^9 byte/s."""
+    """The result of NCCL's topology search: the channels of a pattern, and the bandwidth per channel in 10^9 byte/s.
+
+    ``pattern`` is 4 for a ring and 1 to 3 for trees.
+    """
 
     line: int
     pattern: int
@@ -150,7 +154,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The algorithm, protocol and channels of one collective. Channels are the first and the last that the collective used."""
+    """The algorithm, the protocol, and the first and last channel of a collective."""
 
     line: int
     collective: str
@@ -163,7 +167,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class QueuePair:
-    """A queue pair as it was made: device, port, index of its GID, the GID as an address, MTU as verbs count it (5: 4096)."""
+    """A queue pair at its creation. ``gid`` is an address; ``mtu`` is the number of the verbs enumeration (5 means 4096 bytes)."""
 
     line: int
     host: str
@@ -176,7 +180,7 @@ class QueuePair:
 
 @dataclass(frozen=True, slots=True)
 class PluginPath:
-    """A queue pair of railweave's plugin: its color and the addresses it goes between."""
+    """A queue pair of railweave's plugin: its color, and its source and target addresses."""
 
     line: int
     host: str
@@ -188,7 +192,10 @@ class PluginPath:
 
 @dataclass(frozen=True, slots=True)
 class Affinity:
-    """Processors of a rank, as a list or (up to 2.26) a mask in hexadecimal; empty where none is near the GPU and allowed."""
+    """The processors of a rank, as a list or (up to NCCL 2.26) a hexadecimal mask.
+
+    ``processors`` is empty if no allowed processor is near the GPU.
+    """
 
     line: int
     host: str
@@ -203,10 +210,11 @@ class Affinity:
 class FailedCompletion:
     """A completion with an error.
 
-    - ``status``: the number of ``enum ibv_wc_status``; 12 is no answer to all retries. None if the message has none that can be read, and
-      of the OFI plugin, whose messages have an error number (``errno.h``) in its place: ``error``.
-    - ``vendor_error``: the code of the RDMA device, of the OFI plugin that of the libfabric provider; ``text``: its words.
-    - GIDs are addresses, empty if the message has none.
+    - ``status``: the number of ``enum ibv_wc_status``; 12 means that all retries went unanswered. None if the message has no readable
+      status. The OFI plugin reports an error number instead (``error``).
+    - ``error``: the error number (``errno.h``) of the OFI plugin.
+    - ``vendor_error``: the code of the RDMA device, or of the libfabric provider for the OFI plugin; ``text``: its message.
+    - GIDs are addresses; empty if the message has none.
     """
 
     line: int
@@ -222,7 +230,7 @@ class FailedCompletion:
 
     @property
     def says(self) -> str:
-        """The completion for people: its status or error number, and the device or the provider's words."""
+        """The completion as a line of text: its status or error number, and the device or the provider's message."""
         if self.status is not None:
             return f"completion with status {self.status} {self.device}".rstrip()
         if self.error is None:
@@ -234,7 +242,7 @@ class FailedCompletion:
 
 @dataclass(frozen=True, slots=True)
 class FailedCall:
-    """A call of the kernel, of verbs or of libfabric that failed, by its ``text``. ``error``: the error number (``errno.h``)."""
+    """A failed call of the kernel, verbs or libfabric. ``error`` is the error number (``errno.h``), ``text`` the log message."""
 
     line: int
     host: str
@@ -244,7 +252,7 @@ class FailedCall:
 
 @dataclass(frozen=True, slots=True)
 class LogMessage:
-    """A warning, or another message that matters as it stands."""
+    """A warning, or another message that is kept as text."""
 
     line: int
     host: str
@@ -253,7 +261,7 @@ class LogMessage:
 
 @dataclass(frozen=True, slots=True)
 class NcclLog:
-    """One log, of one rank or of many together. ``version`` is as the library writes it, with its CUDA or ROCm."""
+    """A log of one or more ranks. ``versions`` are in the library's format, with the version of CUDA or ROCm."""
 
     file: str
     library: Literal["NCCL", "RCCL", ""]
@@ -284,12 +292,12 @@ class NcclLog:
     notes: tuple[Note, ...] = ()
 
     def variable(self, name: str) -> str:
-        """A variable that was in force; empty where the log does not say so."""
+        """Return the value of a variable in the run; empty if the log does not report the variable."""
         return dict(self.variables).get(name, "")
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Hosts in the order of their first ranks; of a log without ranks, as they appear."""
+        """The hosts, in the order of their first ranks. If the log has no ranks, the order is that of the bootstrap lines."""
         by_rank = [rank.host for rank in sorted(self.ranks, key=lambda rank: rank.rank)]
         return tuple(
             dict.fromkeys(host for host in (by_rank or [interface.host for interface in self.bootstrap]) if host)
@@ -297,13 +305,13 @@ class NcclLog:
 
     @property
     def nodes(self) -> int | None:
-        """Servers of the largest communicator, as NCCL counted them."""
+        """The number of servers in the largest communicator, as NCCL counted them."""
         return max((rank.nodes for rank in self.ranks if rank.nodes is not None), default=None)
 
     def ring_of(self, channel: int) -> tuple[int, ...]:
-        """The ranks of a channel's ring in order, from 0; pieced together from neighbours where no line has it whole.
+        """Return the ranks of a channel's ring in order, starting at 0. Empty if links are missing.
 
-        Empty where links are missing.
+        If no line has the whole ring, the order is derived from the neighbors of each rank.
         """
         for number, ranks in self.rings:
             if number == channel and ranks:

@@ -1,4 +1,4 @@
-"""Lines of ``NCCL_DEBUG=INFO`` taken apart. Most lines of such a log mean nothing here and are passed over."""
+"""Parser of the lines of ``NCCL_DEBUG=INFO``. Most lines of such a log are not needed and are skipped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Parts:
-    """The values read so far, with the names of ``NcclLog``; ``line`` and ``host`` are those of the current message."""
+    """The values read so far, under the names of ``NcclLog``. ``line`` and ``host`` belong to the current message."""
 
     line: int = 0
     host: str = ""
@@ -50,7 +50,7 @@ class Parts:
     init_seconds: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
 
     def rank(self, seen: RankSeen) -> None:
-        """Keep a rank of a communicator, joined with what an earlier line said of it."""
+        """Store a rank of a communicator, merged with the facts from earlier lines about it."""
         key = seen.host, seen.communicator, seen.rank
         had = self.ranks.get(key)
         self.ranks[key] = (
@@ -65,7 +65,7 @@ class Parts:
         )
 
     def whole(self, file: str) -> log.NcclLog:
-        """The log as a value."""
+        """Return the values as an ``NcclLog``."""
         return log.NcclLog(
             file=file,
             library=self.library or ("NCCL" if self.messages else ""),
@@ -142,12 +142,15 @@ _CALL = re.compile(r"\bCall to .*\bfailed\b|\w\(\) failed\b")
 
 
 def is_completion(text: str) -> bool:
-    """Return whether a message of NCCL is about a completion: of verbs, or of the OFI plugin."""
+    """Return whether an NCCL message reports a completion, of verbs or of the OFI plugin."""
     return "completed with error" in text or ("completion" in text and _VERBS.search(text) is not None)
 
 
 def failed_completion(line: int, host: str, text: str) -> FailedCompletion | None:
-    """Return the failed completion that a message is about; None if it succeeded, as messages of ``NCCL_DEBUG=TRACE`` say of each."""
+    """Return the failed completion that a message reports, or None if the completion succeeded.
+
+    ``NCCL_DEBUG=TRACE`` reports successful completions too.
+    """
     if "completed with error" in text:
         return _of_ofi(line, host, text)
     begin, status_match = _VERBS.search(text), _STATUS.search(text)
@@ -168,7 +171,7 @@ def failed_completion(line: int, host: str, text: str) -> FailedCompletion | Non
 
 
 def _number(match: re.Match[str]) -> int | None:
-    """Return the number; of a name without one, its place in the enumeration."""
+    """Return the number of a status. If the message has only a name, return the name's position in ``STATUSES``."""
     digits = match["beside"] or match["number"]
     if digits:
         return int(digits)
@@ -193,7 +196,7 @@ def _of_ofi(line: int, host: str, text: str) -> FailedCompletion:
 
 
 def failed_call(line: int, host: str, text: str) -> FailedCall | None:
-    """Return the call that a warning says has failed; None if the warning is about something else."""
+    """Return the failed call that a warning reports; None if the warning is about something else."""
     error = errno_of(text)
     if error is None and not _CALL.search(text):
         return None
@@ -424,11 +427,11 @@ _KNOWN: tuple[tuple[str, str, Take], ...] = (
 )
 _TAKEN = tuple((needle, re.compile(pattern), take) for needle, pattern, take in _KNOWN)
 _SHAPES = ("Channel ", "Ring ", "Trees ", "Using network")
-"""Messages that begin so are always read: one that is not, is noted."""
+"""Beginnings of messages that the parser must know. Such a message gets a note if the parser cannot read it."""
 
 
 def read_nccl_log(lines: Sequence[Line], notes: Notes) -> log.NcclLog | None:
-    """The log among these lines; None where there is no message of NCCL. Never raises."""
+    """Return the NCCL log in these lines, or None if they have no message of NCCL. Never raises an error."""
     parts = Parts()
     for line in lines:
         version = VERSION.match(line.text)

@@ -1,7 +1,8 @@
 """Results of nccl-tests and rccl-tests as values, and the reader of their JSON (``-J``).
 
-Times are those of one operation in microseconds; bandwidths in 10^9 byte/s, as they are printed (``GB/s``). Sources: NVIDIA/nccl-tests
-``src/common.cu`` and ``src/util.cu``, doc/PERFORMANCE.md; ROCm/rccl-tests, now in ROCm/rocm-systems.
+Times are microseconds per operation. Bandwidths are 10^9 byte/s, printed by the tests as ``GB/s``.
+
+Sources: NVIDIA/nccl-tests ``src/common.cu`` and ``src/util.cu``, doc/PERFORMANCE.md; ROCm/rccl-tests, now in ROCm/rocm-systems.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ OPERATIONS = {
     "scatter": "scatter",
     "hypercube": "hypercube",
 }
-"""Operations as ``railweave sim --collective`` calls them, by the names that tests and their output files have."""
+"""The operation names of ``railweave sim --collective``, by the names that tests and their output files use."""
 
 _PROGRAM = re.compile(
     r"(?:^|[^A-Za-z0-9])(" + "|".join(sorted(OPERATIONS, key=len, reverse=True)) + r")(?:_bias)?_perf\b"
@@ -45,33 +46,34 @@ _FILE = re.compile(r"(" + "|".join(sorted(OPERATIONS, key=len, reverse=True)) + 
 KEPT = re.compile(
     r"(?:NCCL|RCCL|UCX|OMPI_MCA|HSA|HIP|ROCR|GPU_MAX|CUDA_VISIBLE|CUDA_DEVICE|RAILWEAVE|SLURM_NNODES|SLURM_NTASKS)\w*"
 )
-"""Variables of an environment that are kept. nccl-tests writes the whole environment into its JSON, passwords with it."""
+"""Environment variables to keep. nccl-tests writes the whole environment into its JSON, including passwords."""
 _SECRET = re.compile(r"SECRET|TOKEN|PASSW|KEY(?!S?_)", re.IGNORECASE)
 
 
 def operation_of(text: str) -> str:
-    """The operation of a program's name or a command that runs it; empty where there is none."""
+    """Return the operation of a test program from its name or command line; empty if the text names no test program."""
     match = _PROGRAM.search(text)
     return OPERATIONS[match[1].lower()] if match else ""
 
 
 def operation_of_file(name: str) -> str:
-    """The operation that a file's name speaks of; empty where it speaks of none."""
+    """Return the operation that a file name contains; empty if it contains none."""
     match = _FILE.search(name.rpartition("/")[2].replace("-", "_"))
     return OPERATIONS[match[1].lower()] if match else ""
 
 
 def kept(name: str) -> bool:
-    """Return whether an environment variable may be kept: it belongs to the communication libraries, and is not a secret."""
+    """Return whether to keep an environment variable: it must belong to the communication libraries and not be a secret."""
     return KEPT.fullmatch(name) is not None and _SECRET.search(name) is None
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceTimes:
-    """One row's times in one place. What was not measured or not printed is None; ``wrong`` is None where data was not checked (-c 0).
+    """The times of a row for one place: in-place or out-of-place. None means not measured or not printed.
 
-    ``largest_error`` stood in the place of ``wrong`` up to nccl-tests 2.12. ``event_us`` is the time by events of HIP. The fastest
-    iteration and those beside it are those of ``-I``; ``variation_percent`` is deviation by mean.
+    - ``wrong``: None if the test did not check the data (-c 0). Up to nccl-tests 2.12, its column held ``largest_error``.
+    - ``event_us``: the time from HIP events.
+    - ``fastest_us``, ``slowest_us`` and the percentiles come from ``-I``; ``variation_percent`` is the deviation divided by the mean.
     """
 
     time_us: float | None = None
@@ -88,9 +90,11 @@ class PlaceTimes:
 
 @dataclass(frozen=True, slots=True)
 class NcclTestsRow:
-    """One size. ``size_bytes`` is that of the table, of an all-gather what a rank receives in all. A root of -1 is none.
+    """A row of a result table, for one message size.
 
-    ``others`` are columns that are not known here, with their values: they tell rows apart.
+    - ``size_bytes``: the size in the table; for an all-gather, the total that a rank receives.
+    - ``root``: -1 if the operation has no root.
+    - ``others``: unknown columns with their values. They distinguish rows.
     """
 
     line: int
@@ -110,7 +114,7 @@ class NcclTestsRow:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """A rank and its GPU, as the test lists them. ``group`` is that of NCCL_TESTS_SPLIT."""
+    """A rank and its GPU, as listed by the test. ``group`` is the group of NCCL_TESTS_SPLIT."""
 
     rank: int
     group: int
@@ -123,10 +127,12 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class NcclTests:
-    """One run of a test. ``cpu_time``: times are those of the processor (-C 1).
+    """A run of a test.
 
-    ``average_busbw_gbytes_per_s`` is the mean over all sizes and both places: it says nothing without the range of sizes.
-    ``concluded``: the test came to its end. ``settings`` are those of the header (``minBytes``, ``iters``), ``variables`` the kept ones.
+    - ``cpu_time``: the times are processor times (-C 1).
+    - ``average_busbw_gbytes_per_s``: the mean over all sizes and both places. It is meaningless without the range of sizes.
+    - ``concluded``: the test ran to its end.
+    - ``settings``: the settings in the header (``minBytes``, ``iters``); ``variables``: the environment variables that were kept.
     """
 
     file: str
@@ -153,12 +159,12 @@ class NcclTests:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The servers, each once, in the order of their ranks."""
+        """The servers without duplicates, in the order of their ranks."""
         return tuple(dict.fromkeys(rank.host for rank in self.ranks))
 
 
 def version_of(code: int) -> str:
-    """A library's version from its number: 23007 is 2.30.7, 2708 is 2.7.8 (NCCL up to 2.8)."""
+    """Return a library's version from its number: 23007 is 2.30.7; 2708 is 2.7.8 (NCCL up to 2.8)."""
     major, minor = (1000, 100) if code < 10_000 else (10_000, 100)
     return f"{code // major}.{code % major // minor}.{code % minor}" if code > 0 else ""
 
@@ -167,7 +173,10 @@ _KNOWN = {"size", "count", "type", "redop", "root", "actual_iterations", "experi
 
 
 def read_nccl_tests_json(text: str, notes: Notes) -> list[NcclTests]:
-    """The run of such a file; none, with a note, where it is no JSON, as that of a test that was killed. Never raises."""
+    """Return the run in a JSON file as a list. Never raises an error.
+
+    If the text is not JSON, for example because the test was killed, add a note and return an empty list.
+    """
     try:
         document = parse_json(text)
     except ValueError as error:
@@ -239,7 +248,7 @@ def _plain(given: object) -> bool:
 
 
 def _number(given: object, name: str, notes: Notes) -> float | None:
-    """Return the number; ``nan`` stands for what was not measured, and of no message there is no bandwidth."""
+    """Return the number. The result is None for ``nan`` and ``N/A``, which the tests print for unmeasured values."""
     return None if given in ("nan", "-nan", "N/A") else measured(given, name, 0, notes)
 
 

@@ -21,7 +21,7 @@ _TAIL = ("algo", "proto", "nchannels", "timestamp")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a table: those before the times, those of each place, those after."""
+    """The columns of a table: those before the times, those of each place, and those after."""
 
     lead: tuple[str, ...]
     group: tuple[str, ...]
@@ -30,16 +30,16 @@ class Columns:
 
     @property
     def cpu_time(self) -> bool:
-        """Return whether times are processor times."""
+        """True if the times are processor times."""
         return self.group[:1] == ("cputime",)
 
 
 USUAL = Columns(_LEAD, ("time", "algbw", "busbw", "#wrong"), ("out-of-place", "in-place"), ())
-"""Of a table whose head is not there: that of nccl-tests since 2.13 without options."""
+"""The columns of a table without a header: those of nccl-tests since 2.13 without options."""
 
 
 def columns_of(head: str, above: str) -> Columns | None:
-    """The columns of a header line and of the line above it, which names the places; None where it is no header."""
+    """Return the columns of a header line, or None if the line is not a header. The line above it names the places."""
     names = head.lstrip("# \t").split()
     if names[:3] != ["size", "count", "type"]:
         return None
@@ -59,9 +59,9 @@ def _width(names: Sequence[str]) -> int:
 
 
 def row_of(columns: Columns, line: int, text: str, notes: Notes) -> nccl_tests.NcclTestsRow | str:
-    """A row of a table, or what is wrong with it.
+    """Return a row of a table, or a text that says why the row is invalid.
 
-    Names that may be empty (redop, root) are missing among its words then; a timestamp is two words, a date and a time.
+    Columns that may be empty (redop, root) have no field if they are empty. A timestamp has two fields, a date and a time.
     """
     fields = text.split()
     size = whole(fields[0]) if fields else None
@@ -173,7 +173,7 @@ class _Run:
     library_version: str = ""
     columns: Columns | None = None
     unread: str = ""
-    """The header of a table that is not understood: its rows are left out."""
+    """The header of an unknown table. Its rows are left out."""
     settings: dict[str, str] = field(default_factory=dict[str, str])
     ranks: list[nccl_tests.Rank] = field(default_factory=list[nccl_tests.Rank])
     rows: list[nccl_tests.NcclTestsRow] = field(default_factory=list[nccl_tests.NcclTestsRow])
@@ -188,7 +188,7 @@ class _Run:
 
     @property
     def began_to_measure(self) -> bool:
-        """Return whether a further header belongs to a new run."""
+        """True if the next header belongs to a new run."""
         return bool(self.columns or self.unread or self.rows or self.averaged)
 
     def whole(self, file: str) -> nccl_tests.NcclTests:
@@ -216,14 +216,14 @@ class _Run:
 
 
 def _library(ranks: Sequence[nccl_tests.Rank]) -> Literal["NCCL", "RCCL", ""]:
-    """The library that such GPUs take, for versions that do not say it."""
+    """Return the library for the GPUs of these ranks, for test versions that do not name it."""
     if not ranks:
         return ""
     return "RCCL" if any("AMD" in rank.gpu for rank in ranks) else "NCCL"
 
 
 def read_nccl_tests(lines: Sequence[Line], notes: Notes) -> list[nccl_tests.NcclTests]:
-    """The runs among these lines, in order. Never raises."""
+    """Return the runs in these lines, in order. Never raises an error."""
     runs: list[_Run] = []
     above = ""
     for line in lines:
@@ -252,14 +252,17 @@ def _heads(text: str) -> bool:
 
 
 def _of_another(run: _Run, text: str) -> bool:
-    """Return whether a table begins whose run has no head: a second header, or a row after the end of the run before."""
+    """Return whether a line begins the table of a new run that has no preamble.
+
+    Such a line is a second header, or a row after the end of the previous run.
+    """
     if _HEADER.match(text):
         return bool(run.rows or run.averaged)
     return (run.concluded or run.averaged) and _ROW.match(text) is not None
 
 
 def _take(run: _Run, line: Line, text: str, above: str, notes: Notes) -> bool:
-    """Return whether a line is about a run; if so, add the line to the run."""
+    """Add a line to a run, and return whether the line belongs to the run."""
     if text.startswith("#"):
         return _comment(run, line.number, text, above, notes) or _failed(run, line, text)
     if _ROW.match(text):
@@ -299,7 +302,7 @@ def _versions(run: _Run, match: re.Match[str]) -> None:
 
 
 def _comment(run: _Run, line: int, text: str, above: str, notes: Notes) -> bool:
-    """A line with a mark at its beginning: all but the rows."""
+    """Add a line that begins with ``#`` to a run: its header, settings, ranks or summary. Return whether the line was recognized."""
     columns = columns_of(text, above)
     if columns or _HEADER.match(text):
         run.columns, run.unread = columns, "" if columns else " ".join(text.split())[:80]

@@ -1,4 +1,4 @@
-"""The page of a store of benchmarks' results."""
+"""The HTML page of a store of benchmark results."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 
 MOST_CELLS = 64
-"""Rows that a person still reads: where NICs are more, cells are of servers, and then of leaves."""
+"""Maximum number of rows in a readable map. With more NICs than this, a cell is a server; with more servers, a leaf."""
 CELL, LABEL, MAP_TOP = 14.0, 190.0, 8.0
 DARKEST = 0.5
-"""A level at which a cell is as strong as it gets."""
+"""Fraction of the usual rate at which a cell reaches its strongest color."""
 
 SCATTER = 2.0
-"""Standard deviations below the usual at which a cell begins to show."""
+"""Number of standard deviations below the usual rate at which a cell begins to be colored."""
 
 Ends = tuple[str, str]
 
 
 def pair_map(pairs: Sequence[Pair], usual: float = 1.0, noise: float = 0.0) -> tuple[str, str]:
-    """The picture, and a sentence on what its cells are; both empty where there is no pair to show.
+    """Return the map of pairs as SVG, and a sentence that explains its cells. Both are empty if no pair can be shown.
 
-    ``usual``, ``noise``: the level of pairs where nothing is wrong, and its standard deviation as a part.
+    ``usual``, ``noise``: the rate of healthy pairs, and its standard deviation as a fraction.
     """
     told = [pair for pair in pairs if pair.relative is not None]
     for kind, of in KINDS.items():
@@ -73,7 +73,7 @@ KINDS: dict[str, Callable[[Pair], Ends | None]] = {"NIC": _nics, "server": _serv
 
 
 def _worst(ends: Sequence[tuple[Pair, Ends | None]], named: Sequence[str]) -> list[str]:
-    """Those with the lowest medians, in order of name."""
+    """Return the ``MOST_CELLS`` names with the lowest medians, sorted by name."""
     levels: dict[str, list[float]] = {name: [] for name in named}
     for pair, names in ends:
         for name in set(names or ()):
@@ -128,7 +128,7 @@ MOST_TICKS = 10
 
 
 def size_chart(curve: Curve) -> str:
-    """The chart with its legend. The latest run is a line with circles; what is predicted is dashed."""
+    """Return the chart with its legend. The latest run is a line with circles; the prediction is dashed."""
     least, most = log2(curve.sizes[0]), log2(curve.sizes[-1])
     bands = [band for band in curve.predicted if band is not None]
     several = [curve.now, *(values for _, values in curve.earlier)]
@@ -169,7 +169,7 @@ def size_chart(curve: Curve) -> str:
 def _pieces(
     xs: Sequence[float], bands: Sequence[tuple[float, float, float] | None], up: Callable[[float], float]
 ) -> list[list[tuple[float, float, float]]]:
-    """Runs of sizes that have a band: x, lower and upper end."""
+    """Return the consecutive sizes that have a band, as lists of x, lower end and upper end."""
     pieces: list[list[tuple[float, float, float]]] = [[]]
     for x, band in zip(xs, bands, strict=True):
         if band is None:
@@ -212,7 +212,7 @@ def _grid(sizes: Sequence[int], xs: Sequence[float], scale: Sequence[float], up:
 
 
 def _targets(curve: Curve, xs: Sequence[float]) -> list[str]:
-    """Return the boxes of a chart that show the values of a size when the pointer is over the size."""
+    """Return the invisible boxes of a chart, one per size, that show the values of the size under the pointer."""
     parts: list[str] = []
     for place, (size, x) in enumerate(zip(curve.sizes, xs, strict=True)):
         before = (xs[place - 1] + x) / 2 if place else LEFT
@@ -229,17 +229,17 @@ def _targets(curve: Curve, xs: Sequence[float]) -> list[str]:
 
 
 MOST_ROWS = 300
-"""Rows of a table: the worst of them."""
+"""Maximum number of rows in a table of the page. The worst rows come first."""
 MOST_CURVES = 24
 MOST_DATA = 500
-"""Rows of a kind in the data of the page."""
+"""Maximum number of rows of each kind in the page's JSON data."""
 PURPOSE = (
     "This page shows what was measured on a network, beside what was predicted of it and what was measured before."
 )
 
 
 def bench_html(report: StoreReport) -> str:
-    """The page as HTML."""
+    """Return the page as HTML."""
     bad = [row for row in report.predicted.rows if row.bad]
     worse = None if report.regressions is None else [row for row in report.regressions if row.bad]
     words = "nothing stands out" if report.good else "something is slow"
@@ -301,7 +301,7 @@ def bench_html(report: StoreReport) -> str:
 
 
 def _data(report: StoreReport) -> dict[str, Any]:
-    """The report for machines, without the rows that are as they should be: they are thousands."""
+    """Return the report as JSON data, with only the bad rows. Good rows can number thousands."""
     data = report.to_json()
     data["predicted"]["rows"] = [row.to_json() for row in report.predicted.rows if row.bad][:MOST_DATA]
     if report.regressions is not None:
@@ -310,7 +310,7 @@ def _data(report: StoreReport) -> dict[str, Any]:
 
 
 def _next(report: StoreReport) -> str:
-    """Return what the reader does next."""
+    """Return a sentence with the next step for the reader."""
     estimate = report.predicted.estimate
     if estimate.suspects:
         return f"Next: look at {estimate.suspects[0].part.to_text()}, which explains the slow pairs best."
@@ -322,7 +322,7 @@ def _next(report: StoreReport) -> str:
 
 
 def _long(table: Table) -> str:
-    """Return the first rows of a table; many have a scroll bar of their own."""
+    """Return the first rows of a table as HTML. Long tables have their own scroll bar."""
     return replace(table.first(MOST_ROWS), scrolls=True).to_html()
 
 
@@ -368,7 +368,7 @@ SLOWEST = (
 
 
 def _blame(estimate: Estimate) -> str:
-    """Return the parts that stand out, each with its runner-up."""
+    """Return the HTML of the parts that stand out, each with its runner-up."""
     if not estimate.pairs:
         return _about("No pair can be compared: nothing was predicted of them, and fewer than three are alike.")
     noise = f"{estimate.pairs:,} pairs get {estimate.usual:.0%} of what they should in the median, and scatter by {estimate.noise:.1%}."

@@ -1,6 +1,6 @@
-"""Results of perftest (``ib_write_bw``, ib_read_lat and so on) as values, and the reader of its file (``--out_json``).
+"""Results of perftest (``ib_write_bw``, ib_read_lat and so on) as values, and the reader of its JSON file (``--out_json``).
 
-Rates are in 10^9 bit/s, whatever unit was printed. Sources: linux-rdma/perftest, perftest_parameters.c and perftest_parameters.h.
+Rates are in 10^9 bit/s, whatever unit perftest printed. Sources: linux-rdma/perftest, perftest_parameters.c and perftest_parameters.h.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ if TYPE_CHECKING:
 
 
 GBPS_OF_MIBPS = (1 << 20) * 8 / 1e9
-"""10^9 bit/s of one 2^20 byte/s, which perftest calls ``MB/sec``, since 2024 ``MiB/sec``."""
+"""Conversion factor from 2^20 byte/s to 10^9 bit/s. Perftest calls the former ``MB/sec``, and since 2024 ``MiB/sec``."""
 
 Verb = Literal["write", "read", "send", "atomic", ""]
 Kind = Literal["bandwidth", "latency", ""]
 Half = Literal["local", "remote"]
-"""The end whose results a row has, of a bidirectional test with ``--report-both``."""
+"""The end that measured a row, in a bidirectional test with ``--report-both``."""
 
 
 @dataclass(frozen=True, slots=True)
 class PerftestRow:
-    """One size. What a test does not measure, or prints as 0.00 because it did not, is None.
+    """A row of results, for one message size. Values that the test did not measure, or printed as 0.00 for that reason, are None.
 
-    ``bandwidth_gbps`` of a bidirectional test is the sum of both directions. ``iterations`` are those of all queue pairs together,
-    where the test was not for a duration. Latencies are half a round trip, of reads and atomics a whole one. A row of one ``half`` is no row
-    of the test: it has what one end alone measured.
+    - ``bandwidth_gbps``: the sum of both directions in a bidirectional test.
+    - ``iterations``: the total of all queue pairs; None if the test ran for a fixed duration.
+    - Latencies are half a round trip; for reads and atomics a whole round trip.
+    - ``half``: if set, the row has the results of one end only, and is not a result of the whole test.
     """
 
     line: int
@@ -52,9 +53,9 @@ class PerftestRow:
 
 
 def row_of(line: int, values: Mapping[str, float | int | None], half: Half | None = None) -> PerftestRow:
-    """A row from its values by the names of its fields; ``size_bytes`` must be there.
+    """Return a row from values by field name. ``size_bytes`` is required.
 
-    A peak of 0 is None: tests for a duration (-D), and those that measure none (-N), print 0.00.
+    A peak of 0 becomes None: tests with a duration (-D) or without peak measurement (-N) print 0.00.
     """
 
     def whole(name: str) -> int | None:
@@ -83,7 +84,7 @@ def row_of(line: int, values: Mapping[str, float | int | None], half: Half | Non
 
 @dataclass(frozen=True, slots=True)
 class PerftestFailure:
-    """The reason why a test ended. ``status`` is that of the completion (12: no answer to all retries), ``syndrome`` the vendor's."""
+    """The reason why a test ended. ``status`` is the completion's (12: all retries went unanswered), ``syndrome`` the vendor's."""
 
     line: int
     what: str
@@ -93,10 +94,12 @@ class PerftestFailure:
 
 @dataclass(frozen=True, slots=True)
 class Perftest:
-    """One test. ``settings`` are the pairs of its header as they were printed.
+    """A test of perftest.
 
-    ``memory`` is ``gpu`` where the output or the command says so, else ``host``. GIDs are addresses: an IPv4 address stands for
-    itself. ``command`` is the line that started it where the text has that.
+    - ``settings``: the name-value pairs of the header, as printed.
+    - ``memory``: ``gpu`` if the output or the command says so, otherwise ``host``.
+    - GIDs are addresses; a mapped IPv4 address is shown as IPv4.
+    - ``command``: the command line of the test, if the text contains it.
     """
 
     file: str
@@ -114,48 +117,48 @@ class Perftest:
     notes: tuple[Note, ...] = ()
 
     def setting(self, *names: str) -> str:
-        """The first of these settings that is there; empty where none is."""
+        """Return the value of the first of these settings that exists; empty if none exists."""
         settings = dict(self.settings)
         return next((settings[name] for name in names if name in settings), "")
 
     def number(self, *names: str) -> int | None:
-        """The same as a whole number: ``4096[B]`` is 4096."""
+        """Return the first of these settings that exists as a whole number (``4096[B]`` is 4096), or None."""
         digits = re.match(r"[0-9]{1,18}", self.setting(*names))
         return int(digits[0]) if digits else None
 
     @property
     def device(self) -> str:
-        """The RDMA device."""
+        """The name of the RDMA device."""
         return self.setting("Device")
 
     @property
     def queue_pairs(self) -> int | None:
-        """Return the number of queue pairs that sent; None if unknown."""
+        """The number of sending queue pairs, or None if unknown."""
         return self.number("Number of qps", "Number_of_qps")
 
     @property
     def mtu_bytes(self) -> int | None:
-        """The MTU of the path, payload of one packet."""
+        """The path MTU: the payload of a packet in bytes."""
         return self.number("Mtu")
 
     @property
     def gid_index(self) -> int | None:
-        """The place of the GID in the device's table."""
+        """The index of the GID in the device's table."""
         return self.number("GID index", "GID_index")
 
 
 TITLE = re.compile(
     r"^\s*(RDMA_Write_imm|RDMA_Write|RDMA_Read|Send_imm|Send|Atomic)\s(?:[\w ]*\s)?(BW|Latency)\b[\w ]*\bTest\s*$"
 )
-"""The line that begins the output of a test."""
+"""The first line of a test's output."""
 COMMAND = re.compile(r"(?:^|[\s/])(?:ib|raw_ethernet)_(write|read|send|atomic)_(bw|lat)\b")
-"""A line that starts one."""
+"""A command line that starts a test."""
 GPU = re.compile(r"--use_(?:cuda|rocm|musa|neuron|hl)\b|--use_\w+_dmabuf|--use_cuda_bus_id")
-"""Options that put the buffers into the memory of a GPU."""
+"""Options that place the buffers in GPU memory."""
 
 
 def verb_of(name: str) -> Verb:
-    """The verb of a name as perftest has it: ``RDMA_Write_imm``, ``Send``, ``write``."""
+    """Return the verb that a perftest name contains, such as ``RDMA_Write_imm``, ``Send`` or ``write``; empty if it contains none."""
     verbs: tuple[Verb, ...] = ("write", "read", "send", "atomic")
     for verb in verbs:
         if verb in name.lower():
@@ -185,28 +188,28 @@ _KEYS = {
 }
 _WHOLE = {"size_bytes", "iterations", "service_level"}
 _UNREAD = {"t_stdev", "stdev", "test_info", "results"}
-"""Keys that are not read. Perftest computes the deviation from whole microseconds (print_report_lat): it is often 0, and wrong."""
+"""Keys that are ignored. Perftest computes the deviation from whole microseconds (print_report_lat), so it is often 0 and wrong."""
 _HALVES: dict[str, Half | None] = {"results": None, "results_local": "local", "results_remote": "remote"}
-"""Objects with results, and which end's they are (``--report-both``)."""
+"""JSON objects with results, and the end that each belongs to (``--report-both``)."""
 
 
 @dataclass
 class _Document:
-    """One test: its pairs by the object that contains them. Pairs outside of all objects are results of the test too."""
+    """The name-value pairs of a test, by the JSON object that contains them. Pairs outside all objects count as results too."""
 
     settings: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
     results: dict[str, list[tuple[int, str, str]]] = field(default_factory=dict[str, list[tuple[int, str, str]]])
 
     @property
     def has_info(self) -> bool:
-        """Return whether it has its ``test_info``."""
+        """True if the document has its ``test_info``."""
         return any(name == "test" for _, name, _ in self.settings)
 
 
 def read_perftest_json(lines: Sequence[Line], notes: Notes, *, gbits: bool | None = None) -> list[Perftest]:
-    """The test of such a file, or of several one after another. Never raises.
+    """Return the tests in a JSON file, which may hold several documents one after another. Never raises an error.
 
-    ``gbits``: whether the test ran with ``--report_gbits``; where it is None the message rate decides, and where there is none the
+    ``gbits``: whether the test ran with ``--report_gbits``. If None, the message rate reveals the unit. Without a message rate, the
     bandwidth is left out with a note.
     """
     documents = [document for document in _documents(lines, notes) if document.results]
@@ -217,7 +220,7 @@ def read_perftest_json(lines: Sequence[Line], notes: Notes, *, gbits: bool | Non
 
 
 def _documents(lines: Sequence[Line], notes: Notes) -> list[_Document]:
-    """Tests in order. One that is repeated, or whose results are repeated, is another."""
+    """Return the tests in order. A repeated ``test_info`` or a repeated object of results begins a new test."""
     documents = [_Document()]
     inside: list[str] = []  # names of the objects that are open, the innermost last
     for line in lines:
@@ -296,7 +299,7 @@ def _on_gpu(settings: Iterable[tuple[str, str]]) -> bool:
 
 
 def _in_gbps(values: dict[str, float | int | None], notes: Notes, line: int, gbits: bool | None) -> None:
-    """Turn bandwidths into 10^9 bit/s."""
+    """Convert the bandwidths to 10^9 bit/s, in place."""
     bandwidth, size, rate = values.get("bandwidth_gbps"), values.get("size_bytes"), values.get("message_rate_mpps")
     if not bandwidth:
         return

@@ -1,6 +1,6 @@
-"""The reader of the text that perftest prints.
+"""The reader of perftest's text output.
 
-Keys of the header and columns of the table differ between versions, so both are read by name and never by place.
+Header keys and table columns differ between versions, so the reader finds both by name, never by position.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HEADING = 300
-"""Letters that a title or a pair of the header may take."""
+"""Maximum number of characters in a title or a header pair."""
 _PAIR = re.compile(r"([A-Za-z][\w*.\- ]*?)\s*:\s*(\S+(?: \S+)*?)(?=\s{2,}|\t| \t|\s*$)")
 _COLUMN = re.compile(
     r"(?:BW peak|BW average|MsgRate|BW Port\d|MsgRate Port\d)\[[^\]]*\]|[\d.]+%+ percentile\[[^\]]*\]|tps average|\S+"
@@ -71,22 +71,22 @@ class _Test:
     side: str = "local"
     titled: bool = False
     headed: bool = False
-    """A table has begun."""
+    """True once a table has begun."""
     rules: int = 0
-    """Lines of dashes since the header of the table."""
+    """The number of dashed lines since the table header."""
     taken: int = 0
-    """Rows since the header, those that were left out among them."""
+    """The number of rows since the header, including rows that were left out."""
     half: perftest.Half | None = None
     halves: set[perftest.Half] = field(default_factory=set[perftest.Half])
     next_half: perftest.Half | None = None
     heading: str = ""
-    """The last line that was not understood, after the last row."""
+    """The last unknown line after the last row. It may be the heading of a further table."""
     left_out: str = ""
-    """The reason to leave out further rows."""
+    """The reason to leave out further rows; empty if they are kept."""
 
     @property
     def ended(self) -> bool:
-        """Return whether nothing more is to come. A server of a test in one direction ends its table without a row."""
+        """True if the test has no further output. The server of a one-way test ends its table without a row."""
         return bool(self.failures) or (self.headed and self.rules > (0 if self.taken else 1))
 
     def whole(self, file: str) -> perftest.Perftest:
@@ -107,7 +107,7 @@ class _Test:
 
 
 def read_perftest(lines: Sequence[Line], notes: Notes) -> list[perftest.Perftest]:
-    """The tests among these lines, in order. A server, which prints no rows, is one too. Never raises."""
+    """Return the tests in these lines, in order. A server's output counts as a test, although it has no rows. Never raises an error."""
     tests: list[_Test] = []
     for line in lines:
         text = line.text
@@ -150,7 +150,10 @@ def _start(test: _Test, text: str, command: re.Match[str]) -> None:
 
 
 def _table(tests: list[_Test], line: Line, notes: Notes) -> None:
-    """Begin a table. A second one of a test has the results of one end, or it is another test's: it never adds rows to the first."""
+    """Begin a table.
+
+    A second table in a test has the results of one end, or belongs to a different test. It never adds rows to the first table.
+    """
     if not tests:
         tests.append(_Test(line.number))
     test = tests[-1]
@@ -170,7 +173,7 @@ def _table(tests: list[_Test], line: Line, notes: Notes) -> None:
 
 
 def _others(tests: Sequence[_Test]) -> list[_Test]:
-    """Tests before the last that have not ended: they print into the same text."""
+    """Return the unfinished tests before the last one. Their output is interleaved in the same text."""
     others: list[_Test] = []
     for test in reversed(tests[:-1]):
         if test.titled and test.ended:
@@ -181,7 +184,7 @@ def _others(tests: Sequence[_Test]) -> list[_Test]:
 
 
 def _at_once(tests: Sequence[_Test], notes: Notes) -> None:
-    """Leave out the rows of tests that ran at once: nothing says whose they are."""
+    """Leave out the rows of tests that ran at the same time, because the output does not show which test each row belongs to."""
     test = tests[-1]
     if test.left_out:
         return
@@ -197,7 +200,7 @@ def _at_once(tests: Sequence[_Test], notes: Notes) -> None:
 
 
 def _take(test: _Test, line: Line) -> bool:
-    """Return whether a line is about a test; if so, add the line to the test."""
+    """Add a line to a test, and return whether the line belongs to the test."""
     text = line.text.strip()
     if _RULE.match(text):
         test.rules += 1

@@ -1,6 +1,6 @@
-"""Runs of benchmarks that are to be made, and what each of them should give: a value, with a JSON file as its form.
+"""Plans of benchmark runs: the runs and the expected result of each, stored as a JSON file.
 
-A plan names servers, NICs and addresses, never the index of a GID: that is looked up on the server when the run begins.
+A plan names servers, NICs and addresses, but no GID index. The server looks up the index when the run begins.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 VERSION = 1
-"""Of the file's form."""
+"""Version of the file format."""
 
 Memory = Literal["host", "cuda", "rocm"]
-"""Where perftest's buffers lie: in the server's memory, or in that of an NVIDIA or AMD GPU."""
+"""The location of perftest's buffers: in server memory, or in the memory of an NVIDIA or AMD GPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a run of perftest.
+    """One end of a perftest run.
 
-    - ``host``, ``nic``: as the fabric file calls them; ``device``: the RDMA device (``mlx5_0``), empty where it is found by the address.
-    - ``address``: whose RoCEv2 GID is taken; with it goes the path, where addresses have colors.
-    - ``gpu``: index of the GPU beside the NIC; None where there is none, or where it does not take part.
+    - ``host``, ``nic``: their names in the fabric file.
+    - ``device``: the RDMA device (``mlx5_0``); if empty, the device is found by the address.
+    - ``address``: the address whose RoCEv2 GID is used. If addresses have colors, the address also selects the path.
+    - ``gpu``: the index of the GPU next to the NIC; None if there is no such GPU or the test does not use it.
     """
 
     host: str
@@ -42,10 +43,12 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Perftest:
-    """A run of perftest between two NICs, or of a NIC with itself where both ends are one.
+    """A perftest run between two NICs, or from a NIC to itself if both ends are the same NIC.
 
-    ``size_bytes``: of a message, None for all sizes (``-a``); ``qps``: queue pairs; ``both_ways``: ``-b``; ``seconds``: how long, where it
-    does not go by a number of messages. ``color`` is that of both addresses, empty where the path is not pinned.
+    - ``size_bytes``: the message size; None for all sizes (``-a``).
+    - ``qps``: the number of queue pairs; ``both_ways``: ``-b``.
+    - ``seconds``: the duration; None if the run sends a fixed number of messages.
+    - ``color``: the color of both addresses; empty if the path is not pinned.
     """
 
     program: str
@@ -61,10 +64,13 @@ class Perftest:
 
 @dataclass(frozen=True, slots=True)
 class NcclTests:
-    """A run of nccl-tests or rccl-tests: ``collective`` as ``railweave sim`` calls it, sizes from ``first_bytes`` to ``last_bytes`` by ``factor``.
+    """A run of nccl-tests or rccl-tests. The message size grows from ``first_bytes`` to ``last_bytes`` by ``factor``.
 
-    ``hosts``: in the order of ranks; ``per_host``: processes on each, with ``gpus`` GPUs each. ``variables``: over those of ``nccl.env``.
-    ``tenant``: whose job it is, where there are several: that tenant's ``nccl.env`` is the one to take.
+    - ``collective``: its name in ``railweave sim``.
+    - ``hosts``: in the order of ranks.
+    - ``per_host``: the processes per host, each with ``gpus`` GPUs.
+    - ``variables``: they override those of ``nccl.env``.
+    - ``tenant``: the tenant that owns the job, in a network with several tenants. The run uses that tenant's ``nccl.env``.
     """
 
     collective: str
@@ -80,16 +86,16 @@ class NcclTests:
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """One run.
+    """A planned run.
 
-    - ``name``: its own in the plan, fit for a file name with ``/`` between parts (``pairs/leaf/03/h100-01-gpu0_eth``).
-    - ``part``: the part of the suite that it belongs to; ``why``: what it shows, a sentence.
-    - ``round``: runs of a part with the same number share no NIC and no link, and go at once.
-    - ``timeout_s``: when it is ended; ``estimate_s``: what it should take.
+    - ``name``: unique in the plan, and usable as a file name, with ``/`` between parts (``pairs/leaf/03/h100-01-gpu0_eth``).
+    - ``part``: the part of the suite that the run belongs to; ``why``: a sentence on the purpose of the run.
+    - ``round``: runs of a part with the same number share no NIC and no link, and run at the same time.
+    - ``timeout_s``: the time limit; ``estimate_s``: the expected duration.
     - ``tolerance``: how far below its band a number may be before it is a finding, as a fraction (0.05).
-    - ``predictions``: what it should give, each with its band; empty where nothing is known.
-    - ``links``: names of the links that its packets take, where the path is pinned, in both directions.
-    - ``needs``: what has to be in force on switches or NICs, which the run cannot set itself; empty where the design is in force as it is.
+    - ``predictions``: the expected results, each with its band; empty if nothing is known.
+    - ``links``: the links that the packets use in both directions, if the path is pinned.
+    - ``needs``: required state of switches or NICs that the run cannot set itself; empty if the design as deployed is sufficient.
     """
 
     name: str
@@ -107,7 +113,11 @@ class PlannedRun:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All runs of a suite on a network. ``fabric``: the fabric file; ``design_digest``: SHA-256 of its design; ``notes``: what was left out, and why."""
+    """A plan: all runs of a suite on a network.
+
+    - ``fabric``: the fabric file; ``design_digest``: the SHA-256 digest of its design.
+    - ``notes``: the parts that were left out, and why.
+    """
 
     suite: str
     fabric: str
@@ -117,7 +127,7 @@ class Plan:
 
     @property
     def estimate_s(self) -> float:
-        """Return the expected duration of all runs in seconds; runs of a round go at the same time."""
+        """The expected duration of all runs in seconds. Runs of a round run at the same time."""
         longest: dict[tuple[str, int], float] = {}
         for run in self.runs:
             key = run.part, run.round
@@ -126,11 +136,11 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """By which results say which plan they belong to: SHA-256 of the file's text."""
+        """The SHA-256 digest of the plan file. Results carry it to name their plan."""
         return hashlib.sha256(self.to_json()).hexdigest()
 
     def to_json(self) -> bytes:
-        """The file: the same plan, the same bytes."""
+        """Return the content of the plan file. Equal plans give equal bytes."""
         document: dict[str, Any] = {"railweave": "bench plan", "version": VERSION, **asdict(self)}
         for given, run in zip(document["runs"], self.runs, strict=True):
             given["kind"] = "perftest" if isinstance(run.test, Perftest) else "nccl-tests"
@@ -138,7 +148,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str | bytes, file: str) -> Plan:
-        """A plan that ``to_json`` wrote. Raises ``SpecError`` where it is none, or one of another version."""
+        """Read a plan that ``to_json`` wrote. Raises ``SpecError`` if the text is not a plan, or a plan of a different version."""
         try:
             document: Any = json.loads(text)
         except ValueError as error:
@@ -162,7 +172,7 @@ FIX = "`railweave bench plan FABRIC -o PLAN` makes one"
 
 
 def read_plan(path: Path | str) -> Plan:
-    """The plan of a file. Raises ``SpecError``."""
+    """Read a plan file. Raises ``SpecError`` if the file cannot be read or is not a plan."""
     try:
         text = Path(path).read_bytes()
     except OSError as error:

@@ -1,6 +1,7 @@
-"""A text of any of the forms, read: its content decides, and one text may hold several; the files that rccl-tests report to.
+"""The reader of text in any benchmark format, and of the files that rccl-tests writes.
 
-So a log of a job, in which ``NCCL_DEBUG`` and two runs of nccl-tests are mixed, gives a log and two runs.
+The content determines the format, and a text may hold several. For example, a job log with ``NCCL_DEBUG`` messages and two runs of
+nccl-tests gives a log and two runs.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ _KNOWN = {
     *("rankspernode", "gpusperrank", "size", "type", "redop", "inplace"),
     *("time", "algbw", "busbw", "wrong", "#wrong"),
 }
-"""Fields that are known; all others are kept beside the row, and tell rows apart."""
+"""The known fields. All others are stored with the row, and distinguish rows."""
 
 
 def read_reporter_csv(lines: Sequence[Line], notes: Notes) -> list[NcclTests]:
-    """The runs of a file of comma-separated values: one for each cycle, operation and number of ranks. Never raises."""
+    """Return the runs in a CSV file: one per cycle, operation and number of ranks. Never raises an error."""
     heads: list[str] = []
     records: list[tuple[int, Record]] = []
     for line in lines:
@@ -60,7 +61,10 @@ def read_reporter_csv(lines: Sequence[Line], notes: Notes) -> list[NcclTests]:
 
 
 def read_reporter_json(text: str, lines: Sequence[Line], notes: Notes) -> list[NcclTests]:
-    """The same of JSON: a list of records, or a record on each line. ``lines`` are those of ``text``. Never raises."""
+    """Return the runs in a JSON file: a list of records, or a record on each line. Never raises an error.
+
+    ``lines`` are the lines of ``text``.
+    """
     records: list[tuple[int, Record]] = []
     try:
         document = parse_json(text)
@@ -161,7 +165,7 @@ _HEADS = ("# nThread", "# nccl-tests", "# rccl-tests", "rccl-tests:", "# Collect
 
 @dataclass(frozen=True, slots=True)
 class ParsedText:
-    """The content of a text, and notes on lines that were not understood."""
+    """The content of a text, and notes on unknown lines."""
 
     file: str
     perftests: tuple[Perftest, ...] = ()
@@ -173,14 +177,14 @@ class ParsedText:
 
     @property
     def empty(self) -> bool:
-        """Return whether nothing was found."""
+        """True if the text holds no results."""
         return not (self.perftests or self.nccl_tests or self.log or self.trainings or self.table)
 
 
 def read(text: str, file: str, *, gbits: bool | None = None) -> ParsedText:
-    """Everything that a text says. ``file`` is where it is from, for notes. Never raises.
+    """Read all results in a text. Never raises an error. ``file`` is the source to name in notes.
 
-    ``gbits``: whether perftest's JSON, which does not say it, was written with ``--report_gbits``; None lets the message rate decide.
+    ``gbits``: whether perftest wrote its JSON with ``--report_gbits``; the JSON does not say. If None, the message rate reveals the unit.
     """
     notes = Notes(file)
     text = text.removeprefix("\ufeff")
@@ -251,7 +255,7 @@ def _text(lines: Sequence[Line], notes: Notes) -> ParsedText:
 
 
 def _owner(text: str, now: list[Line], tests: list[Line], perftests: list[Line]) -> list[Line]:
-    """Return the list of lines that a line belongs to: that of the last heading before the line."""
+    """Return the list that a line belongs to. The last heading before the line decides."""
     if text.startswith("#"):
         return tests if text.startswith(_HEADS) else now
     if TITLE.match(text[:HEADING]) or COMMAND.search(text):

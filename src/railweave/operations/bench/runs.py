@@ -1,4 +1,4 @@
-"""Conversion of what was read into runs for the store."""
+"""Conversion of parsed text into runs for the store."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 def variables_of(log: NcclLog) -> dict[str, str]:
-    """The variables that were in force."""
+    """Return the variables that the log reports, by name."""
     return dict(log.variables)
 
 
 def versions_of(log: NcclLog) -> dict[str, str]:
-    """The library's version; with commas between, where ranks had several."""
+    """Return the version of the library. If ranks had different versions, they are separated by commas."""
     return {log.library: ", ".join(text for _, text in log.versions)} if log.library and log.versions else {}
 
 
 def facts_of(log: NcclLog) -> tuple[tuple[str, str], ...]:
-    """Return what NCCL did, as pairs of a name and a text; facts that the log does not state are left out."""
+    """Return the facts in an NCCL log as pairs of a name and a text. Facts that the log does not state are left out."""
     net = [channel for channel in log.channels if channel.transport == "NET"]
     transports = Counter(
         f"{channel.transport}/{channel.through}{'/GDRDMA' if channel.gdr else ''}"
@@ -68,9 +68,12 @@ def facts_of(log: NcclLog) -> tuple[tuple[str, str], ...]:
 
 
 def runs_of(read: ParsedText, digest: str, kept: str, environment: Environment | None = None) -> list[Run]:
-    """The runs of one text. A log of NCCL beside runs of nccl-tests adds its facts to each of them; alone it is a run without samples.
+    """Return the runs in a text.
 
-    ``digest`` is the SHA-256 of the text, ``kept`` the time (ISO 8601). ``environment`` is what is known besides: the design.
+    The facts in an NCCL log are added to each nccl-tests run of the same text. Without such runs, the log is a run without samples.
+
+    - ``digest``: the SHA-256 digest of the text; ``kept``: the time of storage (ISO 8601).
+    - ``environment``: further known facts, such as the design.
     """
     given = environment or Environment()
     runs = [_perftest(perftest, read, digest, kept, given) for perftest in read.perftests]

@@ -1,7 +1,7 @@
-"""Results as comma-separated values with a header: tables of documents, or of other people's scripts.
+"""Results as comma-separated values with a header: tables of documents, or the output of third-party scripts.
 
-A column is known by its name, below; of ``value`` the columns ``metric`` (or ``quantity``) and ``unit`` say what it is. All others are kept
-beside the result as they stand, so that a row is found again by what it was run with.
+Columns are recognized by name (see below). For a column ``value``, the columns ``metric`` (or ``quantity``) and ``unit`` give the
+quantity. All other columns are stored unchanged with the result, as the conditions of the run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ QUANTITIES = {
     "msg_rate_mpps": ("message_rate_mpps", 1.0),
     "message_rate_mpps": ("message_rate_mpps", 1.0),
 }
-"""Columns with the unit in their names, in small letters. algbw_GBps and busbw_GBps are in 10^9 byte/s, as in nccl-tests."""
+"""Columns whose names contain the unit, in lower case. algbw_GBps and busbw_GBps are in 10^9 byte/s, as in nccl-tests."""
 IN_UNITS = {
     ("avg_busbw", "gb/s"): ("average_busbw_gbytes_per_s", 1.0),
     ("busbw", "gb/s"): ("busbw_gbytes_per_s", 1.0),
@@ -46,14 +46,14 @@ IN_UNITS = {
     ("step_time", "s"): ("step_time_s", 1.0),
     ("one_way_delay", "us"): ("one_way_delay_us", 1.0),
 }
-"""Quantities by a column or a metric, and the unit beside it. Of bus bandwidth ``GB/s`` is byte, of perftest ``Gb/s`` is bit."""
+"""Quantities by the name of a column or metric and the unit next to it. For bus bandwidth ``GB/s`` means bytes; perftest's ``Gb/s`` bits."""
 
 KNOWN = {quantity for quantity, _ in (*QUANTITIES.values(), *IN_UNITS.values())}
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One number of a table. ``labels`` are the other columns of its row."""
+    """A number in a table. ``labels`` are the other columns of its row."""
 
     line: int
     operation: str
@@ -82,7 +82,7 @@ def is_table(heads: Sequence[str]) -> bool:
 
 
 def read_table(lines: Sequence[Line], notes: Notes) -> Table:
-    """The numbers of a table whose first line that is not empty has the columns. Never raises."""
+    """Return the numbers of a table. Its first nonempty line names the columns. Never raises an error."""
     heads: list[str] = []
     measurements: list[Measurement] = []
     for line in lines:
@@ -99,7 +99,7 @@ def read_table(lines: Sequence[Line], notes: Notes) -> Table:
 
 
 def _told_apart(heads: Sequence[str]) -> list[str]:
-    """Return names of columns; of a name that is there twice, the second is another column: which of them is meant, nothing says."""
+    """Return the column names, with repeated names made unique by their column number. The first column of a name keeps the name."""
     return [name if name not in heads[:place] else f"{name} (column {place + 1})" for place, name in enumerate(heads)]
 
 

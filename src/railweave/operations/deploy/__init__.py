@@ -1,1 +1,1 @@
-"""Bring a design onto running devices, and back: plan, waves, journal. Nothing in this folder is specific to an operating system."""
+"""Deployment of a design to running devices, with rollback: plan, waves, journal. This folder has no code for specific systems."""

@@ -1,4 +1,4 @@
-"""Apply and end plans: from a plan, a journal and a site to a revision; fill in secrets, and change files of the operator."""
+"""Application of plans: run a plan on a site as a journaled revision, fill in secrets, and change the operator's files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileChange:
-    """A file with its text before and after; an empty text means that there is no file. ``called`` is its name for people."""
+    """A file with its text before and after. An empty text means that the file does not exist. ``called`` is its name in messages."""
 
     path: Path
     before: str
@@ -55,19 +55,19 @@ def change_of(plan: Plan) -> FileChange | None:
 
 
 def check(change: FileChange) -> None:
-    """Raise ``InputError`` if the file's text is neither the one before nor the one after."""
+    """Raise ``InputError`` if the file's text is neither ``before`` nor ``after``."""
     if _text(change.path) not in {change.before, change.after}:
         description = f"{change.called} has changed since the plan was made"
         raise InputError([Problem(FileLine(str(change.path)), description, "make another plan")])
 
 
 def write(change: FileChange) -> None:
-    """Write the text after. Raises ``InputError`` as ``check`` does, ``OutputError`` if the file cannot be written."""
+    """Write the ``after`` text. Raises ``InputError`` if the file has changed, and ``OutputError`` if it cannot be written."""
     _written(change, change.after)
 
 
 def put_back(change: FileChange) -> None:
-    """Write the text before. Raises the same errors as ``write``."""
+    """Write the ``before`` text. Raises the same errors as ``write``."""
     _written(change, change.before)
 
 
@@ -107,16 +107,20 @@ def given(change: DeviceChange, label: str, secrets: Mapping[str, str], before: 
 
 
 FAULT_LABEL = "railweave-_fault-{number}-{digest}"
-"""The label of a campaign's turn; no revision of a network has this form, because a network's name begins with a letter."""
+"""The label of a campaign turn. A revision never has such a label, because a network's name begins with a letter."""
 
 
 @dataclass(frozen=True)
 class ApplySettings:
     """The settings for applying a plan.
 
-    A device waits ``confirm_within`` seconds for its confirmation; the network may take ``settle`` seconds to converge. ``say`` takes lines
-    on what is done. ``wait_for`` is run before a wave that has servers. ``quiet`` is the limit of an idle port, after a drain. ``patience``
-    is how long a switch may take to come back with a different release; ``shift`` drains switches for that, or brings them back into use.
+    - ``confirm_within``: seconds that a device waits for its confirmation before it reverts.
+    - ``settle``: seconds that the network may take to converge.
+    - ``say``: receives progress lines.
+    - ``wait_for``: called before a wave that has servers.
+    - ``quiet``: the traffic limit below which a port counts as idle after a drain.
+    - ``patience``: how long a switch may take to come back with a new release.
+    - ``shift``: drains switches for an upgrade, or returns them to service.
     """
 
     confirm_within: int
@@ -129,14 +133,14 @@ class ApplySettings:
 
 
 def check_not_refused(plan: Plan) -> None:
-    """Raise ``InputError`` for a plan that is refused, so that the digest prompt is skipped."""
+    """Raise ``InputError`` if a plan is refused. Callers use it before the digest prompt."""
     if plan.refused:
         description = f"the plan is refused: {'; '.join(plan.refused[:3])}"
         raise InputError([Problem(Argument("plan"), description, "mend that, and make another plan")])
 
 
 def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:
-    """Raise ``InputError`` for a plan that is refused, or lacks values of its secrets."""
+    """Raise ``InputError`` if a plan is refused, or if values of its secrets are missing."""
     check_not_refused(plan)
     if missing := [name for name in plan.secrets if name not in secrets]:
         fix = "give --secrets FILE with NAME: value for each"
@@ -154,7 +158,7 @@ def apply(
     dry_run: bool,
     part_of: int | None = None,
 ) -> Revision:
-    """Carry out a plan; ``part_of``: the upgrade that this plan is a part of, which is a revision of its own.
+    """Apply a plan, and return its revision. ``part_of``: the number of the upgrade revision that this plan belongs to.
 
     Raises ``InputError`` if the plan does not fit the present state, and ``StoppedError``.
     """
@@ -183,7 +187,7 @@ def apply(
 
 
 def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, str], *, back: bool) -> Revision:
-    """End the newest revision that was interrupted. Raises ``InputError`` if there is none, and ``StoppedError``."""
+    """Complete or roll back the newest interrupted revision. Raises ``InputError`` if there is none, and ``StoppedError``."""
     newest = next(iter(rows.under_way()), None)
     if newest is None:
         fix = "railweave deploy status FABRIC says how things are"
@@ -205,7 +209,7 @@ def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, 
 
 
 def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str, str]) -> dict[str, Device]:
-    """Return the devices that a revision changes, each with what it ran before as far as that is kept."""
+    """Return the devices that a revision changes, each with its earlier configuration if the journal has it."""
     return {
         name: Device(
             change,
@@ -218,7 +222,7 @@ def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str,
 
 
 def _upgraded(rows: Journal, revision: Revision, site: Site, how: ApplySettings, *, finish: bool = False) -> Revision:
-    """Carry out an upgrade, or the rest of one; ``finish``: only the batch that was begun."""
+    """Carry out an upgrade, or the rest of one. ``finish``: complete only the batch in progress."""
     number = revision.number
     assert how.shift is not None  # noqa: S101 - whoever applies plans says how a switch is drained
 
@@ -247,7 +251,7 @@ def _upgraded(rows: Journal, revision: Revision, site: Site, how: ApplySettings,
 def rollout_of(
     rows: Journal, revision: Revision, site: Site, how: ApplySettings, secrets: Mapping[str, str]
 ) -> Rollout:
-    """Return the rollout that carries out a revision, or takes it back."""
+    """Return the rollout that applies a revision or rolls it back."""
 
     def say(line: str) -> None:
         rows.note(revision.number, line)
@@ -286,7 +290,7 @@ async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: ApplySe
 
 
 async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: ApplySettings, *, again: bool) -> None:
-    """Carry out, or take back, the rest of a plan that was interrupted. Raises ``StoppedError``."""
+    """Complete or roll back an interrupted plan. Raises ``StoppedError``."""
     change = change_of(rollout.plan)
     if change is not None and again:
         write(change)
@@ -302,7 +306,7 @@ async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: ApplySettin
 
 
 def _put_back(rollout: Rollout, rows: Journal, *, back: bool) -> None:
-    """Restore the file that a plan changes, if every device is as it was, too."""
+    """Restore the file that a plan changes, if the rollout was reverted and no device has confirmed its change."""
     change = change_of(rollout.plan)
     kept = any(step.verb == "confirm" for step in rows.steps(rollout.revision))
     if change is not None and back and not kept:
@@ -310,7 +314,7 @@ def _put_back(rollout: Rollout, rows: Journal, *, back: bool) -> None:
 
 
 async def _quiet(rollout: Rollout, site: Site, how: ApplySettings) -> None:
-    """Wait until the drained ports carry nothing. Raises ``StoppedError`` if some still do: the drain stays in force."""
+    """Wait until the drained ports are idle. Raises ``StoppedError`` if some are not; the drain stays in force."""
     drain = rollout.plan.drain
     if drain is None or drain.back or not drain.ports:
         return
@@ -327,14 +331,14 @@ async def _quiet(rollout: Rollout, site: Site, how: ApplySettings) -> None:
 
 
 def _ended(rows: Journal, number: int, work: Coroutine[Any, Any, None]) -> None:
-    """Do the work of a revision."""
+    """Run the work of a revision, and record in the journal why it stopped."""
     with _ending(rows, number):
         asyncio.run(work)
 
 
 @contextmanager
 def _ending(rows: Journal, number: int) -> Generator[None]:
-    """Record in the journal why a revision stopped, and whether something is left to be ended."""
+    """Record in the journal why a revision stopped, and whether it still has to be completed."""
     try:
         yield
     except StoppedError as stopped:

@@ -1,4 +1,4 @@
-"""Changes of one device, from what it runs to what is wanted; and the kind of each device of a plan."""
+"""The change of a device from its running to its wanted configuration, and the kinds of devices in a plan."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 
 SERVER = "server"
-"""The kind of a device that is a server."""
+"""The kind of servers, in a plan's devices."""
 
 
 def transaction(kind: str) -> Transaction | None:
-    """Return the means of changing devices of a kind; None if railweave does not change them."""
+    """Return the transaction with which to change devices of a kind; None if railweave does not change them."""
     return cast("Transaction", of_server) if kind == SERVER else system(kind).transaction
 
 
 def tree(kind: str, device: str, file: str, text: str) -> ConfigTree:
-    """Return a text of a device as a tree. Raises ``SpecError``."""
+    """Parse a configuration text of a device into a tree. Raises ``SpecError`` if it cannot be read."""
     try:
         if kind == SERVER:
             return host_tree.parsed(text)
@@ -56,9 +56,11 @@ def tree(kind: str, device: str, file: str, text: str) -> ConfigTree:
 
 @dataclass(frozen=True)
 class Disruptive:
-    """A disruption by a change: ``what`` goes, because of ``why``; ``statement`` causes it, according to ``source``.
+    """A disruption that a change causes.
 
-    ``ports``: only these are disrupted, if any are given.
+    - ``statement``: the statement that causes the disruption, according to ``source``.
+    - ``what``: the traffic or service that is interrupted; ``why``: the reason.
+    - ``ports``: the ports disrupted; if empty, the disruption is not limited to ports.
     """
 
     statement: str
@@ -70,12 +72,14 @@ class Disruptive:
 
 @dataclass(frozen=True)
 class DeviceChange(JsonObject):
-    """The change of one device. Dictionaries are by file.
+    """The change of a device. Dictionaries are by file.
 
-    ``before`` are digests of the running texts, ``commands`` make the change, ``target`` is the whole configuration afterwards, and
-    ``after`` are the digests of that. ``as_designed``: afterwards the device runs exactly its design. Each line of ``shown`` is a
-    statement that goes (``-``), comes (``+``) or changes (``~``). ``kept`` are the device's own statements that stay; ``refused`` says
-    why the device would not take the change, or why railweave cannot make it.
+    - ``before``: digests of the running texts; ``after``: digests after the change.
+    - ``commands``: the commands that make the change; ``target``: the whole configuration after it.
+    - ``as_designed``: after the change, the device runs exactly its design.
+    - ``shown``: the statements removed (``-``), added (``+``) and changed (``~``).
+    - ``kept``: statements outside the design that stay on the device.
+    - ``refused``: the reasons why the device would reject the change or railweave cannot make it.
     """
 
     JSON = ("system", "before", "commands", "target", "after", "as_designed", "shown", "kept", "disrupts", "refused")
@@ -122,10 +126,10 @@ def change(
     wanted: Mapping[str, str],
     own_statements: Callable[[], DeviceCheck] | None,
 ) -> DeviceChange:
-    """Return the change from the running texts of a device to the wanted ones, by file.
+    """Return the change from a device's running texts to the wanted texts, by file.
 
-    ``own_statements`` returns which statements are the device's own. It takes long, so it is called only if a statement would go; without it
-    nothing is kept. Raises ``SpecError`` for a text that cannot be read.
+    ``own_statements`` finds the statements that belong to the device and not to the design. It is slow, so it is called only if the change
+    would remove a statement. Without ``own_statements``, no such statement is kept. Raises ``SpecError`` for a text that cannot be read.
     """
     reader, transaction = system(nos).reader, system(nos).transaction
     if reader is None or transaction is None:
@@ -167,7 +171,7 @@ def change(
 
 
 def server_change(server: str, running: Mapping[str, str], wanted: Mapping[str, str]) -> DeviceChange:
-    """Return the change of a server to the content of its ``host.json``. Raises ``SpecError`` for a text that cannot be read."""
+    """Return the change of a server to the content of its ``host.json``. Raises ``SpecError`` if a text cannot be read."""
     before, after, target = dict[str, str](), dict[str, str](), dict[str, str]()
     commands = dict[str, tuple["Command", ...]]()
     shown, disrupts = list[str](), list[Disruptive]()
@@ -196,9 +200,9 @@ def _without_own(
     change: Change,
     own_statements: Callable[[], DeviceCheck] | None,
 ) -> tuple[Change, list[str]]:
-    """Return a change that keeps the device's own statements, and those statements.
+    """Return the change without removals of the device's own statements, and those statements.
 
-    The operator added them, or the system writes them by itself; they have no effect on the design.
+    Own statements were added by the operator or by the system itself; they have no effect on the design.
     """
     reader, by_itself = system(nos).reader, catalog().systems[nos].reads.by_itself
     gone = [step for step in change.steps if step.kind == "remove"]
@@ -239,7 +243,7 @@ def _means_nothing(
 
 
 def loses_only(change: DeviceChange) -> bool:
-    """Return whether a server loses routes or rules, and gets none."""
+    """Return whether a change only removes a server's routes or rules, and adds and changes none."""
     kinds = {(line[0], line[2:].partition(" ")[0]) for line in change.shown}
     return bool(kinds & {("-", table) for table in TABLES}) and not kinds & {
         (sign, table) for sign in "+~" for table in TABLES
@@ -247,7 +251,7 @@ def loses_only(change: DeviceChange) -> bool:
 
 
 def digest(nodes: Sequence[Node]) -> str:
-    """Return a digest of the statements of a tree; the order of statements counts only if the tree is ordered there."""
+    """Return a digest of the statements in a tree. The order of statements counts only in ordered parts of the tree."""
     rows = [
         (node.ordered, node.name, node.values, None if node.children is None else digest(node.children))
         for node in nodes
@@ -259,7 +263,7 @@ def digest(nodes: Sequence[Node]) -> str:
 
 
 def statements(change: Change) -> list[str]:
-    """Return a change as lines: statements that go (``-``), come (``+``) or change (``~``), without the values of secrets."""
+    """Return a change as lines for removed (``-``), added (``+``) and changed (``~``) statements. The values of secrets are hidden."""
     gone = {(step.above, step.node.name): step for step in change.steps if step.kind == "remove"}
     come = {(step.above, step.node.name) for step in change.steps if step.kind == "add"}
     lines: list[str] = []

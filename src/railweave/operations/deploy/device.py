@@ -1,4 +1,4 @@
-"""One device of a plan during its change: its session, opened again if lost, and its running configuration."""
+"""A device of a plan during its change: its session, which is reopened if lost, and its running configuration."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ T = TypeVar("T")
 
 @dataclass
 class Device:
-    """A device in a change.
+    """A device whose configuration is being changed.
 
-    ``change`` is the plan's change of the device; ``given`` is the same with the values of secrets and the present configuration.
+    ``change`` is the plan's change of the device. ``given`` is the same change with the values of secrets and the present configuration.
     """
 
     change: DeviceChange
@@ -36,17 +36,17 @@ class Device:
     open_by: Open
     attempts: int = 3
     untouched: bool = False
-    """True if the device refused the change as a whole, so that there is nothing to bring back."""
+    """True if the device rejected the whole change, so nothing has to be restored."""
 
     @property
     def transaction(self) -> Transaction:
-        """The means of changing the device's system. Every device of a plan has one."""
+        """The transaction with which to change the device's system. Every device of a plan has one."""
         transaction = changes.transaction(self.change.system)
         assert transaction is not None  # noqa: S101 - a plan with such a device is refused, and never comes here
         return transaction
 
     async def _with(self, work: Callable[[Session], Awaitable[T]], *, attempts: int) -> T:
-        """Do something in a session of its own. Unreachable devices are tried again; refusals are not."""
+        """Call ``work`` with a new session. If the device is unreachable, try again; if it refuses, do not."""
         for attempt in range(1, attempts + 1):
             try:
                 session = await self.open_by(self.change.device, self.transaction.PROTOCOL)
@@ -66,15 +66,18 @@ class Device:
         return {file: texts[file] for file in self.change.before if file in texts}
 
     async def pending(self) -> Pending | None:
-        """Return the change that waits for confirmation on the device, if any."""
+        """Return the change that waits for confirmation on the device, or None."""
         return await self._with(self.transaction.pending, attempts=self.attempts)
 
     async def rehearse(self) -> str:
-        """Try the change without putting it in force."""
+        """Test the change on the device without activating it."""
         return await self._with(lambda session: self.transaction.rehearse(session, self.given), attempts=self.attempts)
 
     async def commit(self, seconds: int) -> None:
-        """Put the change in force. A commit is never tried again: after a lost session, the caller asks the device for its state."""
+        """Activate the change. Raises ``RefusedError`` if the device rejects it.
+
+        A commit is never repeated: after a lost session, the caller asks the device for its state.
+        """
         try:
             await self._with(lambda session: self.transaction.commit(session, self.given, seconds), attempts=1)
         except RefusedError:
@@ -95,9 +98,9 @@ class Device:
         await self._with(work, attempts=self.attempts)
 
     async def go_back(self) -> None:
-        """Restore the configuration from before, however far the change has come, without undoing changes of other users.
+        """Restore the earlier configuration from any stage of the change, without undoing changes of other users.
 
-        Raises ``ReachError`` if the device is not reached, ``RefusedError`` if it runs something that is not part of this change.
+        Raises ``ReachError`` if the device cannot be reached, and ``RefusedError`` if it runs something that is not part of this change.
         """
         if self.untouched:
             return
@@ -119,19 +122,19 @@ class Device:
         await self._with(work, attempts=self.attempts)
 
     def as_before(self, texts: Mapping[str, str]) -> bool:
-        """Return whether texts match what the device ran before, or, if that was not kept yet, what the plan was made from."""
+        """Return whether texts match the earlier configuration of the device, or the basis of the plan if none was recorded yet."""
         return self.same(texts, self.given.before) if self.given.before else not self.moved(texts)
 
     def moved(self, texts: Mapping[str, str]) -> bool:
-        """Return whether texts differ from those that the plan was made from."""
+        """Return whether texts differ from the texts on which the plan is based."""
         return any(self._digest(file, texts.get(file, "")) != digest for file, digest in self.change.before.items())
 
     def same(self, texts: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
-        """Return whether texts match the wanted ones, in the files that change; secrets that a device hashes are not compared."""
+        """Return whether texts match the wanted ones in the files that change. Secrets that a device hashes are not compared."""
         return not self.missing(texts, wanted)
 
     def missing(self, texts: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
-        """Return the statements in which texts differ from the wanted ones."""
+        """Return the paths of the statements that differ between the texts and the wanted ones."""
         paths: list[str] = []
         for file in self.change.commands:
             text = texts.get(file, "")
@@ -150,5 +153,5 @@ class Device:
         return changes.tree(self.change.system, self.change.device, file, text)
 
     def from_now(self, before: Mapping[str, str]) -> Device:
-        """Return the same device, with its present configuration as the way back."""
+        """Return the same device with ``before`` as the configuration to restore."""
         return replace(self, given=replace(self.given, before=dict(before)))

@@ -1,4 +1,4 @@
-"""Drains and undrains: their targets, the network that is left, the losses, whether routes follow, and the command to wait for."""
+"""Drains and undrains: targets, the remaining network, losses, whether routes follow, and the command to run before each wave."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DrainWait:
-    """A shell command, and how many seconds it may take."""
+    """A shell command to run before each wave, and its time limit in seconds."""
 
     command: str
     seconds: float
 
     async def __call__(self, number: int, wave: Wave) -> str:
-        """Run the command before a wave; return why it failed, or nothing. Its output goes where this program's output goes.
+        """Run the command before a wave. Return why it failed; empty if it succeeded. Its output goes to standard error.
 
         The environment has ``RAILWEAVE_WAVE`` (the wave's number), ``RAILWEAVE_DEVICES`` and ``RAILWEAVE_SERVERS`` (names separated by
         commas).
@@ -64,10 +64,12 @@ class DrainWait:
 
 @dataclass(frozen=True)
 class Drain(JsonObject):
-    """The part of a plan beyond switches: ``before`` and ``after`` are texts of the fabric file, whose ``status:`` changes.
+    """The drain or undrain in a plan.
 
-    ``names`` are the lines of ``status:`` that are added or, with ``back``, removed. ``ports`` are the ports, by switch, that carry nothing
-    when the drain is done. ``lines`` describe the remaining network; ``refused`` says why the drain should not be done.
+    - ``before``, ``after``: texts of the fabric file, in which ``status:`` changes.
+    - ``names``: the lines of ``status:`` that are added or, with ``back``, removed.
+    - ``ports``: the ports, by switch, that carry no traffic after the drain.
+    - ``lines``: a description of the remaining network; ``refused``: the reasons against the drain.
     """
 
     names: tuple[str, ...]
@@ -98,14 +100,14 @@ class Drain(JsonObject):
 
 @dataclass(frozen=True)
 class DrainTargets:
-    """The targets of a word of the command line: ``patterns`` are lines of ``status:``, ``links`` the cables that then carry nothing."""
+    """The targets of a drain. ``patterns`` are lines of ``status:``; ``links`` are the links that then carry no traffic."""
 
     patterns: tuple[str, ...]
     links: frozenset[str]
 
 
 def named(network: Network, word: str) -> DrainTargets:
-    """Return the targets that a switch, a server, a path color, SERVER:NIC, or a link names. Raises ``InputError`` for an unknown name."""
+    """Return the targets for a switch, server, path color, SERVER:NIC or link. Raises ``InputError`` for an unknown name."""
     devices = {device.name for device in (*network.switches, *network.servers)}
     if word in devices:
         return DrainTargets((word,), frozenset(cable.name for cable in network.cables_of(word)))
@@ -138,7 +140,7 @@ def _is_link(cable: Cable, word: str) -> bool:
 
 
 def _of_color(network: Network, cables: Sequence[Cable]) -> DrainTargets:
-    """Return the spines that carry only one color, and the links of that color on other spines."""
+    """Return the targets for a path color: the spines that carry only this color, and the color's links on other spines."""
     links = {cable.name for cable in cables}
     spines = dict.fromkeys(cable.b.device for cable in cables)
     whole = [
@@ -157,7 +159,10 @@ def _of_color(network: Network, cables: Sequence[Cable]) -> DrainTargets:
 
 
 def ports(network: Network, configs: Mapping[str, DeviceConfig], links: frozenset[str]) -> dict[str, tuple[str, ...]]:
-    """Return, by switch, the ports at which traffic on some links is measured: each link at the end that most links share."""
+    """Return, by switch, the ports at which to measure the traffic on some links.
+
+    Of the two ends of a link, the switch with more of these links is used.
+    """
     cables = [cable for cable in network.cables if cable.name in links]
     count: dict[str, int] = {}
     for cable in cables:
@@ -175,7 +180,7 @@ def ports(network: Network, configs: Mapping[str, DeviceConfig], links: frozense
 
 
 def by_hand(former: DeviceConfig, config: DeviceConfig) -> Iterator[str]:
-    """Yield the commands to type on a switch that railweave does not change; nothing for other switches."""
+    """Yield the commands to type on a switch that railweave cannot change itself; nothing for other switches."""
     if transaction(config.nos) is not None:
         return
     old, new = system(former.nos).trees(former), system(config.nos).trees(config)

@@ -1,6 +1,7 @@
-"""The check between a change and its confirmation: a wave's devices and their neighbors must match the running configurations.
+"""The check between a change and its confirmation: the state of a wave's devices and their neighbors must match the expected state.
 
-The expected state follows from what each device runs at that moment, not from the end of the plan: half of a network may be changed.
+The expected state follows from the configurations that devices run at that moment, not from the end of the plan. Half of a network
+may have been changed.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     Texts = Mapping[str, Mapping[str, str]]
 
 AGAIN_S = 1.0
-"""Seconds between two looks at the network."""
+"""Seconds between two checks of the network."""
 
 
 @dataclass
@@ -40,15 +41,15 @@ class Check:
     settle_s: float
     _read: dict[object, DeviceConfig] = field(default_factory=dict[object, "DeviceConfig"], init=False)
     _last: dict[str, list[str]] = field(default_factory=dict[str, "list[str]"], init=False)
-    """The errors of each device at the last look."""
+    """The errors of each device at its last check."""
 
     async def before(self, devices: Sequence[str], now: Texts, then: Texts) -> None:
-        """Remember the errors that devices to be changed, and devices that the change touches, already have; see ``Gate``."""
+        """Record the existing errors of the devices to be changed and of their neighbors; see ``Gate``."""
         near = self._near(devices, self._configs_of(now), self._configs_of(then))
         await self._look([name for name in near if name not in self._last], self._configs_of(now))
 
     async def after(self, devices: Sequence[str], now: Texts, then: Texts) -> list[str]:
-        """Return the errors that were not there before, after the network has had its time; empty if all is well."""
+        """Return the errors that did not exist before the change. Waits up to ``settle_s`` seconds for them to disappear."""
         configs = self._configs_of(then)
         near = self._near(devices, self._configs_of(now), configs)
         known = {error for name in near for error in self._last.get(name, ())}
@@ -61,7 +62,7 @@ class Check:
             await asyncio.sleep(AGAIN_S)
 
     def _configs_of(self, texts: Texts) -> dict[str, DeviceConfig]:
-        """Return the configurations of switches, if those that were asked run ``texts``. Each text is read once."""
+        """Return the configurations of all switches, with ``texts`` replacing the designed ones. Each text is parsed only once."""
         wanted = {name: (name, *sorted(files.items())) for name, files in texts.items() if name in self.site.configs}
         if new := {name: dict(texts[name]) for name, key in wanted.items() if key not in self._read}:
             read = running_configs(self.site.network, new, self.site.configs)
@@ -71,7 +72,7 @@ class Check:
     def _near(
         self, devices: Sequence[str], now: Mapping[str, DeviceConfig], then: Mapping[str, DeviceConfig]
     ) -> list[str]:
-        """Return devices and their neighbors by cable; the devices only, if just their own management changes."""
+        """Return devices and their neighbors by cable. A device that only changes its management settings adds no neighbors."""
         nearby = dict.fromkeys(devices)
         for device in devices:
             if device in now and replace(now[device], management=then[device].management) == then[device]:
@@ -81,7 +82,7 @@ class Check:
         return [name for name in nearby if name in self.site.asked and name not in self.site.network.absent]
 
     async def _look(self, names: Sequence[str], configs: Mapping[str, DeviceConfig]) -> None:
-        """Ask devices, and remember the errors of each."""
+        """Query devices, and record the errors of each."""
         if not names:
             return
         with TemporaryDirectory() as place:
@@ -104,7 +105,7 @@ class Check:
     def _wrong(
         self, capture: Capture, configs: Mapping[str, DeviceConfig], devices: Collection[str]
     ) -> Sequence[Finding]:
-        """Return the findings on devices of a capture if switches run ``configs``."""
+        """Return the findings on the devices of a capture, compared with the expected state under ``configs``."""
         return check(
             self.site.network,
             capture,
@@ -117,7 +118,7 @@ class Check:
 
 
 def two_sided(configs: Mapping[str, DeviceConfig]) -> dict[str, DeviceConfig]:
-    """Return configurations without half-configured sessions: such a session cannot come up before its other end is changed, too."""
+    """Return configurations without half-configured sessions: such a session cannot come up until its other end is changed too."""
     ends = Counter(
         session.link
         for config in configs.values()

@@ -1,4 +1,4 @@
-"""The present files of servers, before a change."""
+"""The current files of servers, read before a change."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def host_files(
     site: Site, names: Collection[str], done: Callable[[str, str], None]
 ) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-    """Return the files of servers, and the servers that did not answer with the reason; ``done`` takes each with a word.
+    """Return the files of servers, and the error of each server that did not answer. Nothing is changed.
 
-    Nothing is changed.
+    ``done`` is called with each server and its result.
     """
     silent: dict[str, str] = {}
 

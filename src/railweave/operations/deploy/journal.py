@@ -1,7 +1,8 @@
-"""The journal of a network's changes: ``NAME.state/`` next to the fabric file, private, with a row before and after every step.
+"""The journal of a network's changes: the private folder ``NAME.state/`` next to the fabric file, with a record of every step.
 
-A row is on the disk before its step begins, so that the possible progress is known after a kill or a loss of power. ``journal.db`` is
-SQLite (write-ahead log, ``synchronous=FULL``); texts of devices are files below ``revisions/NUMBER/``. The journal is never exported.
+A row is on disk before its step begins, so after a kill or a power failure the journal shows how far a change may have come.
+``journal.db`` is SQLite (write-ahead log, ``synchronous=FULL``); texts of devices are files below ``revisions/NUMBER/``.
+The journal is never exported.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ Verb = Literal["rehearse", "commit", "confirm", "revert", "restore", "drain", "i
 State = Literal["running", "done", "stopped", "rolled back"]
 """The state of a revision.
 
-In order: at work or interrupted; every wave confirmed; stopped by a failure, with its last wave taken back; brought back later.
+- ``running``: in progress or interrupted.
+- ``done``: every wave is confirmed.
+- ``stopped``: stopped by a failure, with its last wave reverted.
+- ``rolled back``: reverted later.
 """
 
 _TABLES = """
@@ -50,7 +54,10 @@ CREATE TABLE IF NOT EXISTS lines (
 
 @dataclass(frozen=True)
 class Revision:
-    """One apply. ``who`` is user, host and process; times are seconds since 1970; ``why`` says what stopped the revision."""
+    """A revision: a single application of a plan. Times are seconds since 1970.
+
+    ``who`` is the user, host and process. ``why`` is the reason why the revision stopped.
+    """
 
     number: int
     label: str
@@ -65,7 +72,7 @@ class Revision:
 
 @dataclass(frozen=True)
 class Step:
-    """One verb on one device. ``ended`` is None if the step was interrupted; ``failed`` is the device's error, if any."""
+    """A step on a device. ``ended`` is None if the step was interrupted; ``failed`` is the device's error, if any."""
 
     wave: int
     device: str
@@ -77,7 +84,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a revision's log for people; ``at`` is in seconds since 1970."""
+    """A line of a revision's human-readable log; ``at`` is in seconds since 1970."""
 
     at: float
     line: str
@@ -111,7 +118,7 @@ class Journal:
         return self.revision(number)
 
     def end(self, number: int, state: State, why: str = "") -> None:
-        """Record that a revision is over, or, with ``running``, that it was interrupted, with the reason."""
+        """Record the end of a revision and its reason. The state ``running`` records an interruption, which is not an end."""
         ended = None if state == "running" else time.time()
         with self._database as rows:
             rows.execute(
@@ -120,7 +127,7 @@ class Journal:
 
     @contextmanager
     def step(self, revision: int, wave: int, device: str, verb: Verb) -> Generator[None]:
-        """Write a row before a step begins, and its end afterwards. An error of the step is written down, and raised."""
+        """Record the beginning of a step, and its end afterwards. If the step raises an error, the error is recorded and raised again."""
         with self._database as rows:
             made = rows.execute(
                 "INSERT INTO steps (revision, wave, device, verb, began) VALUES (?,?,?,?,?)",
@@ -155,7 +162,7 @@ class Journal:
         )
 
     def under_way(self) -> list[Revision]:
-        """Return the revisions that are at work or were interrupted, the newest first: two, if a part of an upgrade is one of them."""
+        """Return the revisions that are in progress or interrupted, the newest first. There are two if a part of an upgrade is in progress."""
         return [revision for revision in self.revisions() if revision.state == "running"]
 
     def plan(self, number: int) -> Plan:
@@ -181,7 +188,7 @@ class Journal:
         return [Line(*row) for row in rows]
 
     def keep(self, number: int, device: str, when: Literal["before", "after"], texts: Mapping[str, str]) -> None:
-        """Keep what a device ran ``before`` or ``after`` a revision. Raises ``OutputError``."""
+        """Store the configuration texts of a device from ``before`` or ``after`` a revision. Raises ``OutputError`` if they cannot be written."""
         folder = self.folder / "revisions" / f"{number:04}" / device / when
         for directory in (*reversed(folder.parents[:3]), folder):
             directory.mkdir(exist_ok=True, mode=0o700)
@@ -189,7 +196,7 @@ class Journal:
             write_file(folder / file, text, private=True)
 
     def kept(self, number: int, device: str, when: Literal["before", "after"]) -> dict[str, str]:
-        """Return the kept records; empty if there are none. Raises ``OutputError`` if they cannot be read."""
+        """Return the stored texts of a device by file; empty if there are none. Raises ``OutputError`` if they cannot be read."""
         folder = self.folder / "revisions" / f"{number:04}" / device / when
         try:
             return {file.name: file.read_text(encoding="utf-8") for file in sorted(folder.iterdir())}
@@ -200,12 +207,12 @@ class Journal:
 
 
 def _myself() -> str:
-    """Return user, host and process."""
+    """Return the user, host and process of this program."""
     return f"{getpass.getuser()}@{socket.gethostname()} (process {os.getpid()})"
 
 
 def folder_of(fabric: Path) -> Path:
-    """Return the folder for the state of a fabric file."""
+    """Return the state folder of a fabric file."""
     return fabric.with_name(f"{fabric.stem}.state")
 
 
@@ -232,10 +239,10 @@ def opened(fabric: Path) -> Generator[Journal]:
 
 @contextmanager
 def _reading(path: Path) -> Generator[sqlite3.Connection]:
-    """Open a connection that only reads.
+    """Open a read-only connection to the journal's database.
 
-    Even for reading, SQLite has to create files next to a write-ahead log (sqlite.org/wal.html, "Read-Only Databases"). In a folder where
-    SQLite cannot do so, a copy of the database and its log is read.
+    SQLite has to create files next to a write-ahead log even to read it (sqlite.org/wal.html, "Read-Only Databases"). In a folder where
+    SQLite cannot create files, a copy of the database and its log is read.
     """
     with ExitStack() as held:
         if _there(path):
@@ -257,7 +264,7 @@ def _reading(path: Path) -> Generator[sqlite3.Connection]:
 
 
 def _there(path: Path) -> bool:
-    """Return whether a file exists. Raises ``OSError`` if that cannot be known; ``Path.exists`` may return False then."""
+    """Return whether a file exists. Raises ``OSError`` if that cannot be determined; ``Path.exists`` may return False in that case."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -274,7 +281,7 @@ def _tables(database: sqlite3.Connection) -> list[str]:
 
 
 def _copied(path: Path, folder: Path) -> Path:
-    """Copy a database and its log as they are at one moment; the copy is repeated while a process writes."""
+    """Copy a database and its log in a consistent state. If a process writes during the copy, the copy is repeated."""
     files = [path, path.with_name(f"{path.name}-wal")]
     while True:
         before = _stamps(files)
@@ -293,7 +300,7 @@ def _stamps(files: Iterable[Path]) -> list[tuple[int, int] | None]:
 
 
 def who_is_at_work(fabric: Path) -> str:
-    """Return user, host and process of the operator at work on a fabric file now; empty if no one is."""
+    """Return the user, host and process that currently hold the journal of a fabric file; empty if there are none."""
     try:
         with (folder_of(fabric) / "lock").open("rb") as lock:
             try:
@@ -307,7 +314,10 @@ def who_is_at_work(fabric: Path) -> str:
 
 @contextmanager
 def at_work(fabric: Path) -> Generator[Journal]:
-    """Open the journal for one operator at a time. Raises ``OutputError`` with the user at work, or if the journal cannot be written."""
+    """Open the journal for exclusive writing.
+
+    Raises ``OutputError`` with the user who holds it, or if it cannot be written.
+    """
     folder = folder_of(fabric)
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

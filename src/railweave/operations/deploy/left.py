@@ -1,4 +1,4 @@
-"""The network that remains without drained parts: capacity, losses, and leaves that would still use drained links."""
+"""The network without its drained parts: capacity, losses, and leaves that would still use drained links."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 SHOWN = 3
-"""Number of names that a line lists; further names are only counted."""
+"""Maximum number of names in a line; further names are only counted."""
 
 
 def capacity(before: Network, after: Network) -> Iterator[str]:
@@ -54,7 +54,7 @@ def capacity(before: Network, after: Network) -> Iterator[str]:
 
 
 def gone(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -> Iterator[str]:
-    """Yield a line for each kind of loss.
+    """Yield a line for each kind of loss without the drained parts.
 
     Losses are path colors of leaves, rail planes, leaves without uplinks, tenants, NICs of servers, and routes.
     """
@@ -88,9 +88,9 @@ def gone(before: Network, after: Network, configs: Mapping[str, DeviceConfig]) -
 
 
 def still_used(network: Network, configs: Mapping[str, DeviceConfig], links: frozenset[str]) -> Iterator[str]:
-    """Yield the leaves that would still send over drained links, at any distance, although a different path exists.
+    """Yield a line for each leaf whose packets would still cross drained links, at any hop, although a different path exists.
 
-    ``network`` says what is drained; ``configs`` announce the drain to routing. Leaves that are drained themselves do not count.
+    ``network`` has the drained parts; ``configs`` announce the drain to routing. Leaves that are drained themselves are left out.
     """
     now = ControlPlane(configs.values(), reachable(network).absent).routes()
     without = ControlPlane(configs.values(), network.absent).routes()
@@ -105,7 +105,7 @@ def still_used(network: Network, configs: Mapping[str, DeviceConfig], links: fro
 
 
 def _crossing(network: Network, routes: Routes, links: frozenset[str]) -> dict[str, NDArray[np.bool_]]:
-    """Return, by device, the prefixes whose packets may cross some links on their path from that device."""
+    """Return, by device, a mask of the prefixes whose packets may cross some of the links on their path from that device."""
     far: dict[tuple[str, str], str] = {}
     for cable in network.cables:
         far[cable.a.device, cable.name], far[cable.b.device, cable.name] = cable.b.device, cable.a.device
@@ -131,7 +131,7 @@ def _crossing(network: Network, routes: Routes, links: frozenset[str]) -> dict[s
 
 
 def _uplinks(network: Network, role: str) -> dict[str, dict[int | None, int]]:
-    """Return, by switch of a role and path color, the capacity in Gb/s of its links to switches above it."""
+    """Return the uplink capacity in Gb/s of each switch with a role, by path color."""
     names = {switch.name for switch in network.switches if switch.role == role}
     by_switch: dict[str, dict[int | None, int]] = {}
     for cable in network.cables:
@@ -165,7 +165,7 @@ def _tenants(before: Network, after: Network) -> Iterator[str]:
 
 
 def _cut(before: Network, after: Network) -> list[str]:
-    """Return the NICs that are cut off, except those whose server or whose own link is drained."""
+    """Return the NICs that lose their connection although neither their server nor their own link is drained."""
     old, new = (
         {f"{server.name}:{nic.name}" for server in present(network).servers for nic in server.nics}
         for network in (before, after)

@@ -1,4 +1,4 @@
-"""Make a plan from what devices run to what the design has them run, with the isolation of tenants after each wave."""
+"""Plans that change devices from their running configurations to the design, with the isolation of tenants after each wave."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 Configs = dict[str, "DeviceConfig"]
 Tenants = dict[str, dict[str, str]]
-"""By server, the VRF of each NIC that is in one."""
+"""The VRF of each NIC that is in a VRF, by server and NIC."""
 
 
 class PlanConfigs:
-    """The configurations of switches before a plan (``before``) and after all of it (``after``)."""
+    """The configurations of switches before a plan (``before``) and after the whole plan (``after``)."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class PlanConfigs:
         self.after = running_configs(network, {**here, **there}, designed)
 
     def _stated(self) -> list[str]:
-        """Return, as lines, the routes that tenants take from each other by a statement of the fabric file."""
+        """Return, as lines, the routes that tenants import from each other because the fabric file says so."""
         return [
             _line(tenant.name, leaf.name, other.name, other.route_target)
             for fabric in self.network.fabrics
@@ -63,13 +63,13 @@ class PlanConfigs:
 
     @property
     def together(self) -> list[frozenset[str]]:
-        """Leaves that must change in one wave, because a server moves on each of them."""
+        """The groups of leaves that must change in the same wave, because a server moves to a different VRF on all of them."""
         old, new = tenants(self.network, self.before), tenants(self.network, self.after)
         groups = [frozenset(self._leaves(server, old, new)) for server in sorted(old.keys() & new.keys())]
         return [group for group in groups if len(group) > 1]
 
     def _leaves(self, server: str, old: Tenants, new: Tenants) -> set[str]:
-        """Return the leaves on which a server moves from one VRF to another."""
+        """Return the leaves on which a server moves from one VRF to a different one."""
         was, will = old.get(server, {}), new.get(server, {})
         return {
             cable.b.device
@@ -78,9 +78,9 @@ class PlanConfigs:
         }
 
     def told(self, waves: Sequence[Wave]) -> tuple[Wave, ...]:
-        """Return the waves with the effect of each on the isolation of tenants.
+        """Return the waves, each with its effect on the isolation of tenants.
 
-        A wave is refused if it leaves a server between tenants, or tenants open to each other.
+        A wave is refused if it leaves a server in the VRFs of two tenants, or lets tenants reach each other.
         """
         old, new = tenants(self.network, self.before), tenants(self.network, self.after)
         moving = {
@@ -129,7 +129,7 @@ def _line(vrf: str, leaf: str, other: str, target: str) -> str:
 
 
 def tenants(network: Network, configs: Mapping[str, DeviceConfig]) -> Tenants:
-    """Return the VRF of each NIC of each server, by the configuration of its leaf."""
+    """Return the VRF of each NIC of each server, according to the configuration of its leaf."""
     by_server: Tenants = {}
     ports = {name: _vrfs_of_ports(config) for name, config in configs.items() if config.vrfs}
     for cable in network.cables:
@@ -140,7 +140,7 @@ def tenants(network: Network, configs: Mapping[str, DeviceConfig]) -> Tenants:
 
 
 def _vrfs_of_ports(config: DeviceConfig) -> dict[str, str]:
-    """Return, by cable, the VRF of a leaf's port to a server."""
+    """Return the VRF of each leaf port that has one, by the name of the port's cable."""
     by_vlan = {gateway.vlan_name: gateway.vrf for gateway in config.gateways if gateway.vlan is not None}
     by_port = {gateway.port: gateway.vrf for gateway in config.gateways if gateway.port}
     return {
@@ -152,7 +152,7 @@ def _vrfs_of_ports(config: DeviceConfig) -> dict[str, str]:
 
 
 def leaks(configs: Iterable[DeviceConfig]) -> list[str]:
-    """Return, as lines, each place where a VRF takes routes that a VRF with a different name exports."""
+    """Return a line for each VRF on a leaf that imports routes exported by a VRF with a different name."""
     every = [(config.name, vrf) for config in configs for vrf in config.vrfs]
     givers: dict[str, set[str]] = {}
     for _, vrf in every:
@@ -169,7 +169,7 @@ def leaks(configs: Iterable[DeviceConfig]) -> list[str]:
 
 
 def _between(now: Mapping[str, str], old: Mapping[str, str], new: Mapping[str, str]) -> bool:
-    """Return whether a server is both in a VRF that it only had before and in one that it only gets."""
+    """Return whether a server is in a VRF that it has to leave and also in a VRF that it has to join."""
     vrfs = set(now.values())
     return bool(vrfs - set(new.values())) and bool(vrfs - set(old.values()))
 
@@ -192,12 +192,13 @@ def make_plan(
     servers: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Plan:
-    """Plan the changes that bring switches to their design.
+    """Plan the changes that bring switches to their design. Raises ``InputError`` for unknown names in ``only``.
 
-    ``running`` are the texts of each switch by file name; ``silent`` are the switches that did not answer.
-    ``live``: the texts come from the devices themselves, with their secrets. ``most`` is the share of the network (0 to 1) that a wave may
-    put at risk. ``configs`` are what the switches should run if that differs from the network's own, for example in a lab. ``servers`` are
-    the present and the wanted texts of the servers that take part. Raises ``InputError`` for unknown names in ``only``.
+    - ``running``: the texts of each switch, by file name; ``silent``: the switches that did not answer.
+    - ``live``: the texts come from the devices themselves, with their secrets.
+    - ``most``: the largest share of the network (0 to 1) that a wave may put at risk.
+    - ``configs``: the wanted configurations of switches, if they differ from the network's own, for example in a lab.
+    - ``servers``: the present and the wanted texts of the servers to include.
     """
     names = [switch.name for switch in network.switches]
     if unknown := [name for name in only if name not in names and name not in (servers or silent)]:
@@ -231,7 +232,7 @@ def plan_back(
     most: float,
     configs: dict[str, DeviceConfig],
 ) -> Plan:
-    """Plan the changes that bring switches back to what they ran ``before`` a revision, their own statements included."""
+    """Plan the changes that restore the configurations from ``before`` a revision, including statements outside the design."""
     designed = Subject(network, configs)
 
     def plan_change(name: str) -> DeviceChange:
@@ -253,7 +254,7 @@ def _ordered(
     most: float,
     canary: bool = True,
 ) -> tuple[Wave, ...]:
-    """Return the waves of changes; if the network has tenants, with the effect on their isolation."""
+    """Return the waves of the changes. If the network has an overlay, each wave has its effect on the isolation of tenants."""
     network, control = designed.network, designed.control_plane
     if not changed or not any(fabric.overlay for fabric in network.fabrics):
         return waves(network, control, changed, most=most, canary=canary)
@@ -271,7 +272,7 @@ def _plan(
     live: bool,
     back_to: int | None = None,
 ) -> Plan:
-    """Return the plan of changes, with the present time."""
+    """Return a plan of the changes, dated now."""
     design = hashlib.sha256(network.to_json()).hexdigest()
     made = datetime.now(UTC).isoformat(timespec="seconds")
     return Plan(str(fabric.resolve()), design, made, live, tuple(changes.values()), ordered, dict(silent), back_to)

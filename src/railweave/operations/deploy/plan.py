@@ -1,6 +1,6 @@
-"""A plan: changes by device in waves, with risks and refusals; and the consequences of replaced hardware.
+"""Plans: changes by device in waves, with risks and refusals, and the consequences of replaced hardware.
 
-A plan is shown, saved, and applied as it is.
+A plan is shown, saved, and applied unchanged.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Replacement(JsonObject):
-    """The part of a plan beyond devices: ``before`` and ``after`` are texts of the inventory, ``file`` is its path.
+    """The replacement of hardware in a plan.
 
-    ``what`` was replaced; ``lines`` tell the consequences, and ``refused`` says why the plan cannot be applied.
+    - ``what``: the part that was replaced.
+    - ``file``: the path of the inventory; ``before``, ``after``: its texts.
+    - ``lines``: the consequences; ``refused``: the reasons why the plan cannot be applied.
     """
 
     what: str
@@ -60,9 +62,9 @@ class Replacement(JsonObject):
 
 
 def part(network: Network, word: str) -> tuple[str, str]:
-    """Return the device and the interface that a word names: a switch, a server, or ``SERVER:NIC``. Raises ``InputError``.
+    """Return the device and the interface of a part: a switch, a server, or ``SERVER:NIC``. Raises ``InputError`` for an unknown name.
 
-    Names are those of the inventory.
+    The interface is empty for a switch or server. Names are those of the inventory.
     """
     device, colon, interface = word.partition(":")
     if not colon and word in {node.name for node in (*network.switches, *network.servers)}:
@@ -75,7 +77,7 @@ def part(network: Network, word: str) -> tuple[str, str]:
 
 
 def cells(network: Network, word: str, serial: str, mac: str) -> dict[tuple[str, str], dict[str, str]]:
-    """Return the new cells of the inventory. Raises ``InputError`` if the given values do not fit the replaced part."""
+    """Return the new values of inventory cells. Raises ``InputError`` if the given values do not suit the replaced part."""
     key = part(network, word)
     if mac and not key[1]:
         fix = "name the NIC: SERVER:NIC"
@@ -88,14 +90,14 @@ def cells(network: Network, word: str, serial: str, mac: str) -> dict[tuple[str,
 
 
 def differences(old: str, new: str, file: str) -> Iterator[str]:
-    """Yield the changes of a text, as a unified diff without context; nothing if the texts are equal."""
+    """Yield the differences of two texts as a unified diff without context; nothing if the texts are equal."""
     yield from difflib.unified_diff(old.splitlines(), new.splitlines(), file, file, lineterm="", n=0)
 
 
 def follows(before: Network, after: Network, word: str) -> Iterator[str]:
-    """Yield the consequences of new hardware, file by file of a build.
+    """Yield the effects of new hardware on each file of a build, and the cables to plug in.
 
-    These are addresses, labels, configurations of switches, and files of servers.
+    Affected are addresses, labels, switch configurations and server files.
     """
     from railweave.outputs.folder.differences import diff
     from railweave.outputs.rendering.tables import addresses_csv, cabling_csv, racks_csv
@@ -125,12 +127,14 @@ FORM = 2
 class Plan:
     """A plan.
 
-    ``fabric`` is the path of the fabric file, ``design`` the digest of its design, ``made`` when the plan was made (ISO 8601).
-    ``live``: the plan was made from the devices' own texts, secrets included, so that it can be applied. ``silent`` are devices whose state
-    is unknown, with the reason: they are not in the plan. ``back_to`` is the revision that the plan brings back.
-    ``drain``: the plan takes something out of use, or brings it back. ``upgrade``: the plan installs a different release, and changes no
-    configuration. ``replacement``: hardware was replaced, so that the inventory changes.
-    ``trial``: the change that is tried and never kept (``operations.deploy.trial``).
+    - ``fabric``: the path of the fabric file; ``design``: the digest of its design; ``made``: the time of planning (ISO 8601).
+    - ``live``: the plan is based on the devices' own texts, including secrets, so it can be applied.
+    - ``silent``: devices that are not in the plan because their state is unknown, with the reason.
+    - ``back_to``: the revision that the plan rolls back.
+    - ``drain``: the plan takes something out of service, or returns it.
+    - ``upgrade``: the plan installs a different release, and changes no configuration.
+    - ``replacement``: hardware was replaced, so the inventory changes.
+    - ``trial``: the change to try, which is never kept (``operations.deploy.trial``).
     """
 
     fabric: str
@@ -148,7 +152,7 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """The digest of all that the plan holds; it is given to `apply` to say which plan was read."""
+        """The digest of the plan's content. The operator passes it to `apply` to confirm this exact plan."""
         return hashlib.sha256(json.dumps(self._body(), sort_keys=True).encode()).hexdigest()[:16]
 
     @property
@@ -196,7 +200,7 @@ class Plan:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON form of the plan's file."""
+        """Return the JSON form of the plan, as in its file."""
         return {**self._body(), "digest": self.digest, "refused": self.refused}
 
     def lines(self) -> list[str]:
@@ -259,7 +263,7 @@ def plan_of(document: Any) -> Plan:  # noqa: ANN401 - JSON
 
 
 def read_plan(path: Path) -> Plan:
-    """Read a plan from its file. Raises ``SpecError`` if the file is not a plan, or was changed since it was made."""
+    """Read a plan from its file. Raises ``SpecError`` if the file is not a plan, or was modified after planning."""
 
     def wrong(description: str) -> SpecError:
         fix = "make it again: railweave deploy plan FABRIC --live -o PLAN"

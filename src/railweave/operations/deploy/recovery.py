@@ -1,4 +1,4 @@
-"""The recovery of an interrupted apply: ask the devices for their state, and end it."""
+"""Recovery of an interrupted apply: read the state of each device, then finish the unfinished wave or roll it back."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.journal import Step
 
 Is = Literal["before", "waiting", "after", "otherwise", "unknown"]
-"""The state of a device.
+"""The state of a device in a rollout.
 
-In order: it runs what it ran before; it runs the change, with its timer running; it runs the change for good; it runs something else;
-it does not answer.
+- ``before``: it runs its earlier configuration.
+- ``waiting``: it runs the change, and its rollback timer is running.
+- ``after``: it runs the change, and the change is confirmed.
+- ``otherwise``: it runs something else.
+- ``unknown``: it does not answer.
 """
 
 
@@ -28,7 +31,8 @@ it does not answer.
 class DeviceCondition:
     """The state of one device.
 
-    ``seconds`` are left of its timer, if it waits and reports the time; ``why`` is why its state is unknown.
+    - ``seconds``: the time left on its rollback timer, if the timer is running and the device reports it.
+    - ``why``: the reason, if the state is unknown.
     """
 
     device: str
@@ -37,7 +41,7 @@ class DeviceCondition:
     why: str = ""
 
     def line(self) -> str:
-        """Return the device with its state as a sentence."""
+        """Return the device name, followed by its state as a sentence."""
         return f"{self.device}: {self.sentence()}"
 
     def sentence(self) -> str:
@@ -54,7 +58,7 @@ class DeviceCondition:
 
 
 async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[DeviceCondition]:
-    """Return what the devices of a plan run. Nothing is changed."""
+    """Return the state of each device of a plan. Nothing is changed."""
     free = asyncio.Semaphore(at_once)
 
     async def truth_of(name: str, device: Device) -> DeviceCondition:
@@ -74,7 +78,10 @@ async def truths(devices: Mapping[str, Device], *, at_once: int = 64) -> list[De
 
 
 async def taken_back(rollout: Rollout, steps: Sequence[Step], why: str) -> None:
-    """Bring back every wave that was begun, the last first. Raises ``StoppedError`` after all were tried, if one failed."""
+    """Roll back every wave that was begun, last wave first.
+
+    Raises ``StoppedError`` if a wave could not be rolled back, but only after all of them were tried.
+    """
     failed: list[StoppedError] = []
     for number in sorted({step.wave for step in steps if step.verb == "commit"}, reverse=True):
         try:
@@ -86,10 +93,10 @@ async def taken_back(rollout: Rollout, steps: Sequence[Step], why: str) -> None:
 
 
 async def unfinished(rollout: Rollout, steps: Sequence[Step], *, again: bool) -> None:
-    """End the unfinished wave of an interrupted rollout; then, with ``again``, carry out the waves that are left.
+    """End the unfinished wave of an interrupted rollout. With ``again``, then carry out the remaining waves.
 
-    If devices of the wave had begun to confirm, it had passed its check and is finished. Otherwise it is brought back. A trial is never
-    kept: all its waves are brought back, and nothing is left to do. Raises ``StoppedError``.
+    If any device of the wave had begun to confirm, the wave had passed its check, so it is finished. Otherwise the wave is rolled back.
+    A trial is never kept: all its waves are rolled back, and nothing is left to do. Raises ``StoppedError``.
     """
     if rollout.plan.trial:
         await taken_back(rollout, steps, "a trial was interrupted")

@@ -32,21 +32,22 @@ class Gate(Protocol):
     """A check of the network before and after a wave."""
 
     async def before(self, devices: Sequence[str], now: Texts, then: Texts) -> None:
-        """Remember what is wrong before devices are changed.
+        """Record the faults that exist before the devices are changed.
 
-        Switches run the texts of ``now`` before the change, and those of ``then`` afterwards, by file.
+        ``now`` and ``then`` are configuration texts by file: switches run ``now`` before the change and ``then`` after it.
         """
         ...
 
     async def after(self, devices: Sequence[str], now: Texts, then: Texts) -> list[str]:
-        """Return what is wrong after the change that was not wrong before, after waiting for the network to settle."""
+        """Wait for the network to settle, then return the faults that did not exist before the change."""
         ...
 
 
 class StoppedError(RailweaveError):
-    """A rollout stopped.
+    """The error of a rollout that stopped.
 
-    ``wave`` is 0 if nothing was changed; ``back`` says whether the devices of the wave are as they were before.
+    - ``wave``: the number of the wave, or 0 if nothing was changed.
+    - ``back``: True if the devices of the wave are in the state that they had before it.
     """
 
     def __init__(self, why: str, wave: int, back: bool) -> None:
@@ -61,11 +62,14 @@ class StoppedError(RailweaveError):
 
 @dataclass
 class Rollout:
-    """A plan at work.
+    """A plan that is being carried out.
 
-    ``devices`` are the devices of the plan that change; ``revision`` is the journal's number; ``seconds`` is how long a device waits for
-    its confirmation. ``gate`` checks the network before and after each wave; ``say`` takes a line on what was done. ``drained`` is awaited
-    before a wave that has servers; it returns why they are not drained, or nothing.
+    - ``devices``: the devices that the plan changes.
+    - ``revision``: the number of this rollout in the journal.
+    - ``seconds``: the rollback timer: how long a device waits for its confirmation.
+    - ``gate``: checks the network before and after each wave.
+    - ``say``: receives a progress line.
+    - ``drained``: awaited before a wave that has servers; returns why they are not drained, or an empty string.
     """
 
     plan: Plan
@@ -92,16 +96,16 @@ class Rollout:
             )
 
     async def rehearse(self, first: int = 1) -> None:
-        """Let every device of the waves from number ``first`` on try its change and discard it.
+        """Rehearse on every device of the waves from ``first`` on (1-based): the device tries its change, and discards it.
 
-        Raises ``StoppedError``; in that case nothing was changed.
+        Raises ``StoppedError`` if a rehearsal fails; in that case nothing was changed.
         """
         later = sorted({name for wave in self.plan.waves[first - 1 :] for name in wave.devices})
         await self._take_stock(later)
         await self._rehearse(later)
 
     async def _take_stock(self, names: Sequence[str]) -> None:
-        """Keep the running texts of devices for the way back. Raises ``StoppedError`` if a device has changed since the plan was made."""
+        """Save the running texts of devices for a rollback. Raises ``StoppedError`` if a device has changed since the plan was made."""
         texts, failed = await self._all(names, None, 0, lambda device: device.running())
         if failed:
             raise StoppedError(_named("not reached", failed), 0, back=True)
@@ -126,7 +130,7 @@ class Rollout:
         self.say(f"{counted(len(differences), 'device')} tried the change, found it good, and discarded it")
 
     async def wave(self, number: int, wave: Wave) -> None:
-        """Carry out one wave. Raises ``StoppedError`` if the wave was rolled back, or could not be."""
+        """Carry out one wave. Raises ``StoppedError`` if the wave was rolled back, or if its rollback or confirmation failed."""
         if self.drained is not None and wave.servers:
             self.say(f"wave {number}: waiting until {', '.join(wave.servers)} may be changed")
             if why := await self.drained(number, wave):
@@ -143,7 +147,7 @@ class Rollout:
         await self.confirm(number, wave)
 
     async def changed(self, number: int, wave: Wave) -> str:
-        """Change the devices of a wave; return what is wrong afterwards that was not wrong before, or nothing."""
+        """Change the devices of a wave. Return the fault that the change caused, or an empty string."""
         _, failed = await self._all(
             wave.devices, "commit", number, lambda wave_device: wave_device.commit(self.seconds)
         )
@@ -162,14 +166,14 @@ class Rollout:
         return f"the check after the change failed: {'; '.join(wrong[:5])}" if wrong else ""
 
     async def confirm(self, number: int, wave: Wave) -> None:
-        """Keep what a wave changed. Raises ``StoppedError``."""
+        """Confirm the change on every device of a wave. Raises ``StoppedError`` if a device was not confirmed."""
         _, failed = await self._all(wave.devices, "confirm", number, lambda device: device.confirm())
         if failed:
             why = f"{_named('not confirmed', failed)}; `deploy status` says what became of them"
             raise StoppedError(why, number, back=False)
 
     async def back(self, number: int, wave: Wave, why: str) -> None:
-        """Bring every device of a wave back. Raises ``StoppedError`` if that cannot be done from here."""
+        """Roll back every device of a wave. Raises ``StoppedError`` if a device must be left to its rollback timer."""
         self.say(f"wave {number}: {why}: going back")
         _, failed = await self._all(wave.devices, "revert", number, lambda device: device.go_back())
         if failed:
@@ -177,10 +181,10 @@ class Rollout:
             raise StoppedError(f"{why}; {left}", number, back=False) from None
 
     def texts(self, number: int, *, done: bool) -> dict[str, Mapping[str, str]]:
-        """Return what the devices of the plan run.
+        """Return the configuration texts that each device of the plan runs at one point of the rollout.
 
-        Devices of waves before number ``number`` run their new texts, and so do those of that wave if it is ``done``. A device that then
-        runs exactly its design is left out.
+        Devices in waves before ``number`` run their new texts. If ``done``, so do the devices of wave ``number``.
+        Changed devices that then run exactly their designed configuration are left out.
         """
         changed = {name for wave in self.plan.waves[: number - 1 + done] for name in wave.devices}
         return {
@@ -192,7 +196,10 @@ class Rollout:
     async def _all(
         self, names: Sequence[str], verb: Verb | None, wave: int, work: Callable[[Device], Coroutine[Any, Any, Any]]
     ) -> tuple[dict[str, Any], dict[str, str]]:
-        """Do something on devices, many at once; return the results and the failures, by device. A verb is written to the journal."""
+        """Run ``work`` on devices, many at once. Return the results and the failures, each by device.
+
+        If ``verb`` is given, each step is written to the journal.
+        """
         free = asyncio.Semaphore(self.at_once)
         failed: dict[str, str] = {}
 

@@ -22,8 +22,8 @@ MILLION = 1e6
 class IdleLimit:
     """The limit below which a port counts as idle.
 
-    A port is idle at less than ``below_mbps`` Mb/s in each direction, over ``every_s`` seconds; waiting for that may take ``within_s``.
-    Sessions, BFD and LLDP go on over a port that is drained.
+    A port is idle if it carries less than ``below_mbps`` Mb/s in each direction over ``every_s`` seconds. Ports have ``within_s`` seconds to
+    become idle. The limit is not zero, because routing sessions, BFD and LLDP continue on a drained port.
     """
 
     below_mbps: float = 1.0
@@ -33,7 +33,12 @@ class IdleLimit:
 
 @dataclass(frozen=True)
 class PortCounters:
-    """The counters of ports by switch and port, bytes in and out, and when they were read (a monotonic clock, in seconds)."""
+    """The byte counters of ports at one time.
+
+    - ``at``: the time of reading, in seconds of a monotonic clock.
+    - ``bytes``: the bytes received and sent, by switch and port.
+    - ``silent``: the switches that did not answer, with the reason.
+    """
 
     at: float
     bytes: Mapping[tuple[str, str], tuple[int | None, int | None]]
@@ -41,7 +46,7 @@ class PortCounters:
 
 
 async def counted(site: Site, ports: Mapping[str, tuple[str, ...]]) -> PortCounters:
-    """Return the counters of ports, asked from the switches."""
+    """Read the byte counters of ports from their switches."""
     at = monotonic()
     said_by, silent = await states(site, ports)
     counters: dict[tuple[str, str], tuple[int | None, int | None]] = {}
@@ -54,7 +59,10 @@ async def counted(site: Site, ports: Mapping[str, tuple[str, ...]]) -> PortCount
 
 
 def busy(first: PortCounters, then: PortCounters, below_mbps: float) -> list[str]:
-    """Return a line for each port that carried at least ``below_mbps`` between two readings, or whose counters are unknown."""
+    """Return a line for each port that was not idle, or whose counters are unknown.
+
+    A port was not idle if it carried at least ``below_mbps`` Mb/s in a direction between the two readings.
+    """
     seconds = max(then.at - first.at, 1e-3)
     lines: list[str] = []
     for (name, port), (received, sent) in then.bytes.items():
@@ -81,7 +89,7 @@ def _why(then: PortCounters, name: str) -> str:
 async def still(
     site: Site, ports: Mapping[str, tuple[str, ...]], quiet: IdleLimit, say: Callable[[str], None]
 ) -> list[str]:
-    """Wait until ports carry nothing; return the ports that still do when the time is over, empty if none does."""
+    """Wait until all ports are idle. Return a line for each port that still carries traffic at the time limit."""
     end = monotonic() + quiet.within_s
     first = await counted(site, ports)
     while True:

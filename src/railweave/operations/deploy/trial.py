@@ -1,7 +1,7 @@
-"""A change that is in force for a while and never kept: rollback timers run on every device from the first commit on.
+"""A change that is in force for a while and never kept.
 
-At the end (the work is done, it fails, or Ctrl-C), every wave is taken back, the last first. A process that is killed takes nothing
-back: then the timers do, and ``deploy resume`` says so in the journal.
+Every device runs its rollback timer from its commit on. When the work ends, fails or is interrupted with Ctrl-C, every wave is rolled
+back, last wave first. If the process is killed, the timers roll the devices back, and ``deploy resume`` records that in the journal.
 """
 
 from __future__ import annotations
@@ -32,12 +32,11 @@ T = TypeVar("T")
 def held(
     rows: Journal, plan: Plan, site: Site, how: ApplySettings, secrets: Mapping[str, str], work: Callable[[], T]
 ) -> T:
-    """Return the result of ``work``, run while a plan is in force on all its devices; the plan is taken back afterwards.
+    """Put a plan in force on all its devices, run ``work``, roll the plan back, and return the result of ``work``.
 
-    ``plan.trial`` says what is tried, ``site`` is the site of that design, and ``how.confirm_within`` must be longer than the whole trial.
-    Raises ``StoppedError`` if a device refuses the change, the check after a wave fails, or the trial took longer. ``back`` is set if
-    everything is as it was, and unset if something could not be taken back from here. Raises ``InputError`` for a plan that is refused, and
-    any error that ``work`` raises.
+    ``plan.trial`` names the trial, and ``site`` belongs to the same design. ``how.confirm_within`` must be longer than the whole trial.
+    Raises ``StoppedError`` if a device refuses the change, a check after a wave fails, or the trial takes too long. Its ``back`` is True if
+    everything was rolled back. Raises ``InputError`` if the plan is refused. Errors of ``work`` are passed on.
     """
     last = next(iter(rows.revisions()), None)
     if last is not None and last.state == "running":
@@ -66,7 +65,7 @@ def held(
 
 
 async def _in_force(rollout: Rollout) -> None:
-    """Change and check every wave, and confirm none. Raises ``StoppedError``; every step that was begun is in the journal."""
+    """Change and check every wave, without confirming any. Raises ``StoppedError`` if a wave fails; each step is in the journal."""
     await rollout.rehearse()
     for number, wave in enumerate(rollout.plan.waves, 1):
         now, then = rollout.texts(number, done=False), rollout.texts(number, done=True)
@@ -77,7 +76,7 @@ async def _in_force(rollout: Rollout) -> None:
 
 
 def _end(rows: Journal, rollout: Rollout, why: str) -> None:
-    """Take everything back, and write the end to the journal. Raises ``StoppedError`` if that cannot be done from here."""
+    """Roll back the whole trial, and write its end to the journal. Raises ``StoppedError`` if a wave cannot be rolled back from here."""
     number = rollout.revision
     with _uninterrupted(rollout.say):
         try:
@@ -90,7 +89,7 @@ def _end(rows: Journal, rollout: Rollout, why: str) -> None:
 
 @contextlib.contextmanager
 def _uninterrupted(say: Callable[[str], None]) -> Generator[None]:
-    """Delay Ctrl-C until the end: an interrupted rollback would be left to timers."""
+    """Ignore Ctrl-C within the context, and tell ``say``: an interrupted rollback would be left to the rollback timers."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

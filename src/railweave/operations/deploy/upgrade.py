@@ -23,16 +23,19 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 SHOWN = 20
-"""Statements of a difference that a plan shows; further ones are only counted."""
+"""The most changed statements that a plan shows; the rest are only counted."""
 
 
 @dataclass(frozen=True)
 class Upgrade(JsonObject):
-    """The part of a plan beyond configurations: it installs ``image`` on the switches of its waves, which run ``system``.
+    """The upgrade part of a plan: it installs ``image`` on the switches of the waves, which run ``system``.
 
-    ``versions`` is the release that each switch ran when the plan was made. ``drained`` were drained before, and stay so. ``force``: drains
-    may take what a drain otherwise refuses. ``commands`` are the commands for each switch, ``lines`` are for the operator, and ``refused``
-    says why the upgrade cannot be applied.
+    - ``versions``: the release of each switch when the plan was made.
+    - ``drained``: the devices that were already drained; they stay drained.
+    - ``force``: drain even if a drain would otherwise be refused.
+    - ``commands``: the commands for each switch.
+    - ``lines``: the notes for the operator.
+    - ``refused``: the reasons why the upgrade cannot be applied.
     """
 
     image: Image
@@ -60,9 +63,9 @@ class Upgrade(JsonObject):
 
 
 def image_of(given: str, release: str, nos: str) -> Image:
-    """Return the image that ``--image`` names. Raises ``InputError``.
+    """Return the image that ``--image`` names. Raises ``InputError`` if the option or the release is invalid.
 
-    The image is a URL that switches fetch, or a file of this machine, which is read for its checksums.
+    ``--image`` is a URL that the switches fetch, or a local file, whose checksums are computed.
     """
     installation = system(nos).upgrade
     for option, text in (("--release", release), ("--image", given if "://" in given else Path(given).name)):
@@ -90,7 +93,7 @@ def image_of(given: str, release: str, nos: str) -> Image:
 
 
 def digests(path: Path) -> tuple[str, str]:
-    """Return the SHA-256 and SHA-512 of a file, hexadecimal. Raises ``OSError``."""
+    """Return the SHA-256 and SHA-512 of a file, in hexadecimal. Raises ``OSError``."""
     sums = hashlib.sha256(), hashlib.sha512()
     with path.open("rb") as stream:
         while part := stream.read(1 << 20):
@@ -100,7 +103,7 @@ def digests(path: Path) -> tuple[str, str]:
 
 
 def restarts(network: Network, names: Collection[str], release: str) -> dict[str, DeviceChange]:
-    """Return the effect of an upgrade on switches, for the order of waves: each is out while it restarts."""
+    """Return the change that an upgrade is to each switch, for planning waves: the whole switch is out while it restarts."""
     out = Disruptive(f"install {release}", "all of it", "it restarts", "")
     return {
         switch.name: DeviceChange(switch.name, switch.nos, disrupts=(out,))
@@ -110,7 +113,10 @@ def restarts(network: Network, names: Collection[str], release: str) -> dict[str
 
 
 def rendered_otherwise(network: Network, names: Collection[str], release: str) -> Iterator[str]:
-    """Yield how configurations would differ if some switches were designed for a release; switches with equal differences share a line."""
+    """Yield how configurations would differ if the named switches were designed for ``release``.
+
+    Switches with the same differences share a line.
+    """
     switches = tuple(
         replace(switch, release=release) if switch.name in names else switch for switch in network.switches
     )

@@ -1,4 +1,4 @@
-"""The state that devices in a rollout report, and the release that each switch of an upgrade runs."""
+"""The reported state of the devices in a rollout, and the release that each switch of an upgrade runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 async def states(
     site: Site, names: Collection[str], *, attempts: int = 1
 ) -> tuple[dict[str, DeviceState], dict[str, str]]:
-    """Return the state of switches, and those that did not answer, with the reason. Their configuration is not asked for."""
+    """Return the state of switches by name, and the reason for each switch that did not answer. Configurations are not read."""
     asked = {name: site.asked[name] for name in names}
     questions = [device.of_state() for device in asked.values()]
     with TemporaryDirectory() as place:

@@ -1,7 +1,7 @@
 """Carry out an upgrade batch by batch: drain, install, restart, compare with the state before, and bring back into use.
 
-Each stage of each device is in the journal before it begins, so that the operator who resumes after an interruption knows what may have
-been done. Every stage may be repeated. A device that does not come back as it was stays drained, and no later stage begins.
+Each stage of each device is in the journal before it begins, so an operator who resumes after an interruption knows what may have been
+done. Every stage may be repeated. If a device does not return to its earlier state, it stays drained, and no later stage begins.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Switch:
-    """A switch that is reached by its system's own protocol."""
+    """A switch that railweave upgrades through the management protocol of its system."""
 
     target: Target
     installation: Installation
@@ -59,11 +59,14 @@ class Switch:
             await session.close()
 
     async def boot(self) -> str:
-        """Return the identity of the present start, from a command of the switch's system."""
+        """Return an identifier of the current boot, as the switch reports it."""
         return await self._with(self.installation.boot)
 
     async def install(self, image: Image) -> None:
-        """Copy the image if it is a file of this machine, then install it. Raises ``RefusedError`` also if the file has changed."""
+        """Install the image, after copying it to the switch if it is a local file.
+
+        Raises ``RefusedError`` if the file has changed since the plan was made, or if the switch refuses.
+        """
         if image.file:
             from railweave.live.reach.copying import copied
             from railweave.operations.deploy.upgrade import digests
@@ -74,7 +77,7 @@ class Switch:
         await self._with(lambda session: self.installation.install(session, image), self.seconds)
 
     async def restart(self) -> None:
-        """Restart the switch. The session ends with the restart, before or after the answer."""
+        """Restart the switch. A lost session is not an error, because the restart may end it before the answer arrives."""
         try:
             await self._with(self.installation.restart)
         except ReachError as error:
@@ -83,9 +86,9 @@ class Switch:
 
 
 def machine(site: Site, device: str, seconds: float) -> Machine:
-    """Return the machine of a switch, whose answers may take ``seconds``.
+    """Return the machine that upgrades a switch, and allow its answers ``seconds``.
 
-    Raises ``InputError`` if railweave does not install releases of its system.
+    Raises ``InputError`` if railweave cannot install releases of the switch's system.
     """
     if site.machine is not None:
         return site.machine(device)
@@ -102,10 +105,13 @@ def machine(site: Site, device: str, seconds: float) -> Machine:
 
 @dataclass(frozen=True)
 class SwitchCondition(JsonObject):
-    """The state of a switch. ``boot`` tells one start from the next.
+    """The state of a switch, for comparison before and after its restart.
 
-    ``sessions`` are the prefix counts of each established BGP session, by neighbor and address family; ``bfd`` are the BFD sessions that
-    were up. ``heard`` is the LLDP neighbor of each port; ``routes`` are the next-hop counts of the routes that were asked for.
+    - ``boot``: an identifier that changes with each boot.
+    - ``sessions``: the prefix counts of each established BGP session, by neighbor and address family.
+    - ``bfd``: the BFD sessions that are up.
+    - ``heard``: the LLDP neighbor of each port.
+    - ``routes``: the next-hop counts of the requested routes.
     """
 
     version: str
@@ -129,7 +135,7 @@ class SwitchCondition(JsonObject):
 
 
 def stood(state: DeviceState, boot: str) -> SwitchCondition:
-    """Return the present state of a switch."""
+    """Return the current state of a switch, for comparison before and after its restart."""
     sessions = {
         f"{session.vrf or 'default'} {session.interface or session.peer}": {
             family: count
@@ -158,7 +164,7 @@ def stood(state: DeviceState, boot: str) -> SwitchCondition:
 
 
 def less(before: SwitchCondition, now: SwitchCondition) -> Iterator[str]:
-    """Yield a line for each thing that a switch has less of than before."""
+    """Yield a line for each session, prefix, neighbor or route that the switch has lost since ``before``."""
     for name, families in before.sessions.items():
         present_counts = now.sessions.get(name)
         if present_counts is None:
@@ -184,7 +190,10 @@ def _in_vrf(name: str) -> str:
 
 
 def restarted(before: str, now: str) -> bool:
-    """Return whether two boot identities are of two starts. Times by a device's own clock move by fractions."""
+    """Return whether two boot identifiers are of different boots.
+
+    Identifiers that are times count as equal within ``CLOCK_S`` seconds, because reported boot times vary slightly.
+    """
     try:
         return abs(float(now) - float(before)) > CLOCK_S
     except ValueError:
@@ -192,19 +201,21 @@ def restarted(before: str, now: str) -> bool:
 
 
 CLOCK_S = 30
-"""Seconds by which the time of one start may move from one answer to the next (EOS: ``bootupTimestamp``)."""
+"""Seconds by which two reports of the same boot time may differ (EOS: ``bootupTimestamp``)."""
 
 
 STATE = "state.json"
-"""The file in the device's journal folder with the state before its restart."""
+"""The file with a device's state before its restart, in the device's journal folder."""
 
 
 @dataclass(frozen=True)
 class UpgradeTimeouts:
-    """Limits in seconds.
+    """The time limits of an upgrade, in seconds.
 
-    An installation may take ``install_s``, a restart ``restart_s``, and sessions and routes ``settle_s`` after the restart; ``every_s`` is
-    the time between two looks.
+    - ``install_s``: for an installation.
+    - ``restart_s``: for a restart.
+    - ``settle_s``: for sessions and routes to return after the restart.
+    - ``every_s``: the interval between two readings.
     """
 
     install_s: float = 3600.0
@@ -215,9 +226,11 @@ class UpgradeTimeouts:
 
 @dataclass
 class Upgrading:
-    """A plan with an upgrade, at work. ``shift`` drains devices, or brings them back into use, by a revision of its own.
+    """An upgrade plan that is being carried out.
 
-    ``say`` takes a line on what was done; ``wait_for`` is run before a wave from which servers must be gone.
+    - ``shift``: drains devices, or brings them back into use; each call is a separate revision.
+    - ``say``: receives a progress line.
+    - ``wait_for``: runs before a wave that requires servers to be drained.
     """
 
     plan: Plan
@@ -238,7 +251,7 @@ class Upgrading:
     def run(self, *, finish: bool = False) -> None:
         """Carry out every batch that is not done. Raises ``StoppedError``.
 
-        ``finish``: only the batch that was begun, which is undrained if nothing was installed yet.
+        With ``finish``, carry out only a batch that was begun. If nothing of it was installed yet, it is only undrained.
         """
         for number, wave in enumerate(self.plan.waves, 1):
             if self._done(number, "undrain") >= set(wave.devices):
@@ -286,14 +299,14 @@ class Upgrading:
             raise StoppedError(f"wave {number}: {action} {', '.join(names)}: {error}", number, back=False) from None
 
     def _steps(self, number: int, names: Sequence[str], verb: Verb) -> ExitStack:
-        """Write a row in the journal for each device, before something is done to all of them."""
+        """Write a journal row for each device before ``verb`` is carried out on all of them. The context ends the rows."""
         rows = ExitStack()
         for name in names:
             rows.enter_context(self.journal.step(self.revision, number, name, verb))
         return rows
 
     def _remember(self, names: Sequence[str], number: int) -> None:
-        """Keep the state of devices before they are touched."""
+        """Save the state of devices before the upgrade changes them."""
 
         async def every() -> dict[str, SwitchCondition]:
             device_states, silent = await states(self.site, names)
@@ -320,7 +333,7 @@ class Upgrading:
     def _all(
         self, number: int, names: Sequence[str], verb: Verb, work: Callable[[str], Coroutine[Any, Any, None]]
     ) -> None:
-        """Do a stage at once on all devices of a batch that have not completed it. Raises ``StoppedError`` with the failures."""
+        """Carry out a stage concurrently on the devices of a batch that have not completed it. Raises ``StoppedError`` with the failures."""
         over = self._done(number, "return" if verb == "restart" else verb)  # whether one has restarted, it says itself
         left = [name for name in names if name not in over]
         failed: dict[str, str] = {}
@@ -360,7 +373,7 @@ class Upgrading:
         await machine.restart()
 
     async def _returned(self, name: str) -> None:
-        """Wait until a device is back, then until it is as before. Raises ``RefusedError`` with the differences."""
+        """Wait until a device has restarted and has recovered its earlier state. Raises ``RefusedError`` with the differences."""
         before, release = self._before(name), self.upgrade.image.release
         now = await self._back(name, before)
         if not same_release(now.version, release):
@@ -391,13 +404,13 @@ class Upgrading:
             await asyncio.sleep(self.patience.every_s)
 
     async def _now(self, name: str) -> SwitchCondition | None:
-        """Return the present state of a device; None if its state is not reported."""
+        """Return the current state of a device, or None if the device does not report it."""
         boot = await cast("Awaitable[str]", self._machine(name).boot())
         device_states, _ = await states(self.site, [name])
         return stood(device_states[name], boot) if name in device_states else None
 
     def _done(self, number: int, verb: Verb) -> set[str]:
-        """Return the devices on which a stage ended without failure."""
+        """Return the devices that have completed a stage of a wave without failure."""
         steps = self.journal.steps(self.revision)
         return {
             step.device

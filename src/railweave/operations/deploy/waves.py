@@ -18,19 +18,21 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 _ROLES = ("super-spine", "dci", "spine", "leaf")
-"""The order of roles: roles to which leaves open sessions come before leaves."""
+"""The order in which roles change: leaves come last, because they open sessions to the other roles."""
 UNUSED = "what it disrupts carries nothing of the design"
-"""The risk line of a wave that disrupts only ports to which the design has no cable."""
+"""The risk line of a wave that disrupts only ports without a cable in the design."""
 UNDISTURBED = "not known to disrupt anything"
-"""The risk line of a wave whose changes are not in any system's disruption table; this does not mean that nothing is disrupted."""
+"""The risk line of a wave whose changes are in no system's disruption table. It does not promise that nothing is disrupted."""
 
 
 @dataclass(frozen=True)
 class Wave(JsonObject):
     """Devices that are changed together.
 
-    ``why`` says what they have in common, ``risks`` what is gone while the devices that reset are out. ``refused`` says why the wave is
-    more of the network than may be at risk. ``servers`` are those that change, or lose NICs meanwhile: a job should not be on them.
+    - ``why``: the reason why they are in one wave.
+    - ``risks``: the capacity and reachability that are lost while the devices reset.
+    - ``refused``: the reasons why the wave puts too much of the network at risk.
+    - ``servers``: the servers that change or lose NICs during the wave; no job should run on them.
     """
 
     devices: tuple[str, ...]
@@ -52,16 +54,19 @@ class Wave(JsonObject):
 
 
 def forced(wave: Wave) -> Wave:
-    """Return a wave of a forced drain, with the line ``UNDISTURBED`` limited to effects beyond what is forced."""
+    """Return a wave of a forced drain, with the line ``UNDISTURBED`` prefixed to exclude the effects that are forced."""
     risks = tuple("beyond what is forced, " + risk if risk == UNDISTURBED else risk for risk in wave.risks)
     return replace(wave, risks=risks)
 
 
 @dataclass(frozen=True)
 class Risk:
-    """The loss while some devices are out: the least share of uplinks that a leaf keeps, and the share of NICs without their leaf.
+    """The loss while some devices are out.
 
-    ``lost`` counts (switch, prefix) pairs that routing could reach before and cannot reach now.
+    - ``uplinks``: the smallest share of uplink capacity that a leaf keeps, 0 to 1.
+    - ``worst``: the leaf that keeps the least.
+    - ``nics``, ``cut``: the share and the number of NICs that are cut off from their leaf.
+    - ``lost``: the (switch, prefix) pairs that routing could reach before and cannot reach now.
     """
 
     uplinks: float
@@ -72,7 +77,7 @@ class Risk:
 
     @property
     def unavailable(self) -> float:
-        """The larger of two shares: the uplinks that a leaf loses, and the NICs that are cut off."""
+        """The larger of two shares: the uplink capacity that the worst leaf loses, and the NICs that are cut off."""
         return max(1 - self.uplinks, self.nics)
 
     def lines(self) -> list[str]:
@@ -99,11 +104,15 @@ def waves(
 ) -> tuple[Wave, ...]:
     """Order changed devices into waves: a single device first, then devices of one plane, path color or rail.
 
-    No wave puts more than ``most`` (0 to 1) at risk. A device counts as out during its wave if its change disrupts anything; if the change
-    disrupts only some ports, only those ports count as out. A device that exceeds ``most`` by itself gets a wave of its own, which is
-    refused. Servers that only lose routes and rules come before the switches, which may then take the paths away. All other servers come
-    after the switches, when their new paths exist. Devices of each set in ``together`` share a wave.
-    ``at_once``: the most devices of a wave.
+    No wave puts more than ``most`` (0 to 1) of the network at risk. A device counts as out if its change disrupts anything; if the change
+    disrupts only some ports, only those ports count. A device that exceeds ``most`` by itself gets a separate wave, which is refused.
+
+    Servers that only lose routes and rules come before the switches, which may then remove those paths. All other servers come after the
+    switches, when their new paths exist.
+
+    - ``canary``: begin with a wave of a single device.
+    - ``together``: sets of devices that must share a wave.
+    - ``at_once``: the most devices in a wave.
     """
     bound = _joined(together)
     disrupted = {name: _out(device_change) for name, device_change in changes.items() if device_change.disrupts}
@@ -132,7 +141,7 @@ def waves(
 
 
 def _out(change: DeviceChange) -> frozenset[str]:
-    """Return the ports of a device that are out while it is changed; empty: the whole device."""
+    """Return the ports of a device that are out during its change. An empty set means the whole device."""
     every = all(disruption.ports for disruption in change.disrupts)
     return frozenset(port for disruption in change.disrupts for port in disruption.ports) if every else frozenset()
 
@@ -146,7 +155,7 @@ def _is_out(end: End, out: Mapping[str, frozenset[str]]) -> bool:
 
 
 def _joined(sets: Sequence[frozenset[str]]) -> dict[str, set[str]]:
-    """Return, by device, all devices that share a wave with it: sets that have a device in common are merged."""
+    """Return, for each device, all devices that share its wave. Sets with a device in common are merged."""
     companions: dict[str, set[str]] = {}
     for devices in sets:
         whole = set(devices).union(*(companions.get(name, ()) for name in devices))
@@ -172,7 +181,7 @@ def _groups(network: Network, changes: Mapping[str, DeviceChange]) -> Iterator[t
 
 
 def _common(network: Network, switch: Switch) -> str:
-    """Return the name of the group with which a switch is changed."""
+    """Return the name of the group of switches that a switch is changed with."""
     where = f"{switch.fabric}, {several(switch.role)}"
     if switch.role == "leaf":
         if len(switch.rails) == 1:
@@ -211,7 +220,7 @@ def _wave(
 
 
 def _risk(network: Network, control: ControlPlane, out: Mapping[str, frozenset[str]], *, routes: bool = False) -> Risk:
-    """Return the loss while devices, or some of their ports, are ``out``; ``routes``: include routing, which takes longer."""
+    """Return the loss while devices, or some of their ports, are ``out``. With ``routes``, also count lost routes, which is slower."""
     every: dict[str, float] = {}
     alive: dict[str, float] = {}
     nics = cut = 0

@@ -1,1 +1,1 @@
-"""A design in the files of other tools."""
+"""Exports of a design as files for other tools."""

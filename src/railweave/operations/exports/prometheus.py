@@ -1,4 +1,4 @@
-"""A design as files for Prometheus, Grafana and gnmic."""
+"""The design as configuration files for Prometheus, Grafana and gnmic."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _PORT = "device, port"
 _ON_PORT = f"on ({_PORT}) group_left (kind, peer, color)"
 INTERVAL_S = 10
-"""Of samples, as ``railweave watch`` takes them by default; rates are over six of them."""
+"""Seconds between samples, the default of ``railweave watch``. Rates are computed over six samples."""
 _OVER = f"{6 * INTERVAL_S}s"
 
 
@@ -52,7 +52,10 @@ RECORDED = {
 
 
 def _alert(name: str, expression: str, rule: Rule, summary: str, *, wait: str = "0s") -> dict[str, Any]:
-    """An alert that a check of railweave has too: its words, and its id as a label, by which Alertmanager can join the two."""
+    """Return an alert that matches a railweave check.
+
+    The alert has the texts of the check, and its id as the label ``rule``, so that Alertmanager can match the two.
+    """
     return {
         "alert": name,
         "expr": expression,
@@ -66,7 +69,7 @@ def _alert(name: str, expression: str, rule: Rule, summary: str, *, wait: str = 
 
 
 def rules(configs: Mapping[str, DeviceConfig]) -> dict[str, Any]:
-    """The rule file as a value. ``configs`` are what the design gives its switches."""
+    """Return the content of the Prometheus rule file. ``configs`` are the designed configurations of the switches."""
     at = "{{ $labels.device }} {{ $labels.port }}"
     alerts = [
         _alert(
@@ -166,7 +169,7 @@ def rules(configs: Mapping[str, DeviceConfig]) -> dict[str, Any]:
 
 
 def _detection_ms(configs: Mapping[str, DeviceConfig]) -> int | None:
-    """The longest time that a queue may be paused by the design; None: it has no watchdog."""
+    """Return the longest time in ms that the design lets a queue stay paused, or None if no switch has a watchdog."""
     dogs = [
         config.qos.watchdog for config in configs.values() if config.qos is not None and config.qos.watchdog is not None
     ]
@@ -177,7 +180,12 @@ NODE_EXPORTER = 9100
 
 
 def scrape(network: Network, watch: str, alertmanager: str | None, rules: str) -> dict[str, Any]:
-    """``prometheus.yml`` as a value. ``watch`` is where railweave watch listens, ``rules`` the rule file's name."""
+    """Return the content of ``prometheus.yml``.
+
+    - ``watch``: the address where ``railweave watch`` listens.
+    - ``alertmanager``: the address of Alertmanager, if any.
+    - ``rules``: the name of the rule file.
+    """
     config: dict[str, Any] = {
         "global": {"scrape_interval": f"{INTERVAL_S}s", "evaluation_interval": f"{INTERVAL_S}s"},
         "rule_files": [rules],
@@ -198,7 +206,7 @@ def scrape(network: Network, watch: str, alertmanager: str | None, rules: str) -
 
 
 def gnmic(network: Network, *, ca: str = "ca.pem") -> dict[str, Any]:
-    """``gnmic.yaml`` as a value; ``ca`` is the file of the authority that signed the switches' certificates."""
+    """Return the content of ``gnmic.yaml``. ``ca`` is the certificate file of the authority that signed the switches' certificates."""
     targets: dict[str, Any] = {}
     subscriptions: dict[str, Any] = {}
     for switch in network.switches:
@@ -296,7 +304,7 @@ def _dashboard(uid: str, title: str, panels: list[dict[str, Any]], variables: tu
 
 
 def dashboards() -> dict[str, dict[str, Any]]:
-    """The dashboards by their files' names."""
+    """Return the Grafana dashboards by file name."""
     selector = 'device="$device"'
     return {
         "network.json": _dashboard(
@@ -344,9 +352,9 @@ RULES = "railweave.rules.yml"
 
 
 def prometheus(network: Network, *, watch: str = "127.0.0.1:8484", alertmanager: str | None = None) -> dict[str, str]:
-    """The files by their names below a folder: scraping, rules, dashboards, and gnmic's own configuration.
+    """Return the texts of the scrape configuration, rules, dashboards and gnmic configuration, by relative file name.
 
-    ``watch`` is where ``railweave watch`` listens, ``alertmanager`` where alerts go to.
+    ``watch`` is the address where ``railweave watch`` listens, and ``alertmanager`` the address that receives alerts.
     """
     configs = {
         switch.name: device_config(network, switch.name)

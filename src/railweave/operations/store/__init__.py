@@ -1,5 +1,4 @@
-"""Runs of benchmarks, kept: one SQLite file, or a PostgreSQL database behind the same protocol.
+"""The store of benchmark runs: one SQLite file, or a PostgreSQL database behind the same protocol.
 
-A run, its environment, its samples and what was predicted for it are written together or not at all, and never changed
-afterwards: the databases themselves refuse it.
+A run is written in one transaction with its environment, its samples and its predictions. The databases refuse any later change of a row.
 """

@@ -1,4 +1,4 @@
-"""The protocol of a database that runs are kept in, and the tables. Statements are written once, with ``?`` for what is filled in."""
+"""The protocol of a store's database, and its tables. Statements use ``?`` as the placeholder for values, on every database."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 SCHEMA = 1
-"""The version of the tables. A store of another version is refused, not changed."""
+"""The version of the tables. A store of a different version is refused, not converted."""
 
 TABLES = {
     "store": "version BIGINT NOT NULL PRIMARY KEY",
@@ -25,7 +25,7 @@ TABLES = {
     "place TEXT NOT NULL, quantity TEXT NOT NULL, value DOUBLE PRECISION NOT NULL, low DOUBLE PRECISION NOT NULL, "
     "high DOUBLE PRECISION NOT NULL, method TEXT NOT NULL, PRIMARY KEY (run, number)",
 }
-"""Columns by table. Lists and pairs are JSON. Both databases take these words."""
+"""The column definitions by table, valid in SQLite and PostgreSQL. Lists and pairs are stored as JSON."""
 KEYS = {
     "store": ("version",),
     "runs": ("id",),
@@ -35,33 +35,33 @@ KEYS = {
 }
 
 Statement = tuple[str, "Sequence[Sequence[Any]]"]
-"""A statement, and the rows of values that it is carried out with, one after another."""
+"""A statement, and the rows of values for which it is executed, one after another."""
 
 
 class Database(Protocol):
-    """A database with the tables above. Its methods raise ``OutputError`` where it cannot be reached or refuses."""
+    """A database with the tables above. Its methods raise ``OutputError`` if the database cannot be reached or refuses a statement."""
 
     @property
     def where(self) -> str:
-        """Return the name of the database in messages, without a password."""
+        """The name of the database for messages, without a password."""
         ...
 
     def version(self) -> int | None:
-        """The version of its tables; None where there are none."""
+        """Return the version of the tables, or None if the database has no tables."""
         ...
 
     def create(self) -> None:
-        """Make the tables, with what keeps their rows from being changed: all or nothing."""
+        """Create the tables and the triggers that refuse changes of rows, in one transaction."""
         ...
 
     def read(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a question."""
+        """Return the rows of a query."""
         ...
 
     def write(self, statements: Iterable[Statement]) -> None:
-        """Carry out statements, all or none."""
+        """Execute statements in one transaction."""
         ...
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         ...

@@ -1,4 +1,4 @@
-"""A store's runs as tables: of runs, and of samples, which CSV has; and as JSON with everything."""
+"""Exports of a store's runs: tables of runs and samples, the samples as CSV, and everything as JSON."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ COLUMNS = tuple(
 
 
 def samples_table(runs: Iterable[Run]) -> Table:
-    """A row for each sample, with its run and what was predicted for it. Labels are ``name=text`` with semicolons between."""
+    """Return a table with a row for each sample, including its run and its prediction.
+
+    Labels are written as ``name=text``, separated by semicolons.
+    """
     return Table(COLUMNS, [row for run in runs for row in _rows(run)])
 
 
@@ -64,12 +67,12 @@ def _key(result: Sample | Prediction) -> tuple[str, int | None, str, str]:
 
 
 def to_csv(runs: Iterable[Run]) -> str:
-    """The samples of runs."""
+    """Return the samples of runs as CSV."""
     return samples_table(runs).as_csv()
 
 
 def runs_table(runs: Iterable[Run]) -> Table:
-    """A row for each run."""
+    """Return a table with a row for each run."""
     return Table(
         (
             Column("run", "mono", "id"),
@@ -96,7 +99,7 @@ def runs_table(runs: Iterable[Run]) -> Table:
 
 
 def numbers_table(run: Run) -> Table:
-    """A row for each number of a run."""
+    """Return a table with a row for each sample of a run."""
     return Table(
         (
             Column("of", "text", "operation"),
@@ -121,7 +124,7 @@ def numbers_table(run: Run) -> Table:
 
 
 SHORT = 8
-"""Characters of an id that people read: a run may be asked for by them."""
+"""The length in characters of a shortened run id. The commands accept a shortened id."""
 
 
 def _hosts(run: Run) -> str:
@@ -138,5 +141,5 @@ def _end(run: Run) -> Cell:
 
 
 def to_json(runs: Iterable[Run]) -> str:
-    """Everything, as one object with the version of the store's tables."""
+    """Return the complete runs as one JSON object, with the version of the store's tables."""
     return json.dumps({"schema": SCHEMA, "runs": [run.to_json() for run in runs]}, indent=1) + "\n"

@@ -1,4 +1,4 @@
-"""Runs in a PostgreSQL database, in the schema ``railweave`` of it. psycopg (extra ``[postgres]``) is imported here alone."""
+"""The store in a PostgreSQL database, in the schema ``railweave``. Only this module imports psycopg (extra ``[postgres]``)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ $$ BEGIN RAISE EXCEPTION 'rows of a store are never changed'; END $$
 
 
 class Postgres:
-    """A database by its address, ``postgresql://USER@HOST/NAME``. Passwords are best left to ~/.pgpass."""
+    """A PostgreSQL database, named by its address ``postgresql://USER@HOST/NAME``. Passwords are best kept in ~/.pgpass."""
 
     def __init__(self, address: str) -> None:
         self.where = _PASSWORD.sub(lambda match: f"{match[1]}@" if match[1] else "", address)
@@ -36,14 +36,14 @@ class Postgres:
             self._opened: Any = self._psycopg.connect(address, autocommit=True)
 
     def version(self) -> int | None:
-        """The version of its tables; None where there are none."""
+        """Return the version of the tables, or None if the database has no tables."""
         there = self.read(
             "SELECT 1 FROM information_schema.tables WHERE table_schema = 'railweave' AND table_name = 'store'"
         )
         return int(self.read("SELECT version FROM railweave.store")[0][0]) if there else None
 
     def create(self) -> None:
-        """Make the tables, and the triggers that refuse changes: in one transaction, for PostgreSQL takes tables back too."""
+        """Create the tables and the triggers that refuse changes, in one transaction: PostgreSQL can roll back created tables."""
         with self._refusing(), self._opened.transaction():
             self._opened.execute("CREATE SCHEMA IF NOT EXISTS railweave")
             self._opened.execute("SET LOCAL search_path TO railweave")
@@ -57,13 +57,13 @@ class Postgres:
             self._opened.execute("INSERT INTO store VALUES (%s)", (SCHEMA,))
 
     def read(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a question."""
+        """Return the rows of a query."""
         with self._refusing():
             self._opened.execute("SET search_path TO railweave")
             return self._opened.execute(statement.replace("?", "%s"), tuple(values)).fetchall()
 
     def write(self, statements: Iterable[Statement]) -> None:
-        """Carry out statements, all or none. Writers wait for one another, as those of a file do."""
+        """Execute statements in one transaction. Writers wait for one another, as they do with an SQLite file."""
         with self._refusing(), self._opened.transaction(), self._opened.cursor() as cursor:
             cursor.execute("SET LOCAL search_path TO railweave")
             cursor.execute("LOCK TABLE runs IN EXCLUSIVE MODE")
@@ -71,7 +71,7 @@ class Postgres:
                 cursor.executemany(statement.replace("?", "%s"), rows)
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._opened.close()
 
     @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""The values that are kept of a run."""
+"""The records of a stored run: its environment, samples and predictions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ Pairs = tuple[tuple[str, str], ...]
 class Environment:
     """The environment of a run. An unknown value is empty.
 
-    - ``versions``: of libraries, drivers and tests; ``firmware``: by device.
-    - ``variables``: variables of NCCL, RCCL and similar libraries that were in force.
+    - ``versions``: the versions of libraries, drivers and tests.
+    - ``firmware``: the firmware version of each device.
+    - ``variables``: the environment variables of NCCL, RCCL and similar libraries.
     - ``plugin``: the name and version of the network plugin.
-    - ``fabric``, ``design_digest``: the fabric file and the SHA-256 of its design; ``switch_revision``: that of ``deploy history``.
-    - ``host_check``: the output of ``railweave host check --json`` or ``fleet check --json`` before the run, as JSON.
+    - ``fabric``: the fabric file.
+    - ``design_digest``: the SHA-256 of its design.
+    - ``switch_revision``: the revision in ``deploy history`` that the switches ran.
+    - ``host_check``: the JSON output of ``railweave host check --json`` or ``fleet check --json`` before the run.
     """
 
     versions: Pairs = ()
@@ -36,10 +39,13 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One number of a run. ``quantity`` has the unit in its name (``busbw_gbytes_per_s``, ``time_us``).
+    """One number of a run.
 
-    ``operation`` is a collective as ``railweave sim`` calls it, or what perftest does (``write bandwidth``); ``place`` is ``out-of-place``,
-    ``in-place`` or empty; ``line`` that of the file it was read from; ``labels`` what else tells it from others of its run.
+    - ``operation``: a collective, named as in ``railweave sim``, or a perftest operation such as ``write bandwidth``.
+    - ``place``: ``out-of-place``, ``in-place`` or empty.
+    - ``quantity``: the measured quantity, with its unit in the name, such as ``busbw_gbytes_per_s`` or ``time_us``.
+    - ``line``: the line of the file that the number was read from.
+    - ``labels``: further properties that distinguish the sample from others of its run.
     """
 
     operation: str
@@ -53,9 +59,10 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The expected value of samples with the same operation, size, place and quantity, as predicted when the run was kept.
+    """The prediction for samples with the same operation, size, place and quantity, made when the run was stored.
 
-    ``low`` and ``high`` are the band; ``method`` names the source of the prediction: the engine, its seed, its scenario.
+    - ``low``, ``high``: the band around ``value``.
+    - ``method``: the source of the prediction: the engine with its seed and scenario.
     """
 
     operation: str
@@ -70,13 +77,16 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a benchmark, as it is kept.
+    """One run of a benchmark, as the store has it.
 
-    - ``tool``: ``perftest``, ``nccl-tests``, ``rccl-tests``, ``mllog``, ``nccl-log`` or ``table``; ``title``: one line for people.
-    - ``file``, ``file_digest``, ``line``: where it was read from, the SHA-256 of that text, and the line it begins on.
-    - ``began``, ``kept``: when it ran, as the output says it, and when it was kept (ISO 8601, UTC).
-    - ``hosts``, ``ranks``: in the order of ranks. ``settings``: what it was asked to do. ``facts``: what a log says that NCCL did.
-    - ``failures``: why it failed, where it did; a run that failed is a result too. ``notes``: lines that were not understood.
+    - ``tool``: ``perftest``, ``nccl-tests``, ``rccl-tests``, ``mllog``, ``nccl-log`` or ``table``.
+    - ``title``: a one-line description.
+    - ``file``, ``file_digest``, ``line``: the file that the run was read from, the SHA-256 of its text, and the line where the run begins.
+    - ``began``: the start time that the output reports. ``kept``: the time of storing. Both are ISO 8601 in UTC.
+    - ``hosts``: the hosts in rank order. ``ranks``: the number of ranks.
+    - ``settings``: the requested settings. ``facts``: the actions of NCCL that a log reports.
+    - ``failures``: the reasons of a failure; a failed run is a result too.
+    - ``notes``: lines that could not be parsed.
     """
 
     tool: str
@@ -98,15 +108,15 @@ class Run:
 
     @property
     def id(self) -> str:
-        """Return the identifier of the run: a hash of the file's path and digest, and the run's tool, line, title, ranks and settings.
+        """The identifier of the run: a hash of the file's path and digest, and of the run's tool, line, title, ranks and settings.
 
-        So reading the same file again adds nothing. A copy of the file under a different path is a different run.
+        Reading the same file again therefore adds no run. A copy of the file under a different path is a different run.
         """
         told = json.dumps([self.tool, self.file, self.file_digest, self.line, self.title, self.ranks, self.settings])
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, Any]:
-        """The run for machines; pairs are objects."""
+        """Return the run as a JSON object. Pairs become objects."""
         fields = asdict(self)
         fields["environment"] |= {
             name: dict(getattr(self.environment, name)) for name in ("versions", "firmware", "variables")
@@ -116,5 +126,5 @@ class Run:
 
 
 def pairs(given: Mapping[str, str]) -> Pairs:
-    """A mapping as pairs, by name."""
+    """Return a mapping as pairs, sorted by name."""
     return tuple(sorted(given.items()))

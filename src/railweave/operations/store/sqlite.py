@@ -1,4 +1,4 @@
-"""Runs in one SQLite file."""
+"""The store in one SQLite file."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 APPLICATION = 0x72775354
-"""The mark of the file as a store (``application_id`` in its header): the letters rwST."""
+"""The ``application_id`` in the file's header that marks the file as a store: the letters rwST."""
 
 
 class Sqlite:
-    """A file. It is made with its first run; a reader of a file that is not there is refused."""
+    """A store in an SQLite file. With ``make``, a missing file is created; without it, the file is opened for reading and must exist."""
 
     def __init__(self, path: Path, *, make: bool) -> None:
         self.where = str(path)
@@ -47,7 +47,7 @@ class Sqlite:
         return SpecError([Problem(FileLine(self.where), message, "name a file that `railweave bench import` made")])
 
     def version(self) -> int | None:
-        """The version of its tables; None where the file is empty."""
+        """Return the version of the tables, or None if the file is empty."""
         with self._refusing():
             (mark,) = self._opened.execute("PRAGMA application_id").fetchone()
             tables = self._opened.execute("SELECT name FROM sqlite_master").fetchall()
@@ -59,7 +59,10 @@ class Sqlite:
             return int(version)
 
     def create(self) -> None:
-        """Make the tables, and the triggers that refuse changes. ``REPLACE`` would delete without asking them: they refuse it before."""
+        """Create the tables and the triggers that refuse changes.
+
+        ``REPLACE`` deletes rows without firing delete triggers, so a trigger before each insert refuses a row whose key exists.
+        """
         with self._transaction():
             for table, columns in TABLES.items():
                 self._opened.execute(f"CREATE TABLE {table} ({columns})")
@@ -78,18 +81,18 @@ class Sqlite:
             self._opened.execute(f"PRAGMA application_id = {APPLICATION}")
 
     def read(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a question."""
+        """Return the rows of a query."""
         with self._refusing():
             return self._opened.execute(statement, tuple(values)).fetchall()
 
     def write(self, statements: Iterable[Statement]) -> None:
-        """Carry out statements, all or none: SQLite's own journal takes back what a kill interrupted."""
+        """Execute statements in one transaction. If the process is killed, SQLite's journal rolls them back."""
         with self._transaction():
             for statement, rows in statements:
                 self._opened.executemany(statement, rows)
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._opened.close()
 
     @contextlib.contextmanager

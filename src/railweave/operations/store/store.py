@@ -1,4 +1,4 @@
-"""A store: runs written whole, and read again."""
+"""The store of runs: add complete runs, and read them back."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _PREDICTION = "INSERT INTO predictions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 @contextlib.contextmanager
 def opened(where: Path | str, *, make: bool = False) -> Generator[Store]:
-    """The store at a path, or of a ``postgresql://`` address. ``make``: to write, and it is made where it is not there.
+    """Open the store at a path or a ``postgresql://`` address. With ``make``, open for writing, and create the store if missing.
 
-    Raises ``SpecError`` where there is none to read, ``OutputError`` where it cannot be used.
+    Raises ``SpecError`` if there is no store to read, and ``OutputError`` if the database cannot be used.
     """
     database = _database(str(where), make=make)
     try:
@@ -65,21 +65,18 @@ def _database(where: str, *, make: bool) -> Database:
 
 
 class Store:
-    """A store that is open. Nothing of it is ever changed: runs are added."""
+    """An open store. Runs are only added, never changed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     @property
     def where(self) -> str:
-        """Return the name of the store in messages."""
+        """The name of the store for messages."""
         return self._database.where
 
     def add(self, runs: Iterable[Run]) -> list[Run]:
-        """Keep runs, all of them or none; those that are there already are passed over. Gives those that are new.
-
-        Raises ``OutputError``.
-        """
+        """Add the runs that the store does not have yet, in one transaction, and return them. Raises ``OutputError``."""
         given = {run.id: run for run in runs}
         there = self._known(list(given))
         new = [run for id_, run in given.items() if id_ not in there]
@@ -88,7 +85,10 @@ class Store:
         return new
 
     def _known(self, ids: Sequence[str]) -> set[str]:
-        """Return the ids that the store has, in several queries: the values of one are limited (SQLite: SQLITE_MAX_VARIABLE_NUMBER)."""
+        """Return the given ids that the store has.
+
+        Several queries are used, because a query may have only so many values (SQLite: SQLITE_MAX_VARIABLE_NUMBER).
+        """
         known: set[str] = set()
         for first in range(0, len(ids), _AT_ONCE):
             some = ids[first : first + _AT_ONCE]
@@ -97,12 +97,12 @@ class Store:
         return known
 
     def settings(self) -> list[tuple[Pairs, bool]]:
-        """Return the settings of each run and whether the run failed, in the order in which runs were kept; numbers are not read."""
+        """Return the settings of each run and whether the run failed, in the order of storing. Samples are not read."""
         rows = self._database.read("SELECT settings, failures FROM runs ORDER BY number")
         return [(_pairs(settings), bool(json.loads(failures))) for settings, failures in rows]
 
     def runs(self, *, ids: Sequence[str] = ()) -> list[Run]:
-        """Runs in the order in which they were kept, with everything; those whose ids begin so where ``ids`` has any."""
+        """Return complete runs in the order of storing. If ``ids`` are given, only runs whose id begins with one of them."""
         rows = self._database.read(
             "SELECT id, tool, title, file, file_digest, line, began, kept, hosts, ranks, settings, facts, failures, notes "
             "FROM runs ORDER BY number"
@@ -172,7 +172,10 @@ def _statements(run: Run) -> list[Statement]:
 
 
 def _plain(given: object) -> object:
-    """A text without what PostgreSQL cannot hold, or no file: NUL, and halves of surrogate pairs."""
+    """Return a text with characters replaced that PostgreSQL or a file cannot hold: NUL, and unpaired surrogates.
+
+    Other values are returned unchanged.
+    """
     if not isinstance(given, str):
         return given
     return given.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")

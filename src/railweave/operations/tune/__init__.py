@@ -1,1 +1,1 @@
-"""Studies over the fabric file's own fields: find values that make jobs faster, try them on the simulator, and give a patch of the file."""
+"""Studies of fabric file values: find values that make jobs faster, try them on the simulator, and write a patch of the file."""

@@ -1,6 +1,6 @@
-"""Values that follow from a design by rule, with their arithmetic: PFC headroom, thresholds, XON offsets, watchdogs.
+"""Field values that a rule computes from the design: PFC headroom, thresholds, XON offsets, watchdogs.
 
-A rule gives a range. A value of the fabric file within the range stays; a value outside is moved to the nearest value inside.
+Each rule gives a range and its arithmetic. A value of the fabric file within the range stays; any other moves to the nearest limit.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 DEFAULT_THRESHOLD = 7
-"""Index of the dynamic threshold that systems have by default: alpha = 2^(index - 7) (facts of Broadcom's switches)."""
+"""The default index of the dynamic threshold: alpha = 2^(index - 7) (facts of Broadcom's switches)."""
 LONGEST_PAUSES = 10
-"""Factor on the longest honest pause after which a watchdog may act on a stuck queue. Assumed: no source gives a figure."""
+"""The factor on the longest pause of a healthy network after which a watchdog may act. Assumed: no source gives a figure."""
 MOST_DETECTION = 10
-"""Largest number of polls in a row that a fabric file can ask for."""
+"""The largest number of consecutive polls that a fabric file can require before the watchdog acts."""
 MOST_RECOVERY_MS = 1500
 
 
@@ -39,15 +39,18 @@ _LIKE: dict[RoleName, tuple[str, ...]] = {
     "super-spine": ("super_spine", "spine", "leaf"),
     "dci": ("dci", "spine", "leaf"),
 }
-"""The keys of the fabric file for each role; a role that is left out uses the next key."""
+"""The keys of the fabric file to try for each role: if a role's key is absent, the next key applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Derived(JsonObject):
-    """A field value that a rule checks.
+    """A field value, and the range that a rule gives for it.
 
-    ``path`` is below the fabric; ``have`` is the file's value (None: the system's default), ``wanted`` the proposed one. ``least`` and
-    ``most`` are the range that the rule gives, None if it is open; ``steps`` are the arithmetic, line by line.
+    - ``path``: the place of the field below the fabric.
+    - ``have``: the file's value, or None for the system's default.
+    - ``least``, ``most``: the range of the rule; None means no limit.
+    - ``wanted``: the proposed value.
+    - ``steps``: the arithmetic, line by line.
     """
 
     JSON = ("fabric", "role", "field", "have", "least", "most", "wanted", "unit", "steps")
@@ -64,7 +67,7 @@ class Derived(JsonObject):
 
     @property
     def name(self) -> str:
-        """The field with its fabric and role."""
+        """The field's path, after its fabric and role."""
         return f"{self.fabric} {self.role} {'.'.join(self.path)}"
 
     @property
@@ -91,7 +94,7 @@ def _derived(
 
 
 def _roles(network: Network) -> Iterator[tuple[Fabric, RoleName, Qos, Headroom]]:
-    """Yield each role of each fabric that pauses, with the switch of that role that needs the largest share of its headroom."""
+    """Yield each role of each fabric that sends PFC pauses, with its switch that uses the largest share of its headroom."""
     for fabric in network.fabrics:
         for role in _LIKE:
             most = max(headrooms(network, fabric, role), key=lambda candidate: candidate.used, default=None)
@@ -100,7 +103,7 @@ def _roles(network: Network) -> Iterator[tuple[Fabric, RoleName, Qos, Headroom]]
 
 
 def headroom(network: Network) -> list[Derived]:
-    """Return headroom, ingress thresholds and XON offsets of every role that pauses."""
+    """Return the headroom, ingress thresholds and XON offsets of every role that sends PFC pauses."""
     derived: list[Derived] = []
     for fabric, role, qos, worst in _roles(network):
         at: tuple[Fabric, RoleName] = fabric, role
@@ -111,7 +114,7 @@ def headroom(network: Network) -> list[Derived]:
 
 
 def _shared(worst: Headroom) -> tuple[float, str]:
-    """Return the bytes that partitions are shares of, and the source of that figure."""
+    """Return the buffer size in bytes that the partitions divide, and the source of that figure."""
     if worst.published_bytes is not None:
         return worst.published_bytes * 100 / max(
             1, worst.partition_percent
@@ -193,7 +196,7 @@ def _limit(index: int, pool: float, queues: int) -> float:
 
 
 def watchdog(network: Network) -> list[Derived]:
-    """Return detection and recovery of the PFC watchdog of every role that pauses and has one."""
+    """Return the detection and recovery times of the PFC watchdog, for every role that sends pauses and has a watchdog."""
     derived: list[Derived] = []
     rows = list(_roles(network))
     for fabric, role, qos, _ in rows:
@@ -208,9 +211,9 @@ def watchdog(network: Network) -> list[Derived]:
 
 
 def _longest_pause_ms(rows: Sequence[tuple[RoleName, Qos, Headroom]]) -> tuple[float, list[str]]:
-    """Return how long a pause may last in ms if nothing is broken, with the arithmetic.
+    """Return the longest pause in ms of a network without faults, with the arithmetic.
 
-    The bound: every switch of a path drains its lossless pool by one port.
+    The bound assumes that every switch of a path drains its whole lossless pool through one port.
     """
     steps: list[str] = []
     total = 0.0
@@ -259,7 +262,7 @@ def _of_watchdog(at: tuple[Fabric, RoleName], dog: Watchdog, pause_ms: float, st
 
 
 def in_file(document: Any, derived: Sequence[Derived]) -> dict[tuple[str, ...], int]:  # noqa: ANN401 - plain YAML
-    """Return the proposed values by their place in the fabric file. If roles share a statement, the largest value is taken."""
+    """Return the proposed values by their place in the fabric file. If roles share a statement, the largest value applies."""
     values: dict[tuple[str, ...], int] = {}
     for value in derived:
         if value.wanted is None or value.wanted == value.have:
@@ -284,10 +287,12 @@ def _stated(fabric: Any, role: RoleName) -> tuple[str, ...]:  # noqa: ANN401 - p
 
 @dataclass(frozen=True)
 class RuleResult(JsonObject):
-    """The values of a design by rule.
+    """The values that rules give for a design.
 
-    ``patch`` is a difference for ``patch -p0``, ``amended`` the whole text of the file with it. Both are empty if every value of the file
-    is within its range.
+    - ``patch``: a diff for ``patch -p0``.
+    - ``amended``: the whole text of the file with the patch applied.
+
+    Both are empty if every value of the file is within its range.
     """
 
     JSON = ("values", "patch")
@@ -329,7 +334,7 @@ def _range(value: Derived) -> str:
 
 
 def ruled(fabric: Path, document: Any, text: str, values: Sequence[Derived]) -> RuleResult:  # noqa: ANN401 - plain YAML
-    """Return the values with the patch that puts them into a fabric file's text. Raises ``InputError`` if the text cannot be changed so."""
+    """Return the values and the patch that writes them into the fabric file. Raises ``InputError`` if the text cannot be patched."""
     wanted = in_file(document, values)
     new = amended(text, str(fabric), wanted) if wanted else text
     changed = new != text

@@ -1,7 +1,7 @@
-"""The loop of the EVPN test report's Table 9 on real counters: a symptom, the next value of one field, and a run of the simulator.
+"""The procedure of the EVPN test report's Table 9 on real counters: find a symptom, change one field by a step, and simulate.
 
-The table's actions pull one field in both directions: drops and pauses need earlier marking, marks without these need later marking. So
-one step is taken at a time, for the first symptom in the order drops, PFC, ECN; then the network is run and checked again.
+The table's actions pull one field in both directions: drops and pauses need earlier marking, and marks without drops or pauses need later
+marking. So only one step is taken at a time, for the first symptom in the order drops, PFC, ECN. Then the network is measured again.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 MOST_GPUS = 64
-"""GPUs of a rehearsal, at most, if no number of servers is given: packet by packet, each GPU costs time."""
+"""The most GPUs of a rehearsal if no number of servers is given, because packet-level simulation takes time for each GPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """The servers of a rehearsal, out of ``of`` servers of a fabric that are alike. ``tenant`` is empty if the fabric has no tenants."""
+    """The servers of a rehearsal, chosen from ``of`` similar servers of a fabric. ``tenant`` is empty if the fabric has no tenants."""
 
     fabric: str
     tenant: str
@@ -42,16 +42,17 @@ class Rehearsal:
     of: int
 
     def to_text(self) -> str:
-        """Return the servers for people."""
+        """Return a phrase that says how many servers were chosen, out of how many."""
         whose = f" of {self.tenant}" if self.tenant else ""
         return f"the first {len(self.servers)} of {self.of} servers{whose}"
 
 
 def rehearsal(network: Network, fabric: str, tenant: str | None = None, servers: int | None = None) -> Rehearsal:
-    """Choose the servers of a fabric to rehearse on.
+    """Choose the servers of a fabric for a rehearsal.
 
-    A collective needs servers that are alike, and tenants do not reach each other. So the group with the most NICs is taken, of ``tenant``
-    or of any, among groups of two servers or more. Raises ``InputError`` for an unknown tenant, and if there is no such group.
+    A collective needs servers of the same kind, and tenants cannot reach each other. So the result is the group with the most NICs, among
+    groups of at least two servers. With ``tenant``, only groups of that tenant count. Raises ``InputError`` if the tenant is unknown or there
+    is no such group.
     """
     known = [tenant.name for tenant in network.fabric(fabric).tenants]
     if tenant is not None and tenant not in known:
@@ -78,11 +79,11 @@ def rehearsal(network: Network, fabric: str, tenant: str | None = None, servers:
 
 
 STEP = 5
-"""Percent by which a fill level or a partition is moved (EVPN test report, Table 9: decrements of 5)."""
+"""Percentage points by which a step moves a fill level or a partition (EVPN test report, Table 9: decrements of 5)."""
 LEAST_LOSSY = 5
-"""Percent of the buffer that lossy classes keep. Assumed."""
+"""The smallest percentage of the buffer for lossy classes. Assumed."""
 WORSE = 0.99
-"""The share of the speed below which the simulator calls a change worse, if also no fewer packets are dropped."""
+"""The share of the earlier speed below which a step makes the network worse, unless it also reduces packet drops."""
 ORDER = (DROPS, INPUT_DROPS, RESOURCE, STORM, PFC, SERVER, ECN)
 _ROWS = {
     DROPS.id: "tail drops and egress queue peak buffer occupancy",
@@ -97,7 +98,7 @@ _QUEUE, _PRIORITY = re.compile(r"\bqueue (\d+)"), re.compile(r"\bpriority (\d+)"
 
 @dataclass(frozen=True, slots=True)
 class Move(JsonObject):
-    """A field's next value. ``path`` is its place in the fabric file."""
+    """A change of one field, from the value ``have`` to ``wanted``. ``path`` is the field's place in the fabric file."""
 
     JSON = ("field", "have", "wanted")
 
@@ -115,8 +116,10 @@ class Move(JsonObject):
 class Symptom(JsonObject):
     """A symptom that counters show.
 
-    ``row`` is the row of Table 9 (empty: the table has none), ``advice`` the action if no value helps, and ``fabric`` the fabric of the
-    first switch with the symptom.
+    - ``row``: the row of Table 9, or empty if the table has no such row.
+    - ``moves``: the field changes that may fix the symptom.
+    - ``advice``: the action if no field change helps.
+    - ``fabric``: the fabric of the first switch with the symptom.
     """
 
     JSON = ("rule", "row", "evidence", "moves", "advice")
@@ -131,10 +134,10 @@ class Symptom(JsonObject):
 
 @dataclass(frozen=True)
 class Diagnosis(JsonObject):
-    """Symptoms in the order in which to fix them, and the step for the first symptom that a value fixes.
+    """The symptoms in the order in which to fix them, and a step for the first symptom that a field change fixes.
 
-    ``before`` and ``after`` are runs of the simulator with the file's values and with the step, seed by seed; empty if nothing was
-    rehearsed. ``patch`` and ``amended`` are empty if nothing is proposed.
+    - ``before``, ``after``: the simulator's results with the file's values and with the step, seed by seed; empty without a rehearsal.
+    - ``patch``, ``amended``: the patch and the patched file; empty if nothing is proposed.
     """
 
     JSON = ("symptoms", "step", "rehearsed", "before", "after", "refused", "recommended", "patch")
@@ -160,7 +163,7 @@ class Diagnosis(JsonObject):
 
     @property
     def recommended(self) -> bool:
-        """True if the step is recommended."""
+        """True if there is a patch, and the simulator does not show that it makes the network worse."""
         return bool(self.patch) and not self.worse
 
     def to_text(self) -> str:
@@ -198,10 +201,7 @@ def _said(runs: Sequence[Sample]) -> str:
 
 
 def symptoms(network: Network, document: Any, findings: Sequence[Finding], *, slow_jobs: bool) -> list[Symptom]:  # noqa: ANN401 - plain YAML
-    """Return the symptoms in findings of counters, in the order in which to fix them.
-
-    ``slow_jobs``: ECN marks count as a symptom.
-    """
+    """Return the symptoms in counter findings, in the order in which to fix them. With ``slow_jobs``, ECN marks are a symptom."""
     observed: list[Symptom] = []
     for rule in ORDER:
         mine = [finding for finding in findings if finding.id == rule.id]
@@ -227,7 +227,7 @@ def _moves(network: Network, document: Any, rule: str, findings: Sequence[Findin
 
 
 def _next(rule: str, qos: Qos, description: str) -> list[tuple[tuple[str, ...], int, int]]:
-    """Return the fields that a symptom moves, with their present and their next value; empty if they are at their limit."""
+    """Return the fields that a symptom moves, with their current and next values. Empty if the fields are at their limits."""
     buffers = qos.buffers
     if rule == RESOURCE.id:
         wanted = min(STEP, buffers.lossless - STEP)
@@ -254,7 +254,7 @@ def _next(rule: str, qos: Qos, description: str) -> list[tuple[tuple[str, ...], 
 
 
 def step_of(observed: Sequence[Symptom]) -> Symptom | None:
-    """Return the first symptom that a value of the fabric file fixes."""
+    """Return the first symptom that a field change fixes, or None."""
     return next((symptom for symptom in observed if symptom.moves), None)
 
 
@@ -265,7 +265,7 @@ def diagnosed(
     rehearse: Callable[[dict[tuple[str, ...], Setting]], list[Sample] | RefusedCombination] | None,
     rehearsed: str,
 ) -> Diagnosis:
-    """Return the diagnosis with the next step, rehearsed. Raises ``InputError`` if the file's form does not allow the change."""
+    """Return the diagnosis with its next step, simulated by ``rehearse`` if given. Raises ``InputError`` if the file cannot be patched."""
     step = step_of(observed)
     if step is None:
         return Diagnosis(fabric, tuple(observed), None)

@@ -1,6 +1,6 @@
-"""The simulator on many machines: the workers of a Ray cluster run a batch; the answers are in the order of the questions.
+"""The simulator on many machines: the workers of a Ray cluster run a batch of trials, and results return in request order.
 
-Ray decides on which worker a run goes and when the run ends; neither changes the answer. So a study is the same on any number of workers.
+Ray decides where and when a trial runs, which does not affect the result. So a study gives the same result on any number of workers.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from railweave.operations.tune.measuring import RefusedCombination, Sample, TrialRequest
 
 CONNECT_S = 10
-"""Seconds for the head of a cluster to answer."""
+"""Seconds to wait for the head of a cluster to answer."""
 LOCAL = "local"
-"""The value in place of a cluster's address for workers on this machine, which Ray starts and ends."""
+"""The value to give as the cluster's address for workers on this machine, which Ray starts and stops."""
 
 
 class RayEvaluator:
-    """The simulator in ``workers`` processes of a cluster, each with a core; None: as many as the cluster has cores.
+    """The simulator in ``workers`` processes of a Ray cluster, one core each. None means one worker for each core of the cluster.
 
-    ``address``: of the cluster (``auto``, ``HOST:PORT``, ``ray://HOST:PORT``), or ``local``. Every machine needs the same version of
-    railweave, and the files of the study at the same path. Raises ``InputError`` if Ray is not installed, or the cluster does not exist.
+    ``address`` is the address of the cluster (``auto``, ``HOST:PORT``, ``ray://HOST:PORT``), or ``local``. Every machine needs the same
+    railweave version, and the files of the study at the same path. Raises ``InputError`` if Ray is not installed, or no cluster answers.
     """
 
     def __init__(self, task: Task, workers: int | None, address: str) -> None:
@@ -51,7 +51,10 @@ class RayEvaluator:
         self._workers = [made.remote(known) for _ in range(count)]
 
     def measure(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination]:
-        """Return the answers, in order. Raises ``InputError`` for a goal that cannot be run, at the line of the study file."""
+        """Return the result of each requested trial, in order.
+
+        Raises ``InputError`` for a goal that cannot be run, at the line of the study file.
+        """
         by_place: dict[int, Any] = {}
         left = list(enumerate(wanted))[::-1]
         free = list(self._workers)
@@ -72,14 +75,14 @@ class RayEvaluator:
         return answers
 
     def close(self) -> None:
-        """End the workers, and leave the cluster."""
+        """Stop the workers, and disconnect from the cluster."""
         for worker in self._workers:
             self._ray.kill(worker)
         self._ray.shutdown()
 
 
 def _answers(address: str) -> None:
-    """Raise ``InputError`` if no process listens at an address: Ray itself would try for minutes."""
+    """Raise ``InputError`` if no process listens at an address, because Ray itself would retry for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     fix = "auto, HOST:PORT, ray://HOST:PORT, or local"
     if not host or not port.isdecimal():
@@ -94,13 +97,13 @@ def _answers(address: str) -> None:
 
 
 class _Worker:
-    """The simulator in a process of the cluster."""
+    """The simulator in a worker process of the cluster."""
 
     def __init__(self, task: Task) -> None:
         self._here = InProcessSimulator(task)
 
     def measure(self, wanted: TrialRequest) -> Sample | RefusedCombination | InputError:
-        """Return an answer, or the error of the goal as a value: an error that a worker raises would arrive as one of Ray's."""
+        """Return the result of a trial, or the ``InputError`` of its goal as a value, because Ray would wrap a raised error in its own."""
         try:
             return self._here.measure(wanted)
         except InputError as error:

@@ -1,6 +1,6 @@
 """The evaluator on hardware: each combination is in force while its benchmarks run, and is then rolled back.
 
-Before and after, the network runs the fabric file's own values: each trial is a change with rollback timers on the devices.
+Before and after a trial, the network runs the fabric file's values. Each trial is a change with rollback timers on the devices.
 """
 
 from __future__ import annotations
@@ -69,23 +69,23 @@ TITLES: dict[Kind, str] = {
     "pauses": "PFC frames",
     "errors": "errors of links",
 }
-"""The counters of guardrails, in words."""
+"""The description of each counter that a guardrail limits."""
 
 
 class GuardrailError(RailweaveError):
-    """A counter rose further than its guardrail; the text has the counter."""
+    """A broken guardrail: a counter rose above its limit. The message names the counter."""
 
 
 @dataclass(frozen=True)
 class StateReading:
-    """The states that switches reported at one time, and the switches that did not answer, with the reason."""
+    """The states that switches reported at one time. ``silent`` gives the switches that did not answer, with the reason."""
 
     states: Mapping[str, DeviceState]
     silent: Mapping[str, str]
 
 
 class Counters:
-    """The counters of a site's switches, and the guardrails of a study on them."""
+    """The counters of a site's switches, checked against the guardrails of a study."""
 
     def __init__(self, site: Site, rails: Guardrails) -> None:
         self._site, self._rails = site, rails
@@ -96,7 +96,7 @@ class Counters:
         }
 
     async def read(self) -> StateReading:
-        """Return a reading of every switch. Nothing is changed on any."""
+        """Read the counters of every switch. Nothing is changed."""
         chosen = [
             replace(
                 device,
@@ -120,7 +120,7 @@ class Counters:
         return StateReading(states, {**silent, **missing})
 
     def rises(self, then: StateReading, now: StateReading) -> list[CounterRise]:
-        """Return the rises of counters, for switches that answered both times."""
+        """Return the rises of counters between two readings, for switches that answered both times."""
         return [
             rise
             for name, expectation in self._expected.items()
@@ -129,9 +129,9 @@ class Counters:
         ]
 
     def broken(self, then: StateReading, now: StateReading) -> str:
-        """Return the broken guardrail with the counter that is the evidence; empty if none is broken.
+        """Return the broken guardrail with the counter that shows it, or an empty string if no guardrail is broken.
 
-        A switch that fell silent breaks all guardrails.
+        A switch that no longer answers breaks all guardrails.
         """
         if now.silent:
             name, why = next(iter(now.silent.items()))
@@ -151,7 +151,7 @@ class Counters:
                 raise GuardrailError(why)
 
     def check(self, file: StudyFile, reading: StateReading) -> None:
-        """Raise ``InputError`` at the line of the study if a guardrail is on a counter that a switch does not report."""
+        """Raise ``InputError`` at the line of the study if a guardrail limits a counter that a switch does not report."""
         at = ("bench", "guardrails")
         if reading.silent:
             name, why = next(iter(reading.silent.items()))
@@ -172,7 +172,7 @@ class Counters:
 
 
 PART = "tune"
-"""The part of the plan to which these runs belong."""
+"""The name of the benchmark plan's part that has these runs."""
 BUSBW = "busbw_gbytes_per_s"
 OUT_OF_PLACE = "out-of-place"
 
@@ -180,10 +180,10 @@ OUT_OF_PLACE = "out-of-place"
 def plan_of(
     file: StudyFile, fabric: str, own_network: Network, network: Network, label: str, seeds: Sequence[int]
 ) -> BenchPlan:
-    """Plan every collective of a study once for each seed, one after another, on a network that is in force.
+    """Plan every collective of a study once per seed, one after another, on the network that is in force.
 
-    ``own_network`` is the design without a trial's values. If these change a job's environment, the runs set the changed variables themselves.
-    Names of runs begin with ``label``. Raises ``InputError`` at the line of a collective that cannot be run.
+    ``own_network`` is the design without the trial's values. If those values change a job's environment, the runs set the changed variables
+    themselves. Names of runs contain ``label``. Raises ``InputError`` at the line of a collective that cannot be run.
     """
     runs: list[PlannedRun] = []
     asked = file.study.goal.collectives
@@ -200,7 +200,7 @@ def plan_of(
 
 
 def label_of(words: str) -> str:
-    """Return words as part of a run's name, fit for a file name; long words end in a digest of the whole."""
+    """Return a text in a form that fits file names, for use in run names. A long text is shortened and ends in its digest."""
     plain = re.sub(r"[^A-Za-z0-9=._-]+", "-", words).strip("-.") or "own"
     return plain if len(plain) <= 80 else f"{plain[:60]}-{hashlib.sha256(words.encode()).hexdigest()[:12]}"
 
@@ -251,7 +251,7 @@ def _job(file: StudyFile, asked: TunedCollective, network: Network) -> Job | Non
 
 
 def _changed(own_network: Network, network: Network, server: str, tenant: str) -> dict[str, str]:
-    """Return the variables of a job's environment on a server that a trial's values change."""
+    """Return the environment variables of a job on a server that differ because of a trial's values."""
     before, after = (_environment(design, server, tenant) for design in (own_network, network))
     return {name: value for name, value in after.items() if before.get(name) != value}
 
@@ -267,7 +267,7 @@ def _text(value: object) -> str:
 
 
 def bandwidths(plan: BenchPlan, runs: Sequence[Run]) -> tuple[dict[str, float], str]:
-    """Return the bus bandwidth of each run by its name, GB/s, and why a run failed, or nothing."""
+    """Return the bus bandwidth in GB/s by run name, and the reason if a run failed, otherwise an empty string."""
     speeds: dict[str, float] = {}
     kept = {dict(run.settings).get(PLANNED, ""): run for run in runs}
     for planned in plan.runs:
@@ -285,14 +285,14 @@ def bandwidths(plan: BenchPlan, runs: Sequence[Run]) -> tuple[dict[str, float], 
 
 
 DEPLOY_S = 120
-"""Seconds that a wave may take beyond the time to settle, for the timers: devices are asked, changed and asked again."""
+"""Seconds that rollback timers allow for a wave beyond settling, because devices are read, changed and read again."""
 
 COUNTED: tuple[Kind, ...] = ("drops", "pauses", "marks")
-"""The network's counters in a sample."""
+"""The network counters that a sample records."""
 
 
 class Runs(Protocol):
-    """A means of running benchmarks on a network that is in force."""
+    """A function that runs benchmarks on a network that is in force."""
 
     def __call__(
         self, network: Network, plan: BenchPlan, meanwhile: Callable[[], Awaitable[None]] | None
@@ -303,7 +303,13 @@ class Runs(Protocol):
 
 @dataclass(frozen=True)
 class NetworkAccess:
-    """The access to the network: ``site`` of a design, ``runs`` of benchmarks, values of secrets."""
+    """The means by which a study reaches the network.
+
+    - ``site``: returns the site of a design.
+    - ``runs``: runs benchmarks.
+    - ``secrets``: the values of secrets, by name.
+    - ``say``: receives a progress line.
+    """
 
     site: Callable[[Network], Site]
     runs: Runs
@@ -312,10 +318,10 @@ class NetworkAccess:
 
 
 class HardwareEvaluator:
-    """The network of a study's fabric file.
+    """The evaluator on the network of a study's fabric file.
 
-    Raises ``InputError`` if the network does not run that file's design, or its counters cannot be watched. An earlier trial that was
-    interrupted is taken back first.
+    If an earlier trial was interrupted, it is rolled back first. Raises ``InputError`` if the network does not run the file's design, or if
+    its counters cannot be watched.
     """
 
     def __init__(self, task: Task, way: NetworkAccess) -> None:
@@ -336,10 +342,10 @@ class HardwareEvaluator:
             self._open = stack.pop_all()
 
     def measure(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination | FailedCombination]:
-        """Return the answers. Each combination is in force once, for all of its runs.
+        """Return the result of each requested trial, in order. Each combination is in force once, for all of its runs.
 
-        Raises ``InputError`` for collectives that cannot be run, and if the file's own values fail. Raises ``StoppedError`` of deploy if
-        something could not be taken back.
+        Raises ``InputError`` for collectives that cannot be run, and if the file's own values fail. Raises ``StoppedError`` of deploy if a device
+        could not be rolled back.
         """
         together: dict[tuple[tuple[str, Setting], ...], list[TrialRequest]] = {}
         for request in wanted:
@@ -350,7 +356,10 @@ class HardwareEvaluator:
         return [answers[id(request)] for request in wanted]
 
     def close(self) -> None:
-        """Check again that the network runs the file's own values, and let others deploy. Raises ``OutputError`` if it does not."""
+        """Check again that the network runs the file's own values, and release the lock on deployments.
+
+        Raises ``OutputError`` if the network does not run these values.
+        """
         with self._open, in_force(self._own.catalog):
             try:
                 self._at_own("the study has ended, and")
@@ -358,7 +367,7 @@ class HardwareEvaluator:
                 raise OutputError("; ".join(problem.what for problem in error.problems)) from None
 
     def _combination(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination | FailedCombination]:
-        """Return the answers to the runs of one combination."""
+        """Return the results of all runs of one combination."""
         values = wanted[0].values
         space = self._task.space
         in_file = space.in_file(values)
@@ -386,7 +395,7 @@ class HardwareEvaluator:
     def _trial(
         self, network: Network, plan: BenchPlan, seeds: Sequence[int], words: str
     ) -> list[Sample] | list[FailedCombination]:
-        """Run benchmarks while values are in force. Raises ``GuardrailError``, and ``StoppedError`` as ``held`` does."""
+        """Run benchmarks while a trial's values are in force. Raises ``GuardrailError``, and ``StoppedError`` as ``held`` does."""
         site = self._way.site(network)
         change = self._change(site, words)
         if not change.changed:
@@ -425,7 +434,7 @@ class HardwareEvaluator:
     ) -> list[Sample] | list[FailedCombination]:
         """Run benchmarks on the network as it is, and read counters before and after.
 
-        If the runs are guarded, raises ``GuardrailError`` as soon as a guardrail is broken.
+        With ``guarded``, raises ``GuardrailError`` as soon as a guardrail is broken.
         """
         before = asyncio.run(self._counters.read())
         if guarded and before.silent:
@@ -449,7 +458,7 @@ class HardwareEvaluator:
         before: StateReading,
         after: StateReading,
     ) -> list[Sample]:
-        """Return a sample for each seed; counters are the total of all seeds, the same in each sample."""
+        """Return a sample for each seed. The counters are totals over all seeds, and so are the same in each sample."""
         weights = [collective.weight for collective in self._study.goal.collectives]
         rises = self._counters.rises(before, after)
         drops, pauses, marks = (total(rises, kind) for kind in COUNTED)
@@ -462,7 +471,7 @@ class HardwareEvaluator:
         return samples
 
     def _change(self, site: Site, words: str) -> Plan:
-        """Return the plan from the network's own design to a different one. Raises ``StoppedError`` if a device does not answer."""
+        """Return the plan that changes the network from its own design to a trial's. Raises ``StoppedError`` if a device does not answer."""
         switches = [name for name, config in site.configs.items() if self._site.configs.get(name) != config]
         servers = [
             name
@@ -488,7 +497,7 @@ class HardwareEvaluator:
         return replace(plan, trial=words)
 
     def _brought_back(self) -> None:
-        """Take back a trial that was interrupted. Raises ``InputError`` if the interrupted revision is not a trial."""
+        """Roll back an interrupted trial, if there is one. Raises ``InputError`` if the interrupted revision is not a trial."""
         last = next(iter(self._rows.revisions()), None)
         if last is None or last.state != "running":
             return

@@ -1,4 +1,7 @@
-"""Measure a combination of values, by the simulator or by hardware: a protocol, its answers, and the design of each combination."""
+"""The evaluator protocol: measure combinations of values in the simulator or on hardware.
+
+The module also has the results of an evaluator, and designs the network of a combination.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sample(JsonObject):
-    """One run with one seed.
+    """The result of one run with one seed.
 
-    ``parts``: the bus bandwidth of each collective, GB/s, or the time of a step of each job, ms. ``speed`` is their weighted geometric
-    mean. ``drops``, ``pauses`` and ``marks`` count packets dropped, PFC pauses and ECN-marked packets of all collectives; None if they are
-    not counted.
-    ``fairness``: Jain's index of the speed that jobs keep when they run together; None unless there are several jobs.
+    - ``parts``: the bus bandwidth of each collective in GB/s, or the step time of each job in ms.
+    - ``speed``: the weighted geometric mean of ``parts``.
+    - ``drops``, ``pauses``, ``marks``: dropped packets, PFC pauses and ECN-marked packets of all collectives; None if not counted.
+    - ``fairness``: Jain's index of the speed that jobs keep when they run together; None unless there are several jobs.
     """
 
     seed: int
@@ -46,23 +49,23 @@ class Sample(JsonObject):
 
 
 def sample_of(value: Mapping[str, Any]) -> Sample:
-    """Build a sample from its plain values."""
+    """Build a sample from its JSON form."""
     plain: dict[str, Any] = {**value, "parts": tuple(value["parts"])}
     return Sample(**plain)
 
 
 @dataclass(frozen=True)
 class RefusedCombination:
-    """A combination that no network can have, and why: the design refuses it."""
+    """A combination that the design refuses, with the reason in ``why``."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class FailedCombination:
-    """A combination that failed on hardware and is not to be tried there again, and why.
+    """A combination that failed on hardware and is not tried there again, with the reason in ``why``.
 
-    Reasons are a guardrail, with its counter; a device that refused; a run that failed.
+    Reasons are a broken guardrail, named with its counter, a device that refused the change, or a failed run.
     """
 
     why: str
@@ -70,30 +73,30 @@ class FailedCombination:
 
 @dataclass(frozen=True)
 class TrialRequest:
-    """A run that is asked for: values of knobs by name, and a seed."""
+    """A requested run: the values of knobs by name, and a seed."""
 
     values: Mapping[str, Setting]
     seed: int
 
 
 class Evaluator(Protocol):
-    """An evaluator of runs. The answers are in the order of the questions, and do not depend on the other questions.
+    """An evaluator of trials. Results are in request order, and each depends only on its own request.
 
-    ``simulated`` asks the simulator. ``hardware`` brings a combination onto the switches with a rollback timer armed, runs benchmarks,
-    watches counters meanwhile, and leaves the file's own values behind. A study treats both alike.
+    ``simulated`` runs the simulator. ``hardware`` puts a combination on the switches with a rollback timer armed, runs benchmarks while it
+    watches counters, and then restores the file's own values. A study uses both in the same way.
     """
 
     def measure(self, wanted: Sequence[TrialRequest]) -> Sequence[Sample | RefusedCombination | FailedCombination]:
-        """Return the answers. Raises ``InputError`` for a goal that cannot be run."""
+        """Return the result of each requested trial, in order. Raises ``InputError`` for a goal that cannot be run."""
         ...
 
     def close(self) -> None:
-        """Release all resources; no more questions may follow."""
+        """Release all resources. No trial can be measured afterwards."""
         ...
 
 
 def jain(shares: Sequence[float]) -> float:
-    """Return Jain's index of fairness: 1 if all shares are equal, 1/n if one has everything (R. Jain, D. Chiu, W. Hawe, 1984)."""
+    """Return Jain's fairness index: 1 if all n shares are equal, 1/n if one share is everything (R. Jain, D. Chiu, W. Hawe, 1984)."""
     squares = sum(share * share for share in shares)
     return sum(shares) ** 2 / (len(shares) * squares) if squares else 1.0
 
@@ -108,7 +111,7 @@ def mean(values: Sequence[float], weights: Sequence[float]) -> float:
 def designed(
     source: Source, values: Mapping[tuple[str, ...], Setting], device: Sequence[str], hardware: Path | None
 ) -> Network | RefusedCombination:
-    """Return the network of a fabric file with values at some paths, or why the design refuses them.
+    """Return the network of a fabric file with some values replaced, by path, or the reason why the design refuses them.
 
     ``device``, ``hardware``: see ``api.load``.
     """

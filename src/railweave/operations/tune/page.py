@@ -1,4 +1,4 @@
-"""The result of a study, as one page."""
+"""The result page of a study, as HTML."""
 
 from __future__ import annotations
 
@@ -22,13 +22,16 @@ if TYPE_CHECKING:
 TOP, BOTTOM, SIDE = 46.0, 26.0, 64.0
 HEIGHT = 330.0
 COLUMN = 170.0
-"""Pixels between two axes of the parallel coordinates; a narrow window scrolls them."""
+"""Pixels between two axes of the parallel coordinates plot, which scrolls in a narrow window."""
 MOST_LABELS = 9
 """Largest number of labels on an axis."""
 
 
 def parallel(outcome: Outcome) -> str:
-    """Draw a line for each trial measured with every seed, through the values of its knobs to its result; the best trial is bold."""
+    """Draw a parallel coordinates plot, with an axis for each knob and one for the first objective.
+
+    Each trial that was measured with every seed is a line. The best trial is bold.
+    """
     knobs, aim = outcome.space.knobs, aims_of(outcome.study.goal)[0]
     measured = [trial for trial in outcome.trials if trial.number in outcome.scores]
     values = [outcome.scores[trial.number].values[0] for trial in measured]
@@ -57,7 +60,7 @@ def parallel(outcome: Outcome) -> str:
 
 
 def _part(outcome: Outcome, trial: Trial, least: float, span: float) -> float:
-    """Return the position of a trial's result between the worst (0) and the best (1)."""
+    """Return the relative position of a trial's result, from 0 (worst) to 1 (best)."""
     part = (outcome.scores[trial.number].values[0] - least) / span
     return part if aims_of(outcome.study.goal)[0].more else 1 - part
 
@@ -105,7 +108,7 @@ LEFT, RIGHT = 62.0, 14.0
 
 
 def course(outcome: Outcome) -> str:
-    """Draw each trial in the order of the search, and the best so far as a line."""
+    """Draw each trial in search order, with a line for the best result so far."""
     aim = aims_of(outcome.study.goal)[0]
     values = {number_: score.values[0] for number_, score in outcome.scores.items()}
     scale = ticks(max(values.values(), default=1.0))
@@ -141,7 +144,7 @@ def course(outcome: Outcome) -> str:
 
 
 def frontier(outcome: Outcome) -> str:
-    """Draw the first two objectives of every trial; trials that no other beats in both are filled."""
+    """Draw the first two objectives of every trial. Trials that no other trial beats in both are filled."""
     aim, other = aims_of(outcome.study.goal)[:2]
     scores = outcome.scores
     scale, other_scale = (
@@ -185,14 +188,14 @@ def _svg(width: float, height: float, parts: Sequence[str]) -> str:
 
 
 MOST_ROWS = 400
-"""Largest number of trials in the table."""
+"""The most trials that the table shows."""
 
 WHERE = {
     "sim": "of the simulator. Nothing was measured on hardware.",
     "bench": "on hardware.",
     "both": "of the simulator; its best were measured on hardware.",
 }
-"""The place of measurement, as the end of a sentence."""
+"""The end of a sentence that says where trials were measured, by evaluator."""
 
 
 def tuning_html(result: Result) -> str:
@@ -285,7 +288,7 @@ def _importance(result: Result) -> str:
 
 
 def _journal(outcome: Outcome) -> str:
-    """Return where trials are that the table leaves out."""
+    """Return a note that ``journal.jsonl`` has all trials, if the table leaves some out."""
     all_of = "journal.jsonl has all of them."
     return element("p", all_of, class_="about") if len(outcome.trials) > MOST_ROWS else ""
 

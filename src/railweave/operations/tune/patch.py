@@ -1,7 +1,7 @@
-"""Change values at some paths in a fabric file's text: comments, order and everything else stay as they are.
+"""Change single values in a fabric file's text. Comments, order and everything else stay as they are.
 
-A change is made at the place of the value in the text. In every case the result is read again and compared with the request, so that an
-alias or an unusual form is refused and never written wrongly.
+Each value is replaced at its place in the text. The result is then parsed and compared with the request. So an alias or an unusual form
+is refused, and never written wrongly.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BARE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.%/+-]*")
 
 
 def with_values(value: Any, wanted: Mapping[tuple[str, ...], Setting]) -> Any:  # noqa: ANN401 - plain YAML
-    """Return a document's plain value with other values at some paths; missing maps on the way are created."""
+    """Return a copy of a parsed document with the values at some paths replaced. Missing maps along a path are created."""
     changed = copy.deepcopy(value)
     for path, new in wanted.items():
         at = changed
@@ -40,7 +40,7 @@ def with_values(value: Any, wanted: Mapping[tuple[str, ...], Setting]) -> Any:  
 
 
 def at_path(value: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - plain YAML
-    """Return the value at a path of a plain value; None if the path does not exist."""
+    """Return the value at a path of a parsed document, or None if the path does not exist."""
     for key in path:
         if not isinstance(value, dict):
             return None
@@ -49,7 +49,10 @@ def at_path(value: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - plain YAM
 
 
 def amended(text: str, file: str, wanted: Mapping[tuple[str, ...], Setting]) -> str:
-    """Return the text with these values. Raises ``InputError`` at the line of the file if the text cannot be changed so."""
+    """Return the text with the values at some paths replaced.
+
+    Raises ``InputError`` at the line of the file if the file's form does not allow a change of only that value.
+    """
     result = text
     for path, value in wanted.items():
         before = read_plain(result, file)
@@ -62,22 +65,22 @@ def amended(text: str, file: str, wanted: Mapping[tuple[str, ...], Setting]) -> 
 
 
 def unified(before: str, after: str, file: str) -> str:
-    """Return the difference of two texts as input for ``patch -p0``; empty if the texts are equal."""
+    """Return the diff of two texts as input for ``patch -p0``, or an empty string if the texts are equal."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     return "".join(difflib.unified_diff(old, new, file, file))
 
 
 def scalar(value: Setting) -> str:
-    """Return a value as YAML on one line, in quotes if YAML would read it as something else."""
+    """Return a value as YAML on one line. A string is quoted if YAML would read it as a different value."""
     if isinstance(value, str):
         return value if _BARE.fullmatch(value) and plain(value) == value else _quoted(value)
     return json.dumps(value)
 
 
 def _quoted(text: str) -> str:
-    """Return a text in double quotes.
+    """Return a text in YAML double quotes.
 
-    YAML has no pairs of surrogates, with which JSON writes characters beyond U+FFFF.
+    Characters beyond U+FFFF are written as escapes with eight hex digits, because YAML has no surrogate pairs as JSON does.
     """
     written = (
         json.dumps(character)[1:-1] if ord(character) <= 0xFFFF else rf"\U{ord(character):08x}" for character in text
@@ -86,7 +89,7 @@ def _quoted(text: str) -> str:
 
 
 def read_plain(text: str, file: str) -> Any:  # noqa: ANN401 - plain YAML
-    """Return the plain value of a fabric file's text. Raises ``SpecError`` if the text is not YAML."""
+    """Return a fabric file's text, parsed into plain Python values. Raises ``SpecError`` if the text is not YAML."""
     node = compose_yaml(text, file)
     return None if node is None else _plain(node)
 
@@ -150,7 +153,7 @@ def _flow_value(keys: Sequence[str], value: Setting) -> str:
 
 
 def _in_block(text: str, node: yaml.MappingNode, keys: list[str], value: Setting) -> str:
-    """Return the text with new lines after a block's last line, at the block's indentation."""
+    """Return the text with new lines added after the last line of a block, at the block's indentation."""
     rows = text.splitlines(keepends=True)
     column, last = node.start_mark.column, node.start_mark.line
     for number in range(node.start_mark.line + 1, len(rows)):

@@ -1,4 +1,4 @@
-"""The result of a study: in words, as JSON, as a journal, and as a patch of the fabric file."""
+"""The result of a study: as text, as JSON, as a journal, and as a patch of the fabric file."""
 
 from __future__ import annotations
 
@@ -31,17 +31,20 @@ MEANING = {
     "breaks a limit": "the best of the search breaks a limit on fresh {fresh}: the fabric file's own values are kept",
     "nothing": "no trial kept to the limits: the fabric file's own values are kept",
 }
-"""The sentence for each verdict; ``fresh`` stands for seeds of the simulator or runs on hardware."""
+"""The sentence for each verdict. ``fresh`` is replaced by the kind of run: simulator seeds or runs on hardware."""
 MOST_FAILED = 5
-"""Number of failed trials that a text names."""
+"""The most failed trials that the text lists."""
 
 
 @dataclass(frozen=True)
 class Result:
     """The result of ``tune run``.
 
-    ``patch`` is a difference for ``patch -p0``, ``amended`` the whole text of the fabric file with it. Both are empty if the file's own
-    values are kept. ``beside``: values that do not belong in a fabric file.
+    - ``patch``: a diff of the fabric file for ``patch -p0``.
+    - ``amended``: the whole text of the fabric file with the patch applied.
+    - ``beside``: the proposed values that do not belong in a fabric file.
+
+    ``patch`` and ``amended`` are empty if the file's own values are kept.
     """
 
     outcome: Outcome
@@ -68,7 +71,7 @@ class Result:
 
     @property
     def parts(self) -> list[tuple[str, float, float]]:
-        """The result of each collective (GB/s) or job (ms) on fresh seeds, with the file's own values and with the proposed ones."""
+        """The result of each collective (GB/s) or job (ms) on fresh seeds, first with the file's values and then with the proposed values."""
         check = self.outcome.confirmed
         if check is None or not check.own_samples or not check.best:
             return []
@@ -169,7 +172,7 @@ class Result:
         )
 
     def to_text(self) -> str:
-        """Return a few lines of text."""
+        """Return the result as a few lines of text."""
         outcome, check = self.outcome, self.outcome.confirmed
         pruned = sum(trial.state == "pruned" for trial in outcome.trials)
         refused = sum(trial.state == "refused" for trial in outcome.trials)
@@ -205,7 +208,7 @@ class Result:
         return "\n".join(lines)
 
     def _words(self, values: Mapping[str, Setting]) -> str:
-        """Return the values that are not the file's own, in words."""
+        """Return the values that differ from the file's, as text."""
         own_values = {
             knob.name: value
             for knob, value in zip(self.outcome.space.knobs, self.outcome.space.own_values, strict=True)
@@ -214,7 +217,7 @@ class Result:
         return shown(changed, list(own_values)) or "the file's own values"
 
     def _on_hardware(self) -> list[str]:
-        """Return a line for each result on hardware of the simulator's best."""
+        """Return a line for each of the simulator's best trials that was measured on hardware."""
         check = self.outcome.confirmed
         aim = aims_of(self.outcome.study.goal)[0]
         lines: list[str] = []
@@ -275,7 +278,7 @@ class Result:
         }
 
     def journal(self) -> str:
-        """Return every trial in order, a JSON object on each line, between the study and the result."""
+        """Return the journal as JSON lines: first the study, then every trial in order, and last the result."""
         document = self.to_json()
         rows = [{"study": self.outcome.study.model_dump(mode="json", by_alias=True)}, *document.pop("trials"), document]
         return "".join(json.dumps(row) + "\n" for row in rows)
@@ -288,7 +291,7 @@ def _importance_json(importance: Importance | None) -> dict[str, Any]:
 
 
 def trials_json(outcome: Outcome) -> list[dict[str, Any]]:
-    """Return the trials as plain values."""
+    """Return the trials as JSON objects."""
     return [
         {
             "trial": trial.number,
@@ -303,9 +306,9 @@ def trials_json(outcome: Outcome) -> list[dict[str, Any]]:
 
 
 def result_of(outcome: Outcome, fabric: Path, text: str, values: Mapping[str, Setting] | None = None) -> Result:
-    """Return the result, with the patch of a fabric file's text to the proposed values, or to ``values``.
+    """Return the result, with a patch that writes the proposed values, or ``values``, into a fabric file's text.
 
-    Raises ``InputError`` if the file's form does not take them.
+    Raises ``InputError`` if the form of the file does not allow the changes.
     """
     check = outcome.confirmed
     taken = values if values is not None else check.values if check is not None and check.verdict == "better" else None
@@ -326,7 +329,7 @@ def _tail(tail: str, values: Sequence[float], *, more: bool) -> float:
 
 
 def _setting(value: Setting | None) -> Cell | None:
-    """A value as it is written in a fabric file: without separators."""
+    """Return a table cell with a value as a fabric file has it, without thousands separators."""
     return None if value is None else Cell(value, str(value))
 
 

@@ -1,6 +1,6 @@
-"""Run a study from its file to its outcome: ask, measure, tell, batch by batch.
+"""Run a study from its file to its outcome.
 
-Then run the best values and the file's own on fresh seeds.
+The search proposes, measures and scores trials batch by batch. Then the best values and the file's own values are run on fresh seeds.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 
 CHANCE = 0.05
-"""A difference that chance makes more often than this does not count."""
+"""The significance level: a difference counts only if chance produces it with at most this probability."""
 NO_LOSS = 0.005
-"""A knob goes back to the file's own value if that costs less than this part of the first objective."""
+"""The largest loss, as a share of an objective, at which a knob goes back to the file's value."""
 
 Verdict = Literal["better", "no significant difference", "worse", "the file's own values", "breaks a limit"]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A trial that hardware is to confirm: its number, its values, and its score in the simulator."""
+    """A trial to confirm on hardware: its number, its values, and its score in the simulator."""
 
     number: int
     values: Mapping[str, Setting]
@@ -46,7 +46,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class HardwareResult(JsonObject):
-    """The result of a candidate on hardware: a score, or why the candidate failed there, with the counter of the guardrail."""
+    """The result of a candidate on hardware: a score, or the reason of its failure, including a broken guardrail's counter."""
 
     JSON = (
         "trial=candidate.number",
@@ -65,10 +65,11 @@ class HardwareResult(JsonObject):
 
 @dataclass(frozen=True)
 class Confirmation:
-    """The best values and the file's own on fresh seeds.
+    """The comparison of the best values and the file's own values on fresh seeds.
 
-    ``values``: the proposed value by knob, without those that made no difference; ``needless``: knobs that went back to the file's own
-    value. ``chance``: the probability that chance makes the proposed values look so much better.
+    - ``values``: the proposed value of each knob, without those that made no difference.
+    - ``needless``: the knobs that went back to the file's value.
+    - ``chance``: the probability that chance alone makes the proposed values look this much better.
     """
 
     values: Mapping[str, Setting]
@@ -80,10 +81,10 @@ class Confirmation:
     chance: float
     verdict: Verdict
     hardware: tuple[HardwareResult, ...] = ()
-    """The results on hardware of the simulator's best, in the simulator's order; empty if hardware was not asked."""
+    """The hardware results of the simulator's best trials, in the simulator's order. Empty if nothing was measured on hardware."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the plain values."""
+        """Return the confirmation as a JSON object."""
         return {
             "verdict": self.verdict,
             "chance": self.chance,
@@ -102,7 +103,10 @@ def confirmed(
     importance: Mapping[str, float],
     evaluator: Evaluator,
 ) -> Confirmation:
-    """Run the winner and the file's own values on fresh seeds, and put back values that make no difference, the least important first."""
+    """Run the winner and the file's own values on fresh seeds, and restore the file's values that make no difference.
+
+    Knobs are tried in order of importance, least important first.
+    """
     seeds = _fresh(study)
 
     def of(values: Mapping[str, Setting]) -> tuple[Sample, ...]:
@@ -141,9 +145,10 @@ def confirmed(
 def on_hardware(
     study: Study, own_values: Mapping[str, Setting], candidates: Sequence[Candidate], evaluator: Evaluator
 ) -> Confirmation:
-    """Measure the best of the simulator and the file's own values on hardware, and propose the best result there.
+    """Measure the simulator's best trials and the file's own values on hardware, and propose the trial that is best there.
 
-    The best of several looks better than it is: ``chance`` is the chance of one candidate, times the number of candidates (Bonferroni).
+    The best of several candidates looks better than it is. So ``chance`` is the probability for one candidate, times the number of
+    candidates (Bonferroni).
     """
     before = _samples(study, own_values, evaluator)[0]
     seen: list[HardwareResult] = []
@@ -168,26 +173,26 @@ def on_hardware(
 
 
 def _fresh(study: Study) -> range:
-    """Return the seeds that the search has not seen."""
+    """Return the seeds that the search has not used."""
     return range(study.seeds + 1, study.seeds + study.confirm + 1)
 
 
 def _samples(study: Study, values: Mapping[str, Setting], evaluator: Evaluator) -> tuple[tuple[Sample, ...], str]:
-    """Return the samples of values on fresh seeds; and why they failed on hardware or were refused, or nothing."""
+    """Return the samples of some values on fresh seeds, and the reason if the values failed or were refused, otherwise an empty string."""
     answers = evaluator.measure([TrialRequest(values, seed) for seed in _fresh(study)])
     failed = next((answer.why for answer in answers if not isinstance(answer, Sample)), "")
     return tuple(answer for answer in answers if isinstance(answer, Sample)), failed
 
 
 def _broken(study: Study, winner: Mapping[str, Setting], before: tuple[Sample, ...], why: str) -> Confirmation:
-    """Return the result for values that failed on hardware, or that no network can have."""
+    """Return the confirmation for values that failed on hardware, or that the design refuses."""
     score = scoring.Score(tuple(aim.hopeless for aim in scoring.aims_of(study.goal)), ((why, 1.0),))
     own_score = scoring.scored(study.goal, study.limits, before)
     return Confirmation(winner, (), before, (), own_score, score, 1.0, "breaks a limit")
 
 
 def _as_good(study: Study, before: Sequence[Sample], after: Sequence[Sample]) -> bool:
-    """Return whether nothing is lost: every objective within ``NO_LOSS``, limits kept."""
+    """Return whether ``after`` keeps the limits and loses at most ``NO_LOSS`` in every objective."""
     if not scoring.scored(study.goal, study.limits, after).feasible:
         return False
     for aim in scoring.aims_of(study.goal):
@@ -198,7 +203,7 @@ def _as_good(study: Study, before: Sequence[Sample], after: Sequence[Sample]) ->
 
 
 def _chance(study: Study, before: Sequence[Sample], after: Sequence[Sample]) -> float:
-    """Return the probability that chance makes the later values of the first objective so much better than the earlier ones."""
+    """Return the probability that chance alone makes ``after`` look this much better than ``before`` in the first objective."""
     aim = scoring.aims_of(study.goal)[0]
     rows = [[scoring.value_of(aim, sample) for sample in samples] for samples in (before, after)]
     if not aim.more:
@@ -225,12 +230,12 @@ def _verdict(study: Study, before: Sequence[Sample], after: Sequence[Sample], ch
 class Outcome:
     """The outcome of a study.
 
-    ``own_samples``, ``own_score``: samples and score of the file's own values on the study's seeds.
-    ``scores``: the score of each trial that was measured with every seed, by number.
-    ``best``: the number of the best trial that kept to the limits, by the first objective; None if no trial did.
-    ``frontier``: trials that no other trial beats in every objective.
-    ``importance``: by knob, its share of the differences; knobs whose share the trials cannot tell are left out.
-    ``runs``: simulations (or benchmarks) that the trials took, without those of ``confirmed``.
+    - ``own_samples``, ``own_score``: the samples and score of the file's own values on the study's seeds.
+    - ``scores``: the score of each trial that was measured with every seed, by number.
+    - ``best``: the number of the best trial by the first objective, among those that kept to the limits; None if no trial did.
+    - ``frontier``: the trials that no other trial beats in every objective.
+    - ``importance``: the share of the differences that each knob explains; knobs whose share cannot be determined are left out.
+    - ``runs``: the number of simulations or benchmarks of the trials, without those of ``confirmed``.
     """
 
     study: Study
@@ -251,7 +256,7 @@ class Outcome:
 
 
 class StoppedError(KeyboardInterrupt):
-    """A study was interrupted; its measurements are kept. ``trials`` is the number of trials kept."""
+    """An interrupted study. Its measurements are kept; ``trials`` is the number of trials kept."""
 
     def __init__(self, trials: int) -> None:
         super().__init__(trials)
@@ -259,9 +264,9 @@ class StoppedError(KeyboardInterrupt):
 
 
 def digest_of(study: StudyFile) -> str:
-    """Return a digest of what the trials of a study depend on.
+    """Return a digest of the inputs on which the trials of a study depend.
 
-    The digest covers the study file without the budget, and the files that the study names, with their companion files.
+    The inputs are the study file without its budget, and the files that the study names, with their companion files.
     """
     from railweave.model.intent.reading.source import companion
 
@@ -283,7 +288,7 @@ def run_study(
     progress: Callable[[str], None] = lambda _: None,
     hardware: Callable[[], Evaluator] | None = None,
 ) -> Outcome:
-    """Run a study, or continue one, and confirm its result, on ``hardware`` if that is given.
+    """Run or continue a study, and confirm its result. If ``hardware`` is given, the result is confirmed there.
 
     Raises ``StoppedError`` if the study is interrupted, and ``InputError`` for a goal that cannot be run.
     """
@@ -309,7 +314,7 @@ def _search(
     own_samples: Sequence[Sample],
     progress: Callable[[str], None],
 ) -> None:
-    """Ask, measure and tell until the budget is spent. Earlier measurements are not repeated."""
+    """Propose and measure batches of trials until the budget is spent. Earlier measurements are not repeated."""
     measured: dict[tuple[Chosen, int], Sample | RefusedCombination | FailedCombination] = {}
     for past_trial in searcher.trials():
         measured |= {(past_trial.chosen, sample.seed): sample for sample in past_trial.samples}
@@ -346,7 +351,7 @@ def _outcome(
     progress: Callable[[str], None],
     hardware: Callable[[], Evaluator] | None,
 ) -> Outcome:
-    """Return the outcome of a search that has ended, confirmed on fresh seeds."""
+    """Return the outcome of a finished search, confirmed on fresh seeds."""
     aims = scoring.aims_of(study.goal)
     trials = tuple(searcher.trials())
     scores = {
@@ -392,7 +397,10 @@ def _outcome(
 def _frontier(
     study: Study, scores: Mapping[int, scoring.Score], good: Sequence[int], trials: Sequence[Trial]
 ) -> tuple[int, ...]:
-    """Return the trials that no other beats in every objective, the best by the first objective first; of equal combinations the first."""
+    """Return the trials that no other trial beats in every objective, sorted by the first objective, best first.
+
+    If trials have the same combination, only the first is included.
+    """
     aims = scoring.aims_of(study.goal)
     first: dict[Chosen, int] = {}
     for number in good:
@@ -406,7 +414,7 @@ def _frontier(
 
 
 def _best(study: Study, scores: Mapping[int, scoring.Score], trials: Sequence[Trial], good: Sequence[int]) -> list[int]:
-    """Return the trials that hardware is to confirm, the best first, each combination once."""
+    """Return the trials to confirm on hardware, best first, each combination once."""
     aims = scoring.aims_of(study.goal)
     first: dict[Chosen, int] = {}
     for number in sorted(good, key=lambda candidate: (scoring.best_first(aims, scores[candidate]), candidate)):
@@ -422,7 +430,7 @@ def _batch(
     told: Sequence[Trial],
     measured: dict[tuple[Chosen, int], Sample | RefusedCombination | FailedCombination],
 ) -> list[Trial]:
-    """Measure a batch: seed by seed if trials may be given up, which depends only on earlier batches."""
+    """Measure a batch of trials. If trials may be pruned, measure seed by seed, and decide by earlier batches only."""
     simulated = study.evaluator != "bench"  # on hardware all runs of a combination are made while it is in force
     pruning = (
         simulated and study.search.prune and len(scoring.aims_of(study.goal)) == 1 and study.search.sampler != "grid"
@@ -461,7 +469,10 @@ def _batch(
 
 
 def _hopeless(study: Study, samples: Sequence[Sample], told: Sequence[Trial]) -> bool:
-    """Return whether a trial is worse after these seeds than the median of earlier ones (median rule: D. Golovin and others, 2017)."""
+    """Return whether a trial is worse after its seeds so far than the median of earlier trials.
+
+    This is the median rule of D. Golovin and others, 2017.
+    """
     (aim,) = scoring.aims_of(study.goal)
     count = len(samples)
     before = [
@@ -473,7 +484,7 @@ def _hopeless(study: Study, samples: Sequence[Sample], told: Sequence[Trial]) ->
 
 
 def _line(study: Study, trials: Sequence[Trial]) -> str:
-    """Return the progress of a study as a line."""
+    """Return a line that reports the progress of a study."""
     aim = scoring.aims_of(study.goal)[0]
     good = [
         score.values[0]

@@ -1,4 +1,4 @@
-"""The score of a combination's samples: its objectives over seeds, and the limits that it breaks."""
+"""The score of a combination: its objectives over all seeds, and the limits that it breaks."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 ANY = 1 << 62
-"""A limit that nothing breaks."""
+"""A limit that is never exceeded."""
 
 
 def as_measured(study: Study) -> Study:
-    """Return a study whose limits are its guardrails, for samples of hardware."""
+    """Return the study with its guardrails as limits, for scoring samples from hardware."""
     rails = study.bench.guardrails
     return study.model_copy(
         update={"limits": Limits(drops=ANY if rails.drops is None else rails.drops, pauses=rails.pauses)}
@@ -29,7 +29,7 @@ def as_measured(study: Study) -> Study:
 
 @dataclass(frozen=True)
 class Aim:
-    """An objective: its title and unit, and whether more is better."""
+    """An objective: its title and unit. ``more`` is True if more is better."""
 
     objective: Objective
     title: str
@@ -42,12 +42,12 @@ class Aim:
 
     @property
     def hopeless(self) -> float:
-        """A value worse than any: that of a combination no network can have."""
+        """A value worse than any measured one, for combinations that the design refuses."""
         return 0.0 if self.more else 1e15
 
 
 def aims_of(goal: Goal) -> tuple[Aim, ...]:
-    """Return the objectives of a goal, in its order."""
+    """Return the objectives of a goal, in the goal's order."""
     speed = (
         Aim("speed", "bus bandwidth", "GB/s", more=True)
         if goal.job is None
@@ -64,7 +64,11 @@ def aims_of(goal: Goal) -> tuple[Aim, ...]:
 
 @dataclass(frozen=True)
 class Score(JsonObject):
-    """The score of a combination: a value for each objective, and the limits it broke, in words with by how much (above 0)."""
+    """The score of a combination.
+
+    - ``values``: the value of each objective.
+    - ``broken``: each broken limit, as a description and the amount (above 0) by which it was exceeded.
+    """
 
     JSON = ("values", "broken=breaches")
 
@@ -78,18 +82,18 @@ class Score(JsonObject):
 
     @property
     def breaches(self) -> list[str]:
-        """The limits that the combination broke, in words."""
+        """The descriptions of the limits that the combination broke."""
         return [breach for breach, _ in self.broken]
 
 
 def value_of(aim: Aim, sample: Sample) -> float:
-    """Return the value of one run for an objective."""
+    """Return the value of an objective in one sample."""
     value = getattr(sample, aim.objective)
     return float(value) if value is not None else 1.0 if aim.objective == "fairness" else 0.0
 
 
 def over_seeds(aim: Aim, tail: str, samples: Sequence[Sample]) -> float:
-    """Return one value of several seeds: the worst, the median or the mean."""
+    """Return the value of an objective over several seeds: the worst, the median or the mean, as ``tail`` says."""
     values = [value_of(aim, sample) for sample in samples]
     if tail == "worst":
         return min(values) if aim.more else max(values)
@@ -97,7 +101,7 @@ def over_seeds(aim: Aim, tail: str, samples: Sequence[Sample]) -> float:
 
 
 def scored(goal: Goal, limits: Limits, samples: Sequence[Sample]) -> Score:
-    """Return the score of a combination over its seeds; limits hold for every seed."""
+    """Return the score of a combination over its seeds. Every seed must keep to the limits."""
     broken: list[tuple[str, float]] = []
     if not all(sample.complete for sample in samples):
         broken.append(("messages never arrived", 1.0))
@@ -114,11 +118,11 @@ def scored(goal: Goal, limits: Limits, samples: Sequence[Sample]) -> Score:
 
 
 def best_first(aims: Sequence[Aim], score: Score) -> tuple[float, ...]:
-    """Return a key that sorts scores with the best first: by the first objective, then the others."""
+    """Return a sort key that puts the best score first: by the first objective, then by the others."""
     return tuple(-value if aim.more else value for aim, value in zip(aims, score.values, strict=True))
 
 
 def dominated(aims: Sequence[Aim], score: Score, other: Score) -> bool:
-    """Return whether the other score is as good in every objective, and better in at least one."""
+    """Return whether ``other`` is at least as good as ``score`` in every objective, and better in at least one."""
     mine, theirs = best_first(aims, score), best_first(aims, other)
     return all(b <= a for a, b in zip(mine, theirs, strict=True)) and mine != theirs

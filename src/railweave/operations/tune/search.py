@@ -1,8 +1,8 @@
-"""The search: Optuna proposes combinations, and keeps them in a SQLite file from which a study can continue; the importance of knobs.
+"""The search of a study with Optuna, which stores trials in an SQLite file, and the importance of knobs.
 
-Trials are asked for in batches of one size. When all of a batch are measured, they are told in the order of their numbers. The sampler of
-each trial is created from the study's seed and the trial's number. So the proposals depend on the study file only: not on the number of
-processes, on the time that each run takes, or on interruptions of the study.
+Trials are proposed in batches of a fixed size. After a whole batch is measured, its results are reported to Optuna in trial order. The
+sampler of each trial is created from the study's seed and the trial's number. So the proposals depend only on the study file: not on the
+number of processes, the duration of runs, or interruptions.
 """
 
 from __future__ import annotations
@@ -37,19 +37,23 @@ if TYPE_CHECKING:
 State = Literal["open", "complete", "pruned", "refused", "failed"]
 """The state of a trial.
 
-In order: asked for and not told; measured with every seed; given up after a seed; no network can have it; taken back from hardware.
+- ``open``: proposed, and its result is not reported yet.
+- ``complete``: measured with every seed.
+- ``pruned``: given up before its last seed.
+- ``refused``: the design refuses its values.
+- ``failed``: failed on hardware, and rolled back.
 """
 
 MOST_REPEATS = 3
-"""Factor on the budget for the number of trials: a sampler may propose a measured combination again, which costs nothing."""
+"""The most trials, as a multiple of the budget. A sampler may propose a measured combination again, which costs no run."""
 
 PENALTY = 1e-3
-"""Share of its value that CMA-ES, which has no limits, is told for a combination that breaks a limit."""
+"""The factor by which a value is made worse before CMA-ES receives it, if its combination breaks a limit: CMA-ES has no limits."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A combination that was asked for, and its result so far. ``samples`` are of its first seeds."""
+    """A proposed combination, and its result so far. ``samples`` has the measured seeds, from the first on."""
 
     number: int
     chosen: Chosen
@@ -59,9 +63,9 @@ class Trial:
 
 
 class Searcher:
-    """A study of Optuna on a file.
+    """An Optuna study in an SQLite file.
 
-    Raises ``OutputError`` if the file cannot be used, ``InputError`` if it has a different study.
+    Raises ``OutputError`` if the file cannot be used, and ``InputError`` if the file belongs to a different study.
     """
 
     def __init__(self, path: Path, study: Study, space: Space, digest: str) -> None:
@@ -94,11 +98,11 @@ class Searcher:
         return SQLAlchemyError
 
     def trials(self) -> list[Trial]:
-        """Return all trials that were asked for, by number."""
+        """Return all proposed trials, by number."""
         return [self._trial(number, frozen) for number, frozen in enumerate(self._known())]
 
     def _known(self) -> list[FrozenTrial]:
-        """Return the trials of Optuna, except incomplete ones: a kill came between two of their values."""
+        """Return Optuna's trials, without any that lacks values because the process was killed while writing it."""
         return [trial for trial in self._own.get_trials(deepcopy=False) if len(trial.params) == len(self._space.knobs)]
 
     def _trial(self, number: int, frozen: FrozenTrial) -> Trial:
@@ -108,7 +112,10 @@ class Searcher:
         return Trial(number, chosen, state, samples, frozen.user_attrs.get("why", ""))
 
     def ask(self) -> list[Trial]:
-        """Return the next batch, or the rest of an interrupted one; empty if the budget is spent or every combination is measured."""
+        """Return the next batch, or the rest of an interrupted batch.
+
+        The list is empty if the budget is spent or every combination is measured.
+        """
         known = self.trials()
         size = self._study.search.batch
         left = [trial for trial in known if trial.state == "open"]
@@ -169,7 +176,7 @@ class Searcher:
         return known.RandomSampler(seed=seed)
 
     def tell(self, trial: Trial, score: Score | None) -> None:
-        """Keep the result of a trial. ``score`` is None if no network can have its values, or it failed on hardware."""
+        """Report the result of a trial to Optuna. ``score`` is None if the design refuses its values, or if the trial failed on hardware."""
         asked = self._open.pop(trial.number)
         asked.set_user_attr("samples", [sample.to_json() for sample in trial.samples])
         asked.set_user_attr("state", trial.state)
@@ -212,35 +219,38 @@ def _optuna() -> Any:  # noqa: ANN401 - the module
 
 
 ERROR = 0.05
-"""The chance that any knob without effect gets a share."""
+"""The probability that at least one knob without effect is given a share."""
 LEAST_FREEDOM = 5
-"""Least number of trials beyond one for each fitted effect: they serve to estimate the noise."""
+"""The fewest degrees of freedom that a fit must leave to estimate the noise: trials minus fitted effects."""
 GROUPS = (8, 4, 2)
-"""Largest numbers of groups of neighboring values of a knob, if not every combination was measured.
+"""The largest number of groups of neighboring values of a knob, to be tried in this order.
 
-The first number is used that leaves half of the trials to the noise.
+Values are grouped if not every combination was measured. The first number that leaves half of the trials for the noise is used.
 """
 DRAWS = 5_000
 RESAMPLES = 200
 EXACT = 1e-12
-"""Share of all differences below which a difference counts as rounding."""
+"""The share of all differences below which a difference counts as a rounding error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Importance:
-    """A knob's share of the differences, 0 to 1, with the 5th and 95th percentile of the share under other noise."""
+    """The share of the differences that a knob explains, from 0 to 1.
+
+    ``low`` and ``high`` are the 5th and 95th percentile of the share when the noise is drawn again.
+    """
 
     share: float
     low: float
     high: float
 
     def to_text(self) -> str:
-        """Return the share with its uncertainty."""
+        """Return the share in percent, with its uncertainty range."""
         return f"{self.share:.0%}" + (f" ({self.low:.0%} to {self.high:.0%})" if self.high > self.low else "")
 
 
 def importance(space: Space, aim: Aim, trials: Iterable[Trial]) -> dict[str, Importance]:
-    """Return the importance of knobs by name; knobs whose share the trials cannot tell are left out."""
+    """Return the importance of knobs by name. Knobs whose share the trials cannot determine are left out."""
     measured = {
         trial.chosen: [value_of(aim, sample) for sample in trial.samples]
         for trial in trials
@@ -272,9 +282,9 @@ def importance(space: Space, aim: Aim, trials: Iterable[Trial]) -> dict[str, Imp
 
 
 def _of_grid(names: list[str], values: NDArray[np.float64], rng: np.random.Generator) -> dict[str, Importance]:
-    """Return the importance if every combination was measured, with seeds along the last axis.
+    """Return the importance of knobs by analysis of variance, if every combination was measured.
 
-    A seed is a block: all combinations have the same seeds.
+    The last axis of ``values`` is the seeds. A seed is a block, because all combinations use the same seeds.
     """
     means: NDArray[np.float64] = values.mean(axis=-1)
     count, many = means.size, values.shape[-1]
@@ -305,13 +315,13 @@ def _total(means: NDArray[np.float64], axis: int) -> float:
 
 
 def _share(means: NDArray[np.float64], axis: int, freedom: int, noise: float) -> float:
-    """Return the share without the noise in both sums of squares."""
+    """Return the share of an axis in the sum of squares, after subtracting the noise from both sums."""
     whole = float(((means - means.mean()) ** 2).sum()) - (means.size - 1) * noise
     return float(np.clip((_total(means, axis) - freedom * noise) / whole, 0.0, 1.0)) if whole > 0 else 0.0
 
 
 def _groups(level: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return the groups of neighboring values, with about as many trials in each."""
+    """Return the group of each trial's value: at most ``most`` groups of neighboring values, with about as many trials in each."""
     if int(level.max()) < most:
         return level
     edges = np.unique(np.quantile(level, np.arange(1, most) / most))
@@ -321,7 +331,7 @@ def _groups(level: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 def _fitted(
     names: list[str], levels: list[NDArray[np.int64]], values: NDArray[np.float64], rng: np.random.Generator
 ) -> dict[str, Importance]:
-    """Return the importance by a fit of a sum of effects, one for each knob."""
+    """Return the importance of knobs by a linear fit with an effect for each value of each knob."""
     whole = float(((values - values.mean()) ** 2).sum())
     columns = [np.eye(int(level.max()) + 1)[level] for level in levels]
     rest, rank, fit = _left(columns, values)
@@ -348,7 +358,7 @@ def _fitted(
 
 
 def _left(columns: list[NDArray[np.float64]], values: NDArray[np.float64]) -> tuple[float, int, NDArray[np.float64]]:
-    """Return the sum of squares that a fit leaves, the number of its effects, and its values."""
+    """Return the residual sum of squares of a fit, the rank of the fit, and its fitted values."""
     matrix = np.hstack([np.ones((len(values), 1)), *columns])
     fit, _, rank, _ = np.linalg.lstsq(matrix, values, rcond=None)
     fitted = matrix @ fit
@@ -358,7 +368,7 @@ def _left(columns: list[NDArray[np.float64]], values: NDArray[np.float64]) -> tu
 def _chance(
     explained: float, own_freedom: int, left: float, freedom: int, whole: float, rng: np.random.Generator
 ) -> float:
-    """Return the probability that noise makes as large a ratio of variances (F distribution, drawn)."""
+    """Return the probability that noise alone makes the ratio of variances this large, from random draws of the F distribution."""
     if explained <= EXACT * whole:
         return 1.0
     if left <= EXACT * whole:

@@ -1,6 +1,7 @@
-"""The evaluator that asks the simulator.
+"""The evaluator that runs the simulator.
 
-Each combination is designed as the fabric file with its values, and its goal is run packet by packet.
+For each combination, the network is designed from the fabric file with the combination's values, and the goal is simulated packet by
+packet.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
     from railweave.operations.tune.space import Space
 
 DESIGNS_KEPT = 16
-"""Number of networks that a process keeps, for the other seeds of the same values."""
+"""The number of designed networks that a process caches for further seeds of the same values."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """The input that a process needs to measure any combination of a study."""
+    """The input that a worker process needs to measure any combination of a study."""
 
     study: StudyFile
     space: Space
@@ -45,7 +46,7 @@ class Task:
 
 
 class ParallelSimulator:
-    """The simulator, in ``workers`` processes; with one worker it runs in this process."""
+    """The simulator in ``workers`` processes. With one worker, it runs in this process."""
 
     def __init__(self, task: Task, workers: int) -> None:
         self._task = task
@@ -56,7 +57,10 @@ class ParallelSimulator:
             self._bench = InProcessSimulator(task)
 
     def measure(self, wanted: Sequence[TrialRequest]) -> list[Sample | RefusedCombination]:
-        """Return the answers, in order. Raises ``InputError`` for a goal that cannot be run, at the line of the study file."""
+        """Return the result of each requested trial, in order.
+
+        Raises ``InputError`` for a goal that cannot be run, at the line of the study file.
+        """
         try:
             if self._pool is None:
                 return [self._bench.measure(request) for request in wanted]
@@ -68,13 +72,13 @@ class ParallelSimulator:
             raise InputError(placed(self._task.study, error)) from None
 
     def close(self) -> None:
-        """End the processes at once: no one needs their results any more."""
+        """Stop the processes at once, because their results are no longer needed."""
         if self._pool is not None:
             self._pool.end_at_once()
 
 
 def placed(study: StudyFile, error: InputError) -> list[Any]:
-    """Return the problems of a run at the lines of the study file that they come from."""
+    """Return the problems of a run, located at the lines of the study file that cause them."""
     problems: list[Any] = []
     for problem in error.problems:
         place = problem.place
@@ -101,7 +105,7 @@ class InProcessSimulator:
         return network if isinstance(network, RefusedCombination) else job_network(network, self._task.study.study.on)
 
     def measure(self, wanted: TrialRequest) -> Sample | RefusedCombination:
-        """Return the answer to one run. Raises ``InputError`` for a goal that cannot be run."""
+        """Return the result of one trial. Raises ``InputError`` for a goal that cannot be run."""
         space, study = self._task.space, self._task.study.study
         network = self._network(tuple(sorted(space.in_file(wanted.values).items())))
         if isinstance(network, RefusedCombination):
@@ -125,7 +129,7 @@ class InProcessSimulator:
 
 
 def of_collective(network: Network, asked: TunedCollective, settings: Mapping[str, Setting]) -> Sample:
-    """Run one collective packet by packet, and return its sample with counters. Raises ``InputError`` if it cannot be run."""
+    """Simulate one collective packet by packet, and return its sample with counters. Raises ``InputError`` if it cannot be run."""
     step = Step(collective=asked.collective, size=asked.size, qps=asked.qps, nccl=asked.nccl)
     scenario = Scenario(traffic=(step,), overrides=RunOverrides(set=dict(settings)))  # pyright: ignore[reportCallIssue]
     bed = bed_of(network, None, None, asked.tenant, None, order=asked.hosts)
@@ -158,7 +162,7 @@ def _of_jobs(network: Network, file: Path, settings: Mapping[str, Setting], seed
 
 
 _here: list[InProcessSimulator] = []
-"""The simulator of a worker process."""
+"""The simulator of this worker process; empty before the worker starts."""
 
 
 def _begin(task: Task) -> None:

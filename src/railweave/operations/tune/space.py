@@ -1,4 +1,4 @@
-"""The knobs of a study: paths into the fabric file, or the simulator's own parameters, each with the values it may have."""
+"""The knobs of a study: fields of the fabric file or parameters of the simulator, each with its possible values."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ KNOWN_AS = {
     "load_balancing.dlb.mode": "load_balancing.mode",
     "load_balancing.dlb.interval": "load_balancing.dlb.inactivity_interval",
 }
-"""Common names of fields, and their names in the fabric file."""
+"""Common names for fields, each with the field's name in the fabric file."""
 
 
 @dataclass(frozen=True)
 class Knob:
     """A knob of a study.
 
-    ``values`` are all its possible values, in order; ``ordered``: True if each value lies between its neighbors. ``path`` is the path in
-    the fabric file; empty if only the simulator has the parameter.
+    - ``path``: the path in the fabric file; empty if the parameter exists only in the simulator.
+    - ``values``: all possible values, in order.
+    - ``ordered``: True if each value lies between its neighbors.
     """
 
     name: str
@@ -48,7 +49,7 @@ class Knob:
     ordered: bool
 
     def place(self, value: object) -> int | None:
-        """Return the number of a value; None if the knob does not have it. 128us and 128 are the same value."""
+        """Return the index of a value, or None if the knob does not have the value. 128us and 128 are the same value."""
         wanted = _number(value)
         for number, candidate in enumerate(self.values):
             if candidate == value or (wanted is not None and _number(candidate) == wanted):
@@ -57,12 +58,12 @@ class Knob:
 
 
 Chosen = tuple[int, ...]
-"""A combination: the number of the value of each knob."""
+"""A combination of values: for each knob, the index of its value."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """All knobs. ``own_values``: the fabric file's present value of each, defaults included; None if unknown."""
+    """All knobs of a study. ``own_values`` are their present values in the fabric file, defaults included, or None if unknown."""
 
     knobs: tuple[Knob, ...]
     own_values: tuple[Setting | None, ...]
@@ -73,7 +74,7 @@ class Space:
         return prod(len(knob.values) for knob in self.knobs)
 
     def values(self, chosen: Chosen) -> dict[str, Setting]:
-        """Return the values of a combination by the names of the knobs."""
+        """Return the values of a combination, by knob name."""
         return {knob.name: knob.values[number] for knob, number in zip(self.knobs, chosen, strict=True)}
 
     def in_file(self, values: Mapping[str, Setting]) -> dict[tuple[str, ...], Setting]:
@@ -81,18 +82,18 @@ class Space:
         return {knob.path: values[knob.name] for knob in self.knobs if knob.path and knob.name in values}
 
     def in_engine(self, values: Mapping[str, Setting]) -> dict[str, Setting]:
-        """Return, by name, the values that only the simulator has."""
+        """Return, by name, the values of parameters that exist only in the simulator."""
         return {knob.name: values[knob.name] for knob in self.knobs if not knob.path and knob.name in values}
 
     @property
     def own_choice(self) -> Chosen | None:
-        """The file's own values as a combination; None if a knob does not have its own value."""
+        """The file's own values as a combination, or None if one of them is not a possible value of its knob."""
         places = [knob.place(value) for knob, value in zip(self.knobs, self.own_values, strict=True)]
         return None if None in places else tuple(cast("list[int]", places))
 
 
 def space_of(study: StudyFile, fabric: Document, spec: FabricFile) -> Space:
-    """Return the knobs of a study on a fabric file. Raises ``SpecError`` with every fault, at its line of the study file."""
+    """Return the knobs of a study on a fabric file. Raises ``SpecError`` with every problem, each at its line of the study file."""
     problems: list[Problem] = []
     knobs: list[Knob] = []
     own_values: list[Setting | None] = []
@@ -125,7 +126,7 @@ class _WrongError(ValueError):
 
 
 def _values(given: Values) -> tuple[tuple[Setting, ...], bool]:
-    """Return all values, and whether they are in order."""
+    """Return all values of a knob, and whether each value lies between its neighbors."""
     if isinstance(given, Range):
         return _spread(given.first, given.last, given.step, ""), True
     if isinstance(given, str):
@@ -167,7 +168,10 @@ def _number(value: object) -> float | None:
 
 
 def _own(knob: Knob, fabric: Document, spec: FabricFile) -> Setting | None:
-    """Return the file's present value of a knob. Raises ``_WrongError`` for an invalid path, and for values that the field cannot have."""
+    """Return the present value of a knob in the file.
+
+    Raises ``_WrongError`` if the path is invalid, or if the field cannot have one of the knob's values.
+    """
     present = _walked(knob, spec)
     for value in (knob.values[0], knob.values[-1], *knob.values[1:-1][:: max(1, len(knob.values) // 8)]):
         try:
@@ -186,7 +190,7 @@ def _own(knob: Knob, fabric: Document, spec: FabricFile) -> Setting | None:
 
 
 def _walked(knob: Knob, spec: FabricFile) -> object:
-    """Return the value at a path of the file as read, defaults included; None if something on the way is empty."""
+    """Return the value at a knob's path in the parsed file, defaults included, or None if a field along the path is empty."""
     kind: Any = FabricFile
     at: Any = spec
     for depth, key in enumerate(knob.path):
@@ -223,7 +227,7 @@ def _instead(name: str, key: str, fields: Mapping[str, str]) -> str:
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - typing objects
-    """Yield the types that a field may have, each member of a union."""
+    """Yield the types that a field may have: the members of a union, or the type itself."""
     origin = typing.get_origin(annotation)
     if origin is typing.Annotated:
         yield from _kinds(typing.get_args(annotation)[0])
@@ -239,7 +243,7 @@ def _model(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - typing 
 
 
 def _mapped(annotation: Any) -> Any:  # noqa: ANN401 - typing objects
-    """Return the value type of a map; None if the type is not a map."""
+    """Return the value type of a map type, or None if the type is not a map."""
     return next((typing.get_args(kind)[1] for kind in _kinds(annotation) if typing.get_origin(kind) is dict), None)
 
 
@@ -251,13 +255,13 @@ def _known_to_engine(name: str, knob: Knob) -> None:
 
 
 def shown(values: Mapping[str, Setting], names: Sequence[str] | None = None) -> str:
-    """Return values in words: ``min_fill=55 max_fill=90``, each named by the shortest end of its path that is unique."""
+    """Return values as text, such as ``min_fill=55, max_fill=90``. Each is named by the shortest unique end of its path."""
     short = short_names(list(names or values))
     return ", ".join(f"{short[name]}={value}" for name, value in values.items())
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Return the shortest ends of paths that tell them apart."""
+    """Return, for each path, its shortest end that no other path shares."""
     shortest: dict[str, str] = {}
     for name in names:
         parts = name.split(".")

@@ -1,1 +1,1 @@
-"""A network that is watched: samples of its devices, the store that keeps them, and what is not as designed."""
+"""The watching of a network: samples from its devices, the store of samples, and the deviations from the design."""

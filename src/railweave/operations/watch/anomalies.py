@@ -1,7 +1,7 @@
-"""Anomalies: findings with a life. First seen, last seen, and over only after they were not seen for a while.
+"""Anomalies: findings tracked over time, from when they are first seen until they have not been seen for a while.
 
-A finding that comes and goes is one anomaly that came several times, not many: it is opened when it is first seen, and closed when it was not seen
-for ``quiet_s``. What comes again within ``again_s`` of being closed is the same one, with its count.
+An anomaly opens when its finding is first seen, and closes after ``quiet_s`` seconds without it. If the finding returns within ``again_s``
+seconds of closing, the same anomaly reopens and its count rises. So an intermittent finding is one anomaly, not many.
 """
 
 from __future__ import annotations
@@ -20,18 +20,22 @@ if TYPE_CHECKING:
 
 Change = Literal["opened", "changed", "closed"]
 _COUNT = re.compile(r"(?<![\w:./%-])\d{1,3}(?:,?\d{3})*(?:\.\d+)?(?!\.?\d|[\w:/-])")
-"""A number by itself: not a part of a name, nor of an address."""
+"""A number that is not part of a name or an address."""
 _QUEUE = re.compile(r"\b(?:queue|priority) \d+")
 MOST_CLOSED = 2000
-"""Anomalies that are over and still known."""
+"""The most closed anomalies that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anomaly(JsonObject):
-    """A finding over time. ``evidence`` is what was seen when it was opened; ``finding`` is how it was last seen.
+    """A finding over time. Times are in seconds since 1970.
 
-    ``follows`` is the finding that explains it (empty: it is a cause). ``deploy`` says that a deploy works on its device. Times are seconds
-    since 1970; ``closed`` is None while it lasts; ``times`` is how often it was opened.
+    - ``finding``: the finding as last seen.
+    - ``evidence``: the description of the finding when the anomaly opened.
+    - ``follows``: the finding that explains it; empty if it is a cause itself.
+    - ``deploy``: True if a deploy is working on its device.
+    - ``times``: the number of times that it opened.
+    - ``closed``: the time of closing, or None while it is open.
     """
 
     JSON = ("number", "*finding", "device", "port", "first", "last", "evidence", "follows", "deploy", "times", "closed")
@@ -54,7 +58,7 @@ _Key = tuple[str, str, str]
 
 @dataclass
 class Anomalies:
-    """All anomalies of a network. ``devices`` are its names, by which the device of a finding is known."""
+    """All anomalies of a network. ``devices`` are the device names of the network, which identify the device of a finding."""
 
     devices: frozenset[str]
     quiet_s: float
@@ -66,7 +70,10 @@ class Anomalies:
     def see(
         self, findings: Iterable[Finding], at: float, *, deployed: Collection[str] = ()
     ) -> list[tuple[Change, Anomaly]]:
-        """Take what is found at one time. Gives what opened, got another severity or cause, or closed."""
+        """Update the anomalies with the findings at one time.
+
+        Return each anomaly that opened, closed, or changed its severity, its cause or its ``deploy`` flag.
+        """
         changes: list[tuple[Change, Anomaly]] = []
         for key, finding in _keyed(findings):
             device, _, port = finding.where.partition(" ")
@@ -99,13 +106,13 @@ class Anomalies:
         return Anomaly(self._made, finding, device, port, at, at, finding.what)
 
     def counts(self) -> dict[tuple[str, str], int]:
-        """Return the number of anomalies now, by rule and severity."""
+        """Return the number of open anomalies, by rule and severity."""
         return dict(
             Counter((anomaly.finding.id, anomaly.finding.severity) for anomaly in tuple(self.now.values()))
         )  # another thread adds
 
     def listed(self, *, closed: bool = False) -> list[Anomaly]:
-        """Those of now, causes before what they explain and the worst first; or those that are over, the latest first."""
+        """Return the open anomalies: causes before effects, and the most severe first. With ``closed``, return the closed ones, latest first."""
         if closed:
             return sorted(self.over.values(), key=lambda anomaly: -(anomaly.closed or 0))
         order = {"error": 0, "warning": 1, "info": 2}
@@ -116,7 +123,7 @@ class Anomalies:
 
 
 def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[_Key, Finding]]:
-    """Findings with what makes each the same as an earlier one: its rule and place, and its words without the last numbers."""
+    """Yield each finding with the key that identifies it over time: its rule, its place, and its text without changing numbers."""
     seen: set[_Key] = set()
     for finding in findings:
         key = finding.id, finding.where, _words(finding.what)
@@ -126,11 +133,11 @@ def _keyed(findings: Iterable[Finding]) -> Iterator[tuple[_Key, Finding]]:
 
 
 def _words(text: str) -> str:
-    """Return the text without the parts that change from one look to the next: counts, and what else the anomaly explains."""
+    """Return the text without the parts that change between readings: counts, and the other findings that it explains."""
     head = text.partition(". This explains ")[0].partition("; at the other end,")[0]
     return " ".join(_QUEUE.findall(head)) or _COUNT.sub("#", head)
 
 
 def _cause(finding: Finding) -> str:
-    """The finding that explains this one, as ``diagnose`` says it."""
+    """Return the finding that ``diagnose`` gives as the explanation of this one, or an empty string."""
     return finding.why.removeprefix("it follows from ") if finding.why.startswith("it follows from ") else ""

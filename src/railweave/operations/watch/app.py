@@ -1,6 +1,7 @@
-"""Pages by HTTP, within limits: the console for browsers, ``/metrics`` for Prometheus, and JSON. Nothing can be changed through it.
+"""The HTTP server of ``railweave watch``: the console for browsers, ``/metrics`` for Prometheus, and JSON, all read-only.
 
-Beyond loopback a password is asked for (RFC 7617), which Prometheus and browsers can give, or a proxy says who asks; put TLS in front of it there.
+Connections and times are limited. Beyond loopback, readers need a password (RFC 7617), which browsers and Prometheus can send, or a proxy
+that identifies them. Put TLS in front of the server in that case.
 """
 
 from __future__ import annotations
@@ -40,14 +41,17 @@ if TYPE_CHECKING:
 
 
 HEADERS_S = 10.0
-"""For the first line and the headers of a request, from the connection's first moment or the request's first byte on."""
+"""Seconds for the request line and headers to arrive, from the start of the connection or the first byte of a later request."""
 ANSWER_S = 120.0
-"""For an answer to be taken."""
+"""Seconds in which the client must receive an answer."""
 STREAMS = "/events"
 
 
 class LimitedProtocol(H11Protocol):
-    """A connection of the console. ``most`` and ``opened``, oldest first, are those of its listener (``limited``)."""
+    """A connection of the console.
+
+    ``most`` is the listener's limit of connections, and ``opened`` has the listener's open connections, oldest first (see ``limited``).
+    """
 
     most: ClassVar[int] = MOST
     opened: ClassVar[dict[LimitedProtocol, None]] = {}
@@ -56,7 +60,7 @@ class LimitedProtocol(H11Protocol):
     """True while a request is being answered."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the connection, in the place of the one that has waited longest where there are too many."""
+        """Accept the connection. If there are too many, cut off the oldest one that is not being answered."""
         super().connection_made(transport)
         self.opened[self] = None
         if len(self.opened) > self.most:
@@ -65,18 +69,18 @@ class LimitedProtocol(H11Protocol):
             self._within(HEADERS_S)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Remove the connection from the open ones."""
         self.opened.pop(self, None)
         self._stop()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came, within the time that a request may take."""
+        """Process received data, and apply the time limit of a request."""
         super().data_received(data)
         self._look()
 
     def on_response_complete(self) -> None:
-        """End an answer. The next request has its own time, from its first byte on."""
+        """End an answer. The time limit of the next request starts with its first byte."""
         self.busy = False
         self._stop()
         super().on_response_complete()
@@ -84,7 +88,7 @@ class LimitedProtocol(H11Protocol):
             self._look()
 
     def cut_off(self) -> None:
-        """End the connection now, whatever was to be sent."""
+        """Abort the connection immediately, and discard unsent data."""
         self.opened.pop(self, None)
         self._stop()
         self.transport.abort()
@@ -112,7 +116,7 @@ class LimitedProtocol(H11Protocol):
 
 
 def limited(most: int) -> type[LimitedProtocol]:
-    """Connections of a listener that has at most so many."""
+    """Return a connection class for a listener that accepts at most ``most`` connections."""
 
     class ConsoleConnection(LimitedProtocol):
         opened: ClassVar[dict[LimitedProtocol, None]] = {}
@@ -127,7 +131,7 @@ DEVICE = "/devices/"
 
 
 def shown(console: Console, where: str, query: Mapping[str, str], *, markup: bool = True) -> PageView | None:
-    """Return the page at a path, or None if there is no such page. Without ``markup``, use only the page's live values."""
+    """Return the page at a path, or None if there is no such page. Without ``markup``, build only the page's live values."""
     values = Values(markup=markup)
     if where == "/":
         return topology(console, values)
@@ -146,7 +150,7 @@ def shown(console: Console, where: str, query: Mapping[str, str], *, markup: boo
 
 
 def routes(console: Console) -> list[Route]:
-    """The routes of all pages, what they load, and what keeps them up to date."""
+    """Return the routes of all pages, of the static files that they load, and of the event streams that update them."""
 
     async def get_page(request: Request) -> Response:
         where = request.url.path
@@ -199,7 +203,7 @@ def routes(console: Console) -> list[Route]:
 
 
 MOST_SAMPLES = 200_000
-"""Of one answer."""
+"""The most samples in one answer."""
 MOST_EVENTS = 5000
 
 
@@ -211,9 +215,12 @@ def app(
     runs: str | None = None,
     most: int = MOST,
 ) -> Any:  # noqa: ANN401 - an ASGI application
-    """The application. ``password`` is what is asked for, with any user's name, ``proxy`` who asks in its place; ``runs`` is a store of benchmark runs.
+    """Return the ASGI application that serves a watched network.
 
-    ``most`` is the number of connections that its listener may have.
+    - ``password``: the password that readers need, with any user name.
+    - ``proxy``: the proxy that identifies readers instead.
+    - ``runs``: a store of benchmark runs.
+    - ``most``: the most connections of its listener.
     """
     roles = {name: watched.role for name, watched in watching.collector.devices.items()}
     design = intended(watching.validator.expected, roles)  # it does not change while a network is watched

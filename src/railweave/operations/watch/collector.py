@@ -1,4 +1,4 @@
-"""All devices of a network at once: each is subscribed to or asked, and what they say is written at every step."""
+"""The collector: subscribe to or poll all devices at the same time, and write their numbers to the store at every step."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Source(Protocol):
     reached: SubscriptionState
 
     async def run(self) -> None:
-        """Go on until cancelled."""
+        """Collect until cancelled."""
         ...
 
 
 @dataclass
 class WatchedDevice:
-    """A device, where its numbers come from, and what it said last when it was asked. ``system`` is empty for a server."""
+    """A watched device, with its sources of numbers and its last answers. ``system`` is empty for a server."""
 
     name: str
     system: str
@@ -41,26 +41,26 @@ class WatchedDevice:
     stream: Stream
     sources: list[Source] = field(default_factory=list["Source"])
     others: list[Source] = field(default_factory=list["Source"])
-    """Sources without which it counts as up all the same."""
+    """Additional sources. The device counts as up without them."""
     asked: DeviceState | None = None
     host: HostState | None = None
-    """The same of a server."""
+    """The last answer of a server, as ``asked`` is of a switch."""
     streams: bool = True
-    """True if the device's numbers are streamed; False if they are taken from the answers of the device."""
+    """True if the device streams its numbers; False if they are read from its answers to queries."""
 
     @property
     def reached(self) -> SubscriptionState:
-        """Return the state of the device's first source of numbers."""
+        """The state of the device's first source of numbers."""
         return self.sources[0].reached
 
     @property
     def state(self) -> Literal["up", "down", "not known"]:
-        """Return whether its numbers come; not known: none ever did."""
+        """The state of the device: ``up`` if its numbers arrive, ``down`` if they stopped, ``not known`` if none ever arrived."""
         return "up" if self.reached.up else "down" if self.reached.known else "not known"
 
     @property
     def answers(self) -> bool:
-        """Return whether all that the design is compared with comes: what is streamed, and what is asked."""
+        """True if all sources are up, streamed or queried, so that the device can be compared with the design."""
         return all(source.reached.up for source in self.sources)
 
 
@@ -72,34 +72,37 @@ class Figures:
     kept: int = 0
     steps: int = 0
     late_s: float = 0
-    """The most that a step began after its time."""
+    """The longest delay in seconds after which a step began."""
 
 
 def _fail(device: WatchedDevice, reached: SubscriptionState, error: Exception) -> None:
-    """Take what a device says for no answer, where it cannot be read."""
+    """Treat a device whose data cannot be read as one that does not answer."""
     reached.turn(up=False, why=f"what it says cannot be read: {cause(error)}")
     reached.tries += 1
     device.stream.drop()
 
 
 class Collector:
-    """``every_s`` is the interval of samples. What came is written twice in it, so that a kill loses less than one."""
+    """The collector of all devices. ``every_s`` is the sampling interval in seconds.
+
+    Samples are written twice per interval. If the process is killed, less than one interval is lost.
+    """
 
     def __init__(self, devices: Sequence[WatchedDevice], store: Store | None, *, every_s: float) -> None:
         self.devices = {device.name: device for device in devices}
         self.figures = Figures()
         self.rates: dict[str, Round] = {}
-        """The last whole round of each device."""
+        """The last completed round of each device."""
         self._store = store
         self._step_s = every_s / 2
         self._after: list[Callable[[float], None]] = []
 
     def after_each_step(self, call: Callable[[float], None]) -> None:
-        """Have something called after each step, with its time."""
+        """Register a function to be called after each step, with the step's time."""
         self._after.append(call)
 
     async def run(self) -> None:
-        """Go on until cancelled. Raises ``OutputError`` where the store cannot be written."""
+        """Collect until cancelled. Raises ``OutputError`` if the store cannot be written."""
         async with asyncio.TaskGroup() as group:
             for device in self.devices.values():
                 for source in (*device.sources, *device.others):
@@ -107,7 +110,10 @@ class Collector:
             group.create_task(self._steps())
 
     async def _lasting(self, device: WatchedDevice, source: Source) -> None:
-        """Keep a source going, whatever its device says: what cannot be read makes this device one that does not answer, and ends no other."""
+        """Run a source of a device, and restart it after any error.
+
+        If the device's data cannot be read, the device counts as not answering. Other devices are not affected.
+        """
         while True:
             try:
                 await source.run()
@@ -127,7 +133,7 @@ class Collector:
             await self.step(time())
 
     async def step(self, now: float) -> None:
-        """End the rounds of all devices, and write them."""
+        """End the current round of each device, and write the rounds to the store."""
         rounds: list[tuple[Layout, Round]] = []
         for device in self.devices.values():
             try:

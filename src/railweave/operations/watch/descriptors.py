@@ -1,22 +1,25 @@
-"""Descriptors of a process that watches: what listens leaves those that collection needs."""
+"""The limits on connections, which leave enough file descriptors for collection."""
 
 from __future__ import annotations
 
 import resource
 
 MOST = 256
-"""Connections of one listener, where there are descriptors enough."""
+"""The most connections of a listener, if there are enough file descriptors."""
 BACKLOG = 16
-"""Connections that a listener takes in one step of the loop. Some steps go by before the first of them can be refused."""
+"""The listen backlog: connections that a listener accepts in one step of the event loop, before it can refuse any."""
 _LEAST = 8
 _OF_DEVICE = 6
-"""Descriptors that collecting from a device may take: its session, and the pipes of a program that asks it."""
+"""The file descriptors that collection from one device may use: its session, and the pipes of a query program."""
 _OF_ALL = 256
-"""Descriptors of the store, of files and of connections that are about to be refused."""
+"""The file descriptors reserved for the store, for files, and for connections that are about to be refused."""
 
 
 def connections(devices: int, listeners: int = 2) -> int:
-    """The connections that a listener may have beside the collection of so many devices; descriptors that are free to take are taken."""
+    """Return the most connections for each listener, after reserving descriptors for the collection from ``devices`` devices.
+
+    If the limit of file descriptors is too low, raise it as far as permitted.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = _OF_ALL + devices * _OF_DEVICE
     wanted = needed + listeners * MOST

@@ -1,7 +1,7 @@
-"""``/metrics``: the last numbers of every device, and the design's own, in the text format of Prometheus (version 0.0.4).
+"""The ``/metrics`` page: the latest numbers of every device, and the designed ones, in the Prometheus text format (version 0.0.4).
 
-A series is of a device and its port, queue, priority, lane or neighbor, never of a queue pair. Those by queue and priority that have always
-been zero are left out. At 192 switches of 64 ports with two busy queues that is about 160,000 series (docs/watch.md).
+Each series belongs to a device and its port, queue, priority, lane or neighbor, never to a queue pair. Series by queue and priority that
+are zero are left out. For 192 switches with 64 ports and two busy queues, that makes about 160,000 series (docs/watch.md).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OWN = {
 
 
 def exposed(devices: Iterable[WatchedDevice], anomalies: Mapping[tuple[str, str], int] | None = None) -> str:
-    """The whole text. ``anomalies`` are how many there are now, by rule and severity."""
+    """Return the metrics of devices as text. ``anomalies`` is the number of open anomalies, by rule and severity."""
     devices = list(devices)
     lines = _own(devices)
     for name, metric in METRICS.items():
@@ -46,7 +46,7 @@ def exposed(devices: Iterable[WatchedDevice], anomalies: Mapping[tuple[str, str]
 
 
 def whole(standing: NetworkStanding) -> str:
-    """Return the state of the network as text. Not known is no number (NaN): neither 1 nor 0."""
+    """Return the state of the network as text: 1 as designed, 0 not as designed, NaN not known."""
     state = {"as designed": "1", "not as designed": "0", "not known": "NaN"}[standing.state]
     designed, left = "railweave_network_as_designed", "railweave_network_devices_not_known"
     lines = [
@@ -102,7 +102,7 @@ def _about(device: WatchedDevice, name: str) -> float | None:
 
 
 def _of(device: WatchedDevice, name: str, metric: Metric) -> list[str]:
-    """The lines of one metric of a device."""
+    """Return the lines of one metric of a device."""
     stream = device.stream
     start = f"{metric.exported}{{{_device(device)}"
     lines: list[str] = []
@@ -127,7 +127,7 @@ def _labels(series: Series, metric: Metric) -> str:
 
 
 def escaped(text: str) -> str:
-    """The value of a label as the format has it."""
+    """Return a text escaped as a label value."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
@@ -137,7 +137,7 @@ LOSSLESS = "railweave_design_lossless_priority"
 
 
 def intended(expected: Mapping[str, Expected], roles: Mapping[str, str]) -> str:
-    """The lines of what must hold: a port with its far end and path color, sessions, and the queue and priority that lose nothing."""
+    """Return the metrics of the design: each port with its far end and path color, the sessions, and the lossless queues and priorities."""
     speeds: list[str] = []
     sessions: list[str] = []
     lossless: list[str] = []

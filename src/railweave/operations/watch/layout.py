@@ -1,7 +1,7 @@
-"""Where each series of a kind of device stands: a path as it comes from the wire leads to a place, and is decoded once.
+"""The layout of a device kind: the place of each series in its arrays. A path as received maps to a place, and is decoded only once.
 
-Switches of one operating system name their ports alike, so all of them share one layout. A hundred thousand series of 192 switches
-are then some thousand paths in memory, and their numbers a few arrays per switch.
+Switches of one operating system name their ports alike and share a layout. So 100,000 series of 192 switches need only a few thousand
+paths in memory, and a few arrays per switch.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 IGNORED = -1
 """The place of a path that is not read."""
 MOST = 1 << 17
-"""Series of one layout, and paths of it: what is beyond is ignored, for a device could make up names without end."""
+"""The most series of a layout, and the most paths. Any more are ignored, because a faulty device could send new names without end."""
 _KEYS = ("name", "interface-id", "index", "neighbor-address", "queue-number", "priority", "id")
-"""Leaves that tell the entries of a list in JSON apart."""
+"""The JSON leaves that identify the entries of a list."""
 
 Node = dict[str, "int | Node"]
 
 
 class Layout:
-    """The series of a kind of device, in the order in which they were first seen."""
+    """The series of a kind of device, in the order of first appearance."""
 
     def __init__(self, read: Callable[[Elements], Series | None]) -> None:
         self.series: list[Series] = []
@@ -48,11 +48,11 @@ class Layout:
         return len(self.series)
 
     def below(self, elements: Elements) -> dict[bytes, int]:
-        """The places of paths as they come, where this is the prefix before them."""
+        """Return the places of encoded paths that follow the prefix ``elements``."""
         return self._below.setdefault(elements, {})
 
     def place(self, series: Series) -> int:
-        """Where a series stands; it is given a place where it has none. ``IGNORED`` where there are too many."""
+        """Return the place of a series. A new series gets a place, or ``IGNORED`` if there are too many or its metric is unknown."""
         place = self.places.get(series)
         if place is None:
             if len(self.series) >= MOST or series.metric not in METRICS:
@@ -63,11 +63,14 @@ class Layout:
         return place
 
     def of_metric(self, metric: str) -> list[int]:
-        """The places of the series of a metric, in rising order."""
+        """Return the places of a metric's series, in ascending order."""
         return self._by_metric.get(metric, [])
 
     def learn(self, prefix: Elements, path: bytes, *, container: bool) -> int:
-        """The place of a path that is new. One that holds a table in JSON has a number below ``IGNORED``, for ``leaves``."""
+        """Decode a new path, and return its place.
+
+        A path to a JSON table gets a number below ``IGNORED``, for use with ``leaves``.
+        """
         if self._paths >= MOST:
             return IGNORED
         self._paths += 1
@@ -85,7 +88,7 @@ class Layout:
         return place
 
     def _place_of(self, elements: Elements) -> int:
-        """The place of a leaf. The first path that leads to a series keeps it: a second one would tell every number twice."""
+        """Return the place of a leaf. If several paths lead to a series, only the first counts, because the others would repeat each number."""
         series = self._read(elements)
         if series is None:
             return IGNORED
@@ -93,11 +96,11 @@ class Layout:
         return place if self._owners.setdefault(place, elements) == elements else IGNORED
 
     def under(self, elements: Elements) -> list[int]:
-        """The places of the series whose paths begin so. An element without keys stands for every entry of its list."""
+        """Return the places of the series whose paths begin with ``elements``. An element without keys matches every entry of its list."""
         return [place for place, owner in self._owners.items() if _begins(owner, elements)]
 
     def leaves(self, container: int, value: object) -> list[tuple[int, object]]:
-        """Places and values of the leaves of a table in JSON."""
+        """Return the place and value of each leaf of a JSON table."""
         elements, node = self._containers[container]
         leaves: list[tuple[int, object]] = []
         self._walk(elements, node, value, leaves)
@@ -147,13 +150,13 @@ class Layout:
 
     @property
     def counters(self) -> NDArray[np.bool_]:
-        """Return whether each series is a counter, by place."""
+        """True, by place, if the series is a counter."""
         self._extend()
         return self._counters
 
     @property
     def scales(self) -> NDArray[np.float64]:
-        """Return the factors by which the numbers of series are multiplied, by place."""
+        """The factors by which the numbers of the series are multiplied, by place."""
         self._extend()
         return self._scales
 

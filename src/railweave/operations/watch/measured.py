@@ -1,4 +1,4 @@
-"""Numbers of a device as its state, and the other way round: checks read states, the store keeps numbers."""
+"""The conversion of a device state into numbers for the store, and of streamed numbers into a state for the checks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DOG = {"storms": "detected", "storms_over": "recovered", "storming": "storming"
 
 
 def measurements(state: DeviceState) -> Iterator[tuple[Series, float]]:
-    """Every number that a state has."""
+    """Yield every number of a state, with its series."""
     for name, port in (state.interfaces or {}).items():
         if port.oper_up is not None:
             yield Series("port_up", name), port.oper_up
@@ -90,7 +90,7 @@ _FLOATS = {"pre_fec_ber"}
 
 
 def state_of(base: DeviceState, last: Mapping[Series, float]) -> DeviceState:
-    """A state with what was last streamed in the place of what was last asked. What was not streamed is as it was asked."""
+    """Return a state with streamed numbers in place of queried ones. Fields that were not streamed keep their queried values."""
     ports: dict[tuple[str, str], dict[str, Any]] = {}
     numbered: dict[tuple[str, str, str], dict[str, Any]] = {}
     states: dict[str, str] = {}
@@ -151,7 +151,10 @@ def _interfaces(base: DeviceState, streamed: Mapping[tuple[str, str], dict[str, 
 
 
 def _sessions(base: DeviceState, states: Mapping[str, str]) -> tuple[BgpSession, ...] | None:
-    """Sessions with the states that were streamed. A neighbor's name may have its port as a zone: ``fe80::1%et-0/0/0.0``."""
+    """Return the BGP sessions with their streamed states.
+
+    The name of a neighbor may include its port as a zone, such as ``fe80::1%et-0/0/0.0``.
+    """
     if not states:
         return base.bgp
     left = dict(states)

@@ -1,4 +1,4 @@
-"""Anomalies told to others: a webhook that takes JSON, and Alertmanager (its API, version 2). What cannot be told now is told later."""
+"""The notification of anomalies, to a JSON webhook and to Alertmanager (API version 2). Failed notifications are sent again later."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from railweave.operations.watch.anomalies import Anomaly, Change
 
 MOST_WAITING = 5000
-"""Changes that wait to be told while the receiver does not answer; the oldest go first."""
+"""The most changes that are queued while a receiver does not answer. The oldest are dropped first."""
 REPEAT_S = 60
-"""Alertmanager takes an alert for over that it was not told of for some minutes: those that last are told again."""
+"""Seconds after which open anomalies are sent again, because Alertmanager resolves alerts that are not repeated for some minutes."""
 
 
 class Notifier:
-    """The sender of anomalies. ``webhook`` and ``alertmanager`` are addresses; None: no receiver.
+    """The sender of anomalies. ``webhook`` and ``alertmanager`` are the addresses of receivers, or None.
 
-    ``say`` is called when a receiver starts or stops accepting what it is sent.
+    ``say`` is called when a receiver begins or stops accepting messages.
     """
 
     def __init__(self, webhook: str | None, alertmanager: str | None, say: Callable[[str], None]) -> None:
@@ -34,17 +34,17 @@ class Notifier:
         self._lasting: Callable[[], Sequence[Anomaly]] = tuple
 
     def lasting(self, those: Callable[[], Sequence[Anomaly]]) -> None:
-        """Say where the anomalies of now are, to tell Alertmanager of them again."""
+        """Set the function that returns the open anomalies, which are sent to Alertmanager repeatedly."""
         self._lasting = those
 
     def tell(self, changes: Sequence[tuple[Change, Anomaly]]) -> None:
-        """Tell of changes, soon."""
+        """Queue changes for sending."""
         self._waiting.extend(changes)
         if changes:
             self._there.set()
 
     async def run(self) -> None:
-        """Go on until cancelled."""
+        """Send queued changes until cancelled."""
         import httpx
 
         async with httpx.AsyncClient(timeout=10, trust_env=False) as client:
@@ -93,7 +93,7 @@ class Notifier:
 
 
 def alerts(changes: Sequence[tuple[Change, Anomaly]]) -> list[dict[str, Any]]:
-    """Anomalies as Alertmanager takes them. What another explains is told with the cause as a label, to be inhibited by it."""
+    """Return anomalies as Alertmanager alerts. An effect has its cause as a label, so that the cause can inhibit it."""
     payload: list[dict[str, Any]] = []
     for _, anomaly in changes:
         finding = anomaly.finding

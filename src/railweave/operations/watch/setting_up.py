@@ -1,4 +1,4 @@
-"""Devices that are watched, from a network and how its devices are reached: subscribed to, asked, or asked by SNMP."""
+"""The sources of a watched device's numbers: a subscription, queries by its management protocol, or SNMP."""
 
 from __future__ import annotations
 
@@ -34,14 +34,18 @@ if TYPE_CHECKING:
 
 
 LONGEST_WAIT_S = 8.0
-"""Between two tries to reach a device: it counts as silent after one interval, and is back within this time of coming back."""
+"""The longest wait in seconds between two attempts to reach a device, and so the longest delay until a recovered device is up."""
 
 
 @dataclass
 class SubscriptionState:
-    """The state of the subscription to one device. ``since`` is when it last came up or went down, ``heard`` when a number last came (monotonic).
+    """The state of the subscription to one device.
 
-    ``known`` says whether it was ever up.
+    - ``since``: the time when it last came up or went down.
+    - ``known``: True if it was ever up.
+    - ``heard``: the time of the last number (monotonic clock).
+    - ``why``: the reason why it is down.
+    - ``tries``: the number of attempts that ended.
     """
 
     up: bool = False
@@ -51,10 +55,10 @@ class SubscriptionState:
     why: str = "not reached yet"
     tries: int = 0
     refused: dict[str, str] = field(default_factory=dict[str, str])
-    """Paths that the device does not take, with its words."""
+    """The paths that the device refused, each with the device's message."""
 
     def turn(self, *, up: bool, why: str = "") -> None:
-        """Say that it is up or down."""
+        """Set the state to up or down, with the reason."""
         if up != self.up:
             self.up, self.since = up, time()
             self.known = self.known or up
@@ -62,18 +66,18 @@ class SubscriptionState:
 
     @property
     def age_s(self) -> float | None:
-        """Seconds since a number last came; None: none ever did."""
+        """Seconds since the last number arrived, or None if none ever arrived."""
         return None if not self.heard else monotonic() - self.heard
 
 
 def silent_after(every_s: float, least_s: float) -> float:
-    """After how many seconds without a number a device counts as down: 13 with an interval of 10."""
+    """Return the seconds without a number after which a device counts as down: 13 with an interval of 10."""
     interval = max(every_s, least_s)
     return interval + max(1.0, 0.3 * interval)
 
 
 class Subscriber:
-    """``open_`` connects to the device; it is called again after each failure."""
+    """The subscriber to one device. It connects with ``open_``, and again after each failure."""
 
     def __init__(
         self,
@@ -96,7 +100,7 @@ class Subscriber:
         self._silent_s = silent_after(every_s, min(sampled, default=every_s))
 
     async def run(self) -> None:
-        """Go on until cancelled."""
+        """Stay subscribed until cancelled, and reconnect after failures."""
         wait = 1.0
         await asyncio.sleep(self._begin_after_s)
         while True:
@@ -111,7 +115,10 @@ class Subscriber:
             await asyncio.sleep(wait)
 
     def _calls(self) -> list[tuple[Subscription, ...]]:
-        """The paths of each call: all that share origin and target together, or each by itself where one of them was refused."""
+        """Return the paths of each subscription: one for all paths with the same origin and target.
+
+        After a device has refused a path, each path gets a separate subscription.
+        """
         left = [path for path in self._paths if path.path not in self.reached.refused]
         if self._one_by_one:
             return [(path,) for path in left]
@@ -121,7 +128,7 @@ class Subscriber:
         return [tuple(group) for group in groups.values()]
 
     async def _connected(self) -> None:
-        """Be connected until that ends. Raises ``ReachError``."""
+        """Connect and receive until the connection ends. Raises ``ReachError``."""
         connection = await self._open()
         try:
             async with asyncio.TaskGroup() as group:
@@ -155,7 +162,7 @@ class Subscriber:
                 raise
 
     async def _listening(self) -> None:
-        """End the connection of a device that says nothing. Raises ``ReachError``."""
+        """Watch for silence: raise ``ReachError`` if the device sends no number for too long."""
         begun = monotonic()
         while True:
             quiet = monotonic() - max(begun, self.reached.heard)
@@ -172,9 +179,10 @@ def _leaves(errors: BaseExceptionGroup[ReachError]) -> list[ReachError]:
 
 
 class Poller:
-    """``quick`` are the names of questions that are asked at every interval, of which there may be none.
+    """The source that polls a device with queries.
 
-    ``take`` reads the answers by the names of their questions, and gives the numbers that they have.
+    - ``quick``: the names of the questions to ask at every interval; may be empty. The others are asked every ``rarely_s`` seconds.
+    - ``take``: reads the answers, by question name, and returns their numbers.
     """
 
     def __init__(
@@ -206,7 +214,7 @@ class Poller:
         self._questions = tuple(question for question in asked.questions if not question.name.startswith(CONFIGURATION))
 
     async def run(self) -> None:
-        """Go on until cancelled."""
+        """Poll until cancelled."""
         await asyncio.sleep(self._begin_after_s)
         due = monotonic()
         whole = due
@@ -247,11 +255,11 @@ if TYPE_CHECKING:
     Walk = Callable[[Target, str], Awaitable[Table]]
 
 NAMES_S = 600.0
-"""Seconds between queries for port names: the numbers of ports may change when a device restarts."""
+"""Seconds between queries for port names, because port numbers may change when a device restarts."""
 
 
 class SnmpSource:
-    """``columns`` are asked every ``every_s`` seconds by ``walk``, which is ``live.reach.snmp.column``."""
+    """The source that polls a device by SNMP. It reads ``columns`` every ``every_s`` seconds with ``walk`` (``live.reach.snmp.column``)."""
 
     def __init__(
         self,
@@ -274,7 +282,7 @@ class SnmpSource:
         self._named = float("-inf")
 
     async def run(self) -> None:
-        """Go on until cancelled."""
+        """Poll until cancelled."""
         await asyncio.sleep(self._begin_after_s)
         due = monotonic()
         while True:
@@ -301,7 +309,7 @@ class SnmpSource:
 
 
 def snmp_numbers(column: Column, table: Table, names: Mapping[int, str]) -> list[tuple[Series, float]]:
-    """The numbers of a column; rows of ports without a name, and words that are no numbers, are left out."""
+    """Return the numbers of a column. Rows of unnamed ports, and values that are not numbers, are left out."""
     numbers: list[tuple[Series, float]] = []
     for row, value in table.items():
         name = names.get(row[0]) if row else None
@@ -314,7 +322,7 @@ def snmp_numbers(column: Column, table: Table, names: Mapping[int, str]) -> list
 
 
 AT_ONCE = 16
-"""Devices that are asked at the same time."""
+"""The most devices that are queried at the same time."""
 
 
 def watched(
@@ -325,9 +333,9 @@ def watched(
     rarely_s: float,
     open_by: Open,
 ) -> list[WatchedDevice]:
-    """The devices, each with what gets its numbers. Raises ``RailweaveError`` where a library is missing.
+    """Return the watched devices, each with its sources of numbers. Raises ``RailweaveError`` if a library is missing.
 
-    They begin one after another within one interval, and so their samples do not come all at once either.
+    The devices start one after another within one interval, so their samples do not arrive all at once.
     """
     layouts: dict[str, Layout] = {}
     gate = asyncio.Semaphore(AT_ONCE)

@@ -1,4 +1,4 @@
-"""From a site to a network that is watched, and served."""
+"""Set up the watching of a site's network, and serve it by HTTP."""
 
 from __future__ import annotations
 
@@ -31,16 +31,22 @@ if TYPE_CHECKING:
     from railweave.model.device.expected import Keys
 
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-"""The name of a header (RFC 9110)."""
+"""The syntax of an HTTP header name (RFC 9110)."""
 WINDOW = 3
-"""Intervals over which counters are compared."""
+"""The number of sampling intervals over which counters are compared."""
 QUIET = 3
-"""Intervals for which an anomaly is not seen before it is over."""
+"""The number of sampling intervals after which an anomaly that is no longer seen is closed."""
 
 
 @dataclass(frozen=True)
 class WatchSettings:
-    """Settings for watching a network: ``every_s`` is the interval in seconds; ``webhook`` and ``alertmanager`` receive anomalies."""
+    """The settings of a watch.
+
+    - ``every_s``: the sampling interval in seconds.
+    - ``store``: the file of samples, or None.
+    - ``webhook``, ``alertmanager``: the addresses that receive anomalies.
+    - ``syslog``: the address and port on which syslog is received.
+    """
 
     every_s: float = 10.0
     store: Path | None = None
@@ -57,7 +63,7 @@ def watching_of(
     line: Callable[[Keys], tuple[str, int]],
     say: Callable[[str], None],
 ) -> WatchedNetwork:
-    """The devices of a site, watched. Raises ``InputError`` if there are none, ``OutputError`` for the store."""
+    """Return the watched network of a site. Raises ``InputError`` if it has no devices, and ``OutputError`` if the store cannot be used."""
     if not site.asked:
         raise InputError([Problem(Argument("watch"), "the network has no switch", "add one to the fabric file")])
     network = site.network
@@ -100,7 +106,7 @@ def watching_of(
 
 @dataclass(frozen=True)
 class Serving:
-    """Where it is served, who may read it, and a store of benchmark runs that the console shows."""
+    """The settings of the HTTP server: its address, its access rules, and ``runs``, a store of benchmark runs for the console."""
 
     host: str
     port: int
@@ -110,7 +116,7 @@ class Serving:
 
 
 def proxy_of(given: str) -> Proxy:
-    """The proxy that ``ADDRESS=HEADER`` names. Raises ``InputError`` for another form."""
+    """Return the proxy that ``ADDRESS=HEADER`` names. Raises ``InputError`` if the form is different."""
     address, _, header = given.partition("=")
     try:
         proxy_address = str(ipaddress.ip_address(address.strip("[]")))
@@ -123,7 +129,10 @@ def proxy_of(given: str) -> Proxy:
 
 
 def password_of(given: str) -> str:
-    """The password that ``env:NAME`` or ``file:PATH`` names. Raises ``InputError`` for another form, ``ReachError`` where it is not there."""
+    """Return the password that ``env:NAME`` or ``file:PATH`` names.
+
+    Raises ``InputError`` if the form is different, and ``ReachError`` if the variable or file does not exist.
+    """
     kind, _, name = given.partition(":")
     if kind not in {"env", "file"} or not name:
         fix = "write env:NAME or file:PATH"
@@ -132,7 +141,7 @@ def password_of(given: str) -> str:
 
 
 def serve(watching: WatchedNetwork, at: Serving | None) -> None:
-    """Watch, and serve by HTTP where wanted, until a signal ends it (SIGINT, SIGTERM). Raises as ``WatchedNetwork.run`` does."""
+    """Watch, and serve by HTTP if ``at`` is given, until SIGINT or SIGTERM. Raises the errors of ``WatchedNetwork.run``."""
     asyncio.run(_served(watching, at))
     if watching.store is not None:
         watching.store.close()
@@ -184,7 +193,7 @@ async def _served(watching: WatchedNetwork, at: Serving | None) -> None:
 
 
 def _first(error: BaseException) -> BaseException:
-    """Return the first error inside nested groups of tasks."""
+    """Return the first error inside nested exception groups."""
     if isinstance(error, BaseExceptionGroup):
         those = cast("BaseExceptionGroup[BaseException]", error)
         return _first(those.exceptions[0])

@@ -1,7 +1,7 @@
-"""Samples in one SQLite file: a row is a block, all numbers of one device at one time.
+"""The store of samples in one SQLite file. A row is a block: all numbers of one device at one time.
 
-Each step is written in its own transaction, with a write-ahead log. If the process is killed at any moment, only the samples since the
-last step are lost. Numbers for a longer time are computed from those in the file, never from memory, so they lose nothing either.
+Each step is a transaction with a write-ahead log. If the process is killed, only the samples since the last step are lost. Numbers over
+longer times are computed from those in the file, never from memory, so they are not lost either.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 def packed(series: NDArray[np.uint32], numbers: NDArray[np.float32]) -> bytes:
-    """Series by their numbers in the store, each once, in rising order; and what they were."""
+    """Return a compressed block of series and their numbers. ``series`` are ids in the store, unique and ascending."""
     steps = np.diff(series, prepend=np.uint32(0)).astype("<u4")
     columns = [array.view(np.uint8).reshape(-1, 4).T.tobytes() for array in (steps, numbers.astype("<f4"))]
     return zlib.compress(b"".join(columns), 1)
 
 
 def unpacked(data: bytes) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
-    """The way back."""
+    """Return the series and numbers of a block that ``packed`` wrote."""
     raw = np.frombuffer(zlib.decompress(data), np.uint8)
     steps, numbers = (
         np.ascontiguousarray(half.reshape(4, -1).T) for half in (raw[: len(raw) // 2], raw[len(raw) // 2 :])
@@ -48,7 +48,11 @@ def unpacked(data: bytes) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """Numbers of so many seconds each (0: as they came), kept for so many seconds."""
+    """A resolution of the store.
+
+    - ``step_s``: seconds that each number covers; 0 means as received.
+    - ``kept_s``: seconds for which the numbers are kept.
+    """
 
     step_s: int
     kept_s: int
@@ -63,9 +67,9 @@ FOLDS = {"mean": MEAN, "max": MOST, "min": LEAST}
 def folded(
     blocks: Iterable[bytes], folds: NDArray[np.int8], sparse: NDArray[np.bool_]
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
-    """Several blocks of one device as one: of each series the mean, the most or the least, as ``folds`` has it by the series' number.
+    """Combine several blocks of one device into one: the mean, maximum or minimum of each series, as ``folds`` says by series id.
 
-    A series that is left out where it is zero is counted as zero in the blocks that do not have it.
+    A sparse series, whose zeros are not stored, counts as zero in the blocks without it.
     """
     read = [unpacked(block) for block in blocks]
     series, place = np.unique(np.concatenate([block_series for block_series, _ in read]), return_inverse=True)
@@ -81,7 +85,7 @@ def folded(
 
 
 APPLICATION = 0x72775741
-"""The mark of the file (``application_id`` in its header): the letters rwWA."""
+"""The ``application_id`` in the file's header that marks the file as a store of samples: the letters rwWA."""
 VERSION = 1
 _TABLES = """
 CREATE TABLE device (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -93,7 +97,7 @@ CREATE TABLE folded (tier INTEGER PRIMARY KEY, until REAL NOT NULL);
 
 
 class Store:
-    """The file at a path; it is made where it is not there. Raises ``OutputError`` where it cannot be used."""
+    """The store at a path. A missing file is created. Raises ``OutputError`` if the file cannot be used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -148,7 +152,7 @@ class Store:
             self._db.execute("COMMIT")
 
     def write(self, rounds: Iterable[tuple[Layout, Round]], now: float | None = None) -> int:
-        """Write rounds, fold what is complete into longer times, and drop what is too old. Gives the number of samples kept."""
+        """Write rounds, combine completed times into longer ones, and delete old blocks. Return the number of samples written."""
         kept = 0
         now = time() if now is None else now
         with self._transaction():
@@ -169,7 +173,7 @@ class Store:
         self._db.execute("INSERT INTO block VALUES (?, ?, ?, ?)", (tier, device, at, data))
 
     def _fold(self, tier: int, now: float) -> None:
-        """Make the blocks of a tier of those below it, for all times of it that have ended."""
+        """Write the blocks of a tier from those of the tier below, for all of its time steps that have ended."""
         step = TIERS[tier].step_s
         row = self._db.execute("SELECT until FROM folded WHERE tier = ?", (tier,)).fetchone()
         if row is None:
@@ -196,7 +200,7 @@ class Store:
         return self._devices[name]
 
     def _numbers_of(self, layout: Layout) -> NDArray[np.uint32]:
-        """The number in the file of each series of a layout."""
+        """Return the id in the file of each series of a layout."""
         known = self._numbers.get(id(layout), np.zeros(0, np.uint32))
         if len(known) < len(layout):
             for series in layout.series[len(known) :]:
@@ -224,9 +228,9 @@ class Store:
     def samples(
         self, device: str, *, since: float, until: float, metrics: Sequence[str] = (), port: str | None = None
     ) -> list[Sample]:
-        """Return the samples of a device between two times, from the finest numbers that reach back to the first; in the order of time.
+        """Return the samples of a device between two times, in time order, from the finest tier that reaches back to ``since``.
 
-        Times are seconds since 1970. Without ``metrics`` and ``port``, all of them are returned.
+        Times are seconds since 1970. Without ``metrics`` and ``port``, all series are returned.
         """
         number = self._devices.get(device)
         if number is None:
@@ -260,11 +264,11 @@ class Store:
 
     @property
     def bytes(self) -> int:
-        """Return the size of the file in bytes, with its log."""
+        """The size of the file and its write-ahead log, in bytes."""
         return sum(
             file.stat().st_size for file in (self.path, self.path.with_name(f"{self.path.name}-wal")) if file.exists()
         )
 
     def close(self) -> None:
-        """End it."""
+        """Close the store."""
         self._db.close()

@@ -1,9 +1,9 @@
-"""PFC storms and their heads: pauses are followed hop by hop, from the paused port to the device that pauses it, and on from there.
+"""PFC storms and their origins: follow pauses hop by hop, from each paused port to the device that pauses it, and further.
 
-A port that receives PFC frames may not send. The data that it then holds fills its switch's buffer, and the switch pauses the ports that
-feed it. So a pause spreads against the direction of traffic, and its head is a device that pauses others and is not paused. A server at
-the head is a NIC that does not take what arrives. A switch at the head has a port for which more arrives than leaves by the port
-(an incast, a slow link).
+A port that receives PFC frames must stop sending. Its data fills the switch's buffer, and the switch pauses the ports that feed it. So
+pauses spread against the direction of traffic, and the head of a storm is a device that pauses others and is not paused itself. If the
+head is a server, its NIC does not accept the traffic that arrives. If the head is a switch, more traffic arrives for one of its ports than
+the port can send, because of an incast or a slow link.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from railweave.model.device.expected import Port
 
 LEAST_PER_S = 10.0
-"""Fewer PFC frames per second than this are no storm: a short burst pauses now and then, as designed."""
+"""The fewest PFC frames per second that count as a storm. Short bursts cause a few pauses by design."""
 
 HEAD = Rule(
     "pfc-storm-head",
@@ -40,7 +40,12 @@ Pauses = dict[tuple[str, str], float]
 
 @dataclass(frozen=True, slots=True)
 class Storm:
-    """``head`` is where pauses come from, ``server`` whether that is a server; ``hops`` are the paused ports, the nearest first, with their frames per second."""
+    """A PFC storm.
+
+    - ``head``: the device that the pauses come from.
+    - ``server``: True if the head is a server.
+    - ``hops``: the paused ports, nearest first, each as device, port and PFC frames per second.
+    """
 
     head: str
     server: bool
@@ -48,7 +53,7 @@ class Storm:
 
 
 def storms(expected: Mapping[str, Expected], pauses: Mapping[tuple[str, str], float]) -> list[Storm]:
-    """The heads of what is paused now, with every port behind each."""
+    """Return the present storms, each with its head and all ports that are paused because of it."""
     ports = {(device, port.name): port for device, expectation in expected.items() for port in expectation.ports}
     paused = {at: rate for at, rate in pauses.items() if rate >= LEAST_PER_S and at in ports}
     by_device: dict[str, list[tuple[str, str]]] = {}
@@ -73,7 +78,7 @@ def storms(expected: Mapping[str, Expected], pauses: Mapping[tuple[str, str], fl
 def _heads(
     at: tuple[str, str], ports: Mapping[tuple[str, str], Port], by_device: Mapping[str, list[tuple[str, str]]]
 ) -> set[str]:
-    """Where a pause comes from: the far ends of the walk. A circle of pauses has no end: its head is the whole circle's first."""
+    """Return the devices that a pause comes from. If the pauses form a circle, return its first device by name."""
     heads: set[str] = set()
     seen: set[str] = set()
     left = [ports[at].peer]
@@ -96,7 +101,7 @@ def _behind(
     by_device: Mapping[str, list[tuple[str, str]]],
     hops: dict[tuple[str, str], int],
 ) -> None:
-    """Put every port that is paused because of a head into ``hops``, with how many hops away it is."""
+    """Add to ``hops`` every port that is paused because of ``head``, with its distance in hops."""
     facing: dict[str, list[tuple[str, str]]] = {}
     for those in by_device.values():
         for at in those:
@@ -109,7 +114,10 @@ def _behind(
 
 
 def seen(expected: Mapping[str, Expected], pauses: Mapping[tuple[str, str], float]) -> Iterator[Deviation]:
-    """The storms as things that are not as they must be. One port that a server pauses is no storm: ``server-pauses`` says that."""
+    """Yield the storms as deviations from the design.
+
+    Pauses on a single switch are not reported here. If they come from a server, the rule ``server-pauses`` reports them.
+    """
     for storm in storms(expected, pauses):
         if len({device for device, _, _ in storm.hops}) < 2:
             continue

@@ -1,7 +1,7 @@
-"""Updates from one device, as bytes, gathered into rounds of numbers.
+"""The stream of updates from one device, collected into rounds of numbers.
 
-Updates are only put in their place as they arrive. A round ends when its time has passed, or when a series appears a second time in it:
-then all its values are read at once. So no number is lost, whatever the ratio of the device's interval to ours.
+An arriving update is only stored at its place. A round ends when its time has passed, or when a series appears in it a second time. Then
+all its values are decoded at once. So no number is lost, even if the device's interval differs from ours.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 
 _WIDTH = 11
-"""The kind, and the ten bytes of the longest varint."""
+"""The length of an encoded number: one byte for the kind, and up to ten for the varint."""
 _INT, _UINT, _BOOL, _DOUBLE, _FLOAT = 0x10, 0x18, 0x20, 0x71, 0x35
 _JSON = (0x52, 0x5A)
 JSON_BEGINS = b"\x52\x5a"
 
 
 def holds_table(value: bytes) -> bool:
-    """Return whether a value is JSON that is a table, rather than one number or word."""
+    """Return whether an encoded value is a JSON object or list, and not a single number or word."""
     return value[:1] in (b"\x52", b"\x5a") and value[1:].lstrip(b"\x00") != b"" and json_text(value)[:1] in (b"{", b"[")
 
 
 def json_text(value: bytes) -> bytes:
-    """The JSON text of a value that is one, without blanks before it."""
+    """Return the JSON text of an encoded JSON value, without leading blanks."""
     place = 1
     while place < len(value) and value[place] & 0x80:
         place += 1
@@ -45,7 +45,7 @@ def json_text(value: bytes) -> bytes:
 def numbers(
     metrics: Sequence[str], values: Sequence[bytes | float | str]
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """Values as integers of 64 bits, and as floats (NaN: no number), each of the metric at its place."""
+    """Decode values, each of the metric at the same index. Return them as 64-bit integers and as floats (NaN if not a number)."""
     counts = np.zeros(len(values), np.uint64)
     floats = np.full(len(values), np.nan)
     wide = [value if isinstance(value, bytes) and len(value) <= _WIDTH else b"" for value in values]
@@ -73,7 +73,10 @@ def numbers(
 
 
 def _number(metric: str, value: bytes | float | str) -> float | None:
-    """A value that is no varint: words, JSON, decimals. Integers stay integers; one that 64 bits do not hold is no number."""
+    """Decode a value that is not a varint: a word, JSON, or a decimal.
+
+    Integers stay integers. Return None if the value is not a number, or does not fit in 64 bits.
+    """
     if isinstance(value, bytes):
         if value[:1] in (b"\x52", b"\x5a"):
             body = json_text(value).strip().strip(b'"')
@@ -117,9 +120,11 @@ def _of_message(metric: str, value: bytes) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Numbers of one device at one time: ``places`` in its layout, and a number for each; of a counter its rise per second.
+    """The numbers of one device at one time.
 
-    ``time`` is when it ended here, in seconds since 1970. A counter that was seen for the first time, or fell, has no number (NaN).
+    - ``time``: the time when the round ended on this machine, in seconds since 1970.
+    - ``places``: the places in the device's layout.
+    - ``numbers``: a number for each place; for counters, the rise per second. NaN if a counter is new or has fallen.
     """
 
     device: str
@@ -129,16 +134,19 @@ class Round:
 
 
 class Stream:
-    """The numbers of one device. ``counts`` and ``numbers`` are the last of each series, by its place; NaN: none yet."""
+    """The numbers of one device. ``counts`` and ``numbers`` hold the last values of each series by place; NaN means none yet."""
 
     def __init__(self, device: str, layout: Layout) -> None:
         self.device = device
         self.layout = layout
         self.updates = 0
-        """Updates that came, those that are not read among them."""
+        """The number of updates received, including ignored ones."""
         self.unread = 0
         self.behind_s: float | None = None
-        """Seconds by which the device's clock is behind ours, by the last round's newest notification: old changes have old times."""
+        """Seconds by which the device's clock is behind ours, from the newest notification of the last round.
+
+        Older notifications do not count, because they may report old changes with old times.
+        """
         self.counts = np.zeros(0, np.uint64)
         self.numbers = np.zeros(0)
         self.times = np.zeros(0, np.int64)
@@ -150,7 +158,7 @@ class Stream:
         self._newest_at = 0.0
 
     def take(self, notification: Any, now: float) -> None:  # noqa: ANN401 - a RawNotification of protobuf
-        """Put the updates of a notification in their places. Nothing is read of them here but new paths and JSON tables."""
+        """Store the updates of a notification at their places. Only new paths and JSON tables are decoded here."""
         stamp: int = notification.timestamp
         if stamp > self._newest:
             self._newest, self._newest_at = stamp, now
@@ -196,7 +204,7 @@ class Stream:
         return entry
 
     def _gone(self, prefix: Elements, path: bytes, now: float) -> None:
-        """Forget what the device says is there no longer."""
+        """Discard the numbers of a path that the device has deleted."""
         from railweave.live.reach.gnmi_messages import read_path
 
         try:
@@ -219,7 +227,7 @@ class Stream:
                 self._put(place, leaf, stamp, now)
 
     def offer(self, samples: Iterable[tuple[Series, float]], stamp: int, now: float) -> None:
-        """Numbers that did not come by gNMI: what the answers to questions say. ``stamp`` is in nanoseconds."""
+        """Store numbers that did not arrive by gNMI, such as those from answers to queries. ``stamp`` is in nanoseconds."""
         for series, number in samples:
             place = self.layout.place(series)
             if place != IGNORED:
@@ -240,7 +248,7 @@ class Stream:
         self._stamps += [0] * more
 
     def end_round(self, now: float) -> None:
-        """Read what came since the last round ended; it is then among the rounds that ``rounds`` gives."""
+        """Decode the updates since the last round into a new round, which ``rounds`` will return."""
         fresh = [place for place, value in enumerate(self._values) if value is not None]
         if not fresh:
             return
@@ -274,13 +282,13 @@ class Stream:
             self.times = np.append(self.times, np.zeros(more, np.int64))
 
     def rounds(self, now: float) -> list[Round]:
-        """The rounds that ended, and the one that ends now."""
+        """End the current round. Return all rounds since the last call."""
         self.end_round(now)
         done, self._done = self._done, []
         return done
 
     def last(self) -> dict[Series, float]:
-        """The last number of every series; of a counter its count."""
+        """Return the last number of every series. For counters, this is the count, not the rate."""
         whole = self.layout.counters
         return {
             series: int(self.counts[place]) if whole[place] else float(self.numbers[place])
@@ -289,10 +297,10 @@ class Stream:
         }
 
     def forget(self) -> None:
-        """Forget the last numbers: those of a device that does not answer are not its state."""
+        """Discard the last numbers, because a device that does not answer may have changed."""
         self.numbers[:] = np.nan
 
     def drop(self) -> None:
-        """Forget also what came and was not read yet, where it cannot be."""
+        """Discard the last numbers, and all updates not decoded yet, for example because they cannot be decoded."""
         self._values, self._stamps, self._done = [], [], []
         self.forget()

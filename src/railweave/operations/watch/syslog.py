@@ -1,6 +1,6 @@
-"""Syslog that devices send here, by UDP (RFC 5426) and TCP (RFC 6587): the last messages of each device, and the number of each kind.
+"""The receiver of syslog by UDP (RFC 5426) and TCP (RFC 6587). It keeps the latest messages of each device, and counts them by kind.
 
-Syslog does not prove who sent a message: a message is shown and counted, and no anomaly follows from syslog only.
+Syslog does not prove the identity of the sender. So messages are shown and counted, but none of them opens an anomaly.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["link", "bgp", "bfd", "pfc-watchdog", "configuration", "process", "alarm", ""]
-"""The subjects of a message; empty: another subject."""
+"""The subject of a message; empty for any other subject."""
 
 _HEADER = re.compile(r"<(?P<pri>\d{1,3})>")
 _NEW = re.compile(
@@ -35,12 +35,12 @@ _OLD = re.compile(
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 MOST_CHARACTERS = 1000
-"""Of a message that is kept."""
+"""The most characters of a message that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A kind of message. ``port`` and ``peer`` are groups of ``pattern``, where they are in it."""
+    """The pattern of a kind of message. ``pattern`` may have the groups ``port`` and ``peer``."""
 
     kind: Kind
     pattern: re.Pattern[str]
@@ -71,7 +71,7 @@ FORMS = (
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message as it was read. ``severity`` is from 0 (emergency) to 7 (debug); ``host`` is the name in its header, or empty."""
+    """A parsed message. ``severity`` is from 0 (emergency) to 7 (debug); ``host`` is the host name in the header, or empty."""
 
     severity: int
     host: str
@@ -82,7 +82,7 @@ class Message:
 
 
 def read(data: bytes) -> Message:
-    """One message. Nothing is raised: what has no header is a message of severity 5 (notice), as RFC 3164 has it."""
+    """Return one message, parsed. Raises nothing: a message without a header has severity 5 (notice), as in RFC 3164."""
     line = data.decode("utf-8", "replace").strip("\ufeff\r\n\x00 ")
     header = _HEADER.match(line)
     severity = int(header["pri"]) & 7 if header else 5
@@ -102,16 +102,16 @@ def read(data: bytes) -> Message:
 
 
 MOST_OF_DEVICE = 500
-"""Messages that are kept of each device."""
+"""The most messages of each device that are kept."""
 MOST_BYTES = 8192
-"""Of one message by TCP; a longer one is cut there, and what follows is dropped until the next."""
+"""The most bytes of a TCP message. A longer one is cut, and its remaining bytes are dropped."""
 MESSAGE_S = 30.0
-"""For a message that has begun; and for the first one of a sender that is no device of the network."""
+"""Seconds in which a begun message must be complete, and in which an unknown sender's first message must arrive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event(JsonObject):
-    """A message of a device, and when it came, seconds since 1970."""
+    """A message of a device, with its time of arrival in seconds since 1970."""
 
     time: float
     device: str
@@ -123,14 +123,18 @@ class Event(JsonObject):
 
 
 class Syslog:
-    """``addresses`` are those of devices by name; a name in a header stands for its device too. ``most``: connections by TCP."""
+    """The syslog receiver.
+
+    - ``addresses``: the address of each device by name. The host name in a message also identifies its device.
+    - ``most``: the most TCP connections.
+    """
 
     def __init__(self, host: str, port: int, addresses: Mapping[str, str], most: int = 256) -> None:
         self.host, self.port, self.most = host, port, most
         self.counts: Counter[tuple[str, Kind]] = Counter()
-        """Messages by device and kind."""
+        """The number of messages, by device and kind."""
         self.unknown = 0
-        """Messages of senders that are no device of the network."""
+        """The number of messages from senders that are not devices of the network."""
         self._by_address: dict[str, str] = {}
         for device, address in addresses.items():
             with contextlib.suppress(ValueError):
@@ -140,10 +144,10 @@ class Syslog:
         }
         self._last: dict[str, deque[Event]] = {address: deque(maxlen=MOST_OF_DEVICE) for address in addresses}
         self._writers: dict[asyncio.StreamWriter, bool] = {}
-        """Connections, the one that was silent for longest first, and whether a device of the network has each."""
+        """The TCP connections, longest silent first. The value is True if the connection belongs to a device of the network."""
 
     async def run(self) -> None:
-        """Listen until cancelled. Raises ``OutputError`` where it cannot."""
+        """Receive until cancelled. Raises ``OutputError`` if the port cannot be opened."""
         loop = asyncio.get_running_loop()
         try:
             transport, _ = await loop.create_datagram_endpoint(lambda: _Datagrams(self), (self.host, self.port))
@@ -169,7 +173,7 @@ class Syslog:
         return OutputError(f"syslog cannot be received at {self.host}:{self.port}: {error.strerror or error}")
 
     def take(self, data: bytes, address: str) -> None:
-        """Take one message that came from an address."""
+        """Parse, count and keep one message that arrived from ``address``."""
         message = read(data)
         device = self._device(message, address)
         if device is None:
@@ -180,7 +184,7 @@ class Syslog:
         self._last[device].append(event)
 
     def _device(self, message: Message, address: str) -> str | None:
-        """The device of a message. By its address first: a name is what the sender writes."""
+        """Return the device of a message. The address has priority, because the sender can write any host name."""
         name = message.host.lower()
         device = self._by_its_address(address)
         return device or self._by_name.get(name) or self._by_name.get(name.partition(".")[0])
@@ -193,7 +197,7 @@ class Syslog:
         return self._by_address.get((getattr(parsed, "ipv4_mapped", None) or parsed).compressed)
 
     def events(self, device: str = "", kind: str | None = None) -> list[Event]:
-        """The last messages, the newest first: of one device or all, of one kind or all."""
+        """Return the latest messages, newest first, of one device or all, and of one kind or all."""
         rows: Iterable[deque[Event]] = (
             [self._last[device]] if device in self._last else () if device else self._last.values()
         )
@@ -240,7 +244,10 @@ class _Datagrams(asyncio.DatagramProtocol):
 
 
 async def _message(reader: asyncio.StreamReader, first: bytes) -> bytes | None:
-    """The message of a connection that begins with a byte; None at its end. RFC 6587: its length before it, or a new line after it."""
+    """Return the next message of a TCP connection, whose first byte was already read; None if nothing more can be read.
+
+    By RFC 6587, a message has its length before it, or a line break after it.
+    """
     if first.isdigit() and first != b"0":
         count = first
         while (more := await reader.read(1)).isdigit() and len(count) < 6:

@@ -1,4 +1,4 @@
-"""The faults of a network at one moment: the checks of a running network, applied to what was last streamed and asked."""
+"""The checks of a running network, applied to the latest streamed and queried states."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from railweave.operations.watch.stream import Round
 
 BEHIND_S = 5.0
-"""A clock that differs by more than this, notification for notification, does not only tell how long they travel."""
+"""The largest clock difference in seconds that the transit time of notifications can explain."""
 
 CLOCK = Rule(
     "clock-differs",
@@ -59,10 +59,10 @@ NOT_COMPARED = Rule(
 
 @dataclass(frozen=True, slots=True)
 class NetworkSnapshot:
-    """The known state at one time.
+    """The known state of the network at one time.
 
-    - ``silent``: devices that do not answer, with the reason.
-    - ``pauses``: PFC frames per second received, by device and port.
+    - ``silent``: the devices that do not answer, with the reason.
+    - ``pauses``: received PFC frames per second, by device and port.
     """
 
     time: float
@@ -75,7 +75,7 @@ class NetworkSnapshot:
 
 
 def look(devices: Iterable[WatchedDevice], rates: Mapping[str, Round], now: float) -> NetworkSnapshot:
-    """Return what is known of devices now. Raises nothing. A device that has not sent anything yet is left out, and is not silent."""
+    """Return the known state of the devices. Raises nothing. A device that has not been tried yet is left out, and is not silent."""
     states: dict[str, DeviceState] = {}
     silent: dict[str, str] = {}
     unanswered: dict[str, Mapping[str, str]] = {}
@@ -118,12 +118,13 @@ def _paused(device: WatchedDevice, rates: Round) -> Iterator[tuple[str, float]]:
 
 
 class Validator:
-    """The conditions that must hold on a network, computed once. ``window_s`` is the time in seconds over which counters are compared.
+    """The expected state of a network, computed once. ``window_s`` is the time in seconds over which counters are compared.
 
     - ``configs``: the configurations that the switches run.
-    - ``seen`` and ``host_seen``: remove from a state what a device or server cannot report there, for example in a lab.
-    - ``line``: returns the line of a part of the fabric file.
-    - ``devices``: the devices that are compared, if not all are; ``servers``: the servers that are watched.
+    - ``seen``, ``host_seen``: functions that remove values from a state if a switch or server cannot report them, as in a lab.
+    - ``line``: returns the file line of a part of the fabric file.
+    - ``devices``: the devices to compare, if not all.
+    - ``servers``: the servers that are watched.
     """
 
     def __init__(
@@ -154,9 +155,9 @@ class Validator:
         self._commits: dict[str, float] = {}
 
     def findings(self, now: NetworkSnapshot, *, deployed: Collection[str] = ()) -> list[Finding]:
-        """Findings at this moment, the worst first. ``deployed`` are devices that ``deploy`` works on, or did a moment ago.
+        """Return the present findings, worst first. ``deployed`` are the devices that ``deploy`` is working on, or was until recently.
 
-        A device that says what cannot be compared is one that does not answer. Nothing is raised.
+        A device whose answers cannot be compared counts as not answering. Raises nothing.
         """
         try:
             return self._compared(now, deployed)
@@ -177,7 +178,7 @@ class Validator:
             return [NOT_COMPARED.finding(self.network.name, f"nothing could be compared: {cause(error)}, after {why}")]
 
     def _odd(self, now: NetworkSnapshot, name: str) -> str:
-        """The reason why a device's answers cannot be compared; empty: they can."""
+        """Return the reason why a device's answers cannot be compared, or an empty string if they can."""
         states = {name: now.states[name]} if name in now.states else {}
         hosts = {name: now.hosts[name]} if name in now.hosts else {}
         try:
@@ -224,7 +225,7 @@ class Validator:
                 yield Deviation(CLOCK, name, description, clock.because if clock else ())
 
     def _moved(self, now: NetworkSnapshot, deployed: Collection[str]) -> Iterator[Deviation]:
-        """Changes of the configuration that no deploy made. One that a deploy makes is the new one to compare with."""
+        """Yield the configuration changes that no deploy made. After a change by a deploy, the new configuration becomes the reference."""
         for name, state in now.states.items():
             commit = state.commit
             if commit is None or commit.time is None or name not in self.expected:

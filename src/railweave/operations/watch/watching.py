@@ -1,4 +1,4 @@
-"""``railweave watch``: everything at once, until it is ended."""
+"""The main object of ``railweave watch``: runs the collector, the checks, syslog and the notifications until the watch ends."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 Word = Literal["as designed", "not as designed", "not known"]
 SHOWN = 3
-"""Devices that a line names before it only counts them."""
+"""The most devices that a line names; further ones are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkStanding(JsonObject):
-    """The state of the whole network. ``not_known`` are the devices that were not compared with the design at the last look."""
+    """The state of the whole network. ``not_known`` are the devices that the last check could not compare with the design."""
 
     state: Word
     devices: int
@@ -48,7 +48,7 @@ class NetworkStanding(JsonObject):
 
 
 def standing(expected: Collection[str], compared: Collection[str], anomalies: Iterable[Anomaly]) -> NetworkStanding:
-    """The standing of a network. ``expected`` are all devices that have to be compared, ``compared`` those that were."""
+    """Return the state of a network. ``expected`` are all devices to compare, and ``compared`` those that were compared."""
     severities = [anomaly.finding.severity for anomaly in anomalies]
     errors, warnings = severities.count("error"), severities.count("warning")
     not_known = tuple(device for device in expected if device not in compared)
@@ -57,12 +57,12 @@ def standing(expected: Collection[str], compared: Collection[str], anomalies: It
 
 
 DEPLOYED_S = 60
-"""A device counts as being worked on for so long after a step of a deploy ended."""
+"""Seconds after the end of a deploy step for which its device still counts as being changed."""
 
 
 @dataclass
 class WatchedNetwork:
-    """A network that is watched. ``fabric`` is its file, beside which deploys keep their journal (None: none)."""
+    """A watched network. ``fabric`` is its fabric file, next to which deploys keep their journal, or None."""
 
     collector: Collector
     validator: Validator
@@ -75,14 +75,14 @@ class WatchedNetwork:
     heard: list[Callable[[Sequence[tuple[Change, Anomaly]]], None]] = field(
         default_factory=list["Callable[[Sequence[tuple[Change, Anomaly]]], None]"]
     )
-    """Called with what changed after each look."""
+    """The functions to call with the changed anomalies after each check."""
     ending: list[Callable[[], None]] = field(default_factory=list["Callable[[], None]"])
-    """Called when the watch is about to end, while pages are still served."""
+    """The functions to call when the watch is about to end, while pages are still served."""
     compared: frozenset[str] = frozenset()
-    """The devices of which all that they say was compared with the design at the last look."""
+    """The devices whose complete state was compared with the design in the last check."""
 
     async def run(self) -> None:
-        """Go on until cancelled. Raises ``OutputError`` where the store cannot be written, or syslog not be received."""
+        """Watch until cancelled. Raises ``OutputError`` if the store cannot be written, or syslog cannot be received."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.collector.run())
             group.create_task(self._judging())
@@ -100,12 +100,12 @@ class WatchedNetwork:
             await self.look()
 
     def standing(self) -> NetworkStanding:
-        """Return the state of the network at the last look."""
+        """Return the state of the network at the last check."""
         expected = [*self.validator.expected, *self.validator.servers]
         return standing(expected, self.compared, self.anomalies.listed())
 
     async def look(self) -> list[tuple[Change, Anomaly]]:
-        """Compare what is known now with the design, beside the loop that takes what comes."""
+        """Compare the known state with the design, and return the changed anomalies. The comparison runs in a separate thread."""
         at = time()
         deployed = deploying(self.fabric, at)
 
@@ -125,7 +125,7 @@ class WatchedNetwork:
 
 
 def deploying(fabric: Path | None, now: float) -> frozenset[str]:
-    """The devices that a deploy of this fabric file works on, or did until a moment ago."""
+    """Return the devices that a deploy of this fabric file is working on, or was until ``DEPLOYED_S`` seconds ago."""
     if fabric is None:
         return frozenset()
     try:

@@ -32,12 +32,18 @@ if TYPE_CHECKING:
 
 
 FITTED_QPS = 8
-"""Queue pairs of a connection up to which all-to-all was compared with published rows; beyond, a post is likely to cost more."""
+"""The largest number of queue pairs per connection for which all-to-all was compared with published results.
+
+With more queue pairs, a post is likely to cost more.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Times of one collective. Each channel has an equal part of the link between GPUs (assumed: all are busy)."""
+    """The times of one collective.
+
+    Every channel gets an equal part of the link between GPUs, because all channels are assumed to be busy.
+    """
 
     launch_ps: int
     gpu_hop_ps: int
@@ -46,7 +52,7 @@ class Pace:
 
     @classmethod
     def of(cls, job: Job, choice: Choice) -> Pace:
-        """The pace of a choice in a job."""
+        """Return the times for the algorithm and protocol chosen for a job."""
         ps_per_byte = 8000 / job.servers[0].link.gbps * choice.channels
         return cls(choice.launch_ps, choice.gpu_hop_ps, choice.network_hop_ps, ps_per_byte)
 
@@ -55,7 +61,7 @@ class Pace:
     @overload
     def hops(self, count: int | NDArray[np.int64], size_bytes: NDArray[np.int64]) -> NDArray[np.int64]: ...
     def hops(self, count: int | NDArray[np.int64], size_bytes: int | NDArray[np.int64]) -> int | NDArray[np.int64]:
-        """Store and forward over ``count`` hops inside a server."""
+        """Return the time in ps that ``count`` hops inside a server take, with store and forward at each hop."""
         time = count * (self.gpu_hop_ps + size_bytes * self.ps_per_byte)
         return round(time) if isinstance(time, float | int) else time.astype("int64")
 
@@ -66,7 +72,10 @@ COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
 
 
 def bus_factor(collective: Collective, ranks: int) -> float:
-    """The factor for ``ranks`` ranks; with one rank it is 0 where nothing is moved."""
+    """Return the factor from algorithm bandwidth to bus bandwidth for ``ranks`` ranks.
+
+    With one rank it is 0 for collectives that then move no data.
+    """
     if collective == "all-reduce":
         return 2 * (ranks - 1) / ranks
     if collective in {"broadcast", "send-recv"}:
@@ -75,18 +84,22 @@ def bus_factor(collective: Collective, ranks: int) -> float:
 
 
 MOST_CHANNELS = 32
-"""``MAXCHANNELS`` of NCCL 2.23."""
+"""The largest number of channels of a communicator: ``MAXCHANNELS`` in NCCL 2.23."""
 
 
 @dataclass(frozen=True)
 class Rings:
-    """The ring of each channel. Both arrays have a row for each channel and a column for each server."""
+    """The NICs that the ring of each channel uses.
+
+    - ``enter``: the NIC by which the ring enters a server. A row per channel, a column per server.
+    - ``leave``: the NIC by which it leaves, in the same shape.
+    """
 
     enter: NDArray[np.int64]
     leave: NDArray[np.int64]
-    """Places of NICs in their server."""
+    """The NIC by which the ring leaves each server, as an index within that server. ``enter`` has the same shape."""
     hops: int
-    """Hops between GPUs of a server from the one that receives to the one that sends."""
+    """The number of GPU-to-GPU hops in a server, from the GPU that receives to the GPU that sends."""
 
     @property
     def channels(self) -> int:
@@ -101,7 +114,7 @@ def channel_count(job: Job, nccl: Parameters) -> int:
 
 
 def nic_of_channel(job: Job, channels: int) -> NDArray[np.int64]:
-    """By channel: the place of its NIC."""
+    """Return, for each channel, the index of its NIC within a server."""
     return np.arange(channels) % job.nics_per_server
 
 
@@ -112,7 +125,10 @@ def _crosses(job: Job, nccl: Parameters) -> bool:
 
 
 def ring_hops(job: Job, nccl: Parameters) -> int:
-    """Hops between GPUs of a server from the one that receives to the one that sends; PXN is one more."""
+    """Return the number of GPU-to-GPU hops in a server, from the GPU that receives to the GPU that sends.
+
+    PXN adds one hop.
+    """
     gpus = job.gpus_per_server
     return gpus - 1 + int(gpus > 1 and not _crosses(job, nccl))
 
@@ -136,10 +152,11 @@ def rings(job: Job, nccl: Parameters, channels: int) -> Rings:
 
 
 def ring_order(job: Job, enter: int, leave: int) -> list[int]:
-    """The GPUs of a server in the order of a ring that comes in and leaves by these NICs.
+    """Return the GPUs of a server in ring order, for a ring that uses the NICs ``enter`` and ``leave``.
 
-    From a GPU beside the first to one beside the second; between them, and where both are the same NIC, in order from the
-    first on (assumed: any order does as well where all GPUs reach each other alike).
+    The ring begins at a GPU next to ``enter`` and ends at a GPU next to ``leave``. The other GPUs follow in ascending order
+    (assumed: the order does not matter if all GPUs reach each other equally well). If both are the same NIC, all GPUs
+    follow in ascending order from the first.
     """
     gpus = job.gpus_per_server
     first = job.gpus_beside(enter)[0]

@@ -1,4 +1,7 @@
-"""A collective of a job as a ``Program``: the way in to this room, with rings, broadcast and transfers between ranks."""
+"""Build the ``Program`` of a collective of a job. This is the entry point of the package.
+
+The module also has the messages of rings, broadcasts and transfers between ranks.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +53,12 @@ PART_GRAIN = 4096
 
 @dataclass(frozen=True)
 class Transfers:
-    """The pairs of ranks that send to each other, ``size_bytes`` per pair; ``turn`` is the round in which a pair sends.
+    """The pairs of ranks that send to each other.
 
-    ``of_one``: the pairs are only those of the first server; every other server does the same with servers equally far
-    away.
+    - ``size_bytes``: bytes that each pair sends.
+    - ``turn``: the round in which a pair sends.
+    - ``of_one``: True if only the pairs that send from the first server are listed. Every other server sends likewise to
+      servers at the same distance.
     """
 
     source: NDArray[np.int64]
@@ -64,7 +69,7 @@ class Transfers:
 
 
 def everyone(job: Job, size_bytes: int, turns: schedule.Rounds, *, of_one: bool = False) -> Transfers:
-    """All-to-all: every rank sends ``size_bytes`` to every rank; here those of other servers."""
+    """Return the transfers of an all-to-all that go to other servers. Every rank sends ``size_bytes`` to every rank."""
     gpus, servers = job.gpus_per_server, len(job.servers)
     senders = 1 if of_one else servers
     refuse_beyond(senders * gpus * job.ranks)
@@ -80,7 +85,10 @@ def everyone(job: Job, size_bytes: int, turns: schedule.Rounds, *, of_one: bool 
 
 
 def neighbors(job: Job, size_bytes: int, turns: schedule.Rounds) -> Transfers:
-    """Send/recv as nccl-tests does it: every rank sends to the next one, the last to the first."""
+    """Return the transfers of send/recv as in nccl-tests: every rank sends to the next, and the last to the first.
+
+    Transfers inside a server are left out.
+    """
     gpus = job.gpus_per_server
     source = np.arange(job.ranks)
     target = (source + 1) % job.ranks
@@ -103,10 +111,10 @@ def transfers(
     all_pairs: bool,
     whole: bool = False,
 ) -> Draft:
-    """The messages of transfers.
+    """Return the messages of transfers.
 
-    ``all_pairs``: those of a batch wait for the batch before on their channel. ``whole``: one message for all the bytes of a
-    part.
+    - ``all_pairs``: the messages of a batch wait for the previous batch on their channel.
+    - ``whole``: each part of a transfer is one message.
     """
     count, size = len(wanted.source), wanted.size_bytes
     peers = job.ranks - 1 if all_pairs else 1
@@ -161,9 +169,10 @@ def transfers(
 
 
 def _launched_ps(job: Job, wanted: Transfers, pace: Pace, peers: int) -> NDArray[np.int64]:
-    """When the data of each transfer can leave: when the kernels of both of its GPUs run, the last of a process as ``launch_ps``.
+    """Return when the data of each transfer can leave, in ps: when the kernels of both its GPUs run.
 
-    RCCL's kernels of a process begin one after another, so data of the first GPUs overlaps the launch of the last ones.
+    A process of RCCL launches the kernels of its GPUs one after another. The last one runs after ``launch_ps``, so data of
+    the first GPUs overlaps the launch of the last ones.
     """
     each_ps = (
         round(launch_of_others_us(job, peers) * 1e6) // max(job.gpus_per_process - 1, 1) if job.library == "RCCL" else 0
@@ -173,7 +182,7 @@ def _launched_ps(job: Job, wanted: Transfers, pace: Pace, peers: int) -> NDArray
 
 
 def _chunk(nccl: Parameters, size: int, step: int) -> int:
-    """Smaller chunks for small transfers, by their whole size (``addP2pToPlan``)."""
+    """Return the chunk size of a transfer in bytes. Small transfers have smaller chunks (``addP2pToPlan``)."""
     if nccl["NCCL_CHUNK_SIZE"]:
         return min(nccl["NCCL_CHUNK_SIZE"], step)
     return step // 4 if size < step else step // 2 if size < 8 * step else step
@@ -182,7 +191,7 @@ def _chunk(nccl: Parameters, size: int, step: int) -> int:
 def _nics(
     job: Job, nccl: Parameters, wanted: Transfers
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Places in ``Job.nics`` of the NICs of each transfer, and whether PXN takes it to another GPU first."""
+    """Return the NICs of each transfer as indexes in ``Job.nics``, and whether PXN first moves its data to another GPU."""
     server = job.servers[0]
     nearest = np.array(server.nearest)
     rails = np.array([nic.rail for nic in server.nics])
@@ -208,9 +217,10 @@ def _numbers(
     batch: NDArray[np.int64],
     chunks: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of sending NIC, receiving NIC, channel; by stream its connection; by stream and chunk its message.
+    """Return the connections, the connection of each stream, and the message of each stream and chunk.
 
-    Streams that share a connection go batch by batch, and take turns within a batch, chunk by chunk.
+    Connections are rows of sending NIC, receiving NIC and channel. Streams that share a connection go batch by batch, and
+    take turns within a batch, chunk by chunk.
     """
     nics, channels, most = len(job.nics), int(channel.max()) + 1, int(batch.max()) + 1
     key = ((sending * nics + receiving) * channels + channel).ravel() * most + batch
@@ -235,10 +245,11 @@ def _numbers(
 def _batches(
     job: Job, p2p: schedule.P2pChannels, wanted: Transfers, parts: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """By stream its batch, and up to 8 streams that must have arrived before it begins; -1 for none.
+    """Return, for each stream, its batch and the streams that must arrive before the batch begins.
 
-    A rank begins a batch of a channel when it has received the one before. That it also waits until its own sends are
-    done is left out: they are not seen at its server.
+    There are up to 8 such streams; -1 fills the free places. A rank begins a batch of a channel when it has received the
+    previous batch. NCCL also waits for the rank's own sends. The model leaves this out, because a server cannot see when
+    its sends are done.
     """
     turns = schedule.rounds(job, p2p)
     number, count = len(turns.base), len(wanted.source)
@@ -259,14 +270,17 @@ def _batches(
 
 
 def _scatter(message: NDArray[np.int64], values: NDArray[np.int64], total: int) -> NDArray[np.int64]:
-    """Values by stream and chunk as values by message."""
+    """Rearrange values that are indexed by stream and chunk so that they are indexed by message."""
     placed = np.empty(total, np.int64)
     placed[message.ravel()] = values
     return placed
 
 
 def _without_empty(draft: Draft) -> Draft:
-    """Leaves out messages of no bytes, which the last part of a transfer can have; what waited for one, waits for the last before."""
+    """Return the draft without messages of 0 bytes, which the last part of a transfer can have.
+
+    A message that waited for an empty message now waits for the last message before it in the same stream.
+    """
     kept = draft.bytes > 0
     assert draft.stream is not None  # noqa: S101 - transfers always have streams
     number = np.cumsum(kept) - 1
@@ -297,7 +311,10 @@ def broadcast(
     *,
     whole: bool = False,
 ) -> Draft:
-    """The messages of a broadcast from rank ``root``; ``whole``: one for all the bytes of a connection."""
+    """Return the messages of a broadcast from rank ``root``.
+
+    ``whole``: send all bytes of a connection in one message.
+    """
     how = cut(nccl, choice.protocol, ring=False)
     servers, nics, gpus = len(job.servers), job.nics_per_server, job.gpus_per_server
     at, gpu = divmod(root, gpus)
@@ -344,7 +361,7 @@ def broadcast(
 def ring(
     job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice, rings: Rings, pace: Pace
 ) -> Draft:
-    """The messages of a ring collective. ``size_bytes`` as nccl-tests has it."""
+    """Return the messages of a ring collective. ``size_bytes`` is the size as nccl-tests counts it."""
     how = cut(nccl, choice.protocol, ring=True)
     ranks, gpus, servers = job.ranks, job.gpus_per_server, len(job.servers)
     share = _shares(collective, size_bytes, choice.channels, ranks)
@@ -381,14 +398,21 @@ def ring(
 def ring_loads(
     job: Job, collective: Collective, size_bytes: int, choice: Choice, rings: Rings
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The connections of a ring collective, and what each carries in all: the mean of its ranks' chunks, to a byte."""
+    """Return the connections of a ring collective and the total bytes that each carries.
+
+    The bytes are computed from the mean chunk of the ranks, rounded to a byte.
+    """
     share = _shares(collective, size_bytes, choice.channels, job.ranks)
     data = share * 2 * (job.ranks - 1) // job.ranks if collective == "all-reduce" else share * (job.ranks - 1)
     return _connections(job, rings), np.repeat(on_the_wire(data, choice.protocol), len(job.servers))
 
 
 def _shares(collective: Collective, size_bytes: int, channels: int, ranks: int) -> NDArray[np.int64]:
-    """By channel: its bytes of the whole (all-reduce), or of what one rank gives or gets."""
+    """Return the bytes of each channel.
+
+    For all-reduce, the channels share the whole size. For other collectives they share the bytes that one rank sends or
+    receives.
+    """
     return over_channels(size_bytes if collective == "all-reduce" else -(-size_bytes // ranks), channels)
 
 
@@ -398,7 +422,7 @@ def inside_one_server(choice: Choice, steps: int) -> int:
 
 
 def _connections(job: Job, rings: Rings) -> NDArray[np.int64]:
-    """Rows of sending NIC, receiving NIC, channel: channel by channel, server by server."""
+    """Return the connections as rows of sending NIC, receiving NIC and channel, sorted by channel and then by server."""
     servers, nics = len(job.servers), job.nics_per_server
     server = np.arange(servers)
     sending = server * nics + rings.leave
@@ -410,7 +434,7 @@ def _connections(job: Job, rings: Rings) -> NDArray[np.int64]:
 def _chunks_of_all_reduce(
     share: NDArray[np.int64], chunk: int, ranks: int, gpus: int, servers: int
 ) -> NDArray[np.int64]:
-    """Bytes by channel, server, loop and step of what the last GPU of the server sends."""
+    """Return the bytes that the last GPU of each server sends, by channel, server, loop and step."""
     loops = max(1, -(-int(share.max()) // (ranks * chunk)))
     refuse_beyond(len(share) * servers * loops * 2 * (ranks - 1))
     left = np.clip(share[:, None] - np.arange(loops) * ranks * chunk, 0, None)  # channel, loop
@@ -422,7 +446,10 @@ def _chunks_of_all_reduce(
 
 
 def _chunks_of_gather(share: NDArray[np.int64], chunk: int, servers: int, steps: int) -> NDArray[np.int64]:
-    """The same for what each rank gives or gets: every step of a loop is as large."""
+    """Return the bytes that the last GPU of each server sends in a gather or scatter, by channel, server, loop and step.
+
+    Every step of a loop has the same size. ``share`` has the bytes of each channel that one rank sends or receives.
+    """
     loops = max(1, -(-int(share.max()) // chunk))
     refuse_beyond(len(share) * servers * loops * steps)
     each = np.clip(share[:, None] - np.arange(loops) * chunk, 0, chunk)
@@ -443,12 +470,15 @@ def program(
     launch_ps: int | None = None,
     of_one: bool = False,
 ) -> Program:
-    """The messages of a collective of ``size_bytes``, as nccl-tests counts them.
+    """Return the messages of a collective of ``size_bytes``, as nccl-tests counts the size.
 
-    ``root`` is the rank a broadcast comes from. With ``credit`` the receivers' credit messages, that buffers are free, are sent
-    too, which matters where the way is long. ``launch_ps`` replaces NCCL's figure for the time before the first byte.
-    ``of_one``: of an all-to-all, what the first server sends alone; every other does the same with servers as far away.
-    Raises ``InputError`` for a collective that is not known, a size below 1 or a root that is no rank.
+    - ``root``: the rank that a broadcast comes from.
+    - ``credit``: also send the messages by which receivers report free buffers. They matter on long paths.
+    - ``launch_ps``: the time before the first byte, instead of NCCL's own figure.
+    - ``of_one``: for an all-to-all, return only the messages that the first server sends. Every other server sends likewise
+      to servers at the same distance.
+
+    Raises ``InputError`` if the collective is unknown, the size is below 1 or the root is not a rank.
     """
     _look_at(job, collective, size_bytes, root)
     nccl = nccl or parameters(library=job.library)
@@ -478,18 +508,21 @@ def program(
 
 @dataclass(frozen=True)
 class Loads:
-    """The total load of each connection, without messages, as a fluid model needs it. Fields are as in ``Program``."""
+    """The total load of each connection, without single messages, for a fluid model.
+
+    Other fields are as in ``Program``.
+    """
 
     connections: NDArray[np.uint32]
     bytes: NDArray[np.uint64]
-    """By connection."""
+    """The bytes that each connection carries."""
     choice: Choice
     floor_ps: int
     bus_factor: float
 
 
 def loads(job: Job, collective: Collective, size_bytes: int, nccl: Parameters | None = None, *, root: int = 0) -> Loads:
-    """As ``program``, in bytes by connection; for jobs whose messages would be too many. Raises the same errors."""
+    """Return the bytes of each connection, for jobs with too many messages for ``program``. Raises the same errors."""
     _look_at(job, collective, size_bytes, root)
     nccl = nccl or parameters(library=job.library)
     choice = choose(job, nccl, collective, size_bytes, channel_count(job, nccl))
@@ -544,7 +577,7 @@ def _draft(
 
 
 def links_need_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
-    """Return how long the busiest GPU sends to other GPUs of its server, in ps, at the speed of its link."""
+    """Return how long, in ps, the busiest GPU needs to send its data to other GPUs of its server at link speed."""
     gpus, ranks, alone = job.gpus_per_server, job.ranks, len(job.servers) == 1
     if collective == "all-to-all":
         # To the GPUs of its server, and with PXN what goes by NICs that are not its own.

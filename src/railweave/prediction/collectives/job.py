@@ -1,7 +1,7 @@
-"""The job: the servers of a communicator in order, with the GPUs and NICs of each.
+"""A job: the servers of a communicator in order, with the GPUs and NICs of each.
 
-Plain data: nothing here knows of networks. Ranks go server by server, and within a server in the order of its GPUs, as a
-hostfile with as many slots a server as it has GPUs gives them.
+This module is plain data and knows nothing about networks. Ranks are numbered server by server, and within a server in
+the order of its GPUs. A hostfile with one slot per GPU gives the same order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Library = Literal["NCCL", "RCCL"]
 
 
 class JobError(InputError):
-    """The servers cannot make a job as it is modelled here."""
+    """Servers that cannot form a job under the assumptions of this module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class GpuLink:
 
 
 def gpu_link(gpu: str) -> GpuLink:
-    """The link of a GPU, as the server catalog has it; that of an H100 where it does not know the GPU (assumed)."""
+    """Return the link between GPUs from the server catalog. If the catalog lacks the GPU, return the H100's link (assumed)."""
     known = {model.gpu: model.gpu_link for model in catalog().servers.values() if model.gpu_link is not None}
     link = known.get(gpu) or known["H100"]
     return GpuLink(link.name, link.gbps, link.source)
@@ -42,7 +42,12 @@ def gpu_link(gpu: str) -> GpuLink:
 
 @dataclass(frozen=True, slots=True)
 class Nic:
-    """A NIC: ``name`` in its server, ``rail`` it is cabled to, and line rate in 10^6 bit/s, of all its ``ports`` together."""
+    """A NIC of a server.
+
+    - ``name``: its name in the server.
+    - ``rail``: the rail that it is cabled to.
+    - ``rate_mbps``: line rate in 10^6 bit/s, summed over its ``ports``.
+    """
 
     name: str
     rail: int
@@ -52,7 +57,7 @@ class Nic:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server. ``nearest[g]`` is the place in ``nics`` of the NIC beside GPU g (shortest PCIe path)."""
+    """A server of a job. ``nearest[g]`` is the index in ``nics`` of the NIC with the shortest PCIe path to GPU g."""
 
     name: str
     nics: tuple[Nic, ...]
@@ -71,14 +76,14 @@ class Server:
 class Job:
     """The servers of a communicator, in order.
 
-    They are alike in GPUs, NICs and rails, which is asked for and looked at: NCCL would lower every server to what the
-    weakest can do, and that is not modelled. Raises ``JobError`` where they are not.
+    All servers must have the same GPUs, NICs and rails. NCCL would reduce every server to what the weakest supports, which
+    is not modelled. Raises ``JobError`` if the servers differ.
     """
 
     servers: tuple[Server, ...]
     library: Library = "NCCL"
     processes: int | None = None
-    """Processes of each server, which share its GPUs evenly; None: one for each GPU."""
+    """The number of processes on each server, which share its GPUs evenly. None: one process per GPU."""
 
     def __post_init__(self) -> None:
         problems = [Problem(Argument("job"), reason, fix) for reason, fix in _wrong(self.servers)]
@@ -95,7 +100,7 @@ class Job:
 
     @cached_property
     def nics(self) -> tuple[tuple[int, int], ...]:
-        """Every NIC as server and place in it. What a ``Program`` calls a NIC is its place here."""
+        """Every NIC as a pair: server index, and NIC index within that server. A ``Program`` refers to NICs by position here."""
         return tuple((s, n) for s, server in enumerate(self.servers) for n in range(len(server.nics)))
 
     @property
@@ -115,16 +120,16 @@ class Job:
 
     @cached_property
     def ports(self) -> int:
-        """Ports that NCCL merges into one device: of two ends that differ the larger number counts (``net_ib``)."""
+        """The number of ports that NCCL merges into one device. If NICs differ, the largest number counts (``net_ib``)."""
         return max(nic.ports for server in self.servers for nic in server.nics)
 
     @property
     def ranks(self) -> int:
-        """One for each GPU."""
+        """The number of ranks: one for each GPU."""
         return len(self.servers) * self.gpus_per_server
 
     def gpus_beside(self, nic: int) -> list[int]:
-        """The GPUs of a server for which this NIC is the nearest; all of them where it is none's."""
+        """Return the GPUs of a server whose nearest NIC is ``nic``. If no GPU is nearest to it, return all GPUs."""
         beside = [gpu for gpu, nearest in enumerate(self.servers[0].nearest) if nearest == nic]
         return beside or list(range(self.gpus_per_server))
 
@@ -140,7 +145,7 @@ class Job:
         library: Library = "NCCL",
         processes: int | None = None,
     ) -> Job:
-        """``count`` servers with a NIC beside each GPU, NIC g on rail g."""
+        """Return a job of ``count`` servers in which every GPU has its own NIC, and NIC g is on rail g."""
         nics = tuple(Nic(f"nic{g}", g, rate_mbps) for g in range(gpus))
         link = gpu_link(gpu)
         servers = (Server(f"server{s}", nics, tuple(range(gpus)), gpu, cpu, link) for s in range(count))

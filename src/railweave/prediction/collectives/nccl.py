@@ -1,7 +1,7 @@
-"""NCCL's and RCCL's parameters, by the names of their environment variables, with their defaults.
+"""NCCL's and RCCL's parameters with their defaults, named like their environment variables.
 
-Sources are files of NCCL 2.23.4, and of RCCL where it differs. ``parameters`` reads values as ``railweave sim --nccl``
-takes them.
+The sources are files of NCCL 2.23.4, and of RCCL if it differs. ``parameters`` reads values in the form that
+``railweave sim --nccl`` accepts.
 """
 
 from __future__ import annotations
@@ -20,21 +20,24 @@ if TYPE_CHECKING:
     from railweave.prediction.collectives.job import Library
 
 ALGORITHMS = ("Tree", "Ring", "PAT")
-"""Those that the choice is among. CollNet is not modelled."""
+"""The algorithms that NCCL chooses from by default. CollNet is not modelled."""
 IF_NAMED = ("NVLS", "NVLSTree")
-"""Modelled, and taken only where ``NCCL_ALGO`` names them: what NVSwitches get when they add up was compared with nothing."""
+"""Algorithms that are used only if ``NCCL_ALGO`` names them.
+
+They are modelled, but the rates of NVSwitches that add up data were not compared with published results.
+"""
 PROTOCOLS = ("LL", "LL128", "Simple")
 
 KIB, MIB = 1 << 10, 1 << 20
 
 
 class NcclError(InputError):
-    """A parameter that is not known, or a value it cannot have."""
+    """An unknown parameter, or a value that a parameter does not allow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A parameter that is a number. ``unset`` is what stands for "NCCL decides", as in its own sources."""
+    """A parameter with a number as its value. ``unset`` is the value that means "NCCL decides", as in NCCL's sources."""
 
     default: int
     least: int
@@ -43,7 +46,10 @@ class Number:
     unset: int | None = None
 
     def read(self, text: str) -> int:
-        """The value, with K, M or G for binary multiples. Raises ``ValueError`` with what would be right."""
+        """Return the number in a text. The suffixes K, M and G are binary multiples.
+
+        Raises ``ValueError`` with the allowed values.
+        """
         try:
             value = BINARY_NUMBER.parse(text)
         except ValueError:
@@ -56,15 +62,15 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """A parameter that is a list of names, or of all but those behind a ``^``."""
+    """A parameter with a list of names as its value. A leading ``^`` selects all names except those listed."""
 
     of: tuple[str, ...]
     source: str
     if_named: tuple[str, ...] = ()
-    """Of these, those that leaving others out does not leave."""
+    """Names in ``of`` that are selected only if listed. A list that begins with ``^`` never selects them."""
 
     def read(self, text: str) -> tuple[str, ...]:
-        """The names that are left. Raises ``ValueError`` with what would be right."""
+        """Return the names that a text selects. Raises ``ValueError`` with the allowed names."""
         by_name = {name.lower(): name for name in self.of}
         names = [name.strip().lower() for name in text.strip().removeprefix("^").split(",")]
         asked = {by_name[name] for name in names if name in by_name}
@@ -114,14 +120,14 @@ LISTS = {
     "NCCL_PROTO": Names(PROTOCOLS, "graph/tuning.cc, parseList; LL128 only if named, or where NCCL allows it"),
 }
 STEPS = ("NCCL_STEPS", "NCCL_CHUNK_STEPS", "NCCL_SLICE_STEPS")
-"""Numbers of which each is a whole number of the next."""
+"""Parameters that must divide each other: each is a multiple of the next."""
 RCCL_NUMBERS = {"NCCL_PXN_DISABLE": 1, "NCCL_IB_TIMEOUT": 18, "NCCL_PAT_ENABLE": 0}
-"""Defaults of RCCL that differ (its graph/paths.cc, transport/net_ib.cc)."""
+"""Defaults of RCCL that differ from NCCL's (from its graph/paths.cc and transport/net_ib.cc)."""
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """The values, given or default. ``parameters["NCCL_BUFFSIZE"]`` is a number, ``names`` reads a list."""
+    """The values of all parameters, given or default. Index by name for a number; call ``names`` for a list."""
 
     numbers: dict[str, int]
     lists: dict[str, tuple[str, ...]]
@@ -130,11 +136,11 @@ class Parameters:
         return self.numbers[key]
 
     def names(self, key: str) -> tuple[str, ...]:
-        """The names a list parameter leaves; empty where it was not given."""
+        """Return the names that a list parameter selects, or an empty tuple if the parameter was not given."""
         return self.lists.get(key, ())
 
     def with_number(self, key: str, value: int) -> Parameters:
-        """The same but for a number. Raises ``NcclError`` where it cannot be that."""
+        """Return a copy with one number changed. Raises ``NcclError`` if the parameter does not allow the value."""
         try:
             return replace(self, numbers=self.numbers | {key: NUMBERS[key].read(str(value))})
         except ValueError as error:
@@ -142,9 +148,9 @@ class Parameters:
 
 
 def parameters(given: Mapping[str, str] | None = None, library: Library = "NCCL") -> Parameters:
-    """Read values by name; what is not among them has its default.
+    """Read parameter values by name. Parameters that are not given keep their defaults.
 
-    Raises ``NcclError`` with everything that is wrong, and what would be right.
+    Raises ``NcclError`` with all wrong values and their fixes.
     """
     wanted = {name.strip(): text for name, text in (given or {}).items()}
     numbers = {key: number.default for key, number in NUMBERS.items()}
@@ -180,12 +186,15 @@ def _unknown(key: str) -> Problem:
 
 
 def _option(key: str) -> Option:
-    """The option that gives a parameter, and which parameter it is."""
+    """Return the place of a parameter for an error message: option ``--nccl`` and the parameter's name."""
     return Option("--nccl", part=(key,))
 
 
 def _do_not_fit(numbers: dict[str, int], given: Iterable[str]) -> Iterator[Problem]:
-    """Values that are right by themselves and not together, of the first that was given: the defaults fit."""
+    """Yield a problem if the numbers of steps do not divide each other, although each number is allowed.
+
+    The problem names the first of these parameters that was given, because the defaults divide each other.
+    """
     steps, chunk, piece = (numbers[key] for key in STEPS)
     if steps % chunk or chunk % piece:
         yield Problem(

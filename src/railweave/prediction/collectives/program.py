@@ -1,4 +1,4 @@
-"""The messages of a collective, before and after credit, and what each waits for."""
+"""The messages of a collective, with and without credit messages, and the messages that each one waits for."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MOST = 1 << 50
 
 
 def sizes(text: str) -> list[int]:
-    """``8G``, ``1M,16M,1G``, or ``8..16G``: from the first to the last, each twice the one before. Bytes.
+    """Return the sizes in a text, in bytes: ``8G``, ``1M,16M,1G`` or ``8..16G``.
 
-    Raises ``InputError``.
+    A range doubles from the first size up to the last. Raises ``InputError``.
     """
     sizes_bytes: list[int] = []
     for part in text.split(","):
@@ -40,7 +40,7 @@ def sizes(text: str) -> list[int]:
 
 
 def size_of(text: str) -> int:
-    """One size, as ``16M``. Bytes. Raises ``InputError``."""
+    """Return one size in bytes from a text such as ``16M``. Raises ``InputError``."""
     try:
         size = MESSAGE_BYTES.parse(text)
     except ValueError:
@@ -52,7 +52,7 @@ def size_of(text: str) -> int:
 
 
 def written(value: int) -> str:
-    """A size as nccl-tests writes it: ``8G``; ``1000 bytes`` where no suffix says it whole."""
+    """Return a size as nccl-tests writes it, such as ``8G``, or ``1000 bytes`` if no suffix expresses it exactly."""
     for power, unit in ((40, "T"), (30, "G"), (20, "M"), (10, "K")):
         if value >= 1 << power and value % (1 << power) == 0:
             return f"{value >> power}{unit}"
@@ -65,9 +65,12 @@ GRAIN = 16
 
 @dataclass(frozen=True, slots=True)
 class MessageSplit:
-    """``chunk`` bytes of data at most at a time, in ``slices`` messages of at least ``least_slice`` bytes.
+    """The sizes into which a protocol cuts data.
 
-    ``window`` is how many messages of a connection the buffer holds.
+    - ``chunk``: the largest number of data bytes handled at a time.
+    - ``slices``: the number of messages per chunk.
+    - ``least_slice``: the least bytes of such a message.
+    - ``window``: the number of messages of a connection that fit in the buffer.
     """
 
     chunk: int
@@ -77,7 +80,10 @@ class MessageSplit:
 
 
 def cut(nccl: Parameters, protocol: str, *, ring: bool) -> MessageSplit:
-    """The chunks of a protocol: in a ring that adds or gathers Simple has several steps a chunk, else one."""
+    """Return the chunk and slice sizes of a protocol.
+
+    In rings that add or gather data, a chunk of Simple has several steps; otherwise it has one.
+    """
     steps = nccl["NCCL_STEPS"]
     if protocol == "LL":  # half of every line is flags
         return MessageSplit(nccl["NCCL_LL_BUFFSIZE"] // steps // 2 // GRAIN * GRAIN, 1, GRAIN, steps)
@@ -91,7 +97,10 @@ def cut(nccl: Parameters, protocol: str, *, ring: bool) -> MessageSplit:
 
 
 def over_channels(total: int, channels: int) -> NDArray[np.int64]:
-    """The bytes of each channel: equal to a grain, the rest with the last (NCCL cuts in cells of up to 16 KiB)."""
+    """Return the bytes of each channel. Shares are equal to within ``GRAIN`` bytes, and the last channel takes the remainder.
+
+    NCCL itself cuts in cells of up to 16 KiB.
+    """
     grains = total // GRAIN
     share = grains // channels + (np.arange(channels) < grains % channels)
     share = share.astype(np.int64) * GRAIN
@@ -100,14 +109,14 @@ def over_channels(total: int, channels: int) -> NDArray[np.int64]:
 
 
 def sliced(data: NDArray[np.int64], how: MessageSplit) -> NDArray[np.int64]:
-    """The slices of chunks of ``data`` bytes, along a new last axis; the last ones may be empty."""
+    """Return the slice sizes of chunks of ``data`` bytes, along a new last axis. The last slices may be empty."""
     share = -(-data // (how.slices * GRAIN)) * GRAIN
     share = np.maximum(share, how.least_slice)
     return np.clip(data[..., None] - np.arange(how.slices) * share[..., None], 0, share[..., None])
 
 
 def on_the_wire(data: NDArray[np.int64], protocol: str) -> NDArray[np.int64]:
-    """Bytes with the flags that LL (4 of every 8) and LL128 (8 of every 128) put among the data."""
+    """Return the bytes on the wire, including flags: 4 of every 8 bytes in LL, 8 of every 128 in LL128."""
     if protocol == "LL":
         return -(-data // 8) * 16
     if protocol == "LL128":
@@ -130,24 +139,30 @@ class Program:
     connections: NDArray[np.uint32]
     """Rows: sending NIC, receiving NIC, channel. A NIC is its place in ``Job.nics``."""
     credit: NDArray[np.bool_]
-    """By connection: whether its messages are clear-to-send. They go back on the queue pairs of the data."""
+    """True for each connection that carries clear-to-send messages. They return on the queue pairs of the data."""
     connection: NDArray[np.uint32]
-    """By message. Those of a connection are in the order in which they are sent."""
+    """The connection of each message. The messages of a connection are in the order in which they are sent."""
     bytes: NDArray[np.uint64]
     delay_ps: NDArray[np.uint64]
-    """By message: when it may be sent, or how long after the last of those it waits for arrived. With credit, messages that
-    wait go by ``after_delay_ps`` alone: a credit message lets go at once, data only when the GPUs have passed it on."""
+    """The delay of each message: after the start, or after the last arrival of the messages that it waits for.
+
+    With credit, a message that waits uses only ``after_delay_ps``. A credit message releases it at once; data releases it
+    when the GPUs have passed the data on.
+    """
     after_start: NDArray[np.uint64]
     after: NDArray[np.uint32]
     """Message m waits for ``after[after_start[m] : after_start[m + 1]]``, which arrive at NICs of its sender's server."""
     after_delay_ps: NDArray[np.uint64]
-    """By entry of ``after``: how long after that arrival m may be sent. Without credit it is ``delay_ps[m]`` in every entry."""
+    """The delay before a message may be sent after the arrival in each entry of ``after``.
+
+    Without credit, all entries of message m have ``delay_ps[m]``.
+    """
     tail_ps: int
-    """From the last arrival to the end: what is left to do inside servers."""
+    """The time of the work inside servers between the last arrival and the end of the collective."""
     floor_ps: int
-    """The collective takes at least this: what the links between the GPUs of a server need for their share."""
+    """The least time of the collective: the time that the links between GPUs need for their share of the data."""
     size_bytes: int
-    """As nccl-tests counts it."""
+    """The size of the collective as nccl-tests counts it."""
     bus_factor: float
     """Factor of the bus bandwidth: bus bandwidth = size / time x this factor (``channels.bus_factor``)."""
     algorithm: str
@@ -160,14 +175,17 @@ class Program:
         return len(self.bytes)
 
     def bus_bandwidth_gbytes(self, time_ps: int) -> float:
-        """Bus bandwidth in 10^9 byte/s, as nccl-tests prints it, of a collective that took this long."""
+        """Return the bus bandwidth of a collective that took ``time_ps``, in 10^9 byte/s as nccl-tests prints it."""
         return self.size_bytes / time_ps * 1e3 * self.bus_factor
 
 
 def csr(
     messages: int, waiting: NDArray[np.int64], awaited: NDArray[np.int64], delay_ps: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]:
-    """``after_start``, ``after`` and ``after_delay_ps`` of pairs (message that waits, message it waits for), in any order."""
+    """Return ``after_start``, ``after`` and ``after_delay_ps`` of a ``Program`` from pairs of messages.
+
+    ``waiting`` and ``awaited`` form the pairs, in any order: the message that waits, and the message that it waits for.
+    """
     start = np.zeros(messages + 1, np.uint64)
     start[1:] = np.cumsum(np.bincount(waiting, minlength=messages))
     if bool((waiting[1:] < waiting[:-1]).any()):
@@ -177,16 +195,19 @@ def csr(
 
 
 def waiting_of(program: Program) -> NDArray[np.int64]:
-    """The message that waits, for each entry of ``after``."""
+    """Return, for each entry of ``after``, the message that waits."""
     return np.repeat(np.arange(program.messages), np.diff(program.after_start.astype(np.int64)))
 
 
 @dataclass(frozen=True)
 class Draft:
-    """As ``Program``, with pairs (message that waits, message it waits for) instead of ``after``, and what credit needs.
+    """A program before credit messages are added.
 
-    ``window`` messages of a stream may be under way before one of them is consumed, which takes ``consume_ps`` from its
-    arrival. A stream is a connection unless ``stream`` says otherwise.
+    ``waiting`` and ``awaited`` are pairs: the message that waits, and the message that it waits for. They replace ``after``
+    of ``Program``.
+
+    At most ``window`` messages of a stream may be in flight before one is consumed. A message is consumed ``consume_ps``
+    after it arrives. If ``stream`` is None, each connection is a stream.
     """
 
     connections: NDArray[np.int64]
@@ -203,7 +224,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Pieces:
-    """The arrays of a ``Program``, as it names them."""
+    """The arrays of a ``Program``, under the same names."""
 
     connections: NDArray[np.int64]
     credit: NDArray[np.bool_]
@@ -216,11 +237,11 @@ class Pieces:
 
 
 MOST_MESSAGES = 1 << 28
-"""Beyond, arrays would take tens of gigabytes."""
+"""The largest number of messages of a program. With more, the arrays would take tens of gigabytes."""
 
 
 def refuse_beyond(messages: int) -> None:
-    """Raises ``InputError`` where there would be more messages than can be held."""
+    """Raise ``InputError`` if there would be more messages than fit in memory."""
     if messages > MOST_MESSAGES:
         description = f"it would be {messages:,} messages; at most {MOST_MESSAGES:,} can be held"
         raise InputError(
@@ -229,17 +250,17 @@ def refuse_beyond(messages: int) -> None:
 
 
 def empty(tail_ps: int) -> Draft:
-    """A collective that puts nothing on the network."""
+    """Return the draft of a collective that sends nothing over the network."""
     none = np.zeros(0, np.int64)
     return Draft(np.zeros((0, 3), np.int64), none, none, none, none, none, 1, 0, tail_ps)
 
 
 def finished(draft: Draft, *, credit: bool) -> Pieces:
-    """The draft as arrays of a program. With ``credit``, its clear-to-send messages are added.
+    """Return the arrays of a program from its draft. With ``credit``, add clear-to-send messages.
 
-    Message k of a stream then waits for the receiver's credit message, that message k - window was consumed. It is a message of
-    its own, from the receiving server back. That the buffers between the GPUs behind can be full is left out: a receiver
-    counts as done when the next GPU has the data.
+    Message k of a stream then waits for a credit message. The receiving server sends it when message k - ``window`` is
+    consumed. Full buffers between the GPUs behind a receiver are not modelled: a receiver counts as done when the next GPU
+    has the data.
     """
     if not credit or not len(draft.bytes):
         start, after, edge = csr(len(draft.bytes), draft.waiting, draft.awaited, draft.delay_ps[draft.waiting])
@@ -270,7 +291,10 @@ def finished(draft: Draft, *, credit: bool) -> Pieces:
 
 
 def _pairs_of_credit(draft: Draft) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Message that is consumed, message that this allows; in the order of the data, so that credit messages keep it."""
+    """Return pairs of messages: a message that is consumed, and the message whose sending this allows.
+
+    Pairs are in the order of the consumed messages, so that credit messages keep that order.
+    """
     stream = draft.connection if draft.stream is None else draft.stream
     order = np.argsort(stream, kind="stable") if bool((np.diff(stream) < 0).any()) else np.arange(len(stream))
     same = stream[order[: -draft.window]] == stream[order[draft.window :]]

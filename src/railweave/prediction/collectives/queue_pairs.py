@@ -25,20 +25,23 @@ if TYPE_CHECKING:
     from railweave.prediction.collectives.program import Program
 
 ALIGN = 128
-"""Parts are multiples of this, so that the flags of LL and LL128 stay with their data."""
+"""The size of parts in bytes is a multiple of this, so that the flags of LL and LL128 stay with their data."""
 
 MOST_QUEUE_PAIRS = 128
-"""Of one connection: ``NCCL_IB_MAX_QPS``."""
+"""The largest number of queue pairs of one connection: ``NCCL_IB_MAX_QPS``."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """Messages of queue pairs, those of a queue pair in order. Part p is of message ``message[p]``."""
+    """The parts that messages are split into. The parts of a queue pair are in sending order.
+
+    Part p belongs to message ``message[p]``.
+    """
 
     message: NDArray[np.uint32]
     connection: NDArray[np.uint32]
     queue_pair: NDArray[np.uint32]
-    """By part: which queue pair of the connection."""
+    """The queue pair of each part, as an index within its connection."""
     bytes: NDArray[np.uint64]
     first: NDArray[np.uint64]
     """The parts of message m are ``first[m]`` to ``first[m + 1] - 1``."""
@@ -50,9 +53,10 @@ def parts_of(qps_per_connection: int, *, split_data: bool, ports: int = 1) -> in
 
 
 def split(program: Program, qps_per_connection: int, *, split_data: bool, ports: int = 1) -> Split:
-    """The parts that go over queue pairs, of NICs with so many ports: queue pair q of a connection is on port q mod ``ports``.
+    """Split the messages of a program over the queue pairs of their connections.
 
-    Raises ``InputError`` where there cannot be so many of them.
+    Queue pair q of a connection is on port q mod ``ports``. Raises ``InputError`` if a connection has too many queue pairs
+    or none.
     """
     every = qps_per_connection * ports
     if not 1 <= every <= MOST_QUEUE_PAIRS:
@@ -88,7 +92,10 @@ def split(program: Program, qps_per_connection: int, *, split_data: bool, ports:
 
 
 def waits(program: Program, parts: Split) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64]]:
-    """Return what the parts of each message wait for, in the form of ``Program``: all parts of the messages awaited."""
+    """Return the parts that the parts of each message wait for, in the form of ``Program``.
+
+    A part waits for all parts of the messages that its message waits for.
+    """
     first = parts.first.astype(np.int64)
     awaited = program.after.astype(np.int64)
     across = np.diff(first)[awaited]
@@ -100,7 +107,7 @@ def waits(program: Program, parts: Split) -> tuple[NDArray[np.uint64], NDArray[n
 
 
 def _turn(connection: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """By message: how many of its connection are before it."""
+    """Return, for each message, the number of earlier messages on its connection."""
     order = np.argsort(connection, kind="stable")
     counts = np.bincount(connection)
     turn = np.empty(len(connection), np.int64)

@@ -37,7 +37,11 @@ def deltas(count: int) -> list[int]:
 
 
 def rccl_deltas(count: int) -> list[int]:
-    """The same in RCCL 2.21: none, half of all, then each step up and down from both (``init.cc``). 4 give 0, 2, 1, 3."""
+    """Return the distance to the peer of each round in RCCL 2.21 (``init.cc``).
+
+    The distances begin with 0 and half of ``count``, then move away from both in steps, up and down. For 4 the result is
+    0, 2, 1, 3.
+    """
     order = [
         delta
         for step in range(count // 4 + 1)
@@ -48,7 +52,11 @@ def rccl_deltas(count: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Rounds:
-    """By round: how many servers and how many GPUs further the receiver is, and the channel its first part takes."""
+    """The rounds of point-to-point communication, in arrays by round.
+
+    - ``server``, ``gpu``: the distance to the receiver, in servers and in GPUs.
+    - ``base``: the channel of the first part.
+    """
 
     server: NDArray[np.int64]
     gpu: NDArray[np.int64]
@@ -57,14 +65,19 @@ class Rounds:
 
 @dataclass(frozen=True, slots=True)
 class P2pChannels:
-    """Powers of two: ``total``, ``per_peer`` at most, and ``least`` with which a transfer begins."""
+    """The numbers of channels for point-to-point communication. All are powers of two.
+
+    - ``total``: all channels.
+    - ``per_peer``: the most channels that one transfer may use.
+    - ``least``: the number of channels that a transfer is first cut for.
+    """
 
     total: int
     per_peer: int
     least: int
 
     def of_part(self, base: NDArray[np.int64], part: int) -> NDArray[np.int64]:
-        """The channel of a part of a transfer."""
+        """Return the channel of a part of a transfer."""
         return (base + _reversed(np.array(part), self.total)) % self.total
 
 
@@ -84,7 +97,7 @@ def p2p_channels(job: Job, nccl: Parameters, channels: int) -> P2pChannels:
 
 
 def rounds(job: Job, p2p: P2pChannels) -> Rounds:
-    """All rounds, in order."""
+    """Return all rounds, in order."""
     turn = np.arange(job.ranks)
     group, local = np.divmod(turn, job.gpus_per_server)
     if job.library == "RCCL":  # NCCL's before 2.23: ncclChannelComputeBase
@@ -97,7 +110,7 @@ def rounds(job: Job, p2p: P2pChannels) -> Rounds:
 
 
 def parts_of(size_bytes: int, p2p: P2pChannels, step: int) -> int:
-    """Into how many parts, each on a channel of its own, a transfer is cut. ``step`` is the chunk in bytes."""
+    """Return the number of parts that a transfer is cut into. Each part has its own channel; ``step`` is the chunk in bytes."""
     parts = min(p2p.least, max(1, -(-size_bytes // (step // 2))))
     part = max(step // 2, -(-size_bytes // parts))
     while part > step and parts <= p2p.per_peer // 2:
@@ -109,7 +122,10 @@ def parts_of(size_bytes: int, p2p: P2pChannels, step: int) -> int:
 def batches(
     order: NDArray[np.int64], channel: NDArray[np.int64], each_batch: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """By entry, a round that takes a channel: which batch of its channel it is in, and its place there."""
+    """Return the batch of each entry on its channel, and its position in that batch.
+
+    An entry is a round that uses a channel.
+    """
     turn = np.empty(len(order), np.int64)
     for each in np.unique(channel):
         mine = np.flatnonzero(channel == each)
@@ -122,7 +138,7 @@ def _power_above(count: int) -> int:
 
 
 def _reversed(number: NDArray[np.int64], power: int) -> NDArray[np.int64]:
-    """The low bits of a number in reverse order, as many as ``power`` has."""
+    """Return the low bits of each number in reverse order. The number of bits is that of ``power`` - 1."""
     backwards = np.zeros_like(number)
     for bit in range(power.bit_length() - 1):
         backwards = backwards * 2 + (number >> bit & 1)

@@ -1,9 +1,9 @@
-"""Trees: the double binary tree (all-reduce of small and middle sizes), and parallel aggregated trees (PAT).
+"""Trees: the double binary tree (all-reduce of small and medium sizes) and parallel aggregated trees (PAT).
 
-Source: NCCL 2.23 ``graph/trees.cc``, ``graph/connect.cc``, ``device/all_reduce.h``. Servers form two trees; in the second
-the leaves of the first are inner nodes (mirrored for an even number of servers, shifted by one for an odd one). Channels
-use the one, and their doubles the other. Chunks go up to be added and down again, each as soon as it can. In a server
-they go along a chain of its GPUs, whose first one sends and receives.
+Source: NCCL 2.23 ``graph/trees.cc``, ``graph/connect.cc``, ``device/all_reduce.h``. Servers form two trees. The leaves
+of the first tree are inner nodes of the second. The second tree is the first one mirrored (even number of servers) or
+shifted by one (odd number). Each channel uses the first tree, and its double the second. Chunks go up to be added and down again,
+each as soon as possible. In a server, chunks pass along a chain of its GPUs, whose first GPU sends and receives.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ def pat(
     *,
     whole: bool = False,
 ) -> Draft:
-    """The messages of an all-gather or a reduce-scatter; ``whole``: one for all the bytes of a connection, which waits for nothing."""
+    """Return the messages of an all-gather or a reduce-scatter with PAT.
+
+    ``whole``: send all bytes of a connection in one message that waits for nothing.
+    """
     servers, gathers = len(job.servers), collective == "all-gather"
     how = cut(nccl, choice.protocol, ring=False)
     share = over_channels(-(-size_bytes // servers), choice.channels)
@@ -87,7 +90,7 @@ def pat(
 
 
 def _connections(job: Job, channels: int, ways: NDArray[np.int64], *, gathers: bool) -> NDArray[np.int64]:
-    """Rows of sending NIC, receiving NIC, channel: channel by channel, sender by sender, near ones first."""
+    """Return rows of sending NIC, receiving NIC and channel, sorted by channel, sender and distance of the receiver."""
     servers, nics = len(job.servers), job.nics_per_server
     nic = nic_of_channel(job, channels)[:, None, None]
     sender = np.arange(servers)[None, :, None]
@@ -98,24 +101,27 @@ def _connections(job: Job, channels: int, ways: NDArray[np.int64], *, gathers: b
 
 
 def latency_us(servers: int, hop_us: float) -> float:
-    """NCCL's estimate of the steps: as many as the tree has levels, and a part for each rank (``graph/tuning.cc``)."""
+    """Return NCCL's estimate of the latency in us: a hop per level of the tree, plus a time per rank (``graph/tuning.cc``)."""
     return (servers.bit_length() - 1) * hop_us + servers * RANK_US
 
 
 RANK_US = 2.8
-"""Time that NCCL counts for each rank, in microseconds."""
+"""The time that NCCL adds for each rank, in microseconds."""
 
 
 TREES = ("Tree", "NVLSTree")
 
 
 def steps_inside(job: Job, choice: Choice) -> int:
-    """Steps from one end of a server's GPUs to the other: a chain, or one of switches that add up and hand out (NVLSTree)."""
+    """Return the number of steps that data takes across the GPUs of a server.
+
+    A chain has a step between each two GPUs. With NVLSTree the NVSwitches add up and distribute data in one step.
+    """
     return 1 if choice.algorithm == "NVLSTree" else job.gpus_per_server - 1
 
 
 def parents(servers: int) -> tuple[list[int], list[int]]:
-    """By server: its parent in the first and in the second tree; -1 for the root."""
+    """Return the parent of each server in the first tree and in the second; -1 for the root."""
     plain = [_parent(server, servers) for server in range(servers)]
     if servers % 2 == 0:
         last = servers - 1
@@ -125,7 +131,10 @@ def parents(servers: int) -> tuple[list[int], list[int]]:
 
 
 def _parent(server: int, servers: int) -> int:
-    """In the plain tree: even numbers above odd ones, and so on; 0 is the root."""
+    """Return the parent of a server in the plain binary tree, or -1 for the root, server 0.
+
+    Even numbers are above odd ones, multiples of 4 above other even numbers, and so on.
+    """
     if server == 0:
         return -1
     bit = server & -server
@@ -135,7 +144,10 @@ def _parent(server: int, servers: int) -> int:
 
 @lru_cache
 def most_edges(servers: int, trees: int) -> float:
-    """Edges over which the busiest server sends, up and down, for a channel: in the first tree, or the mean of both."""
+    """Return the number of edges over which the busiest server sends per channel, up and down.
+
+    With ``trees`` 1 only the first tree counts; with 2 the result is the mean of both trees.
+    """
     sends = np.zeros(servers, np.int64)
     for parent in parents(servers)[:trees]:
         above = np.array(parent)
@@ -145,7 +157,10 @@ def most_edges(servers: int, trees: int) -> float:
 
 
 def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace, *, whole: bool = False) -> Draft:
-    """The messages of a tree all-reduce over two servers or more; ``whole``: one for all the bytes of an edge."""
+    """Return the messages of a tree all-reduce over two or more servers.
+
+    ``whole``: send all bytes of an edge in one message.
+    """
     how = cut(nccl, choice.protocol, ring=False)
     servers, nics, chain = len(job.servers), job.nics_per_server, steps_inside(job, choice)
     channels, edges = choice.channels, servers - 1
@@ -193,7 +208,12 @@ def tree(job: Job, nccl: Parameters, size_bytes: int, choice: Choice, pace: Pace
 
 
 def _pairs(parent: list[int], children: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Edges that wait and edges they wait for: up for the children's, down for the parent's, at the root for its children's."""
+    """Return pairs of edges: an edge that waits, and an edge that it waits for.
+
+    - Upward, an edge waits for the edges from the children below it.
+    - Downward, an edge waits for the edge into its parent.
+    - At the root, the downward edges wait for all upward edges of its children.
+    """
     edge = {int(child): place for place, child in enumerate(children)}
     edges = len(children)
     pairs = [(edge[up], place) for child, place in edge.items() if (up := parent[child]) in edge]
@@ -204,7 +224,7 @@ def _pairs(parent: list[int], children: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def chunk_bytes(protocol: str, chunk: int, share: int, servers: int, gpus: int) -> int:
-    """Smaller chunks where there are few, so that levels of the tree work at the same time (``enqueue.cc``)."""
+    """Return the chunk size in bytes: smaller if there are few chunks, so that all tree levels work at once (``enqueue.cc``)."""
     if protocol == "LL":
         return chunk
     if protocol == "Simple":

@@ -1,7 +1,8 @@
-"""The algorithm and protocol that NCCL or RCCL takes for a size, and the latencies that they count with.
+"""The algorithm and protocol that NCCL or RCCL chooses for a size, and the latencies of each.
 
-The constants are those of NCCL 2.23 (``graph/tuning.cc``), in us and 10^9 byte/s; RCCL's base latencies are its own, and
-where it has a table for the GPU (``rccl_estimate_us``), that chooses. Latencies that are counted with are NCCL's for both.
+The constants are those of NCCL 2.23 (``graph/tuning.cc``), in us and 10^9 byte/s. RCCL has its own base latencies. If
+RCCL has a table for the GPU, ``rccl_estimate_us`` makes the choice. The hop latencies are NCCL's for both libraries,
+except for those fitted to RCCL.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ OF_THE_BUS = {
     "few": {"Tree": {"LL": 0.06, "Simple": 0.11}, "Ring": {"LL": 0.08, "Simple": 1.0}},
     "many": {"Tree": {"LL": 0.06, "Simple": 0.59}, "Ring": {"LL": 0.08, "Simple": 1.0}},
 }
-"""Part of the bus bandwidth, for up to two servers and for more."""
+"""The part of the bus bandwidth that RCCL's algorithms reach, for up to two servers and for more."""
 
 CORRECTION = {
     "Tree": {
@@ -38,11 +39,11 @@ CORRECTION = {
         "Simple": (0.1,) * 23 + (0.8, 1.0, 1.0, 1.0),
     },
 }
-"""By power of two of the size from 64 B on; larger sizes have the last one."""
+"""RCCL's factors on the bandwidth, by power of two of the size from 64 B up. Larger sizes use the last factor."""
 
 
 def rccl_estimate_us(job: Job, collective: Collective, algorithm: str, protocol: str, size_bytes: int) -> float:
-    """RCCL's own estimate. LL128 it does not take on this GPU: infinite."""
+    """Return RCCL's own estimate of the time in us. LL128 is infinite, because RCCL does not use it on this GPU."""
     if protocol == "LL128":
         return float("inf")
     servers, ranks = len(job.servers), job.ranks
@@ -74,12 +75,17 @@ BASE_US = {
     "NCCL": {"Tree": (6.8, 14.0, 8.4), "Ring": (6.6, 14.0, 8.4), **OF_SIMPLE_BASE},
     "RCCL": {"Tree": (12.0, 12.0, 17.0), "Ring": (12.0, 12.0, 17.0), **OF_SIMPLE_BASE},
 }
-"""Launch, by library, algorithm and protocol."""
+"""The launch latency in us, by library, algorithm and protocol."""
 RCCL_PEER_US = 2.0
-"""RCCL's kernel begins with one peer after another. Fitted: docs/validation.md, "What was fitted"."""
+"""The time in us that RCCL's kernel takes to begin with each peer, one after another.
+
+Fitted: docs/validation.md, "What was fitted".
+"""
 RCCL_NEXT_GPU_US, RCCL_NEXT_GPU_PEER_US = 1.52, 0.35
-"""A process launches the kernels of its GPUs one after another: for each after the first, and for each peer that it sends
-to. Fitted: docs/validation.md, "What was fitted"."""
+"""The launch times in us of each GPU after the first: per GPU, and per peer that it sends to.
+
+A process launches the kernels of its GPUs one after another. Fitted: docs/validation.md, "What was fitted".
+"""
 GPU_HOP_US = {
     "Tree": (0.6, 1.25, 4.0),
     "Ring": (0.6, 1.9, 3.4),
@@ -95,32 +101,41 @@ NETWORK_HOP_US = {
     "NVLS": (0.0, 0.0, 18.0),
     "NVLSTree": (0.0, 0.0, 20.9),
 }
-"""Latencies from one server to the next (`NCCL_HW_NET`).
+"""Latencies in us from one server to the next (`NCCL_HW_NET`).
 
-The value of PAT is 14 us divided by 3.5, as NCCL counts its steps. The values of PAT and NVLSTree are those of NCCL
-2.28.
+PAT's value is 14 us divided by 3.5, because NCCL counts its steps in this way. The values of PAT and NVLSTree are
+those of NCCL 2.28.
 """
 ONLY_SIMPLE = ("PAT", "NVLS", "NVLSTree")
 SWITCH_EFFICIENCY = {"H100": 0.85, "H200": 0.85, "B200": 0.74, "B300": 0.74}
-"""Part of the link rate that NVSwitches reach when they add up (`nvlsEfficiency`), for GPUs that have such switches."""
+"""The part of the link rate that NVSwitches reach when they add up data (`nvlsEfficiency`), for GPUs with such switches."""
 PAT_GBYTES = 0.75
-"""Of the bandwidth of trees, which on two servers of one GPU is twice the NIC's (``graph/tuning.cc``)."""
+"""The part of the tree bandwidth that PAT reaches (``graph/tuning.cc``).
+
+For two servers with one GPU each, the tree bandwidth is twice the NIC's.
+"""
 RCCL_TREE_HOP_US = {"LL": 2.2, "Simple": 25.0}
-"""The same in RCCL's trees: LL is fitted (docs/validation.md, "What was fitted"), Simple is that of RCCL's own table. The others of that
-table are weights (a ring's Simple hop of 320 us), and NCCL's stand for them."""
+"""Latencies in us from one server to the next in RCCL's trees.
+
+LL is fitted (docs/validation.md, "What was fitted"); Simple is from RCCL's own table. Other values of that table are
+weights, such as 320 us for a ring's Simple hop, so NCCL's latencies are used instead.
+"""
 
 THREADS = {"LL": "NCCL_NTHREADS", "LL128": "NCCL_LL128_NTHREADS", "Simple": "NCCL_NTHREADS"}
 BYTES_PER_THREAD = {"LL": 8, "LL128": 8, "Simple": 64}
-"""A channel is used only if each of its threads has this much to do; by ranks for LL in a ring."""
+"""The least bytes per thread for which one more channel is used. For LL in a ring it is multiplied by the ranks."""
 
 SLOW_RING_GBYTES, SLOW_RING_THREADS = 12.5, 256
-"""Rate up to which rings use fewer threads for Simple, and that number of threads.
+"""The ring rate up to which Simple uses fewer threads, and that number of threads.
 
-The rate is that of PCIe 3.0 (`PCI_BW`); NCCL counts a 100G NIC as 12 of its 12.5.
+The rate is that of PCIe 3.0 (`PCI_BW`). NCCL counts a 100G NIC as 12 of its 12.5.
 """
 
 LL_MOST_GBYTES = {"Intel": (39.0, 39.0, 20.4), "AMD": (87.7, 22.5, 19.0)}
-"""By CPU, for 1, 2 and more servers. (For 1 server NCCL goes by the GPU; Hopper has 141.)"""
+"""The highest bandwidth of LL by CPU, for 1, 2 and more servers.
+
+For 1 server NCCL uses a value per GPU instead; Hopper has 141.
+"""
 LL_ONE_SERVER_GBYTES = {"A100": 87.7}
 LL_HOPPER_GBYTES = 141.0
 TREE_MOST_GBYTES = {"A100": (24.0, 23.6, 17.8)}
@@ -128,7 +143,10 @@ TREE_HOPPER_GBYTES = (38.7, 41.4, 36.0)
 LL128_MOST_GBYTES = {"A100": (20.0, 20.0, 20.0)}
 LL128_HOPPER_GBYTES = (36.7, 36.7, 36.7)
 TREE_LL128_HOPPER_GBYTES = (36.7, 36.7, 29.0)
-"""By GPU and channel, for 1, 2 and more servers; what is not named has Hopper's (assumed for MI300X)."""
+"""The tree bandwidth of LL128 by GPU and channel, for 1, 2 and more servers.
+
+GPUs without values of their own use Hopper's (assumed for MI300X).
+"""
 
 TREE_CORRECTION = {
     "LL": (1, 1, 1, 1, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5, 0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1, 1, 1),
@@ -159,12 +177,15 @@ TREE_CORRECTION = {
         0.9,
     ),
 }
-"""Factors on the bandwidth of a tree, by power of two of the size, from 64 B on (`treeCorrectionFactor`)."""
+"""Factors on the bandwidth of a tree, by power of two of the size from 64 B up (`treeCorrectionFactor`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The algorithm, protocol and channels of a collective. ``launch_ps`` is before the first byte; the other times are per hop."""
+    """The algorithm, protocol and channels of a collective, with their times.
+
+    ``launch_ps`` is the time before the first byte. The other times in ps are per hop.
+    """
 
     algorithm: str
     protocol: str
@@ -179,10 +200,10 @@ class Choice:
 def choose(
     job: Job, nccl: Parameters, collective: Collective, size_bytes: int, channels: int, launch_ps: int | None = None
 ) -> Choice:
-    """Return NCCL's choice for a size: the allowed combination with the lowest of NCCL's own estimates.
+    """Return NCCL's choice for a size: the allowed algorithm and protocol with the lowest of NCCL's own estimates.
 
-    ``launch_ps`` replaces the library's own figure. All-to-all and send/recv are point-to-point and always use Simple
-    over the network: connections that share buffers have none for LL (``transport/net.cc``).
+    ``launch_ps`` replaces the library's own figure. All-to-all and send/recv are point-to-point and always use Simple over
+    the network, because connections that share buffers have no buffers for LL (``transport/net.cc``).
     """
     if collective in {"all-to-all", "send-recv"}:
         peers = job.ranks - 1 if collective == "all-to-all" else 1
@@ -209,7 +230,7 @@ def choose(
 
 
 def possible(job: Job, nccl: Parameters, collective: Collective) -> list[str]:
-    """The algorithms that there are for a collective on these servers."""
+    """Return the algorithms that are available for a collective on these servers."""
     several, adds = len(job.servers) > 1, job.servers[0].gpu in SWITCH_EFFICIENCY and job.gpus_per_server > 1
     algorithms = ["Ring"]
     if collective == "all-reduce" and several:
@@ -272,14 +293,17 @@ def _latency_us(job: Job, collective: Collective, algorithm: str, protocol: str)
 
 
 def _ring_gbytes(job: Job) -> float:
-    """Return the bandwidth of a ring in 10^9 byte/s: the GPUs' links, and between servers also their NICs."""
+    """Return the bandwidth of a ring in 10^9 byte/s.
+
+    The links between GPUs limit it, and with several servers also the NICs of a server.
+    """
     server = job.servers[0]
     bus = server.link.gbps / 8
     return min(bus, sum(nic.rate_mbps for nic in server.nics) / 8000) if len(job.servers) > 1 else bus
 
 
 def bandwidth_gbytes(job: Job, collective: Collective, algorithm: str, protocol: str, channels: int) -> float:
-    """The bytes of a collective by time that NCCL counts with, 10^9 byte/s, before what it corrects a tree by."""
+    """Return the bandwidth in 10^9 byte/s that NCCL assumes for a collective, before its correction for trees."""
     server = job.servers[0]
     several = min(len(job.servers), 3) - 1
     bus = _ring_gbytes(job)
@@ -322,7 +346,10 @@ def choice_of(
     time_us: float = 0.0,
     peers: int = 0,
 ) -> Choice:
-    """That algorithm and protocol over so many channels, whatever NCCL would take. ``peers``: to whom each rank sends directly."""
+    """Return the choice of a given algorithm and protocol over ``channels`` channels, instead of NCCL's own choice.
+
+    ``peers``: the number of ranks that each rank sends to directly.
+    """
     place = PROTOCOLS.index(protocol)
     launch_us, gpu_hop_us = BASE_US[job.library][algorithm][place], GPU_HOP_US[algorithm][place]
     network_hop_us = NETWORK_HOP_US[algorithm][place]
@@ -343,5 +370,5 @@ def choice_of(
 
 
 def launch_of_others_us(job: Job, peers: int) -> float:
-    """Return how much later than the first GPU of a process its last GPU begins, in microseconds."""
+    """Return how much later the last GPU of a process begins than its first GPU, in microseconds."""
     return (job.gpus_per_process - 1) * (RCCL_NEXT_GPU_US + RCCL_NEXT_GPU_PEER_US * peers)

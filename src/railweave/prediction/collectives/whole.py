@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 
 def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
-    """About how many messages ``program`` with credit would have over queue pairs; 0 for what ``whole`` does not know.
+    """Return roughly how many queue-pair messages ``program`` with credit would have; 0 for collectives not in ``RINGS``.
 
-    Data goes over all queue pairs of a connection, the credit messages, one for each message beyond a full buffer, over one.
+    Data uses all queue pairs of a connection. Credit messages use one queue pair; there is one for each message beyond a
+    full buffer. With one server the result is 0.
     """
     if len(job.servers) == 1 or collective not in RINGS:
         return 0
@@ -51,7 +52,7 @@ def messages(job: Job, collective: Collective, size_bytes: int, nccl: Parameters
 
 
 def whole(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> Program:
-    """An all-reduce, all-gather or reduce-scatter with a message for each connection. Raises as ``program``."""
+    """Return an all-reduce, all-gather or reduce-scatter with one message per connection. Raises the errors of ``program``."""
     load = loads(job, collective, size_bytes, nccl)
     choice = load.choice
     pace = Pace.of(job, choice)
@@ -80,18 +81,18 @@ def whole(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -
 
 
 def ring_steps(job: Job, collective: Collective) -> int:
-    """Steps of a loop of a ring."""
+    """Return the number of steps in a loop of a ring."""
     return (job.ranks - 1) * (2 if collective == "all-reduce" else 1)
 
 
 def ring_loops(job: Job, size_bytes: int, choice: Choice, chunk: int) -> int:
-    """Loops of a ring: each takes a chunk of every rank, whether it is added up or handed out."""
+    """Return the number of loops of a ring. Each loop handles one chunk of every rank."""
     share = -(-size_bytes // choice.channels)
     return max(1, -(-share // (job.ranks * chunk)))
 
 
 def ring_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
-    """Return the time in ps of a ring's steps if links are never full: each server waits for the data that comes in."""
+    """Return the time in ps of a ring's steps if links are never full. Each server waits for the data that it receives."""
     how, pace = cut(nccl, choice.protocol, ring=True), Pace.of(job, choice)
     loops = ring_loops(job, size_bytes, choice, how.chunk)
     chunk = min(how.chunk, -(-size_bytes // (choice.channels * job.ranks * loops)))
@@ -102,7 +103,7 @@ def ring_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int,
 
 
 def _tree_ps(job: Job, nccl: Parameters, choice: Choice) -> int:
-    """The way of a chunk up a tree of servers and down again, and through the GPUs of both ends."""
+    """Return the time in ps that a chunk takes up and down a tree of servers, including the GPUs at both ends."""
     chunk, pace = cut(nccl, choice.protocol, ring=False).chunk, Pace.of(job, choice)
     levels = len(job.servers).bit_length() - 1
     level = pace.network_hop_ps + pace.hops(1, chunk) + wire_ps(job, chunk)

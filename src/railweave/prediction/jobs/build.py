@@ -1,7 +1,8 @@
 """The graph of a step of a training job.
 
-What is sent, and when, is Megatron-LM's, and of ``zero: 3`` that of FSDP; sizes are those of docs/jobs.md. Communication inside a server is part of
-the computing that waits for it; between servers it is an operation of its own on the stream of its kind.
+Communications and their order are those of Megatron-LM, or with ``zero: 3`` those of FSDP. Sizes are those of
+docs/jobs.md. Communication inside a server counts as part of the computation that waits for it. Communication between
+servers is a separate operation on the stream of its kind.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 WIDTH = 2
-"""Bytes of an activation or a parameter as it is sent: bf16."""
+"""The size in bytes of an activation or a parameter when it is sent, as bf16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +33,18 @@ class LayerCommunication:
 
 
 Piece = float | LayerCommunication
-"""Computing, ps, or what is sent."""
+"""A piece of a layer: the time of a computation in ps, or a communication."""
 
 
 class Layers:
-    """The layers of a job."""
+    """The computations and communications of a job's layers, and the sizes of their parameters."""
 
     def __init__(self, plan: JobPlan) -> None:
         self._plan = plan
         self._known: dict[tuple[int, bool], list[Piece]] = {}
 
     def pieces(self, layer: int, *, forward: bool) -> list[Piece]:
-        """Return what a layer computes and sends in one direction, in order.
+        """Return the computations and communications of a layer in one direction, in order.
 
         All layers with experts share one result, and so do all layers without experts.
         """
@@ -67,7 +68,7 @@ class Layers:
     def boundary_bytes(self) -> int:
         """Return the bytes that a rank sends to the next stage.
 
-        The ranks of a tensor send a part each, and gather the parts inside the server (SC21, section 4.1).
+        Each rank of a tensor group sends a part. The receiving ranks gather the parts inside their server (SC21, section 4.1).
         """
         return self._activations() // self._plan.layout.tensor
 
@@ -90,7 +91,10 @@ class Layers:
         return None if given is None else (given[place] / 2, given[place] / 2, 0.0)
 
     def _tensor(self, compute: float) -> list[Piece]:
-        """A block that the ranks of a tensor share: gathered before and scattered after, or added up."""
+        """Return the pieces of a block that the ranks of a tensor group share.
+
+        With ``sequence`` data is gathered before and scattered after the computation. Otherwise an all-reduce follows it.
+        """
         if self._plan.layout.tensor == 1:
             return [compute]
         size = self._activations()
@@ -99,7 +103,10 @@ class Layers:
         return [LayerCommunication("TP", "all-gather", size), compute, LayerCommunication("TP", "reduce-scatter", size)]
 
     def _context(self, collective: Collective) -> list[Piece]:
-        """Keys and values of the whole sequence, or their gradients (The Llama 3 Herd of Models, section 3.3.2)."""
+        """Return the communication of keys and values of the whole sequence, or their gradients; empty without context groups.
+
+        Source: The Llama 3 Herd of Models, section 3.3.2.
+        """
         model, layout = self._plan.model, self._plan.layout
         if layout.context == 1:
             return []
@@ -107,7 +114,10 @@ class Layers:
         return [LayerCommunication("CP", collective, int(values * WIDTH / layout.tensor))]
 
     def _experts(self, layer: int, compute: float) -> list[Piece]:
-        """Tokens to their experts and back. A rank sends those it has once a tensor's ranks share the sequence."""
+        """Return the pieces that send tokens to their experts, compute, and send the results back.
+
+        If the ranks of a tensor group share the sequence, each rank sends only its own part of the tokens.
+        """
         model, layout = self._plan.model, self._plan.layout
         if not model.sparse(layer):
             return []
@@ -119,7 +129,10 @@ class Layers:
 
 
 class Stage:
-    """A stage. ``inside_ps``: how long a communication takes whose groups are each inside a server; None of others."""
+    """A pipeline stage.
+
+    ``inside_ps``: returns the time of a communication in ps if each of its groups is inside one server, else None.
+    """
 
     def __init__(
         self, plan: JobPlan, layers: Layers, graph: Graph, number: int, inside_ps: Callable[[Communication], int | None]
@@ -144,32 +157,32 @@ class Stage:
         inside: Sequence[tuple[str, int]] = (),
         inside_bytes: int = 0,
     ) -> int:
-        """Add computing; gives its number."""
+        """Add a computation to the graph and return its number."""
         op = Op(self.number, COMPUTE, label, round(time_ps), tuple(after), None, tuple(inside), inside_bytes)
         return self._graph.add(op)
 
     def communication(self, kind: str, collective: Collective, size_bytes: int) -> Communication:
-        """A communication of the stage's groups."""
+        """Return a communication of the stage's groups."""
         if kind not in self._groups:
             self._groups[kind] = tuple(tuple(group) for group in self.plan.layout.groups(kind, self.number))
         return Communication(kind, self.number, collective, max(size_bytes, 1), self._groups[kind])
 
     def in_layer(self, sent: LayerCommunication) -> tuple[Communication, int | None]:
-        """Return the communication of a layer, and its time in ps if it stays inside a server, else None."""
+        """Return a layer's communication, and its time in ps if it stays inside a server, else None."""
         if sent not in self._timed:
             communication = self.communication(sent.kind, sent.collective, sent.size_bytes)
             self._timed[sent] = communication, self._inside_ps(communication)
         return self._timed[sent]
 
     def send(self, communication: Communication, label: str, after: Sequence[int], stream: str) -> int:
-        """Add a communication; inside a server with the time that it takes there."""
+        """Add a communication to the graph and return its number. If it stays inside a server, it has a fixed time."""
         time = self._inside_ps(communication)
         number = self._graph.communication(communication) if time is None else None
         sent = communication.sent_bytes if number is None else 0
         return self._graph.add(Op(self.number, stream, label, time or 0, tuple(after), number, inside_bytes=sent))
 
     def send_to(self, stage: int, label: str, after: int) -> int:
-        """Add what goes to another stage, from each rank to the one in its place there."""
+        """Add the communication with another stage and return its number. Each rank sends to the rank in the same position there."""
         if stage not in self._to:
             here, there = (self.plan.layout.groups("TP", stage_number) for stage_number in (self.number, stage))
             pairs = [tuple(zip(a, b, strict=True)) for a, b in zip(here, there, strict=True)]
@@ -179,21 +192,23 @@ class Stage:
         return self.send(self._to[stage], label, (after,), f"PP to {stage}")
 
     def bytes_of(self, communication: Communication) -> int:
-        """Return the bytes that a communication sends, over all groups of the stage."""
+        """Return the total bytes that a communication sends, over all groups of the stage."""
         if communication not in self._bytes:
             self._bytes[communication] = communication.sent_bytes
         return self._bytes[communication]
 
     def hides(self, kind: str) -> bool:
-        """Return whether computing continues while a communication of this kind is sent within a layer."""
+        """Return whether computation continues while a layer's communication of this kind is sent."""
         return {"TP": self.plan.job.overlap.tensor, "EP": self.plan.job.overlap.expert}.get(kind, False)
 
 
 @dataclass
 class Chunk:
-    """A turn while it is made: computing is gathered until something is sent between servers.
+    """A turn under construction. Computations are merged until something is sent between servers.
 
-    ``waits``: what the next computing waits for; ``first``: what the turn does; ``ended``: its computing so far, operation by operation.
+    - ``first``: operations that the turn waits for.
+    - ``waits``: operations that the next computation waits for.
+    - ``ended``: the computations so far, one number per operation.
     """
 
     stage: Stage
@@ -210,7 +225,7 @@ class Chunk:
         self.waits = list(self.first)
 
     def add(self, pieces: Sequence[Piece]) -> None:
-        """Add computing, and what is sent."""
+        """Add computations and communications to the turn."""
         for piece in pieces:
             if not isinstance(piece, LayerCommunication):
                 self._time += piece
@@ -228,14 +243,14 @@ class Chunk:
                 self._inside[piece.kind] = self._inside.get(piece.kind, 0) + time
 
     def cut(self) -> None:
-        """End the computing so far with an operation."""
+        """Close the current computation and add it to the graph as an operation."""
         if round(self._time):
             inside = list(self._inside.items())
             self.ended.append(self.stage.compute(self.name, self._time, self.waits, inside, self._bytes))
             self.waits, self._time, self._inside, self._bytes = [], 0.0, {}, 0
 
     def end(self) -> int:
-        """End the turn; gives its last operation."""
+        """End the turn and return its last operation."""
         self.cut()
         if not self.ended or self.waits or self._hidden:
             self.ended.append(self.stage.compute(self.name, 0, list(dict.fromkeys([*self.waits, *self._hidden]))))
@@ -252,7 +267,10 @@ class Turn:
 
 
 def turns(stage: int, stages: int, microbatches: int, parts: int) -> list[Turn]:
-    """Return the turns of a stage, in order. With several parts, micro-batches must be a multiple of the stages (Megatron-LM)."""
+    """Return the turns of a stage, in order.
+
+    With several parts, the number of micro-batches must be a multiple of the stages (Megatron-LM).
+    """
     total = microbatches * parts
     if parts == 1:
         ahead = min(stages - stage - 1, total)
@@ -287,7 +305,7 @@ Source: Megatron-LM, `distributed_data_parallel_config.py`.
 
 
 class Replicas:
-    """The parameters of a stage among its replicas."""
+    """The exchange of a stage's parameters and gradients among its replicas."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
@@ -300,14 +318,20 @@ class Replicas:
         self._reduced: list[int] = []
 
     def begin(self) -> None:
-        """Send the parameters that are gathered at the beginning of a step, while the first micro-batch goes forward."""
+        """Begin to gather parameters at the start of a step, while the first micro-batch goes forward.
+
+        This happens only with ``zero`` 1 or 2 and overlap of parameters.
+        """
         if self._zero in {1, 2} and self._overlap.parameters:
             for bucket in self._buckets(self._stage.all_layers):
                 gathered = self._send("all-gather", bucket, WIDTH, (), "parameters")
                 self._gathered |= dict.fromkeys(bucket, gathered) if gathered is not None else {}
 
     def gather(self, chunk: Chunk, layer: int, *, again: bool) -> None:
-        """Have a layer wait for its parameters; with ``zero: 3`` they are gathered each time, while the layer before it is computed."""
+        """Make a layer wait for its parameters.
+
+        With ``zero: 3`` they are gathered each time, while the previous layer is computed.
+        """
         if self._zero == 3:
             chunk.cut()
             gathered = self._send(
@@ -319,7 +343,7 @@ class Replicas:
             chunk.waits.append(self._gathered.pop(layer))
 
     def ready(self, chunk: Chunk, layer: int) -> None:
-        """A layer has gone backward: send its gradients with those before, once they make a bucket."""
+        """Record that a layer has gone backward. Send the pending gradients when they fill a bucket."""
         self._pending.append(layer)
         full = sum(sum(self._stage.layers.parameters(pending_layer)) for pending_layer in self._pending) >= self._bucket
         if self._zero == 3 or (self._overlap.gradients and full):
@@ -328,7 +352,7 @@ class Replicas:
             self._pending = []
 
     def finish(self, ended: int) -> None:
-        """All layers have gone backward: send the gradients that are left, and those of embeddings."""
+        """Send the remaining gradients and those of embeddings, after all layers have gone backward."""
         buckets = self._buckets(self._pending) or [[]]
         for bucket in buckets:
             self._reduce(
@@ -336,7 +360,7 @@ class Replicas:
             )
 
     def update(self) -> None:
-        """The optimizer, and the parameters that are gathered after it."""
+        """Add the optimizer, and gather the parameters after it if they are not gathered at the start of the next step."""
         stage, layers = self._stage, self._stage.layers
         each = [layers.parameters(layer) for layer in stage.all_layers]
         shared = sum(dense_parameters for dense_parameters, _ in each) + layers.embedding(stage.number)
@@ -349,7 +373,7 @@ class Replicas:
                 self._send("all-gather", bucket, WIDTH, (ended,), "parameters")
 
     def _buckets(self, layers: Sequence[int]) -> list[list[int]]:
-        """Layers in their order, as many together as make a bucket."""
+        """Return the layers in order, grouped into buckets."""
         buckets: list[list[int]] = [[]]
         held = 0
         for layer in layers:
@@ -370,7 +394,11 @@ class Replicas:
     def _send(
         self, collective: Collective, layers: Sequence[int], width: int, after: Sequence[int], label: str, more: int = 0
     ) -> int | None:
-        """A collective over parameters of layers, of experts in groups of their own; gives the last operation, None where nothing is sent."""
+        """Add a collective over the parameters of layers, and return its operation.
+
+        Parameters of experts are sent in separate groups, after the others. The result is the first of these operations, or
+        None if nothing is sent.
+        """
         each = [self._stage.layers.parameters(layer) for layer in layers]
         experts = self._count // self._stage.plan.layout.expert
         operations: list[int] = []
@@ -385,7 +413,10 @@ class Replicas:
 
 
 def build(plan: JobPlan, inside_ps: Callable[[Communication], int | None]) -> Graph:
-    """The step. ``inside_ps``: how long a communication takes whose groups are each inside a server; None of the others."""
+    """Return the graph of a step.
+
+    ``inside_ps``: returns the time of a communication in ps if each of its groups is inside one server, else None.
+    """
     graph, layers = Graph(plan.layout.pipeline), Layers(plan)
     stages = [_Turning(Stage(plan, layers, graph, number, inside_ps)) for number in range(plan.layout.pipeline)]
     arrived: dict[tuple[int, Turn], int] = {}
@@ -406,7 +437,7 @@ def build(plan: JobPlan, inside_ps: Callable[[Communication], int | None]) -> Gr
 
 
 class _Turning:
-    """A stage with the turns that it has before it, the next one last."""
+    """A stage and its remaining turns, with the next turn last."""
 
     def __init__(self, stage: Stage) -> None:
         plan = stage.plan
@@ -414,17 +445,17 @@ class _Turning:
         order = turns(stage.number, plan.layout.pipeline, plan.microbatches, plan.layout.virtual)
         self.waiting = order[::-1]
         self._last = {turn.part: turn for turn in order if not turn.forward}
-        """Of each part the turn after which its gradients are whole."""
+        """For each part, the turn after which its gradients are complete."""
         self._blocked: list[int] = []
         """Operations that the next turn waits for, if sending is not overlapped."""
         self.replicas.begin()
 
     def begins(self) -> bool:
-        """Return whether the next turn waits for no other: forward through the first layers."""
+        """Return whether the next turn waits for no other turn because it goes forward through the first layers."""
         return self.waiting[-1].forward and self.stage.number == 0 and self.waiting[-1].part == 0
 
     def following(self, turn: Turn) -> tuple[int, Turn] | None:
-        """Return the stage that takes the micro-batch next, and its turn there; None if the micro-batch has gone through."""
+        """Return the stage that takes the micro-batch next, and its turn there, or None if the micro-batch is finished."""
         stages, parts = self.plan.layout.pipeline, self.plan.layout.virtual
         place = turn.part * stages + self.stage.number + (1 if turn.forward else -1)
         if not 0 <= place < stages * parts:
@@ -433,7 +464,7 @@ class _Turning:
         return stage, Turn(turn.forward, turn.microbatch, part)
 
     def take(self, turn: Turn, arrived: int | None) -> int:
-        """Add a turn; gives the operation it ends with."""
+        """Add a turn to the graph and return its last operation."""
         chunk = Chunk(self.stage, _name(turn), (*(() if arrived is None else (arrived,)), *self._blocked))
         self._blocked = []
         layout = self.plan.layout
@@ -467,7 +498,7 @@ class _Turning:
         return ended
 
     def send(self, turn: Turn, ended: int, to: int) -> int:
-        """Add the way of activations or gradients to another stage; gives the operation that the other waits for."""
+        """Send activations or gradients to another stage. Return the operation that the other stage waits for."""
         operation = self.stage.send_to(to, _name(turn), ended)
         if not self.plan.job.overlap.pipeline:
             self._blocked = [operation]

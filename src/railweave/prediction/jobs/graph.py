@@ -1,4 +1,4 @@
-"""The graph of a step: computing and communication of each rank class, in streams, and what each waits for.
+"""The graph of a step: the operations of each rank class by stream, and the operations that each one waits for.
 
 A rank class is the ranks of a pipeline stage: they do the same at the same time.
 """
@@ -10,15 +10,17 @@ from dataclasses import dataclass, field
 from railweave.prediction.collectives.channels import Collective, bus_factor
 
 COMPUTE = "compute"
-"""The stream on which a GPU computes; every other is named after what is sent on it."""
+"""The stream on which a GPU computes. All other streams are named after the communication that they carry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Communication:
-    """A collective of a kind of group, in all groups of a rank class at once.
+    """A collective that all groups of one kind in a rank class run at once.
 
-    ``kind``: ``TP``, ``CP``, ``EP``, ``DP``, ``EDP`` or ``PP``; ``groups``: ranks of each, in order; ``size_bytes``: as nccl-tests counts it, of
-    ``send-recv`` what the first rank of each pair sends to the second.
+    - ``kind``: ``TP``, ``CP``, ``EP``, ``DP``, ``EDP`` or ``PP``.
+    - ``groups``: the ranks of each group, in order.
+    - ``size_bytes``: the size as nccl-tests counts it. For ``send-recv``, the bytes from the first rank of each pair to the
+      second.
     """
 
     kind: str
@@ -27,13 +29,14 @@ class Communication:
     size_bytes: int
     groups: tuple[tuple[int, ...], ...] = field(compare=False, repr=False)
     place: int = 0
-    """Tells communications of a class apart that have other groups: forth and back of a pipeline."""
+    """A number that separates communications with different groups in one class, such as both directions of a pipeline."""
 
     @property
     def sent_bytes(self) -> int:
-        """Return the bytes that all ranks send.
+        """Return the total bytes that all ranks send.
 
-        Each rank sends the bus bandwidth's part of the size; with ``send-recv`` only the first of each pair sends.
+        Each rank sends ``size_bytes`` times the factor of the bus bandwidth. With ``send-recv`` only the first rank of each pair
+        sends, all of ``size_bytes``.
         """
         pairs = self.collective == "send-recv"
         return round(
@@ -46,10 +49,13 @@ class Communication:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """A piece of work. It begins when all of ``after`` have ended, and what is before it on its stream.
+    """A piece of work. It begins when all of ``after`` and the previous operation on its stream have ended.
 
-    ``time_ps``: of computing, with what it waits for inside a server, which ``inside`` has by kind; of communication 0. ``inside_bytes``: what
-    all ranks of the class send inside their servers meanwhile. ``label`` is for people.
+    - ``label``: a description for people.
+    - ``time_ps``: the time of a computation, including communication inside its server that it waits for. 0 for a
+      communication between servers.
+    - ``inside``: the part of that time spent on communication inside a server, by kind.
+    - ``inside_bytes``: bytes that all ranks of the class send inside their servers meanwhile.
     """
 
     rank_class: int
@@ -64,7 +70,7 @@ class Op:
 
 @dataclass(slots=True)
 class Graph:
-    """Operations in an order in which those of a stream follow one another, and the communications that they name."""
+    """The operations of a step and the communications that they refer to. Operations of a stream are in order."""
 
     classes: int
     ops: list[Op] = field(default_factory=list[Op])
@@ -72,12 +78,12 @@ class Graph:
     _known: dict[Communication, int] = field(default_factory=dict[Communication, int])
 
     def add(self, op: Op) -> int:
-        """Add an operation; gives its number."""
+        """Add an operation and return its number."""
         self.ops.append(op)
         return len(self.ops) - 1
 
     def communication(self, communication: Communication) -> int:
-        """The number of a communication."""
+        """Return the number of a communication. Add it if it is new."""
         if communication not in self._known:
             self._known[communication] = len(self.communications)
             self.communications.append(communication)

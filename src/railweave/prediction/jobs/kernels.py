@@ -1,4 +1,7 @@
-"""A transformer's sizes and operations, and how long a GPU computes: a roofline with an efficiency for each class of kernels."""
+"""The sizes and operations of a transformer, and the computing time of a GPU.
+
+The time follows a roofline model with an efficiency for each class of kernels.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,16 @@ import yaml
 class Transformer:
     """The sizes of a decoder.
 
-    - ``heads``, ``kv_heads``: of queries, and of keys and values (fewer with grouped queries); ``head_dim``: of each.
-    - ``ffn``: width of the feed-forward block of a dense layer; ``gated``: whether it has three matrices (SwiGLU) or two.
-    - ``experts``, ``top_k``, ``shared_experts``, ``expert_ffn``: of layers with experts; ``dense_layers``: how many of the first have none.
-    - ``attention_parameters``: of the attention of a layer, where it is not h x heads x head_dim for queries and output, and for keys and values by their heads.
-    - ``tied``: whether input and output embedding are one matrix. ``sequence``: tokens of a sequence.
+    - ``heads``: attention heads of queries.
+    - ``kv_heads``: heads of keys and values (fewer with grouped queries).
+    - ``head_dim``: size of each head.
+    - ``ffn``: width of the feed-forward block of a dense layer.
+    - ``gated``: True if that block has three matrices (SwiGLU), False for two.
+    - ``experts``, ``top_k``, ``shared_experts``, ``expert_ffn``: sizes of layers with experts.
+    - ``dense_layers``: the number of layers at the beginning that have no experts.
+    - ``attention_parameters``: parameters of a layer's attention, if they do not follow from hidden size and heads.
+    - ``tied``: True if input and output embedding are one matrix.
+    - ``sequence``: tokens of a sequence.
     """
 
     layers: int
@@ -44,28 +52,28 @@ class Transformer:
 
     @property
     def attention(self) -> int:
-        """Parameters of the attention of a layer: queries, keys, values, output."""
+        """The number of parameters in the attention of a layer: queries, keys, values and output."""
         projections = 2 * self.hidden * self.head_dim * (self.heads + self.kv_heads)
         return projections if self.attention_parameters is None else self.attention_parameters
 
     @property
     def matrices(self) -> int:
-        """Matrices of a feed-forward block."""
+        """The number of matrices in a feed-forward block."""
         return 3 if self.gated else 2
 
     def feed_forward(self, layer: int) -> int:
-        """Parameters of the feed-forward part of a layer that are no expert's: dense block, shared experts, router."""
+        """Return the feed-forward parameters of a layer outside its experts: dense block, or shared experts and router."""
         if not self.sparse(layer):
             return self.matrices * self.hidden * self.ffn
         return self.matrices * self.hidden * self.expert_ffn * self.shared_experts + self.hidden * self.experts
 
     @property
     def of_expert(self) -> int:
-        """Parameters of one expert."""
+        """The number of parameters of one expert."""
         return self.matrices * self.hidden * self.expert_ffn
 
     def shared_parameters(self, layer: int) -> int:
-        """Parameters of a layer without those of its experts; norms are two vectors."""
+        """Return the number of parameters of a layer without its experts. Norms count as two vectors."""
         return self.attention + self.feed_forward(layer) + 2 * self.hidden
 
     @property
@@ -75,29 +83,35 @@ class Transformer:
 
     @property
     def parameters(self) -> int:
-        """All of them."""
+        """The number of parameters of the whole model."""
         shared = sum(map(self.shared_parameters, range(self.layers)))
         experts = self.experts * self.of_expert * sum(map(self.sparse, range(self.layers)))
         return shared + experts + self.embedding * (1 if self.tied else 2)
 
     def matmul_flops(self, layer: int) -> int:
-        """Operations a token takes through the matrices of a layer, forward (two for each parameter that it meets)."""
+        """Return the operations per token in the matrices of a layer, forward: two for each parameter that the token uses."""
         met = self.attention + self.feed_forward(layer) + (self.top_k * self.of_expert if self.sparse(layer) else 0)
         return 2 * met
 
     @property
     def score_flops(self) -> int:
-        """Operations a token takes in the attention of a layer over the whole sequence, forward; a causal kernel needs half of them."""
+        """The operations per token for the attention scores of a layer over the whole sequence, forward.
+
+        A causal kernel needs half of them.
+        """
         return 4 * self.sequence * self.heads * self.head_dim
 
     @property
     def logit_flops(self) -> int:
-        """Operations a token takes to the vocabulary, forward."""
+        """The operations per token for the projection to the vocabulary, forward."""
         return 2 * self.embedding
 
     @property
     def step_flops_per_token(self) -> int:
-        """Operations of the model for a token, forward and backward, without recomputing, attention counted whole (SC21, section 5.1; as Megatron-LM counts)."""
+        """The operations per token of a step, forward and backward, without recomputation.
+
+        Attention counts over the whole sequence (SC21, section 5.1), as in Megatron-LM.
+        """
         layers = sum(map(self.matmul_flops, range(self.layers))) + self.layers * self.score_flops
         return 3 * (layers + self.logit_flops)
 
@@ -107,10 +121,13 @@ Recompute = Literal["none", "selective", "full"]
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A GPU: what it can do, dense, and the part of that which kernels of a class get.
+    """A GPU: its peak rates for dense operations, and the part of these rates that each class of kernels reaches.
 
-    ``tflops``: 10^12 operations a second by type; ``memory_tbytes_per_s``: 10^12 byte a second. ``gemm``, ``fp8_gemm``, ``attention``, ``memory``: efficiencies
-    of matrix products in 16 and in 8 bits, of attention, and of what memory limits (norms, activations, the optimizer).
+    - ``bf16_tflops``, ``fp8_tflops``: peak rate by type, in 10^12 operations per second.
+    - ``memory_tbytes_per_s``: memory bandwidth in 10^12 byte/s.
+    - ``gemm``, ``fp8_gemm``: efficiency of matrix products in 16 and 8 bits.
+    - ``attention``: efficiency of attention.
+    - ``memory``: efficiency of kernels that memory limits, such as norms, activations and the optimizer.
     """
 
     name: str
@@ -126,7 +143,7 @@ class Gpu:
 
 @lru_cache(maxsize=1)
 def gpus() -> dict[str, Gpu]:
-    """The GPUs that are known, by name."""
+    """Return the GPUs with known rates, by name."""
     text = files("railweave.prediction.jobs").joinpath("gpus.yaml").read_text(encoding="utf-8")
     known: dict[str, dict[str, Any]] = yaml.safe_load(text)
     return {name: Gpu(name, **given) for name, given in known.items()}
@@ -134,29 +151,34 @@ def gpus() -> dict[str, Gpu]:
 
 @dataclass(frozen=True, slots=True)
 class LayerTimes:
-    """Times in ps that a rank computes in a layer for a micro-batch, forward."""
+    """The forward times in ps of a layer on one rank, for a micro-batch."""
 
     attention: float
-    """Projections, scores and norm."""
+    """The time of projections, scores and norm."""
     scores: float
-    """Of these the scores, which selective recomputing does again."""
+    """The part of ``attention`` spent on scores. Selective recomputation repeats it."""
     feed_forward: float
-    """The dense block, or router and shared experts, and its norm."""
+    """The time of the dense block, or of router and shared experts, including the norm."""
     experts: float
 
 
 BACKWARD = 2.0
-"""Operations backward for one forward: gradients of inputs and of weights."""
+"""The number of backward operations per forward operation, for gradients of inputs and of weights."""
 ATTENTION_BACKWARD = 2.5
-"""The same of fused attention, which computes scores again (FlashAttention-2, section 2.2: five matrix products for two)."""
+"""The number of backward operations per forward operation in fused attention, which computes scores again.
+
+Source: FlashAttention-2, section 2.2: five matrix products instead of two.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """Times of kernels for a model, a GPU and how layers are divided.
+    """The times of kernels for a model on a GPU, with its layers divided among ranks.
 
-    ``tokens``: of a micro-batch on a rank, before they are divided by ``tensor``; ``tensor``: ranks that share a layer's matrices; ``sequence_parallel``: whether they
-    share norms too; ``fused``: whether attention is one kernel that leaves out what a causal mask hides.
+    - ``tokens``: tokens of a micro-batch on a rank, before division by ``tensor``.
+    - ``tensor``: the number of ranks that share a layer's matrices.
+    - ``sequence_parallel``: True if these ranks also share norms.
+    - ``fused``: True if attention is one kernel that skips what a causal mask hides.
     """
 
     model: Transformer
@@ -168,7 +190,7 @@ class Kernels:
     dtype: Literal["bf16", "fp8"] = "bf16"
 
     def layer(self, layer: int) -> LayerTimes:
-        """The times of a layer (from 0)."""
+        """Return the times of a layer, counted from 0."""
         model = self.model
         scores = self._scores()
         attention = self._matrices(2 * model.attention) + scores + self._norm()
@@ -184,12 +206,16 @@ class Kernels:
         return LayerTimes(attention, scores, block, experts)
 
     def forward(self, layer: int) -> tuple[float, float, float]:
-        """Attention, feed-forward and experts of a layer, forward, ps."""
+        """Return the forward times in ps of a layer's attention, feed-forward block and experts."""
         times = self.layer(layer)
         return times.attention, times.feed_forward, times.experts
 
     def backward(self, layer: int, recompute: Recompute) -> tuple[float, float, float]:
-        """The same backward, with the scores where ``recompute`` is ``selective``; a full recomputation is ``forward`` again."""
+        """Return the backward times in ps of a layer's attention, feed-forward block and experts.
+
+        If ``recompute`` is ``selective``, attention includes its scores again. Full recomputation is not included: add
+        ``forward``.
+        """
         times = self.layer(layer)
         again = times.scores if recompute == "selective" and not self.fused else 0.0
         scores = times.scores * (ATTENTION_BACKWARD if self.fused else BACKWARD) + again
@@ -200,11 +226,14 @@ class Kernels:
         )
 
     def logits(self) -> float:
-        """From the last layer to the loss, forward, ps."""
+        """Return the forward time in ps from the last layer to the loss."""
         return self._matrices(self.model.logit_flops) + self._moved(2 * self.model.vocabulary / self.tensor)
 
     def optimizer(self, parameters: float) -> float:
-        """Adam over parameters in 32 bits: 16 bytes read of each (weight, two moments, gradient), 14 written (the weight in 16 bits too)."""
+        """Return the time in ps of Adam over parameters in 32 bits.
+
+        For each parameter it reads 16 bytes (weight, two moments, gradient) and writes 14 (the weight also in 16 bits).
+        """
         return parameters * 30 / (self.gpu.memory_tbytes_per_s * self.gpu.memory)
 
     def _matrices(self, flops_per_token: float) -> float:
@@ -223,7 +252,7 @@ class Kernels:
         )
 
     def _norm(self) -> float:
-        """A norm and the sum with what went around the block: five vectors read or written."""
+        """Return the time in ps of a norm and the addition of the residual: five vectors read or written."""
         return self._moved(5 * self.model.hidden / (self.tensor if self.sequence_parallel else 1))
 
     def _moved(self, values_per_token: float) -> float:

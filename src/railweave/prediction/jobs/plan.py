@@ -1,4 +1,4 @@
-"""A training job as it is run: its model, layout, batch and kernels, worked out of the job file."""
+"""The plan of a training job: its model, layout, batch and kernels, derived from the job file."""
 
 from __future__ import annotations
 
@@ -33,19 +33,21 @@ class Layout:
 
     @property
     def ranks(self) -> int:
-        """GPUs."""
+        """The number of ranks, one per GPU."""
         return self.tensor * self.context * self.data * self.pipeline
 
     @cached_property
     def _grid(self) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-        """Ranks by pipeline stage, data, context, tensor."""
+        """The ranks as an array by pipeline stage, data, context and tensor."""
         return np.arange(self.ranks).reshape(self.pipeline, self.data, self.context, self.tensor)
 
     def groups(self, kind: str, stage: int) -> list[list[int]]:
-        """The groups of a pipeline stage, ranks in order.
+        """Return the groups of one kind in a pipeline stage, with ranks in order.
 
-        ``TP``, ``CP``, ``EP``; ``DP``: those that hold the same parameters, which are those of data and context; ``EDP``: the same of experts;
-        ``PP``: of pairs, a rank and the one of the next stage (of the last stage: the first).
+        - ``TP``, ``CP``, ``EP``: groups of tensor, context and expert parallelism.
+        - ``DP``: ranks that hold the same parameters. They span data and context.
+        - ``EDP``: ranks that hold the same experts.
+        - ``PP``: pairs of a rank and its counterpart in the next stage. The last stage is paired with the first.
         """
         here = self._grid[stage]
         alike = here.reshape(self.data * self.context, self.tensor)  # rows: data and context, columns: tensor
@@ -70,7 +72,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class JobPlan:
-    """A job: ``microbatches`` go through each pipeline stage in a step."""
+    """The plan of a job. ``microbatches`` is the number that go through each pipeline stage in a step."""
 
     job: TrainingJob
     model: Transformer
@@ -78,11 +80,11 @@ class JobPlan:
     microbatches: int
     kernels: Kernels
     layers: tuple[tuple[tuple[int, ...], ...], ...]
-    """By stage and part: the layers it has, in order."""
+    """The layers in order, by stage and part."""
 
     @property
     def ranks(self) -> int:
-        """GPUs."""
+        """The number of GPUs of the job."""
         return self.layout.ranks
 
     @property
@@ -101,7 +103,7 @@ class JobPlan:
         return ()
 
     def described(self) -> dict[str, Any]:
-        """The same for machines."""
+        """Return the description of the job for JSON output."""
         names = ("tensor", "context", "pipeline", "virtual", "data", "expert")
         return {
             "parameters": self.model.parameters,
@@ -112,7 +114,7 @@ class JobPlan:
 
     @property
     def tokens(self) -> int:
-        """Of a step."""
+        """The number of tokens of a step."""
         return self.job.batch.size * self.model.sequence
 
     @property
@@ -130,13 +132,13 @@ class JobPlan:
 
 @lru_cache(maxsize=1)
 def presets() -> dict[str, dict[str, Any]]:
-    """The models that are known by name, with their sources."""
+    """Return the models that can be referred to by name, with their sources."""
     text = files("railweave.prediction.jobs").joinpath("presets.yaml").read_text(encoding="utf-8")
     return yaml.safe_load(text)
 
 
 def transformer(job: TrainingJob) -> Transformer | None:
-    """The model of a job; None where there is no preset of that name."""
+    """Return the model of a job, or None if no preset has its name."""
     if isinstance(job.model, str):
         if job.model not in presets():
             return None
@@ -153,7 +155,7 @@ def transformer(job: TrainingJob) -> Transformer | None:
 
 
 def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> JobPlan | list[Problem]:
-    """A job of a file on so many GPUs of a name; or what is wrong with it, with its lines."""
+    """Return the plan of a job from a file on ``gpu_count`` GPUs of one kind, or its problems with their lines."""
     job = read.jobs[number]
 
     def problem(place: str, message: str, fix: str = "") -> Problem:
@@ -208,7 +210,11 @@ def planned(read: ReadJobs, number: int, gpu_name: str, gpu_count: int) -> JobPl
 
 
 def spread(layers: int, stages: int, parts: int) -> tuple[tuple[tuple[int, ...], ...], ...]:
-    """Layers by stage and part. Where they do not come out even, the first and last parts, which have embeddings too, have fewer (as Llama 3's)."""
+    """Return the layers by stage and part.
+
+    If the layers do not divide evenly, the first and last parts get fewer, because they also have embeddings (as in
+    Llama 3).
+    """
     total = stages * parts
     least, more = divmod(layers, total)
     first = (total - more + 1) // 2

@@ -1,4 +1,4 @@
-"""When each operation of a step runs: streams in order, communications that share links slow each other down."""
+"""The times of all operations of a step. Streams run in order, and communications that share links slow each other."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 
 
 MOST_APART = 1e-6
-"""Of a communication, what may be left when it is taken to have ended: paces are no whole numbers."""
+"""The tolerance for what is left of a communication when it counts as ended. It allows for rounding, as paces are fractions."""
 
 
 class Network(Protocol):
     """The times of communications on a network."""
 
     def alone_ps(self, communication: int) -> int:
-        """Return how long a communication takes in ps while no other is in progress."""
+        """Return how long a communication takes in ps if no other communication runs."""
         ...
 
     def paces(self, active: tuple[int, ...]) -> Sequence[float]:
-        """Return the pace of each of these communications while all of them are in progress; 1 is as fast as alone."""
+        """Return the pace of each communication if all of them run at once. Pace 1 is as fast as with no other communication."""
         ...
 
 
 @dataclass(frozen=True)
 class Times:
-    """When each operation began and ended, ps, from the beginning of the step."""
+    """The times at which each operation began and ended, in ps from the beginning of the step."""
 
     begin_ps: tuple[int, ...]
     end_ps: tuple[int, ...]
@@ -42,7 +42,7 @@ class Times:
 
 
 def run(graph: Graph, network: Network) -> Times:
-    """Run a step. Raises ``ValueError`` where operations wait for each other in a circle."""
+    """Run a step and return its times. Raises ``ValueError`` if operations wait for each other in a circle."""
     state = _Running(graph, network)
     while state.begin_ready() or state.advance():
         pass
@@ -52,7 +52,11 @@ def run(graph: Graph, network: Network) -> Times:
 
 
 class _Running:
-    """A step under way. ``left``: of communications, how long they would still take alone; ``fixed``: when computing ends."""
+    """A step in progress.
+
+    - ``left``: for each communication in progress, the time in ps that it still needs if it has its links to itself.
+    - ``fixed``: the times at which computations end.
+    """
 
     def __init__(self, graph: Graph, network: Network) -> None:
         self.graph, self.network = graph, network
@@ -75,7 +79,7 @@ class _Running:
         self._known: dict[tuple[int, ...], Sequence[float]] = {}
 
     def begin_ready(self) -> bool:
-        """Begin what can; whether anything did."""
+        """Begin all operations that are ready, and return whether any began."""
         began, sent = bool(self.ready), False
         for number in self.ready:
             op = self.graph.ops[number]
@@ -90,7 +94,7 @@ class _Running:
         return began
 
     def advance(self) -> bool:
-        """Go on to what ends next; whether there was anything."""
+        """Advance to the next operation that ends, and return whether there was one."""
         then = min((self.now + left / self.pace[op] for op, left in self.left.items()), default=float("inf"))
         then = min(then, self.fixed[0][0] if self.fixed else float("inf"))
         if then == float("inf"):
@@ -114,7 +118,7 @@ class _Running:
         return True
 
     def _share(self) -> None:
-        """Find how fast communications go, now that others began or ended."""
+        """Update the paces of communications after some began or ended."""
         numbers = {op: self.graph.ops[op].communication or 0 for op in self.left}
         order = sorted(self.left, key=numbers.__getitem__)
         active = tuple(numbers[op] for op in order)
@@ -124,10 +128,12 @@ class _Running:
 
 
 def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
-    """By rank class: how long its GPUs did not compute, by what they waited for.
+    """Return, for each rank class, how long its GPUs did not compute, by cause.
 
-    A kind of communication where one was under way that the next computing waited for; ``bubble`` where they waited for others to compute, or
-    for the end of the step. Sums with ``compute`` to the time of the step.
+    - A kind of communication: the next computation waited for a communication of this kind.
+    - ``bubble``: the GPUs waited for other ranks to compute, or for the end of the step.
+
+    Together with ``compute``, the times add up to the time of the step.
     """
     totals: list[dict[str, int]] = [{} for _ in range(graph.classes)]
     at = [0] * graph.classes
@@ -138,7 +144,7 @@ def exposed(graph: Graph, times: Times) -> list[dict[str, int]]:
         previous[op.rank_class, op.stream] = number
 
     def waited(number: int, since: int, until: int, into: dict[str, int]) -> None:
-        """Add up the causes that kept an operation from beginning, from one moment to another, in ``into``."""
+        """Add the causes that delayed an operation between ``since`` and ``until`` to ``into``."""
         while until > since:
             op, preceding = graph.ops[number], before[number]
             causes = [*op.after, *([] if preceding is None else [preceding])]

@@ -1,1 +1,1 @@
-"""A designed network as the engines take it: numbers for nodes, ports and addresses, forwarding tables, parameters."""
+"""A designed network in the form that the engines take: numbers of nodes, ports and addresses, tables and parameters."""

@@ -1,9 +1,10 @@
-"""The time that flows leave out, learnt from packets: the slowdown of senders by congestion control.
+"""The cost of congestion control, which flows do not model, learnt from runs of packets on a small case.
 
-Flows do not model marks. If ``auto`` would choose flows, both engines run a small case of the same design. The case is
-made small by using fewer of the same servers with as much for each peer, then by sending less to each peer. The whole
-takes at least as much extra time as packets take in the case. At most, the extra time grows with the time of flows. If
-these two bounds are too far apart, the whole is run by packets.
+If ``auto`` would choose flows, both engines run a small case of the same design. The case has fewer of the same servers
+with as many bytes for each peer; if it is still too large, each peer gets fewer bytes.
+
+The extra time of packets in the small case is the least extra time of the whole run. The most is that extra time scaled
+with the time of flows. If these two bounds are too far apart, the whole run uses packets.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.prediction import Prediction
 
 SMALL_PACKET_HOPS = 20_000_000
-"""Of a small case: some seconds."""
+"""The most packet hops of a small case, which take some seconds."""
 
 MOST_SLOW_HOPS = 1_000_000_000
-"""Packets are run up to here where flows cannot tell: some minutes."""
+"""The most packet hops for which packets are run if flows are too uncertain. They take some minutes."""
 
 FEWEST, MOST_SERVERS = 4, 8
-"""Servers of a small case: messages grow with the square of them."""
+"""The least and the most servers of a small case. Messages grow with the square of the servers."""
 
 ALIKE = 0.03
-"""Engines that are as near in the small case differ by no more than they do where nothing is marked."""
+"""The relative difference up to which the engines agree in the small case. They differ by as much if nothing is marked."""
 
 ALLOWED = 0.1
-"""Flows may be off by this part where they are taken: by what is open of the loss, and by ``ALIKE`` besides."""
+"""The largest relative uncertainty from congestion control at which flows are still used. ``ALIKE`` comes on top of it."""
 
 
 @dataclass(frozen=True)
 class Loss:
-    """The total cost of congestion control in ps: ``least_ps`` and ``most_ps``. ``note`` names the case it was learnt from."""
+    """The total cost of congestion control in ps, between ``least_ps`` and ``most_ps``. ``note`` describes the small case."""
 
     least_ps: int = 0
     most_ps: int = 0
@@ -47,32 +48,32 @@ class Loss:
 
     @property
     def likely_ps(self) -> int:
-        """Between the two, as far from one as from the other by factor."""
+        """The geometric mean of the least and the most cost, in ps."""
         return round(sqrt(self.least_ps * self.most_ps))
 
     def unsure(self, flows_ps: int) -> float:
-        """By what part the time may be off, where flows take ``flows_ps``."""
+        """Return the relative uncertainty of the time if flows take ``flows_ps``."""
         return max(self.most_ps - self.likely_ps, self.likely_ps - self.least_ps) / (flows_ps + self.likely_ps)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A smaller question: fewer servers, and a size."""
+    """A smaller case of a collective: a network with fewer servers, and a size."""
 
     bed: SimulatedNetwork
     size_bytes: int
 
 
 class Run(Protocol):
-    """``predict`` with all that is asked but these."""
+    """A function that runs ``predict`` with all other arguments fixed."""
 
     def __call__(self, bed: SimulatedNetwork, size_bytes: int, engine: str, nccl: Mapping[str, str]) -> Prediction:
-        """Predict this."""
+        """Return the prediction for these arguments."""
         ...
 
 
 def small_case(bed: SimulatedNetwork, size_bytes: int, packet_hops: int, most_servers: int = MOST_SERVERS) -> Case:
-    """The largest case of the same design, of at most so many servers, that packets can be run of in some seconds."""
+    """Return the largest case of the same design that packets can run in some seconds, with at most ``most_servers`` servers."""
     servers = len(bed.job.servers)
     # with as much for each peer, everyone sends to everyone, and a ring has as many steps as ranks
     count = min(servers, most_servers)
@@ -91,7 +92,10 @@ def small_case(bed: SimulatedNetwork, size_bytes: int, packet_hops: int, most_se
 
 
 def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss:
-    """Return the cost of congestion control if flows take ``flows_ps``; ``nccl`` makes the case choose the same algorithm."""
+    """Return the cost of congestion control for a collective that takes ``flows_ps`` with flows.
+
+    ``nccl`` makes the small case choose the same algorithm.
+    """
     packets = run(case.bed, case.size_bytes, "packet", nccl)
     marked = (packets.counters or {}).get("ecn_marked_packets", 0)
     if not marked:
@@ -109,11 +113,10 @@ def learnt(case: Case, flows_ps: int, nccl: Mapping[str, str], run: Run) -> Loss
 
 
 def agreed(network: Network, collective: str, size_bytes: int, *, bed: SimulatedNetwork, **asked: Any) -> Prediction:  # noqa: ANN401 - as ``predict`` has them
-    """``predict``, but where ``auto`` takes flows, with what congestion control costs, or by packets after all.
+    """Return the result of ``predict``. If ``auto`` chose flows, add the cost of congestion control, or run packets instead.
 
-    Who sets ``most_hops`` has many questions, and gets flows above it even where they cannot tell.
-
-    Raises ``InputError`` as ``predict``.
+    With ``most_hops`` set, flows are used above that number of packet hops even if they are uncertain. Raises ``InputError``
+    as ``predict`` does.
     """
     prediction = predict(network, collective, size_bytes, bed=bed, **asked)
     conditions: Conditions | None = asked.get("conditions")
@@ -144,7 +147,7 @@ def agreed(network: Network, collective: str, size_bytes: int, *, bed: Simulated
 
 
 def _with(prediction: Prediction, loss: Loss) -> Prediction:
-    """Flows' prediction with what congestion control costs."""
+    """Return a prediction of flows with the cost of congestion control added."""
     time_ps = prediction.time_ps + loss.likely_ps
     note = f"{loss.note}: so {loss.likely_ps / 1e6:,.0f} us are added here, or between {loss.least_ps / 1e6:,.0f} and {loss.most_ps / 1e6:,.0f}"
     band = prediction.band

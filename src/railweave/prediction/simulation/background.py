@@ -1,4 +1,4 @@
-"""Traffic of others: endless queue pairs between chosen NICs, each kept to its share of the line."""
+"""Background traffic: endless queue pairs between chosen NICs, each limited to a share of the line rate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.model.wiring import Wiring
 
 ENDLESS_BYTES = 10**12
-"""20 s of a 400G link, and no more than an engine takes of one message."""
+"""The size of an endless message: 20 s of a 400G link, and not more than an engine accepts."""
 
 NOTE = (
     "background: every port sends to one on its rail half way round the servers, or where `to` says, at a steady rate, from the beginning on; "
@@ -31,7 +31,10 @@ NOTE = (
 
 
 def with_background(fabric: PacketFabric, traffic: Traffic, wanted: Background) -> Traffic:
-    """Traffic with that of others behind it. Raises ``InputError`` where ports are not there, or have no other to send to."""
+    """Return the traffic with background traffic appended.
+
+    Raises ``InputError`` if ports do not exist, or have no other port to send to.
+    """
     both = ends(fabric.wiring, wanted)
     sources = np.repeat(np.array([src for src, _ in both], np.uint32), wanted.qps)
     targets = np.repeat(np.array([dst for _, dst in both], np.uint32), wanted.qps)
@@ -62,10 +65,10 @@ def with_background(fabric: PacketFabric, traffic: Traffic, wanted: Background) 
 
 
 def ends(wiring: Wiring, wanted: Background) -> list[tuple[int, int]]:
-    """Return the pairs of sender and receiver, by place among the NICs.
+    """Return the pairs of sender and receiver, as indexes of NICs.
 
-    Without ``to``, each sends half way round the ports of the same name, or half way round the ports that are left
-    over. Raises ``InputError`` if ports do not exist, or have no other port to send to.
+    Without ``to``, each port sends to the port half way round those of the same name. Ports whose name no other port has
+    form one such ring together. Raises ``InputError`` if ports do not exist, or have no other port to send to.
     """
     chosen = _matching(wiring.nics, wanted.ports or ("*",), "ports")
     if isinstance(wanted.to, tuple):
@@ -87,7 +90,7 @@ def ends(wiring: Wiring, wanted: Background) -> list[tuple[int, int]]:
 
 
 def _matching(nics: tuple[str, ...], patterns: tuple[str, ...], part: str) -> list[int]:
-    """The NICs that patterns name, in order."""
+    """Return the indexes of the NICs that match the patterns, in order."""
     chosen: dict[int, None] = {}
     for number, pattern in enumerate(patterns):
         shape = re.compile(".*".join(map(re.escape, pattern.split("*"))))
@@ -102,7 +105,10 @@ def _matching(nics: tuple[str, ...], patterns: tuple[str, ...], part: str) -> li
 
 
 def _given(nics: tuple[str, ...], sources: list[int], targets: list[int]) -> list[tuple[int, int]]:
-    """Each sends to the next of those given, in turn, and not to itself: the only one that is given does not send."""
+    """Return the pairs of sender and receiver if the receivers are given. Senders take the receivers in turn.
+
+    No NIC sends to itself: a sender that is also the only receiver does not send.
+    """
     pairs: list[tuple[int, int]] = []
     for place, src in enumerate(sources):
         other = next((target for target in (*targets[place % len(targets) :], *targets) if target != src), None)
@@ -114,7 +120,11 @@ def _given(nics: tuple[str, ...], sources: list[int], targets: list[int]) -> lis
 
 
 def _by_stripe(wiring: Wiring, rails: Mapping[str, list[int]], *, within: bool) -> list[tuple[int, int]]:
-    """Each sends to one of its rail on the same leaf, which is of its stripe, or to one in its place on the next leaf."""
+    """Return the pairs of sender and receiver on the same rail, inside a stripe or between stripes.
+
+    With ``within``, a NIC sends to another NIC on its leaf, which is in the same stripe. Otherwise it sends to the NIC in
+    the same position on the next leaf.
+    """
     leaf_of = {int(a): int(b) for a, b in wiring.cables[:, :2].tolist() if a < len(wiring.nics)}
     pairs: list[tuple[int, int]] = []
     for rail in rails.values():

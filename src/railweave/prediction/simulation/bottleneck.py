@@ -1,4 +1,4 @@
-"""The bottleneck of a collective: the busiest link, the proxies of NICs, or the links inside servers, and by how much."""
+"""The bottleneck of a collective: the busiest link, the proxies of NICs or the links inside servers, with how busy it is."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ideal:
-    """The least time by each limit alone, ps.
+    """The least time of a collective in ps, for each limit by itself.
 
-    ``nics_ps``: the busiest NIC sends or receives its messages' bytes at line rate, without headers; 0 where no byte leaves a
-    server. ``servers_ps``: the links between the GPUs of a server (NVLink, Infinity Fabric) carry theirs, the launch included.
+    - ``nics_ps``: the time in which the busiest NIC sends or receives its message bytes at line rate, without headers. 0 if
+      no byte leaves a server.
+    - ``servers_ps``: the time that the links between the GPUs of a server (NVLink, Infinity Fabric) need, including launch.
     """
 
     nics_ps: int
@@ -28,7 +29,7 @@ class Ideal:
 
     @classmethod
     def of(cls, wiring: Wiring, traffic: Traffic, servers_ps: int) -> Ideal:
-        """The ideal of a collective's own traffic."""
+        """Return the ideal times for a collective's own traffic."""
         pairs = traffic.pairs[traffic.messages[:, 0].astype(np.int64), :2]
         carried = traffic.messages[:, 1].astype(np.float64)
         ports = wiring.first_port[: len(wiring.nics)]
@@ -40,11 +41,11 @@ class Ideal:
 
     @property
     def time_ps(self) -> int:
-        """The least time that both allow."""
+        """The least time in ps that both limits allow."""
         return max(self.nics_ps, self.servers_ps, 1)
 
     def to_text(self, time_ps: int, program: Program) -> str:
-        """Two lines for people: the ideal, and how much of each limit was reached."""
+        """Return two lines for people: the ideal time, and the part of each limit that was reached."""
         nics = f"{self.nics_ps / time_ps:.1%} of the NICs' line rate" if self.nics_ps else "no byte leaves a server"
         return (
             f"  ideal          {self.time_ps / 1e6:.1f} us, {program.bus_bandwidth_gbytes(self.time_ps):.2f} GB/s\n"
@@ -53,7 +54,7 @@ class Ideal:
         )
 
     def to_json(self, time_ps: int, program: Program) -> dict[str, Any]:
-        """The documented JSON object (docs/predict.md)."""
+        """Return the documented JSON object (docs/predict.md)."""
         return {
             "time_us": self.time_ps / 1e6,
             "bus_bandwidth_GBps": program.bus_bandwidth_gbytes(self.time_ps),
@@ -65,7 +66,10 @@ class Ideal:
 
 @dataclass(frozen=True)
 class Load:
-    """The busy times in ps of the busiest link, the busiest proxy and the servers' own links, with the names of the first two."""
+    """The busy times in ps of the busiest link, the busiest proxy and the links inside servers.
+
+    ``link`` and ``proxy`` are the names of the first two.
+    """
 
     link: str
     link_ps: int
@@ -84,10 +88,12 @@ class Load:
         nic_of: NDArray[np.int64] | None = None,
         used: NDArray[np.bool_] | None = None,
     ) -> Load:
-        """The load of a run that has ended, in which ports sent so many bytes.
+        """Return the load of a finished run in which each port sent ``sent_bytes``.
 
-        ``nic_of``: by port of a NIC the one that stands for all ports of the NIC, which one proxy posts for; None: each its own.
-        ``used``: by port, True if the job's messages take it (``collective.job_links``); None: all ports. Other links cannot hold the job up.
+        - ``nic_of``: for each port of a NIC, the port that represents the whole NIC, because one proxy posts for all its ports.
+          None: each port has its own proxy.
+        - ``used``: by port, True if the job's messages use it (``collective.job_links``). Other links cannot delay the job.
+          None: all ports.
         """
         # a frame's bytes, without the 20 of preamble and gap: for full packets half a percent less than the wire is busy
         rates = wiring.cables[wiring.port_cable, 2].astype(np.float64)
@@ -103,7 +109,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The part that was busy for most of the time. If no part is near 1, waiting binds: latency, or congestion."""
+    """The part that was busy for most of the time. If no part is busy nearly all the time, latency or congestion is the limit."""
 
     kind: str
     what: str
@@ -112,13 +118,13 @@ class Bottleneck:
     next_busy: float
 
     def to_text(self) -> str:
-        """A line for people."""
+        """Return one line for people."""
         return (
             f"{self.kind} {self.what}, busy {self.busy:.1%} of the time (next: {self.next_kind}, {self.next_busy:.1%})"
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The documented JSON object."""
+        """Return the documented JSON object."""
         return {
             "kind": self.kind,
             "what": self.what,

@@ -1,6 +1,6 @@
-"""The prediction of one collective on a designed network: its messages, the engine, the run, and what binds it.
+"""The prediction of one collective on a designed network: its messages, the engine, the run and the bottleneck.
 
-``predict`` names the phases in their order, and the functions below it are these phases.
+``predict`` calls the phases in their order. The functions below it are these phases.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ def job_links(
     until_ps: int,
     set_parameters: Callable[[FlowArguments], FlowArguments],
 ) -> NDArray[np.bool_]:
-    """Return by port whether a message of these queue pairs is sent by it, as tables forward from the beginning to ``until_ps``.
+    """Return, by port, whether it sends any message of these queue pairs, with all tables from the beginning to ``until_ps``.
 
-    The flow engine hashes as the packet engine does, so a byte of each queue pair finds its links. ``set_parameters`` adds
-    the run's own parameters: the seed decides hashes.
+    The flow engine hashes like the packet engine, so one byte on each queue pair finds its links. ``set_parameters`` adds
+    the parameters of the run, because the seed decides the hashes.
     """
     used = np.zeros(len(fabric.wiring.port_cable), np.bool_)
     traffic = at_once(pairs, 1)
@@ -78,22 +78,28 @@ def job_links(
 A = TypeVar("A", "Arguments", "FlowArguments")
 
 LONG_PACKET_HOPS = 20_000_000
-"""From so many on (some seconds), a run of packets is stopped when it is steady."""
+"""The number of packet hops, some seconds, from which a run of packets is stopped when it is steady."""
 
 MOST_FLOW_MESSAGES = 4_000_000
-"""Beyond, flows are one for each connection and queue pair (``prediction.collectives.whole``): messages would take gigabytes."""
+"""The most messages that are run as separate flows, because more would take gigabytes.
+
+Above it there is one flow for each connection and queue pair (``prediction.collectives.whole``).
+"""
 
 
 MANY_RANKS = 200
-"""From so many on, one server is run of an all-to-all where all do alike (``rotation``): transfers are ranks squared."""
+"""The number of ranks from which only one server of a uniform all-to-all is run (``rotation``).
+
+Transfers grow with the square of the ranks.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class _Request:
-    """A collective of one size, the network made ready for it, and how to run it.
+    """A collective of one size, the prepared network, and the settings of the run.
 
-    ``timeline`` is that of ``conditions``, counted from the beginning of the collective. ``parameters`` are those of the engine
-    that the caller set or NCCL implies.
+    - ``timeline``: the timeline of ``conditions``, counted from the beginning of the collective.
+    - ``parameters``: engine parameters that the caller set or that NCCL implies.
     """
 
     bed: SimulatedNetwork
@@ -113,8 +119,10 @@ class _Request:
 class _Workload:
     """The messages of the collective over its queue pairs.
 
-    ``all_traffic`` is the job's and the background's. ``messages`` is about how many there are; if ``merged``, a flow for each
-    connection and queue pair replaces them. ``rotation``: one server's, from which those of the others follow.
+    - ``all_traffic``: the traffic of the job and the background.
+    - ``messages``: the approximate number of messages.
+    - ``merged``: True if one flow for each connection and queue pair replaces the messages.
+    - ``rotation``: the messages of one server, from which those of the others follow.
     """
 
     program: Program
@@ -130,7 +138,8 @@ class _Workload:
 class _Plan:
     """The engine of a run, and its arguments if it runs flows.
 
-    ``post_ps`` is the time of a post; ``posting`` are the engine's parameters of it for NICs with several ports.
+    - ``post_ps``: the time of a post.
+    - ``posting``: engine parameters for posts of NICs with several ports.
     """
 
     arguments: FlowArguments
@@ -141,9 +150,10 @@ class _Plan:
 
 @dataclass(frozen=True, eq=False)
 class _Attempt:
-    """A run that has ended, and what was run.
+    """A finished run with its inputs.
 
-    ``posts`` is the most messages that a NIC's proxy posts, if the run had fewer. ``errors``: see ``Prediction.errors``.
+    - ``posts``: the most messages that a NIC's proxy posts, if the run itself had fewer.
+    - ``errors``: see ``Prediction.errors``.
     """
 
     request: _Request
@@ -155,12 +165,16 @@ class _Attempt:
 
     @property
     def proxy_ps(self) -> int | None:
-        """The time that the busiest proxy posts, if the run does not show it."""
+        """The time in ps that the busiest proxy spends on posts. None if the run shows it."""
         return None if self.posts is None else self.posts * self.plan.post_ps
 
     @property
     def time_ps(self) -> int:
-        """The time of the collective, at least that of the links inside servers and, of merged messages, of posting."""
+        """The time of the collective in ps.
+
+        It is not shorter than the time of the links inside servers. If messages are merged, it is not shorter than the time of
+        posting either.
+        """
         planned = self.workload.program
         proxy_ps = (self.proxy_ps or 0) if self.workload.merged else 0
         return max(self.run.last_ps + planned.tail_ps, planned.floor_ps, proxy_ps, 1)
@@ -187,13 +201,19 @@ def predict(
 ) -> Prediction:
     """Run a collective over all servers of a network through the packet engine or the flow engine.
 
-    ``qps`` is the number of queue pairs per connection (default: the fabric file's, or one per path color), ``nccl`` are parameters by name,
-    ``lb`` overrides how switches share (``model.fabric.override``), ``settings`` are further engine parameters (docs/sim.md).
-    ``engine`` is packet, flow or auto (``engines.choice``), which takes flows above ``most_hops`` packet hops; a long run of packets is stopped when it is steady
-    (``engines.packets``), unless it is to be ``exact``. ``progress`` is called with messages arrived, and how many there are, ``announce`` with what a long run
-    will take. ``bed``
-    is the network made ready before (then ``lb`` is the bed's), ``conditions`` what else goes on, in a job whose collective
-    begins at ``at_ps``; with ``watch`` series are collected (``Prediction.measured``). Raises ``InputError`` for what cannot be.
+    - ``qps``: queue pairs per connection. Default: the fabric file's number, or one per path color.
+    - ``nccl``: NCCL parameters by name.
+    - ``lb``: overrides how switches balance load (``model.fabric.override``).
+    - ``settings``: further engine parameters (docs/sim.md).
+    - ``engine``: packet, flow or auto (``engines.choice``). auto uses flows above ``most_hops`` packet hops.
+    - ``exact``: do not stop a long run of packets when it is steady (``engines.packets``).
+    - ``progress``: called with the number of messages that arrived, and the number of all messages.
+    - ``announce``: called with the expected time and memory of a long run.
+    - ``bed``: the network if it is already prepared. Its load balancing then replaces ``lb``.
+    - ``conditions``: other events, for example in a job whose collective begins at ``at_ps``.
+    - ``watch``: also collect time series (``Prediction.measured``).
+
+    Raises ``InputError`` for impossible requests.
     """
     bed = bed or bed_of(network, lb)
     conditions = conditions or Conditions()
@@ -219,7 +239,7 @@ def predict(
 def _nccl_parameters(
     network: Network, bed: SimulatedNetwork, nccl: Mapping[str, str] | None, qps: int | None
 ) -> Parameters:
-    """Return NCCL's parameters as the design sets them, changed by ``nccl`` and ``qps``."""
+    """Return NCCL's parameters as the design sets them, with the changes of ``nccl`` and ``qps``."""
     designed = designed_variables(network, bed.fabric.addresses.paths)
     variables = parameters({**designed, **(nccl or {})}, bed.job.library)
     return variables if qps is None else variables.with_number("NCCL_IB_QPS_PER_CONNECTION", qps)
@@ -228,9 +248,10 @@ def _nccl_parameters(
 def _soonest(
     request: _Request, progress: Callable[[int, int], None] | None, announce: Callable[[str], None] | None = None
 ) -> _Attempt:
-    """Run the collective. If it loses ports of NICs meanwhile, also run it without them, and return the sooner attempt.
+    """Run the collective and return the attempt that ends sooner.
 
-    The ports that are left may be sooner than what waits for those that are lost.
+    If the run loses ports of NICs, it is also tried without these ports, because to continue on the remaining ports can be
+    faster than to wait for the lost ones.
     """
     workload = _workload(request)
     plan = _plan(request, workload)
@@ -247,7 +268,7 @@ def _soonest(
 
 
 def _workload(request: _Request) -> _Workload:
-    """Return the messages to run: one server's, a flow for each connection and queue pair, or all of them."""
+    """Return the messages to run: those of one server, one flow per connection and queue pair, or all messages."""
     rotated = _rotation(request)
     if rotated is not None:
         return _Workload(
@@ -272,7 +293,7 @@ def _workload(request: _Request) -> _Workload:
 
 
 def _rotation(request: _Request) -> Rotation | None:
-    """Return what is run of a large all-to-all in which all servers do alike, unless packets are to run all of it."""
+    """Return the rotation to run for a large uniform all-to-all, or None if all of it is to be run."""
     if (
         request.collective != "all-to-all"
         or request.engine not in {"auto", "flow"}
@@ -290,7 +311,7 @@ def _rotation(request: _Request) -> Rotation | None:
 
 
 def _plan(request: _Request, workload: _Workload) -> _Plan:
-    """Choose the engine, by the arguments with which flows would be run."""
+    """Choose the engine and prepare its arguments. The choice depends on the arguments that flows would have."""
     if workload.rotation is not None:
         arguments = workload.rotation.arguments
     else:
@@ -304,7 +325,7 @@ def _plan(request: _Request, workload: _Workload) -> _Plan:
 
 
 def _choice(request: _Request, workload: _Workload, arguments: FlowArguments) -> Choice:
-    """Return the engine, and why."""
+    """Return the engine and the reason for it."""
     if workload.rotation is not None:
         return workload.rotation.choice
     wiring, traffic = request.bed.fabric.wiring, workload.job_traffic
@@ -315,7 +336,7 @@ def _choice(request: _Request, workload: _Workload, arguments: FlowArguments) ->
 
 
 def _announce(request: _Request, workload: _Workload, choice: Choice, announce: Callable[[str], None]) -> None:
-    """Report the time and the memory of a long or a large run before it begins."""
+    """Announce the expected time and memory of a long or large run before it begins."""
     traffic = workload.job_traffic
     sentence = forecast(choice.engine, choice.packet_hops, len(traffic.messages), len(traffic.after))
     if sentence:
@@ -348,7 +369,7 @@ def _run(request: _Request, workload: _Workload, plan: _Plan, progress: Callable
 
 
 def _next_loss(attempt: _Attempt) -> int | None:
-    """Return when the run first loses a port of a NIC that has others, or None."""
+    """Return when the run first loses a port of a NIC that has other ports, or None."""
     request, run = attempt.request, attempt.run
     if request.bed.job.ports == 1:
         return None
@@ -357,7 +378,7 @@ def _next_loss(attempt: _Attempt) -> int | None:
 
 
 def _prediction(network: Network, attempt: _Attempt, begin: float) -> Prediction:
-    """Return the prediction that an attempt gives. ``begin``: the clock's seconds when the collective began to be predicted."""
+    """Return the prediction from an attempt. ``begin``: the clock reading in seconds when the prediction began."""
     request, workload, run, time_ps = attempt.request, attempt.workload, attempt.run, attempt.time_ps
     fabric, job, traffic = request.bed.fabric, request.bed.job, workload.job_traffic
     floor_ps = workload.program.floor_ps
@@ -402,7 +423,7 @@ def _prediction(network: Network, attempt: _Attempt, begin: float) -> Prediction
 
 
 def _job_links(attempt: _Attempt) -> NDArray[np.bool_] | None:
-    """Return by port whether the job's messages take it, or None if no one else sends."""
+    """Return, by port, whether the job's messages use it, or None if there is no background traffic."""
     request, pairs = attempt.request, attempt.workload.job_traffic.pairs
     if request.conditions.background is None:
         return None
@@ -427,7 +448,7 @@ def _notes(attempt: _Attempt, load: Load) -> tuple[str, ...]:
 
 
 def _band(attempt: _Attempt) -> Band:
-    """Return what the time lies between. No published row has faults or traffic of others."""
+    """Return the range of the time. No published result has faults or background traffic, so the band reports either of them."""
     request = attempt.request
     conditions, job = request.conditions, request.bed.job
     faults = conditions.timeline.changes or conditions.timeline.tables
@@ -444,16 +465,17 @@ def _band(attempt: _Attempt) -> Band:
 
 
 def _posting(post_ps: int, traffic: Traffic, addresses: Addresses) -> dict[str, str]:
-    """Return the engine's cost of a post if NICs use several ports.
+    """Return the engine's cost of a post if NICs use several ports, else an empty dict.
 
-    A NIC's proxy posts for all of them. Engines have a proxy for each port, which takes so many times longer.
+    In reality one proxy posts for all ports of a NIC. The engines have a proxy for each port, so its cost is multiplied by
+    the number of ports.
     """
     ports = addresses.ports_in_use(traffic.pairs[:, 0])
     return {"host.post-cost": f"{post_ps * ports}ps"} if ports > 1 else {}
 
 
 def proxy_note(message_ps: int, qps: int) -> str:
-    """Return the note on results that proxies limit: what decides there, and how far that was compared with anything."""
+    """Return the note for a result that proxies limit: how the cost of a post was found, and whether fewer queue pairs help."""
     note = f"the proxies limit the result: each post takes {message_ps / 1e6:g} us, a figure fitted on two published rows (docs/validation.md)"
     more = f"; {qps} queue pairs are more than were compared, and a post then likely costs more: compare with fewer (--compare qps=1,2,4)"
     return note + (
@@ -462,7 +484,7 @@ def proxy_note(message_ps: int, qps: int) -> str:
 
 
 def _set(arguments: A, parameters: dict[str, str]) -> A:
-    """Set the engine's parameters of a run in its arguments, and return them."""
+    """Set the engine parameters of a run in its arguments, and return the arguments."""
     arguments["parameters"] = {"host.post-cost": f"{POST_COST_PS}ps"} | arguments["parameters"] | parameters
     # otherwise the configured parameters of switches stay
     arguments["profiles"] = [profile | parameters for profile in arguments["profiles"]]

@@ -1,4 +1,4 @@
-"""The same question with one parameter varied, side by side in parallel processes."""
+"""The comparison of variants of one question, with one parameter varied. Variants run in parallel processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.varied import Variant
 
 EQUAL = 0.005
-"""Closer than this two results are the same."""
+"""The relative difference below which two results count as equal."""
 
 COUNTERS = (
     Column("marked", "number", "ecn_marked_packets"),
@@ -39,7 +39,7 @@ COLUMNS = (
     *COUNTERS,
     Column("bound by", "text", "bound_by"),
 )
-"""Columns of a comparison, after that of its values; ``longer`` is a part of the time of the fastest."""
+"""The columns of a comparison after the varied value. ``longer`` is the extra time relative to the fastest variant."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All variants, in the order in which they were given."""
+    """The results of all variants, in the order in which they were given."""
 
     name: str
     outcomes: tuple[Outcome, ...]
@@ -64,23 +64,23 @@ class Comparison:
 
     @property
     def ranked(self) -> list[Outcome]:
-        """The fastest first; those that did not come to their end last."""
+        """The outcomes sorted from fastest to slowest. Variants that never complete come last."""
         return sorted(self.outcomes, key=lambda outcome: (not outcome.answer.complete, outcome.answer.time_ps))
 
     @property
     def tied(self) -> list[Outcome]:
-        """Those as fast as the fastest, to ``EQUAL``, that one included; none where it did not come to its end."""
+        """The outcomes within ``EQUAL`` of the fastest, including the fastest itself. Empty if the fastest never completes."""
         best = self.ranked[0].answer
         most = best.time_ps * (1 + EQUAL)
         return [outcome for outcome in self.ranked if outcome.answer.complete and outcome.answer.time_ps <= most]
 
     @property
     def winner(self) -> Outcome | None:
-        """The fastest, where no other is as fast."""
+        """The fastest outcome, or None if others are equally fast."""
         return self.tied[0] if len(self.tied) == 1 else None
 
     def verdict(self) -> str:
-        """Return in two sentences the variant that wins, by how much, and why."""
+        """Return two sentences that name the winning variant, its lead and the reason."""
         best, *others = self.ranked
         if not others:
             return f"{self.name}={best.value} is alone."
@@ -110,7 +110,7 @@ class Comparison:
 
     @property
     def table(self) -> Table:
-        """A row for each variant, the fastest first."""
+        """The table of variants, one per row, the fastest first."""
         fastest, ranked = self.ranked[0].answer.time_ps, self.ranked
         return Table(
             (Column(self.name, "text", "value"), *COLUMNS),
@@ -119,11 +119,11 @@ class Comparison:
         )
 
     def to_text(self) -> str:
-        """The table, and the verdict."""
+        """Return the table and the verdict as text."""
         return "\n".join([*self.table.to_text(), self.verdict()])
 
     def to_json(self) -> dict[str, Any]:
-        """The documented JSON object (docs/predict.md)."""
+        """Return the documented JSON object (docs/predict.md)."""
         return {
             "compare": self.name,
             "winner": None if self.winner is None else self.winner.value,
@@ -151,7 +151,7 @@ def _row(outcome: Outcome, fastest_ps: int) -> tuple[object, ...]:
 
 
 def longest_run(job_prediction: JobPrediction) -> Prediction:
-    """The collective of a job that took longest: the one that never completes, where there is one."""
+    """Return the collective of a job that took longest. A collective that never completes counts as the longest."""
     return max(
         (step.prediction for step in job_prediction.steps),
         key=lambda prediction: (not prediction.complete, prediction.time_ps),
@@ -159,7 +159,7 @@ def longest_run(job_prediction: JobPrediction) -> Prediction:
 
 
 def crosses_spine(job_prediction: JobPrediction) -> bool:
-    """Return whether a packet went from one switch to another; True if nothing was counted."""
+    """Return whether any packet went from one switch to another. True if links were not measured."""
     for run in job_prediction.own_runs():
         measured = run.prediction.measured
         if measured is None:
@@ -178,7 +178,7 @@ def _longer(outcome: Outcome, best: Outcome) -> str:
 
 
 def why(outcome: Outcome) -> str:
-    """Return briefly what binds a variant: the busiest part, and what else took time."""
+    """Return a short text with the busiest part of a variant, and timeouts, pauses and retransmissions."""
     longest = longest_run(outcome.answer)
     bound = bottleneck(longest.load, longest.time_ps)
     parts = [f"{bound.kind} {bound.what} busy {bound.busy:.1%}" if longest.complete else NO_END]
@@ -201,7 +201,7 @@ def comparison(
     watch: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:
-    """Run variants in as many processes as there are cores. Raises ``InputError`` where one of them does."""
+    """Run variants in parallel, with at most one process per core. Raises ``InputError`` if any variant does."""
     predictions: dict[str, JobPrediction] = {}
     workers = min(len(wanted), os.cpu_count() or 1)
     with shared(network) as given, processes(workers, partial(_begin, given)) as pool:
@@ -214,7 +214,7 @@ def comparison(
 
 
 _here: list[Network] = []
-"""In a worker: the network, which it is given once."""
+"""The network of a worker process, sent to it once."""
 
 
 def _begin(network: SharedValue[Network]) -> None:
@@ -222,7 +222,10 @@ def _begin(network: SharedValue[Network]) -> None:
 
 
 def _run(asked: Question, watch: bool) -> JobPrediction:
-    """A variant, without the messages of its collectives: they are many, and only the run needs them."""
+    """Run a variant and return its prediction without the messages of collectives.
+
+    The messages are many, and only the run needs them.
+    """
     network = _here[0]
     with in_force(network.catalog):  # it runs in a process of its own, which has the package's catalog
         prediction = answer(network, asked, watch=watch, name_costs=False)

@@ -1,4 +1,4 @@
-"""A network made ready for runs, and what else goes on there while a collective runs."""
+"""A network prepared for runs, and other events during a collective: faults and background traffic."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SimulatedNetwork:
-    """A network as the engines take it, and the job of all its servers. ``hosts``: the engine's host of each NIC of the job.
+    """A network in the engines' form, and the job of all its servers.
 
-    ``plane`` is None where forwarding tables came from a file: nothing is known that would change them.
+    - ``hosts``: the engine's host of each NIC of the job.
+    - ``plane``: the control plane. None if forwarding tables came from a file, because these tables cannot be recomputed.
     """
 
     plane: ControlPlane | None
@@ -78,7 +79,7 @@ def bed_of(
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """The faults and traffic besides the collective. Times of ``timeline`` count from the beginning of the job.
+    """The faults and background traffic during a job. Times of ``timeline`` count from the beginning of the job.
 
     ``lost_until_ps``: ports of NICs that have no path until this time count as lost from the collective's beginning
     (``model.ports``).
@@ -93,7 +94,7 @@ class Conditions:
 def conditions_of(
     bed: SimulatedNetwork, background: Background | None, faults: Sequence[FaultTarget], reroute_ps: int | None
 ) -> Conditions:
-    """The conditions of runs on a bed. Raises ``InputError`` where outages overlap."""
+    """Return the conditions for runs on a network. Raises ``InputError`` if outages overlap."""
     notes: list[str] = []
     if not faults:
         return Conditions(background)

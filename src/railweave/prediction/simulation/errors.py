@@ -1,6 +1,6 @@
-"""The errors of predictions against published rows, and the band that follows for a new prediction.
+"""The errors of predictions against published results, and the error band of a new prediction that follows from them.
 
-``errors.json`` is written by ``make validation``. It is a list of groups of rows that are alike in library, collective
+``errors.json`` is written by ``make validation``. It is a list of groups of results with the same library, collective
 and engine. Each group has the range of its servers and bytes, and the errors of its predictions in percent of the
 published value.
 """
@@ -18,16 +18,20 @@ from railweave.json_values import JsonObject
 TABLE = Path(__file__).with_name("errors.json")
 
 FEW = 5
-"""Of fewer rows the largest error is taken, as a ninth decile would be of nothing."""
+"""The number of rows below which the largest error is used, because they are too few for a 90th percentile."""
 
 
 TEN = 10
-"""From so many rows on, nine of ten of them can be counted."""
+"""The number of rows from which "nine of ten" is literally true."""
 
 
 @dataclass(frozen=True)
 class Group(JsonObject):
-    """Rows of one kind. ``servers`` and ``bytes`` are the least and the most of them; errors are in percent, whichever way."""
+    """Published results of one kind.
+
+    - ``servers``, ``bytes``: the least and the most of the group.
+    - The errors are absolute values in percent.
+    """
 
     library: str
     collective: str
@@ -41,16 +45,18 @@ class Group(JsonObject):
 
     @property
     def error(self) -> float:
-        """The part by which nine of ten predictions of this kind are off at most; of few rows, all of them."""
+        """The relative error that nine of ten predictions of this kind do not exceed. With few rows, the largest error."""
         return (self.p90_abs_percent if self.rows >= FEW else self.max_abs_percent) / 100
 
 
 @dataclass(frozen=True)
 class Band(JsonObject):
-    """The range of the time, in ps. ``seeds_ps`` are the times of several seeds; ``error`` is the part that validation shows.
+    """The range of a predicted time, in ps.
 
-    ``compared`` names the kind of published rows that the error comes from. ``outside`` says in a sentence which part
-    of the question no row was like; empty if there were such rows.
+    - ``error``: the relative error that validation showed. None: there is no published result of this kind.
+    - ``compared``: the kind of published results that the error comes from.
+    - ``outside``: a sentence on the part of the question that no published result covers; empty if all is covered.
+    - ``seeds_ps``: the times with several seeds.
     """
 
     JSON = ("low_us=low_ps/1e6", "high_us=high_ps/1e6", "error", "compared", "outside", "seeds_us=seeds_ps/1e6")
@@ -63,12 +69,12 @@ class Band(JsonObject):
     seeds_ps: tuple[int, ...] = ()
 
     def with_seeds(self, seeds_ps: tuple[int, ...]) -> Band:
-        """The same where chance was asked several times."""
+        """Return the band widened to the times of several seeds."""
         low, high = _between(min(seeds_ps), max(seeds_ps), self.error)
         return replace(self, low_ps=low, high_ps=high, seeds_ps=seeds_ps)
 
     def to_text(self) -> str:
-        """Lines for people."""
+        """Return lines for people."""
         about = self.compared if self.error is None else f"{self.error:.1%} either way: {self.compared}"
         text = f"  between        {self.low_ps / 1e6:.1f} and {self.high_ps / 1e6:.1f} us ({about}{self._chance()})\n"
         if self.error is None and len(self.seeds_ps) < 2:
@@ -76,7 +82,7 @@ class Band(JsonObject):
         return text + (f"  not compared   {self.outside}\n" if self.outside else "")
 
     def sentence(self) -> str:
-        """The same in prose."""
+        """Return the band as prose."""
         low, high = f"{self.low_ps / 1e6:,.1f}", f"{self.high_ps / 1e6:,.1f}"
         sure = f"The time is between {low} and {high} us: {self.compared}, to {self.error:.1%}" if self.error else ""
         sure = sure or f"How far off the time is, nothing tells: {self.compared}"
@@ -93,7 +99,7 @@ class Band(JsonObject):
 
 @cache
 def groups() -> tuple[Group, ...]:
-    """The committed table."""
+    """Return the groups in the committed ``errors.json``."""
     records: list[dict[str, Any]] = json.loads(TABLE.read_text())
     pairs = ("servers", "bytes")
     rows: list[dict[str, Any]] = [
@@ -105,7 +111,10 @@ def groups() -> tuple[Group, ...]:
 def band(
     time_ps: int, *, library: str, collective: str, engine: str, servers: int, size_bytes: int, others: str = ""
 ) -> Band:
-    """The band of a prediction. ``others``: what else goes on there that no published row has, as ``a fault``."""
+    """Return the band of a prediction.
+
+    ``others``: conditions that no published result has, such as ``faults``.
+    """
     alike = [group for group in groups() if (group.library, group.collective) == (library, collective)]
     mine = [group for group in alike if group.engine == engine]
     if not mine:
@@ -139,19 +148,19 @@ def band(
 
 
 def how_near(count: int, rows: str) -> str:
-    """Return in words what the error of so many rows states; "nine of ten" needs at least ten rows."""
+    """Return a phrase for the error of ``count`` rows: all, nine of ten (at least ten rows), or the ninth decile."""
     if FEW <= count < TEN:
         return f"the ninth decile of the errors of {rows}"
     return f"{'nine of ten' if count >= TEN else 'all'} of {rows} were as near"
 
 
 def _between(low_ps: int, high_ps: int, error: float | None) -> tuple[int, int]:
-    """Return the range of a published time if predictions are off by at most this part, too long or too short."""
+    """Return the range of the real time if predictions are off by at most this relative error, in either direction."""
     return (low_ps, high_ps) if error is None else (round(low_ps / (1 + error)), round(high_ps * (1 + error)))
 
 
 def _beyond(value: int, between: tuple[int, int]) -> float:
-    """By what factor a value is outside; 0: it is not."""
+    """Return the factor by which a value is outside a range, or 0 if it is inside."""
     low, high = between
     return low / max(value, 1) if value < low else value / max(high, 1) if value > high else 0.0
 

@@ -1,4 +1,7 @@
-"""A grid of predictions: several parameters varied at once, with the rate that each line tends to, and measured points beside."""
+"""A grid of predictions in which several parameters vary at once.
+
+Each line of the grid has the rate that its slope shows. Measured points can be shown next to the predictions.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,10 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.job_run import JobPrediction
 
 MOST_CELLS = 400
-"""More are an evening's work: a smaller grid is asked for."""
+"""The most predictions of a grid. A larger grid is refused because it would take hours."""
 
 TIME, BUS = "time_us", "bus_bandwidth_GBps"
-"""Columns of a file of measured points: one of them."""
+"""The two columns of which a file of measured points needs one."""
 
 COLUMNS = (
     Column("time us", "number", TIME),
@@ -36,19 +39,19 @@ COLUMNS = (
     Column("bus bandwidth GB/s", "number", BUS),
     Column("engine", "text", "engine"),
 )
-"""Columns of predictions, after those of what is varied."""
+"""The columns of predictions, after those of the varied settings."""
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """The setting that is varied, with its values as written; sizes are written as bytes."""
+    """A varied setting and its values, as text. Sizes are in bytes."""
 
     name: str
     values: tuple[str, ...]
 
     @property
     def numbers(self) -> tuple[float, ...] | None:
-        """The values as numbers; None where one is none."""
+        """The values as numbers, or None if any value is not a number."""
         try:
             return tuple(float(sizes(value)[0]) if self.name == "size" else float(value) for value in self.values)
         except (ValueError, InputError):
@@ -56,18 +59,18 @@ class Dimension:
 
     @property
     def column(self) -> Column:
-        """The column of its values."""
+        """The table column of the setting."""
         kind = "text" if self.numbers is None else "number"
         return Column(self.name, kind, "size_bytes" if self.name == "size" else self.name)
 
     def cell(self, value: str) -> Cell:
-        """Return a value of it as a cell."""
+        """Return a value of the setting as a table cell."""
         return Cell(int(value) if self.name == "size" else value, shown(self.name, value))
 
 
 @dataclass(frozen=True)
 class GridCell:
-    """A prediction of a grid: the value of each dimension, and what it got."""
+    """A prediction of a grid: the value of each dimension, and the result."""
 
     values: Mapping[str, str]
     answer: JobPrediction
@@ -79,13 +82,16 @@ class GridCell:
 
     @property
     def time_cell(self) -> Cell | None:
-        """The same for tables."""
+        """The predicted time as a table cell. It says so if the job never completes."""
         return formatted(self.time_us) if self.answer.complete else NEVER
 
 
 @dataclass(frozen=True)
 class Point:
-    """A measured time, where the dimensions that ``values`` names have these values; or a bus bandwidth that it follows from."""
+    """A measured time for given values of some dimensions.
+
+    ``bus_gbytes`` is the measured bus bandwidth if the file has it instead; the time is then computed from it.
+    """
 
     values: Mapping[str, str]
     time_us: float
@@ -94,7 +100,11 @@ class Point:
 
 @dataclass(frozen=True)
 class Fit:
-    """A straight line through times over sizes: 10^9 byte/s of bus bandwidth by its slope, and what is left at size 0."""
+    """A straight line through times over sizes.
+
+    - ``bus_gbytes``: the bus bandwidth of its slope, in 10^9 byte/s.
+    - ``start_us``: the time at size 0.
+    """
 
     bus_gbytes: float
     start_us: float
@@ -102,7 +112,10 @@ class Fit:
 
 @dataclass(frozen=True)
 class Grid:
-    """All predictions. Lines are drawn over ``across``, one for each value of ``by``, once for each of ``apart``."""
+    """All predictions of a grid.
+
+    There is a chart for each combination in ``apart``. It has a line over ``across`` for each value of ``by``.
+    """
 
     dimensions: tuple[Dimension, ...]
     cells: tuple[GridCell, ...]
@@ -115,19 +128,19 @@ class Grid:
 
     @property
     def across(self) -> Dimension:
-        """The horizontal axis: sizes, or else the numbers with the most values, or else the first."""
+        """The horizontal axis: size if it varies, else the numeric dimension with the most values, else the first dimension."""
         numeric = [dimension for dimension in self.dimensions if dimension.numbers is not None]
         by_size = [dimension for dimension in numeric if dimension.name == "size" and len(dimension.values) > 1]
         return (by_size or sorted(numeric, key=lambda dimension: -len(dimension.values)) or list(self.dimensions))[0]
 
     @property
     def by(self) -> Dimension | None:
-        """Return the dimension that distinguishes lines: the first one other than ``across``."""
+        """The dimension whose values are separate lines: the first one other than ``across``."""
         return next((dimension for dimension in self.dimensions if dimension is not self.across), None)
 
     @property
     def apart(self) -> list[dict[str, str]]:
-        """The values of all others, for which there is a chart each."""
+        """The combinations of values of all other dimensions. Each has its own chart."""
         rest = [dimension for dimension in self.dimensions if dimension is not self.across and dimension is not self.by]
         return [
             dict(zip([dimension.name for dimension in rest], values, strict=True))
@@ -135,13 +148,13 @@ class Grid:
         ]
 
     def line(self, fixed: Mapping[str, str]) -> list[GridCell]:
-        """The cells with these values, in the order of the axis."""
+        """Return the cells that have these values, in the order of the axis."""
         order = self.across.values
         line_cells = [cell for cell in self.cells if all(cell.values[name] == value for name, value in fixed.items())]
         return sorted(line_cells, key=lambda cell: order.index(cell.values[self.across.name]))
 
     def points(self, fixed: Mapping[str, str]) -> list[Point]:
-        """Measured points with these values; what a point does not say agrees."""
+        """Return the measured points that have these values. A dimension that a point does not give matches any value."""
         return [
             point
             for point in self.measured
@@ -149,14 +162,14 @@ class Grid:
         ]
 
     def lines(self) -> list[dict[str, str]]:
-        """The values that each line has, chart by chart."""
+        """Return the fixed values of each line, chart by chart."""
         by_values: list[dict[str, str]] = (
             [{}] if self.by is None else [{self.by.name: value} for value in self.by.values]
         )
         return [{**each, **by_value} for each in self.apart for by_value in by_values]
 
     def fit(self, fixed: Mapping[str, str]) -> Fit | None:
-        """The slope of a line over sizes; None where there are fewer than two, or it does not rise."""
+        """Return the straight line fitted to a line over sizes, or None if it has fewer than two points or does not rise."""
         cells = self.line(fixed)
         if self.across.name != "size" or len(cells) < 2:
             return None
@@ -167,7 +180,7 @@ class Grid:
 
     @property
     def table(self) -> Table:
-        """A row for each prediction; beside it what was measured, where that is known."""
+        """The table of predictions, one per row, with measured values next to them if there are any."""
         measured = (Column("measured us", "number", "measured_us"), Column("off by", "number", "off"))
         return Table(
             (
@@ -198,7 +211,10 @@ class Grid:
 
     @property
     def times(self) -> Table:
-        """A row for each line, and below it what was measured; a column for each place on the axis, times in us, and the rate of the slope."""
+        """The table of times in us, with a row for each line and a column for each value on the axis.
+
+        Measured values are in the rows below, and the last column has the rate of the slope.
+        """
         across, fits = self.across, [self.fit(line) for line in self.lines()]
         heads = [Column("time us", "text", "line")]
         heads += [Column(f"{across.name}={shown(across.name, value)}", "number") for value in across.values]
@@ -215,11 +231,11 @@ class Grid:
         return Table(heads, rows)
 
     def to_text(self) -> str:
-        """Times, a line of the charts in each row."""
+        """Return the table of times as text, with one line of the charts per row."""
         return "\n".join(self.times.to_text())
 
     def to_json(self) -> dict[str, Any]:
-        """The documented JSON object (docs/predict.md)."""
+        """Return the documented JSON object (docs/predict.md)."""
         fits = [(line, self.fit(line)) for line in self.lines()]
         return {
             "compare": {dimension.name: list(dimension.values) for dimension in self.dimensions},
@@ -237,17 +253,17 @@ class Grid:
 
 
 def words(values: Mapping[str, str]) -> str:
-    """Values as they are asked for."""
+    """Return values in the form in which options give them, such as ``qps=4``."""
     return " ".join(f"{name}={shown(name, value)}" for name, value in values.items())
 
 
 def shown(name: str, value: str) -> str:
-    """A value for people: sizes as nccl-tests writes them."""
+    """Return a value for people. Sizes are written as nccl-tests writes them."""
     return written(int(value)) if name == "size" else value
 
 
 def dimensions(text: str) -> list[Dimension]:
-    """``size=4G..16G qps=1,2,4``: what is varied. Raises ``InputError``."""
+    """Return the varied settings in a text such as ``size=4G..16G qps=1,2,4``. Raises ``InputError``."""
     named_values: list[tuple[str, list[str]]] = []
     for word in text.split():
         name, _, values = word.partition("=")
@@ -258,7 +274,10 @@ def dimensions(text: str) -> list[Dimension]:
 
 
 def dimensions_of(wanted: Iterable[tuple[str, Iterable[str]]]) -> list[Dimension]:
-    """Names and their values as dimensions. Raises ``InputError`` for a name that is there twice, and where there is too much or nothing."""
+    """Return names and their values as dimensions.
+
+    Raises ``InputError`` if a name occurs twice or has no values, or if the grid is empty or too large.
+    """
     varied = [
         Dimension(
             name, tuple(str(size) for each in values for size in sizes(each)) if name == "size" else tuple(values)
@@ -284,7 +303,10 @@ def grid(
     measured: Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Grid:
-    """Predict every cell in parallel processes. Raises ``InputError``; of a file of measured points with its line."""
+    """Predict every cell in parallel processes.
+
+    Raises ``InputError``. For errors in the file of measured points it names the line.
+    """
     bare = Grid(tuple(wanted), ())
     names = [dimension.name for dimension in wanted]
     rows = [dict(zip(names, values, strict=True)) for values in product(*(dimension.values for dimension in wanted))]
@@ -302,9 +324,10 @@ def grid(
 
 
 def read_points(path: Path, bare: Grid) -> list[Point]:
-    """Points of a CSV file: columns are dimensions, and ``time_us`` or ``bus_bandwidth_GBps``; others are left alone.
+    """Read measured points from a CSV file with columns for dimensions, and ``time_us`` or ``bus_bandwidth_GBps``.
 
-    Times of bandwidths are 0 until predictions say how many bytes count. Raises ``InputError``.
+    Other columns are ignored. Points with a bandwidth have the time 0 until a prediction gives their factor. Raises
+    ``InputError``.
     """
     names = {dimension.name for dimension in bare.dimensions}
     points: list[Point] = []
@@ -325,7 +348,7 @@ def read_points(path: Path, bare: Grid) -> list[Point]:
 
 
 def _timed(point: Point, cells: Sequence[GridCell]) -> Point:
-    """The point with a time, where it came with a bandwidth."""
+    """Return the point with its time computed from its bandwidth. A point that already has a time is unchanged."""
     if point.bus_gbytes is None:
         return point
     like = next(

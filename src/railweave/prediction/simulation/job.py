@@ -1,4 +1,4 @@
-"""The job that runs on a network: its servers in the order of their ranks, with their GPUs and NICs, for ``prediction.collectives``."""
+"""The job that runs on a network, for ``prediction.collectives``: its servers in rank order, with their GPUs and NICs."""
 
 from __future__ import annotations
 
@@ -23,19 +23,23 @@ if TYPE_CHECKING:
 
 
 ALTERNATE = "stripes-alternate"
-"""One server of each stripe in turn: every hop of a ring between servers of two stripes then crosses the spines."""
+"""The order that takes one server from each stripe in turn.
+
+With two stripes, every hop of a ring between servers then crosses the spines.
+"""
 
 MOST_SHOWN = 16
-"""Servers that a text names; of more, the first and the last."""
+"""The most servers that a text lists. If there are more, it lists the first ones and the last."""
 
 
 def ordered(stripes: Mapping[str, str], asked: str | None) -> list[str]:
-    """The servers that take part, in order of their ranks.
+    """Return the servers that take part, in the order of their ranks.
 
-    ``stripes`` has the stripe of each server there is, in the network's order, which stands where nothing is ``asked``. What is asked is
-    ``stripes-alternate``, how many of the first take part, or names and lists of names with commas between:
-    ``H100-01,H100-[03-04],H100-02``. Raises ``InputError`` for a name that is not there or is there twice, and for more
-    servers than there are.
+    - ``stripes``: the stripe of each server of the network, in the network's order.
+    - ``asked``: None for all servers in that order, ``stripes-alternate``, the number of servers to take from the
+      beginning, or names and lists of names: ``H100-01,H100-[03-04],H100-02``.
+
+    Raises ``InputError`` for a name that is unknown or occurs twice, and for too many servers.
     """
     if asked is None:
         return list(stripes)
@@ -65,7 +69,7 @@ def _first(names: list[str], count: int) -> list[str]:
 
 
 def order_text(order: Sequence[str], stripes: Mapping[str, str], processes: int) -> str:
-    """The order of ranks for people, with what it makes of a ring where servers are on several stripes."""
+    """Return the order of ranks for people. If servers are on several stripes, add how many hops of a ring cross the spines."""
     text = f"{shown(order)}; {processes} process{'' if processes == 1 else 'es'} each"
     crossing, least = crossings(order, stripes), fewest_crossings(order, stripes)
     if not least:
@@ -76,14 +80,14 @@ def order_text(order: Sequence[str], stripes: Mapping[str, str], processes: int)
 
 
 def shown(names: Sequence[str]) -> str:
-    """Servers in order."""
+    """Return the names of servers in order, shortened if there are many."""
     if len(names) <= MOST_SHOWN:
         return ", ".join(names)
     return f"{', '.join(names[: MOST_SHOWN - 1])}, … {names[-1]} ({len(names)})"
 
 
 def lists(text: str) -> list[str]:
-    """Return the parts between commas that are not in brackets: names and lists of names."""
+    """Split a text at commas outside brackets into names and lists of names."""
     words, depth = [""], 0
     for letter in text:
         depth += (letter == "[") - (letter == "]")
@@ -95,10 +99,10 @@ def lists(text: str) -> list[str]:
 
 
 def job_network(network: Network, fabric: str | None = None) -> Network:
-    """The network with one fabric and the servers on it: the one named, else that of the GPUs' own NICs.
+    """Return the network reduced to one fabric and its servers: the fabric named, or by default that of the GPUs' NICs.
 
-    Raises ``InputError`` where there is no such fabric, or several connect GPUs and none is named: GPUs of one do not
-    reach those of another.
+    Raises ``InputError`` if no fabric has this name. It also raises it if several fabrics connect GPUs and none is named,
+    because GPUs on different fabrics do not reach each other.
     """
     known = [fabric.name for fabric in network.fabrics]
     beside_gpus = fabrics(network)
@@ -182,7 +186,7 @@ def job_of(
 
 
 def _used(there: int, asked: int | None) -> int:
-    """Return how many of a server's GPUs take part."""
+    """Return how many of a server's GPUs take part. Raises ``InputError`` if the server has fewer."""
     if asked is None:
         return there
     if not 1 <= asked <= there:
@@ -191,14 +195,14 @@ def _used(there: int, asked: int | None) -> int:
 
 
 def _nic(wiring: Wiring, host: int, ports: Sequence[int], rails: Mapping[str, int], rates: Sequence[int]) -> Nic:
-    """A NIC, with the ports of it that are there."""
+    """Return a NIC with those of its ports that exist."""
     there = [port for port in ports if port != NONE]
     name = wiring.nics[host]
     return Nic(name.partition(":")[2], rails[name], sum(rates[port] for port in there), len(there))
 
 
 def _without(lost: Mapping[str, Sequence[str]]) -> Problem:
-    """Servers that are unlike the others because of their status."""
+    """Return the problem that some servers differ from the others because NICs are absent by their status."""
     shown = ", ".join(f"{name}:{nic}" for name, nics in lost.items() for nic in nics)
     description = (
         f"by `status:` of the fabric file these NICs are absent, and a job needs servers that are alike: {shown:.300}"
@@ -209,7 +213,7 @@ def _without(lost: Mapping[str, Sequence[str]]) -> Problem:
 
 
 def stripes(network: Network, names: Iterable[str]) -> dict[str, str]:
-    """The stripe of each of these servers: that of its first NIC."""
+    """Return the stripe of each of these servers, taken from its first NIC."""
     of = {server.name: server.nics[0].stripe for server in network.servers if server.nics}
     return {name: of[name] for name in names}
 
@@ -219,7 +223,10 @@ def _of_option(problem: Problem) -> Problem:
 
 
 def _tenant(network: Network, asked: str | None) -> str:
-    """The tenant whose job it is; empty where the network has none."""
+    """Return the tenant that owns the job; empty if the network has no tenants.
+
+    Raises ``InputError`` if the tenant is unknown, or if there are several and none is named.
+    """
     known = [tenant.name for fabric in network.fabrics for tenant in fabric.tenants]
     if asked is not None and asked not in known:
         fix = f"tenants are {', '.join(known)}" if known else "leave it out: the network has no tenants"

@@ -1,4 +1,4 @@
-"""A user's job on a designed network: collectives one after another, with time for computing between."""
+"""Runs of a user's job on a designed network: a series of collectives with computing time between them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.engines.measured import Columns
 
 MOST_SHOWN = 200
-"""Steps that a result lists one by one."""
+"""The most steps that a result lists one by one."""
 
 
 @dataclass(frozen=True)
 class JobStep:
-    """A collective of a job. ``at_ps`` is when it began, ``number`` its place in the job, from 1."""
+    """A collective of a job. ``number`` counts from 1, and ``at_ps`` is when it began."""
 
     number: int
     step: Step
@@ -48,11 +48,11 @@ class JobPrediction:
     name: str
     steps: tuple[JobStep, ...]
     compute_ps: int
-    """Time of computing between collectives, in all."""
+    """The total computing time between collectives."""
     events: tuple[tuple[int, str], ...] = ()
-    """Faults that began and ended: when, from the beginning of the job, ps, and what."""
+    """Faults that began or ended: the time in ps from the beginning of the job, and a description."""
     seeds_ps: tuple[int, ...] = ()
-    """Times of the job with each of several seeds; empty where one was run."""
+    """The job's time with each of several seeds; empty if only one seed was run."""
 
     @property
     def complete(self) -> bool:
@@ -67,7 +67,7 @@ class JobPrediction:
 
     @property
     def between_ps(self) -> tuple[int, int]:
-        """Return the range of the time in ps: the range of each collective (``Band``), with computing unchanged."""
+        """The range of the job's time in ps. It adds up the range of each collective (``Band``); computing time is exact."""
         bands = [step.prediction.band for step in self.steps]
         time = self.time_ps
         low = time - sum(step.prediction.time_ps - b.low_ps for step, b in zip(self.steps, bands, strict=True) if b)
@@ -77,49 +77,52 @@ class JobPrediction:
 
     @property
     def links(self) -> Columns:
-        """A row for each collective that was run (``step``), link and direction. Like all tables: columns of one length.
+        """The table of links, with a row for each collective that was run (``step``), link and direction.
 
-        ``link``, ``from``, ``to``, ``rate_gbps``, ``tx_bytes``, ``utilisation`` (0 to 1); of packets also ``ecn_ce_packets``,
-        ``dropped_packets``, ``pfc_tx``, ``pfc_rx``, ``paused_us``, ``most_queued_bytes``.
+        Columns are ``link``, ``from``, ``to``, ``rate_gbps``, ``tx_bytes`` and ``utilisation`` (0 to 1). The packet engine adds
+        ``ecn_ce_packets``, ``dropped_packets``, ``pfc_tx``, ``pfc_rx``, ``paused_us`` and ``most_queued_bytes``. As in all tables,
+        columns have equal length.
         """
         return self._columns("links")
 
     @property
     def flows(self) -> Columns:
-        """A row for each collective and queue pair of the job: ``step``, ``queue_pair``, ``src``, ``dst``, ``bytes``, ``fct_us``.
+        """The table of the job's queue pairs, with a row for each collective and queue pair.
 
-        ``fct_us`` is when its last byte had arrived, from the beginning of the collective; NaN: it never did.
+        Columns are ``step``, ``queue_pair``, ``src``, ``dst``, ``bytes`` and ``fct_us``. ``fct_us`` is when the last byte arrived,
+        from the beginning of the collective; NaN if it never did.
         """
         return self._columns("flows")
 
     @property
     def series(self) -> Columns:
-        """A row for each interval, and each link and direction with something to say; empty unless watched.
+        """The time series of links, with a row for each interval, link and direction recorded; empty unless watched.
 
-        ``step``, ``time_us`` (from the beginning of the job), ``link``, ``from``, ``to``, ``utilisation``, ``queued_bytes`` at
-        the end of the interval, ``ecn_ce_packets``, ``dropped_packets``, ``pfc_tx``, ``pfc_rx``, ``paused_us``.
+        Columns are ``step``, ``time_us`` (from the beginning of the job), ``link``, ``from``, ``to``, ``utilisation``,
+        ``queued_bytes`` (at the end of the interval), ``ecn_ce_packets``, ``dropped_packets``, ``pfc_tx``, ``pfc_rx`` and
+        ``paused_us``.
         """
         return self._columns("series")
 
     @property
     def queues(self) -> Columns:
-        """A row for each moment, and each queue of a switch that is not empty then; empty unless watched.
+        """The time series of switch queues, with a row for each moment and nonempty queue; empty unless watched.
 
-        ``step``, ``time_us``, ``link``, ``from``, ``to``, ``class`` (traffic class, by number), ``queued_bytes``.
+        Columns are ``step``, ``time_us``, ``link``, ``from``, ``to``, ``class`` (number of the traffic class) and ``queued_bytes``.
         """
         return self._columns("queues")
 
     @property
     def rates(self) -> Columns:
-        """A row for each interval, and each queue pair with something under way; empty unless watched.
+        """The time series of queue pairs with data in flight, with a row for each interval; empty unless watched.
 
-        ``step``, ``time_us``, ``queue_pair``, ``src``, ``dst``, ``background`` (whether it is others'), ``delivered_bytes`` in the
-        interval, ``rate_gbps`` that congestion control lets it send at.
+        Columns are ``step``, ``time_us``, ``queue_pair``, ``src``, ``dst``, ``background`` (True for background traffic),
+        ``delivered_bytes`` (in the interval) and ``rate_gbps`` (the rate that congestion control allows).
         """
         return self._columns("rates")
 
     def own_runs(self) -> list[JobStep]:
-        """The steps that were run: of those that share a prediction, the first."""
+        """Return the steps that were actually run: the first of all steps that share a prediction."""
         seen: dict[int, JobStep] = {}
         for step in self.steps:
             seen.setdefault(id(step.prediction), step)
@@ -137,11 +140,11 @@ class JobPrediction:
 
     @property
     def table(self) -> Table:
-        """A row for each step."""
+        """The table of steps, one per row."""
         return steps_table(self.steps)
 
     def to_text(self) -> str:
-        """A few lines for people."""
+        """Return a few lines for people."""
         if len(self.steps) == 1 and not self.compute_ps:
             return self.steps[0].prediction.to_text()
         lines = self.table.first(MOST_SHOWN).to_text()
@@ -163,7 +166,10 @@ class JobPrediction:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the documented JSON object (docs/predict.md); for a single collective without compute time, that collective's object."""
+        """Return the documented JSON object (docs/predict.md).
+
+        For a single collective without computing time, return that collective's object.
+        """
         if len(self.steps) == 1 and not self.compute_ps:
             return self.steps[0].prediction.to_json()
         return {
@@ -178,7 +184,7 @@ class JobPrediction:
 
 
 def steps_table(steps: Iterable[JobStep]) -> Table:
-    """A row for each step of a job, or of several; they are numbered in order."""
+    """Return a table of the steps of one or more jobs, numbered in order."""
     return Table(
         (
             Column("step", "number", "step"),
@@ -223,10 +229,12 @@ def run_job(
     exact: bool = False,
     most_hops: int | None = None,
 ) -> JobPrediction:
-    """Run the traffic of a scenario. Its overrides of NCCL and of the engine apply, ``lb`` is the bed's; ``engine``, ``exact`` and ``most_hops`` are as of ``predict``.
+    """Run the traffic of a scenario. The scenario's overrides of NCCL and the engine apply; load balancing is that of ``bed``.
 
-    A collective that finds the network as an equal one before did, with nothing changing meanwhile, has that one's result
-    without another run. What is still in queues when a collective ends is not carried over into the next. Raises
+    ``engine``, ``exact`` and ``most_hops`` are as in ``predict``.
+
+    A collective that equals an earlier one, in the same state of the network without changes meanwhile, gets the earlier
+    result without another run. Packets still queued at the end of a collective are not carried into the next. Raises
     ``InputError``.
     """
     if not scenario.traffic:

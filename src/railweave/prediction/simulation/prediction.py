@@ -1,4 +1,4 @@
-"""The prediction for a collective: times, rates, the bottleneck, and the certainty; as text and as JSON."""
+"""The prediction for a collective as text and JSON: times, rates, the bottleneck and the certainty."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.errors import Band
 
 NO_END = "some messages never arrive"
-"""Reason why a collective never completes."""
+"""The reason shown for a collective that never completes."""
 NEVER = Cell(None, "never")
-"""The time of one that never completes, in tables."""
+"""The table cell for the time of a collective that never completes."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Prediction:
     choice: Choice
     """The ``engine`` that ran the collective, and the reason."""
     steady: Steady | None
-    """Where the run was stopped because it was steady, and how far off the time is at most; None: it ran to the end."""
+    """The point at which a steady run was stopped, and the largest error. None: the run was not stopped."""
     counters: dict[str, int] | None
     """The packet counters over the whole network; None if flows were run."""
     load: Load
-    """Busy times in ps of the busiest link, the busiest NIC's proxy and the GPUs' own links; they determine the bottleneck."""
+    """Busy times in ps of the busiest link, the busiest NIC's proxy and the links between GPUs. The bottleneck follows from them."""
     wall_s: float
     """Time that the prediction took, in seconds."""
     notes: tuple[str, ...]
@@ -51,40 +51,40 @@ class Prediction:
     hosts: tuple[str, ...] = ()
     """The servers, in the order of their ranks."""
     order: str = ""
-    """The same for people, and what the order makes of a ring."""
+    """The order of servers for people, including how many hops of a ring cross the spines."""
     errors: tuple[str, ...] = ()
-    """Events that must not happen on a network as configured, but did: dropped packets of a lossless class."""
+    """Events that a correctly configured network excludes but that happened: dropped packets of a lossless class."""
     timeout_ps: int = 0
-    """After how long without news NICs send again."""
+    """The retransmission timeout of NICs: how long they wait for an acknowledgement."""
     measured: PacketCounts | None = None
-    """The tables that ``JobPrediction`` joins."""
+    """The measured tables of the run. ``JobPrediction`` joins those of all its collectives."""
     ideal: Ideal | None = None
-    """The time at the limits of hardware only."""
+    """The time if only the limits of the hardware count."""
     band: Band | None = None
-    """The range of the time, as far as published rows and seeds determine it."""
+    """The range of the time that published results and seeds give."""
 
     @cached_property
     def flows(self) -> list[dict[str, Any]]:
-        """Return the bytes that each queue pair of data carried, and the arrival of its last message; null if it did not arrive."""
+        """The bytes that each queue pair of data carried, and the arrival of its last message, or None if it never arrived."""
         return [] if self.measured is None else self.measured.flows_json()
 
     @property
     def bus_bandwidth_gbytes(self) -> float:
-        """Bus bandwidth, 10^9 byte/s; 0 where it never completes."""
+        """The bus bandwidth in 10^9 byte/s; 0 if the collective never completes."""
         return self.program.bus_bandwidth_gbytes(self.time_ps) if self.complete else 0.0
 
     @property
     def bus_bandwidth_text(self) -> str:
-        """The same as a text: a dash where it never completes."""
+        """The bus bandwidth as text; a dash if the collective never completes."""
         return shown(self.bus_bandwidth_cell)
 
     @property
     def bus_bandwidth_cell(self) -> Cell | None:
-        """The same for tables; None where it never completes."""
+        """The bus bandwidth as a table cell; None if the collective never completes."""
         return formatted(self.bus_bandwidth_gbytes, ",.2f") if self.complete else None
 
     def to_text(self) -> str:
-        """A few lines for people."""
+        """Return a few lines for people."""
         return (
             f"{self.collective} of {self.size_bytes} bytes: {self.program.algorithm}, {self.program.protocol}, "
             f"{self.program.channels} channels\n"
@@ -114,7 +114,7 @@ class Prediction:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The documented JSON object (docs/predict.md)."""
+        """Return the documented JSON object (docs/predict.md)."""
         return {
             "collective": self.collective,
             "size_bytes": self.size_bytes,

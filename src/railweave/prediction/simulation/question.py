@@ -1,4 +1,7 @@
-"""The question of a simulation, from a scenario file, options or both; the run that answers it, and the cost of split messages."""
+"""Questions to the simulation, from a scenario file, options or both, and the runs that answer them.
+
+The module also finds the extra time caused by splitting messages.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ if TYPE_CHECKING:
 
 
 POSTING = 0.5
-"""The part of the time from which on posting may be what a collective waits for; a setting that is not the design's own is always looked at."""
+"""The share of the time spent on posting from which the cost of split messages is examined.
+
+A setting that differs from the design's is always examined.
+"""
 
 
 def with_split_costs(
@@ -42,7 +48,8 @@ def with_split_costs(
 ) -> JobPrediction:
     """Add a remark to each collective that takes more than ``COSTLY`` longer because its messages are split.
 
-    Such a collective is predicted again without, in a small case if it is large. Raises ``InputError`` as ``predict``.
+    The collective is predicted again without splitting, in a small case if it is large. Raises ``InputError`` as ``predict``
+    does.
     """
     told: dict[int, Prediction] = {}
     for run in job_prediction.own_runs():
@@ -100,8 +107,10 @@ def _remark(network: Network, bed: SimulatedNetwork, scenario: Scenario, conditi
 
 @dataclass(frozen=True)
 class Question:
-    """A request for a prediction. ``file`` is the scenario file that it comes from, ``fib`` a file of forwarding tables.
+    """A request for a prediction.
 
+    - ``file``: the scenario file that it comes from.
+    - ``fib``: a file of forwarding tables.
     - ``engine``, ``exact``, ``most_hops``: see ``collective.predict``.
     - ``tenant``: the tenant that owns the job, if there are several.
     - ``configs``: running configurations of switches, in place of the designed ones.
@@ -121,7 +130,10 @@ class Question:
 
 
 def background(text: str) -> Background:
-    """``share=0.3,ports=A:nic+B:nic,qps=4,packet=9000`` as the scenario's. Raises ``InputError``."""
+    """Read background traffic from a text such as ``share=0.3,ports=A:nic+B:nic,qps=4,packet=9000``.
+
+    The fields are those of a scenario. Raises ``InputError``.
+    """
     given: dict[str, Any] = {}
     for item in text.split(","):
         name, equals, value = item.partition("=")
@@ -143,11 +155,11 @@ def background(text: str) -> Background:
 
 
 def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
-    """Return one question for each size: the request of the options, on top of that of a scenario file.
+    """Return one question for each size. Options are applied on top of the scenario file.
 
-    ``given`` has options by the names of ``railweave.simulate``. Options that are left out or None have their defaults.
-    A collective comes from the scenario or from the options. Raises ``InputError``; errors in the file have their
-    lines.
+    ``given`` has options under the parameter names of ``railweave.simulate``. Options that are left out or None have their
+    defaults. The collective comes either from the scenario or from the options. Raises ``InputError``; errors in the file
+    have their lines.
     """
     path: Path | None = given.get("scenario")
     file = read_scenario(path, "sim") if path is not None else None
@@ -181,7 +193,7 @@ def questions(network: Network, given: Mapping[str, Any]) -> list[Question]:
 
 
 def _traffic(given: Mapping[str, Any]) -> list[tuple[Step]]:
-    """One collective for each size."""
+    """Return one collective for each size."""
     name, qps = given.get("collective") or "all-reduce", given.get("qps")
     if name not in COLLECTIVES:
         known = ", ".join(COLLECTIVES)
@@ -204,10 +216,13 @@ def answer(
     announce: Callable[[str], None] | None = None,
     name_costs: bool = True,
 ) -> JobPrediction:
-    """Run what is asked; ``announce`` is told before what a long run will take. With ``watch``, series are collected.
+    """Run a question and return its answer.
 
-    With ``name_costs``, remarks name a setting that costs more than ``COSTLY``, which takes runs of their own. Raises ``InputError``;
-    of a scenario file with its line.
+    - ``watch``: also collect time series.
+    - ``announce``: called with the expected time and memory of a long run before it begins.
+    - ``name_costs``: add remarks on a setting that costs more than ``COSTLY``. This takes additional runs.
+
+    Raises ``InputError``; errors in a scenario file have their lines.
     """
     scenario = asked.scenario
     try:
@@ -244,7 +259,7 @@ def answer(
 
 
 def _events(faults: tuple[FaultTarget, ...]) -> tuple[tuple[int, str], ...]:
-    """When faults begin and end, and what they are."""
+    """Return the times at which faults begin or end, with descriptions, in order."""
     events: list[tuple[int, str]] = []
     for target in faults:
         fault = target.fault
@@ -256,7 +271,10 @@ def _events(faults: tuple[FaultTarget, ...]) -> tuple[tuple[int, str], ...]:
 
 
 def _placed(asked: Question, file: ScenarioFile, problem: Problem) -> Problem:
-    """A problem of an option at the line of the scenario file, where that and not the command line gave what is wrong."""
+    """Move an option's problem to the line of the scenario file if the wrong value comes from there.
+
+    If the value comes from the command line, return the problem unchanged.
+    """
     if not isinstance(problem.place, Option):
         return problem
     given, written = (scenario.model_dump(by_alias=True) for scenario in (asked.scenario, file.scenario))
@@ -268,7 +286,10 @@ def _placed(asked: Question, file: ScenarioFile, problem: Problem) -> Problem:
 
 
 def _locations(option: Option, scenario: Scenario) -> Iterator[Location]:
-    """Where a scenario has what an option gives; NCCL's parameters of a collective win over those of all."""
+    """Yield the locations in a scenario that correspond to an option.
+
+    For an NCCL parameter, the locations of a collective come before the one for all collectives.
+    """
     match option.name:
         case "--lb":
             yield ("overrides", "lb")

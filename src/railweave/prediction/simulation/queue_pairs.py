@@ -17,25 +17,31 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 QUESTIONS = (("all-gather", 64 << 20, 6 << 20), ("all-reduce", 1 << 30, 96 << 20), ("all-to-all", 256 << 20, 24 << 20))
-"""One that posting decides, one that links decide, one that meets in queues: the size of the whole job, and the most that is run."""
+"""The collectives to predict: name, size for the whole job, and the largest size that is run.
+
+Posting limits the first, links limit the second, and the third depends on queues.
+"""
 
 SERVERS = 6
-"""Number of servers whose predictions take a second in all; with eight they take twice as long, for the same choice."""
+"""The most servers used for these predictions, which then take a second in total.
+
+With eight servers they take twice as long and give the same choice.
+"""
 
 
 @dataclass(frozen=True)
 class QueuePairs:
-    """The number that was chosen, and lines that say what each number gets."""
+    """The chosen number of queue pairs, and lines with the result of each number tried."""
 
     count: int
     lines: tuple[str, ...]
 
 
 def queue_pairs(network: Network) -> QueuePairs:
-    """Of 1, 2, 4, … up to one per path color, the number with which the product of the times is least.
+    """Return the number of queue pairs with the lowest product of predicted times, from 1, 2, 4, … up to one per path color.
 
-    They are predicted on up to six of the servers, with at most as much for each peer as in the whole; of the first tenant's, where there
-    are tenants. Raises ``InputError``.
+    The predictions use up to six servers, with at most as many bytes per peer as in the whole job. If there are tenants,
+    they use servers of the first one. Raises ``InputError``.
     """
     with in_force(network.catalog):
         return _chosen(network)

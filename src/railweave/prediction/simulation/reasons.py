@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.prediction import Prediction
 
 FULL = 0.9
-"""Part of the time from which a busy link, proxy or server binds; if none is this busy, waiting binds."""
+"""The busy share from which a link, proxy or server is the bottleneck. If nothing is this busy, waiting is the limit."""
 
 
 NEVER_ARRIVED = "Some messages never arrived: their queue pairs have no path that works, or came to a standstill."
@@ -30,7 +30,7 @@ def _binds(prediction: Prediction) -> str:
 
 
 def reasons(prediction: Prediction) -> list[str]:
-    """Return what binds first, then the congestion, loss and waiting that were counted."""
+    """Return sentences on the bottleneck first, then on congestion, loss and waiting that were counted."""
     statements = [_binds(prediction) if prediction.complete else NEVER_ARRIVED]
     measured, counted = prediction.measured, prediction.counters
     if measured is None or counted is None:
@@ -71,7 +71,7 @@ def reasons(prediction: Prediction) -> list[str]:
 
 
 def _of_job(values: NDArray[Any], used: NDArray[np.bool_] | None) -> NDArray[Any]:
-    """Values by port, 0 at ports that only traffic of others takes."""
+    """Return the values by port, with 0 at ports that carry only background traffic."""
     return values if used is None else np.where(used, values, np.zeros_like(values))
 
 

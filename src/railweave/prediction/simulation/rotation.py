@@ -1,9 +1,11 @@
-"""An all-to-all of servers that all do alike: one of them is run, and the others do the same at the same time.
+"""All-to-all among servers that all behave alike: only one of them is run, and the others do the same at the same time.
 
-NCCL's rounds are rotations: in each, every rank sends to the one that is as many servers and GPUs further. Where no link
-between switches can fill and all NICs are alike, turning the servers by one changes nothing that decides a rate, so that
-every server gets what the first one gets. Two servers are run that send to each other, each what the first sends to all
-others: a NIC's own port then carries and posts what it does in the whole, and nothing else is left that could fill.
+NCCL's rounds are rotations: in each, every rank sends to the rank at the same distance in servers and GPUs. If no link
+between switches can fill and all NICs are alike, moving every server by one changes no rate. So every server gets the
+same result as the first.
+
+Two servers are run that send to each other, each with all the data that the first sends to all others. A NIC's own port
+then carries and posts as much as in the whole run, and no other port could fill.
 """
 
 from __future__ import annotations
@@ -37,19 +39,25 @@ if TYPE_CHECKING:
 
 
 MOST_LINKS = 64
-"""More links than this in a row are a circle."""
+"""The most links of a path. A longer path is a loop."""
 
 MOST_ROWS = 4_000_000
-"""More kinds of ways than these are as long to look at as the run would take."""
+"""The most kinds of paths to examine. With more, the check would take as long as the run."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlacementRows:
-    """Rows of what is sent from a server of placement ``source`` to one of placement ``target``.
+    """The traffic between servers, in rows. A placement is the set of switches that a server's NICs are on.
 
-    ``nic`` and ``to_nic`` are places of NICs in their servers, ``bytes`` what one server sends another, ``share`` the largest part
-    of a message that takes the row's queue pair. Steps are ports between switches on the way of a ``row``, each with the
-    ``part`` of the row's packets that take it.
+    - ``source``, ``target``: the placements of the sending and the receiving server.
+    - ``nic``, ``to_nic``: indexes of the NICs within their servers.
+    - ``bytes``: the bytes from one server to another.
+    - ``share``: the largest part of a message that uses the row's queue pair.
+
+    The steps of a row are ports between switches on its paths.
+
+    - ``row``: the row of each step.
+    - ``part``: the fraction of the row's packets that take the step.
     """
 
     source: NDArray[np.int64]
@@ -59,13 +67,13 @@ class PlacementRows:
     bytes: NDArray[np.float64]
     share: NDArray[np.float64]
     ends_ps: NDArray[np.int64]
-    """By row: the delay of the cables of both NICs."""
+    """For each row, the total delay of both NICs' cables."""
     row: NDArray[np.int64]
     port: NDArray[np.int64]
     part: NDArray[np.float64]
 
     def bytes_by_port(self, ports: int, servers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the bytes of ports between switches, if each server sends to each other server.
+        """Return the bytes of each port between switches if every server sends to every other server.
 
         Placement p has ``servers[p]`` servers.
         """
@@ -74,10 +82,10 @@ class PlacementRows:
         return np.bincount(self.port, (self.bytes * pairs)[self.row] * self.part, ports).astype(np.float64)
 
     def crowded(self, wiring: Wiring, servers: NDArray[np.int64], rounding: float) -> str | None:
-        """Return the name of a link between switches that could fill under any pairing; None if no link could fill.
+        """Return the name of a link between switches that could fill under any pairing, or None if no link could.
 
-        A link carries at most what all its senders can send, each with the largest part of its packets that takes the
-        link. A link also carries at most what all its receivers can take.
+        Two limits bound the load of a link. One is the rate of all its senders, each with the largest part of its packets that
+        takes the link. The other is the rate of all its receivers.
         """
         if not len(self.row):
             return None
@@ -103,7 +111,7 @@ class PlacementRows:
         return wiring.port_link(int(full[0])) if len(full) else None
 
     def delays_ps(self, wiring: Wiring, packet_bytes: int) -> NDArray[np.int64]:
-        """By row: the delay of its cables, and how long a packet is stored for each link between switches."""
+        """Return the delay of each row in ps: its cables, plus storing a packet for each link between switches."""
         cables = wiring.cables[wiring.port_cable[self.port]].astype(np.float64)
         step = cables[:, 3] + packet_bytes * 8e6 / cables[:, 2]
         # members of a group are alike in all but name: the mean of them is what each takes
@@ -118,10 +126,11 @@ def ways(
     placed: NDArray[np.int64],
     carried: NDArray[np.float64],
 ) -> PlacementRows | str:
-    """The ways between servers of all placements, or why they are not the same for all of a placement.
+    """Return the paths between servers of all placements, or the reason why servers of one placement have different paths.
 
-    ``hosts`` has a row of NICs for each server, ``placed`` its placement; ``carried`` has rows of NIC, NIC of the other server,
-    queue pair, bytes and largest part of a message.
+    - ``hosts``: a row of NICs for each server.
+    - ``placed``: the placement of each server.
+    - ``carried``: rows of NIC, NIC of the other server, queue pair, bytes and largest part of a message.
     """
     kinds = int(placed.max()) + 1
     if kinds * kinds * len(carried) > MOST_ROWS:
@@ -152,7 +161,10 @@ def ways(
 def _walk(
     wiring: Wiring, arguments: FlowArguments, addresses: Addresses, pairs: NDArray[np.uint32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]] | str:
-    """Rows, ports between switches, and parts of the packets, along the forwarding tables; or why that cannot be said."""
+    """Follow the forwarding tables. Return rows, ports between switches and fractions of packets.
+
+    If the paths cannot be determined, return the reason.
+    """
     hosts, ports = len(wiring.nics), nic_port(wiring)
     dst = pairs[:, 1].astype(np.int64)
     column = addresses.prefix[pairs[:, 2].astype(np.int64)]
@@ -198,15 +210,16 @@ def _walk(
 
 
 ROUNDING = 1 + 1e-9
-"""Sums of shares are not exact."""
+"""The tolerance for sums of shares, which are not exact."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
     """The reduced run of an all-to-all on a network where all servers behave alike.
 
-    ``ways`` are the paths of packets between servers of each placement. ``delay_ps`` is the longest of these paths, and
-    ``apart_ps`` is the difference between the longest and the shortest. All paths are assumed to be the longest.
+    - ``ways``: the paths of packets between servers of each placement.
+    - ``delay_ps``: the delay of the longest path. All paths are assumed to have it.
+    - ``apart_ps``: the difference between the longest and the shortest path.
     """
 
     program: Program
@@ -219,11 +232,11 @@ class Rotation:
     nics: int
     servers: int
     packet_hops: int
-    """Of all servers."""
+    """The packet hops of all servers together."""
 
     @property
     def choice(self) -> Choice:
-        """The engine and why."""
+        """The engine and the reason for it."""
         why = f"about {self.packet_hops / 1e6:,.1f} M packet hops; one of {self.servers} servers that all do alike"
         return Choice("flow", self.packet_hops, why)
 
@@ -246,7 +259,7 @@ def rotation(
 ) -> Rotation | str:
     """Return the part of an all-to-all to run, or the reason why servers do not behave alike.
 
-    ``setting`` adds to arguments the engine settings of a run.
+    ``setting`` adds the engine settings of a run to its arguments.
     """
     wiring, servers, nics = bed.fabric.wiring, len(bed.job.servers), bed.job.nics_per_server
     if servers < 3:
@@ -296,7 +309,10 @@ def rotation(
 def run_rotation(
     bed: SimulatedNetwork, sample: Rotation, progress: Callable[[int, int], None] | None = None
 ) -> tuple[Run, int]:
-    """Run it. The second value is how many messages a NIC posts at most. Raises ``InputError`` as ``run_flows``."""
+    """Run the reduced all-to-all. Return the run and the most messages that a NIC posts.
+
+    Raises ``InputError`` as ``run_flows`` does.
+    """
     wiring, nics = bed.fabric.wiring, sample.nics
     hosts = bed.hosts.reshape(sample.servers, nics)
     traffic, place = _between_two(sample)
@@ -313,7 +329,10 @@ def run_rotation(
 
 
 def _carried(program: Program, parts: Split, nics: int) -> NDArray[np.float64]:
-    """Rows of NIC in its server, NIC in the other, queue pair, bytes from a server to one other, part of a message at most."""
+    """Return the traffic from one server to another, in rows by NIC, NIC of the other server and queue pair.
+
+    Each row also has the bytes, and the largest part of a message that uses the queue pair.
+    """
     connections = program.connections.astype(np.int64)
     ends = connections[parts.connection.astype(np.int64)]
     qps = int(parts.queue_pair.max(initial=0)) + 1
@@ -332,14 +351,14 @@ def _carried(program: Program, parts: Split, nics: int) -> NDArray[np.float64]:
 
 
 def _placed(wiring: Wiring, hosts: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """By server, which placement it has: those with their NICs on the same switches have the same."""
+    """Return the placement of each server. Servers with their NICs on the same switches have the same placement."""
     cables = wiring.cables[wiring.port_cable[wiring.first_port[hosts]]].astype(np.int64)
     leaves = np.where(cables[..., 0] == hosts, cables[..., 1], cables[..., 0])
     return np.unique(leaves, axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def _peers(wiring: Wiring, ports: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The ports at the other ends of cables."""
+    """Return the ports at the other ends of the cables."""
     ends = wiring.end_ports[wiring.port_cable[ports]]
     return np.where(ends[..., 0] == ports, ends[..., 1], ends[..., 0])
 
@@ -349,7 +368,7 @@ def _packet_bytes(arguments: FlowArguments) -> int:
 
 
 def _star(wiring: Wiring, hosts: NDArray[np.uint32], sample: Rotation) -> FlowArguments:
-    """Two servers with their NICs on one switch."""
+    """Return the engine arguments of a network of two servers with all NICs on one switch."""
     count = 2 * sample.nics
     cable = wiring.cables[wiring.port_cable[wiring.first_port[hosts]]]
     cables = np.zeros((count, 4), np.uint64)
@@ -378,7 +397,7 @@ def _star(wiring: Wiring, hosts: NDArray[np.uint32], sample: Rotation) -> FlowAr
 
 
 def _pairs(sample: Rotation) -> NDArray[np.uint32]:
-    """Queue pairs of both servers: to the same NIC of the other, whichever server it was."""
+    """Return the queue pairs of both servers. Each goes to the NIC in the same position on the other server."""
     nics = sample.nics
     whose = _sender_is_first(sample)
     src, dst = (_nic(sample, column) for column in (0, 1))
@@ -390,7 +409,7 @@ def _pairs(sample: Rotation) -> NDArray[np.uint32]:
 
 
 def _of_pair(sample: Rotation) -> NDArray[np.int64]:
-    """The connection of each queue pair of ``Rotation.sample_traffic``: any of its messages tells."""
+    """Return the connection of each queue pair of ``Rotation.sample_traffic``. All messages of a queue pair have the same one."""
     connection = np.zeros(len(sample.sample_traffic.pairs), np.int64)
     connection[sample.sample_traffic.messages[:, 0].astype(np.int64)] = sample.parts.connection.astype(np.int64)
     return connection
@@ -405,7 +424,10 @@ def _sender_is_first(sample: Rotation) -> NDArray[np.bool_]:
 
 
 def _between_two(sample: Rotation) -> tuple[Traffic, NDArray[np.int64]]:
-    """The messages of two servers, and where those of the first stand among them: data of both, then credit of both."""
+    """Return the messages of both servers, and the positions of the first server's messages among them.
+
+    Data messages of both servers come first, then their credit messages.
+    """
     program, parts, sample_traffic = sample.program, sample.parts, sample.sample_traffic
     count, pairs = len(parts.message), len(sample_traffic.pairs)
     data = sample_traffic.data[sample_traffic.messages[:, 0].astype(np.int64)]
@@ -432,10 +454,10 @@ def _between_two(sample: Rotation) -> tuple[Traffic, NDArray[np.int64]]:
 
 
 def _waits(program: Program, parts: Split) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Parts that wait, the part each waits for, and how long after it.
+    """Return the parts that wait, the part that each one waits for, and the delay after its arrival.
 
-    Of the parts of a message that are as long, the last to be posted is the last to arrive, as all take the same links: only
-    that one is waited for. Lengths are those of full parts, of the one that is left over, and of empty ones.
+    Parts of a message with the same length use the same links, so the last posted is the last to arrive. Only that part is
+    waited for. A message has full parts, one shorter part and empty parts.
     """
     first = parts.first.astype(np.int64)
     count = np.diff(first)

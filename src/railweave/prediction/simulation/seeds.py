@@ -1,6 +1,6 @@
-"""The same question with several seeds, in parallel processes: what chance makes of it.
+"""The same question with several seeds, in parallel processes, to show the effect of chance.
 
-Seeds decide which queue pairs hashes put on a link, which packets are marked, and where sprayed packets go.
+The seed decides which queue pairs share a link, which packets are marked, and where sprayed packets go.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def by_size(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the options, once for each of their sizes. Raises ``InputError``."""
+    """Return a copy of the options for each of their sizes. Raises ``InputError``."""
     if given.get("size") is None:
         return [given]
     return [{**given, "size": str(size)} for size in sizes(str(given["size"]))]
@@ -34,9 +34,10 @@ def over_seeds(
     watch: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> JobPrediction:
-    """The answer to options as ``question.questions`` takes them, of one size: the median seed's, with the times of all.
+    """Return the prediction of the median seed, with the times of all seeds.
 
-    Seeds count from the one that was set, or 1. Raises ``InputError`` where a question cannot be asked.
+    ``given`` has options in the form of ``question.questions``, with one size. Seeds count up from the seed in the settings,
+    or from 1. Raises ``InputError`` for an invalid question.
     """
     settings: Mapping[str, str] = given.get("settings") or {}
     first = int(settings.get("seed", "1"))

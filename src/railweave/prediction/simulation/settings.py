@@ -1,7 +1,7 @@
 """Parameters of the engines and of NCCL, by name.
 
-``KEY=VALUE`` words become a mapping where they come in, and stay one up to those who check every name and value: the
-engines (docs/sim.md) and ``prediction.collectives.nccl``. What the model itself has to know of the engines' is read here.
+Input in the form ``KEY=VALUE`` becomes a mapping at once. The engines (docs/sim.md) and ``prediction.collectives.nccl``
+check names and values later. This module reads only the engine parameters that the model itself needs.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from railweave.model.intent.scenario import Setting
 
 EXAMPLES = {"--nccl": "NCCL_BUFFSIZE=8M", "--set": "host.post-cost=750ns"}
-"""The options that give parameters, and how one is written."""
+"""The options that set parameters, each with an example."""
 
 
 def by_name(words: Iterable[str] | Mapping[str, str] | None, option: str) -> dict[str, str]:
-    """The values of ``KEY=VALUE`` words, of which later ones replace earlier ones; a mapping is taken as it is.
+    """Return the values of ``KEY=VALUE`` words as a mapping. Later words replace earlier ones, and a mapping is copied.
 
     Raises ``InputError`` at the option for a word without a value.
     """
@@ -38,7 +38,7 @@ def by_name(words: Iterable[str] | Mapping[str, str] | None, option: str) -> dic
 
 
 def texts(settings: Mapping[str, Setting]) -> dict[str, str]:
-    """The settings of a scenario as the command line would have them."""
+    """Return the settings of a scenario as text, in the form of the command line."""
     return {name: ("no", "yes")[value] if isinstance(value, bool) else str(value) for name, value in settings.items()}
 
 
@@ -48,17 +48,17 @@ def post_cost_ps(parameters: Mapping[str, str]) -> int:
 
 
 def timeout_ps(parameters: Mapping[str, str]) -> int:
-    """After how long without news NICs send again, picoseconds. Raises ``InputError`` where that is no time."""
+    """Return the retransmission timeout of NICs in ps. Raises ``InputError`` if the value is not a time."""
     return _read(parameters, "host.timeout", "4ms", ENGINE_TIME)
 
 
 def payload_bytes(parameters: Mapping[str, str]) -> int:
-    """The payload of a full packet. Raises ``InputError`` where that is no size."""
+    """Return the payload of a full packet in bytes. Raises ``InputError`` if the value is not a size."""
     return max(_read(parameters, "host.mtu", "4096", ENGINE_BYTES), 1)
 
 
 def packets_acknowledged(parameters: Mapping[str, str]) -> int:
-    """After how many packets there is an acknowledgement. Raises ``InputError`` where that is no number."""
+    """Return the number of packets per acknowledgement. Raises ``InputError`` if the value is not a number."""
     return max(_read(parameters, "host.ack-every", "1", COUNT), 1)
 
 

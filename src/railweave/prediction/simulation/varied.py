@@ -1,4 +1,4 @@
-"""The settings that a comparison varies: ``NAME=a,b,c`` in words, and the questions with each of the values."""
+"""The settings that a comparison varies, read from ``NAME=a,b,c``, and the question for each value."""
 
 from __future__ import annotations
 
@@ -31,29 +31,31 @@ OPTIONS = (
     "scenario",
     "tenant",
 )
-"""Options that can be varied; so can every parameter of NCCL (``NCCL_…``) and of the engine (``host.mtu``)."""
+"""The options that can be varied. Parameters of NCCL (``NCCL_…``) and of the engine (``host.mtu``) can be varied too."""
 
 WHOLE = {"qps": "1,2,4", "per-host": "1,2,8"}
-"""Options that are whole numbers, each with an example."""
+"""The options whose values are whole numbers, each with an example."""
 
 FILES = ("fib", "scenario")
 
 RANKS = {"--hosts": "hosts", "--per-host": "per-host"}
-"""Options that say which servers and processes hold the ranks, as they are varied."""
+"""The options that select the servers and processes of the ranks, with the names under which they are varied."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One value of what is varied, and the question with it."""
+    """One value of the varied setting, and the question with this value."""
 
     value: str
     question: Question
 
 
 def values_of(name: str, text: str) -> list[str]:
-    """Return the values in ``a,b,c``; values that contain commas are joined again by their form, or are separated by ``;``.
+    """Return the values in ``a,b,c``.
 
-    `first..last` doubles: sizes, and whole numbers. Commas in the brackets of a host list separate nothing.
+    - Values that contain commas are recognised by their form, or are separated by ``;``.
+    - `first..last` doubles from the first to the last, for sizes and whole numbers.
+    - Commas in the brackets of a host list do not separate values.
     """
     if name == "size" and ".." in text:
         return [str(size) for size in sizes(text)]
@@ -72,7 +74,7 @@ def values_of(name: str, text: str) -> list[str]:
 
 
 def doubled(text: str) -> list[str]:
-    """``1..32`` as 1, 2, 4, … 32: whole numbers, each twice the one before."""
+    """Return the numbers of a range such as ``1..32``, each twice the one before: 1, 2, 4, … 32."""
     first, last = (int(end) for end in text.split("..", 1))
     numbers = [first]
     while 0 < numbers[-1] * 2 <= last:
@@ -81,7 +83,10 @@ def doubled(text: str) -> list[str]:
 
 
 def variants(network: Network, text: str, given: Mapping[str, Any]) -> list[Variant]:
-    """The questions of ``NAME=a,b,c`` over what is given. Raises ``InputError`` where one of them cannot be asked."""
+    """Return the question for each value of ``NAME=a,b,c``, with the other options given.
+
+    Raises ``InputError`` if one of the questions is invalid.
+    """
     name, equals, rest = text.partition("=")
     wanted = values_of(name, rest) if equals else []
     if len(wanted) < 2 or len(set(wanted)) < len(wanted):
@@ -114,7 +119,7 @@ def asked_with(name: str, value: str, given: Mapping[str, Any]) -> dict[str, Any
 
 
 def one_question(network: Network, given: Mapping[str, Any]) -> Question:
-    """The question of what is given. Raises ``InputError`` where it is several."""
+    """Return the single question of the options. Raises ``InputError`` if they give several questions."""
     asked = questions(network, given)
     if len(asked) != 1:
         raise InputError(
@@ -124,9 +129,9 @@ def one_question(network: Network, given: Mapping[str, Any]) -> Question:
 
 
 def check_ranks(network: Network, names: Sequence[str], wanted: Sequence[Variant]) -> None:
-    """Raise ``InputError`` where ``names`` vary servers or processes and a variant asks for some that cannot be.
+    """Raise ``InputError`` if ``names`` vary servers or processes and a variant asks for an impossible selection.
 
-    It is found here, before the first variant is run; all else is found by the run that it concerns.
+    This check runs before the first variant. All other errors are found by the run of the variant that has them.
     """
     if not set(names) & set(RANKS.values()):
         return
@@ -145,7 +150,10 @@ def check_ranks(network: Network, names: Sequence[str], wanted: Sequence[Variant
 
 
 def _told(problem: Problem, names: Sequence[str], values: Mapping[str, object]) -> Problem:
-    """A problem of servers or processes with the value that was varied; of what is given for all, as it is."""
+    """Return a problem of servers or processes with the varied value named in it.
+
+    A problem with an option that is not varied is returned unchanged.
+    """
     name = RANKS.get(problem.place.name, "") if isinstance(problem.place, Option) else ""
     if name not in names:
         return problem

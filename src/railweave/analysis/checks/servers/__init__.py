@@ -1,4 +1,4 @@
-"""Files of servers in a build folder, read and compared with the designed ones value by value.
+"""Comparison of server files in a build folder with the designed files, value by value.
 
-``entries`` defines what a reader returns; every other module reads files of one form. ``comparison`` knows the form of each file.
+``entries`` defines the result of a reader. Each other module reads files of one form. ``comparison`` knows the form of each file.
 """

@@ -72,7 +72,7 @@ _DEVICE = re.compile(r"(?<=^rdma_rename %k NAME_FIXED )\S+$")
 
 
 def rules(text: str) -> list[entries.Entry]:
-    """The names that are given, with the condition of each; other rules in their order."""
+    """Return the interface names that udev rules set, with the conditions of each, and all other rules in their order."""
     made: list[entries.Entry] = []
     for number, line in _udev_lines(text):
         words = [(name + operator, value.strip('"')) for name, operator, value in _WORD.findall(line)]
@@ -107,12 +107,12 @@ def _udev_lines(text: str) -> Iterator[tuple[int, str]]:
 SETTING = entries.Kind("setting", entries.SERVICE)
 MTU_SETTING = entries.Kind("setting", entries.MTU)
 _SAID_ONLY = frozenset({"Description", "Documentation"})
-"""The settings that people read and systemd ignores."""
+"""Settings that are only for people; systemd ignores them."""
 _SECTION = re.compile(r"\[(.+)\]")
 
 
 def unit(text: str) -> list[entries.Entry]:
-    """Return the settings of the file. A name that is given several times is a list, which an empty value clears (systemd.syntax(7))."""
+    """Return the settings of a unit file. A repeated name is a list, which an empty value clears (systemd.syntax(7))."""
     values_of: dict[tuple[str, str], list[tuple[int, str]]] = {}
     section = ""
     for number, line in _unit_lines(text):
@@ -139,7 +139,7 @@ def unit(text: str) -> list[entries.Entry]:
 
 
 def _unit_lines(text: str) -> list[tuple[int, str]]:
-    """Lines without comments; one that ends in a backslash goes on in the next."""
+    """Return the lines without comments, with their numbers. A line that ends in a backslash is joined with the next line."""
     made: list[tuple[int, str]] = []
     goes_on = False
     for number, line in enumerate(text.splitlines(), 1):
@@ -164,7 +164,7 @@ DRIVER_SETTING = entries.Kind("setting", entries.QOS)
 
 
 def sysctl(text: str) -> list[entries.Entry]:
-    """``sysctl.conf``: ``name = value``; a dash before the name lets it fail, and says nothing else (sysctl.conf(5))."""
+    """Read ``sysctl.conf``: ``name = value``. A dash before the name only means that errors are ignored (sysctl.conf(5))."""
     parameters: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#;"):
         name, equals, value = line.partition("=")
@@ -177,7 +177,7 @@ def sysctl(text: str) -> list[entries.Entry]:
 
 
 def limits(text: str) -> list[entries.Entry]:
-    """``limits.conf``: whom it is for, soft or hard, what, how much (limits.conf(5))."""
+    """Read ``limits.conf``: user or group, soft or hard, resource, and value (limits.conf(5))."""
     limit_entries: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#"):
         *words, value = line.split()
@@ -187,7 +187,7 @@ def limits(text: str) -> list[entries.Entry]:
 
 
 def rt_tables(text: str) -> list[entries.Entry]:
-    """``rt_tables.conf``: a number and a name a line."""
+    """Read ``rt_tables.conf``: a number and a name on each line."""
     tables: list[entries.Entry] = []
     for number, line in _lines(text, "#"):
         table, _, name = line.partition("#")[0].strip().replace("\t", " ").partition(" ")
@@ -196,7 +196,7 @@ def rt_tables(text: str) -> list[entries.Entry]:
 
 
 def hostfile(text: str) -> list[entries.Entry]:
-    """``hostfile``: a server a line, with its slots; ranks follow from the order."""
+    """Read ``hostfile``: a server with its slots on each line. The order determines the ranks."""
     members: list[entries.Entry] = []
     for number, line in _lines(text, "#"):
         name, *words = line.split()
@@ -206,7 +206,7 @@ def hostfile(text: str) -> list[entries.Entry]:
 
 
 def settings(text: str) -> list[entries.Entry]:
-    """``NAME=value`` a line, the last of a name holds: what a NIC's driver reads beside ``nic-qos.sh``."""
+    """Read ``NAME=value`` lines, which a NIC's driver reads in addition to ``nic-qos.sh``. The last value of a name applies."""
     setting_entries: dict[str, entries.Entry] = {}
     for number, line in _lines(text, "#"):
         name, equals, value = line.partition("=")
@@ -243,7 +243,7 @@ _OWN = ("fabrics", "nics", "routes", "rules", "sysctl", "job")
 
 
 def read_host_document(text: str) -> list[entries.Entry]:
-    """Return the entries of either file. Raises ``RenderError`` with the line of anything that cannot be read."""
+    """Return the entries of a host or tuner file. Raises ``RenderError`` with the line of anything that cannot be read."""
     document = read_json(text)
     return list(_tuner(document) if "rows" in document.named() else _host(document))
 
@@ -315,7 +315,7 @@ def _values(kind: entries.Kind, located: LocatedValue, whose: str = "") -> Itera
 
 
 def _flat(located: LocatedValue, above: str = "") -> Iterator[tuple[str, LocatedValue]]:
-    """Named values inside named values, by their names with dots between."""
+    """Yield nested named values, with the names of all levels joined by dots."""
     for name, value in located.named().items():
         if isinstance(value.data, dict):
             yield from _flat(value, f"{above}{name}.")
@@ -330,17 +330,17 @@ _ASSIGNED = re.compile(r"(?:export\s+)?([A-Za-z_]\w*)=(.*)", re.DOTALL)
 
 
 def nccl_env(text: str) -> list[entries.Entry]:
-    """The variables of jobs."""
+    """Return the environment variables of jobs."""
     return _variables(text, VARIABLE)
 
 
 def grub(text: str) -> list[entries.Entry]:
-    """The variables that ``update-grub`` reads."""
+    """Return the variables that ``update-grub`` reads."""
     return _variables(text, COMMAND_LINE)
 
 
 def _variables(text: str, kind: entries.Kind) -> list[entries.Entry]:
-    """Each variable with the value it has at the end; a line that is no assignment is a command."""
+    """Return each variable with its final value. Lines without an assignment become commands."""
     variables: dict[str, entries.Entry] = {}
     for number, line in code_lines(text):
         match = _ASSIGNED.fullmatch(line)
@@ -353,7 +353,7 @@ def _variables(text: str, kind: entries.Kind) -> list[entries.Entry]:
 
 
 def _value(text: str) -> str | None:
-    """Return a value as a shell reads it; as written if it refers to other values; None if the text is more than a value."""
+    """Return a value as a shell reads it, or None if the text is more than a value. References to other values are left unchanged."""
     try:
         words = shlex.split(text, comments=False)
     except ValueError:
@@ -376,11 +376,11 @@ FORMS: tuple[tuple[str, Callable[[str], list[entries.Entry]]], ...] = (
     (r".*\.rules", rules),
     (r".*\.conf", settings),  # those of NIC vendors
 )
-"""Readers by the names of files; of several that fit, the first."""
+"""Readers by pattern of the file name; the first match applies."""
 
 
 def compared(name: str, designed: str, actual: str) -> list[entries.Difference] | None:
-    """Return the differences of a file from the designed one, by line; None if files of this name are not read.
+    """Return the differences of a file from its design, by line, or None if there is no reader for files of this name.
 
     Raises ``RenderError`` with the line if the file cannot be read.
     """

@@ -1,8 +1,8 @@
-"""Entries of a server's file, whatever its form; the comparison of two lists of entries, and the rules that it names.
+"""Entries of a server's file in any form, the comparison of two lists of entries, and the rules for differences.
 
-An entry is a route, a variable, a NIC: its fields by name, each on its line. Entries with a key are the same where the key
-is; others (routes, rules, addresses) are paired with the one that they have most in common with, so that a changed field
-is named as such.
+An entry is, for example, a route, a variable or a NIC: its fields by name, each with its line. Entries with the same key are compared
+with each other. An entry without a key (a route, rule or address) is paired with the entry that has the most in common with it, so that
+a changed field is reported as such.
 """
 
 from __future__ import annotations
@@ -102,17 +102,21 @@ SERVICE = Rule(
 
 
 MOST_PAIRED = 300
-"""Of entries without a key, so many are compared each with each; where there are more, they are missing or not designed."""
+"""The most entries without a key that are compared pairwise. If there are more, they count as missing or not designed."""
 
 MOST_ALIGNED = 5000
-"""Lines of a text in which the place of what is missing is looked for."""
+"""The most lines of a text in which the positions of missing lines are determined."""
 
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """A kind of entry: its name in findings, the rule of its fields, and the rules of fields that have another subject.
+    """A kind of entry.
 
-    ``names`` are the names of fields in findings. ``ordered``: the order of entries counts.
+    - ``called``: its name in findings.
+    - ``rule``: the rule for its fields.
+    - ``rules``: the rules for fields that have a different subject.
+    - ``names``: the names of fields in findings.
+    - ``ordered``: whether the order of entries counts.
     """
 
     called: str
@@ -122,13 +126,13 @@ class Kind:
     ordered: bool = False
 
     def of(self, name: str) -> Rule:
-        """The rule of a field."""
+        """Return the rule for a field."""
         return self.rules.get(name, self.rule)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of a file. ``whose`` is what it belongs to (an interface, a section); ``lines`` are those of its fields."""
+    """An entry of a file. ``whose`` is its owner, such as an interface or a section; ``lines`` are the lines of its fields."""
 
     kind: Kind
     fields: dict[str, str]
@@ -139,19 +143,19 @@ class Entry:
 
     @property
     def title(self) -> str:
-        """Return the name of the entry in a finding: without a key, its fields."""
+        """The name of the entry in findings: its key, or its fields if there is no key."""
         words = self.key if self.key is not None else " ".join(f"{name} {value}" for name, value in self.fields.items())
         return f"{self.kind.called} {words}" + (f" of {self.whose}" if self.whose else "")
 
     def line_of(self, name: str) -> int:
-        """The line of a field."""
+        """Return the line of a field."""
         return self.lines.get(name, self.line)
 
 
 class Difference(NamedTuple):
-    """Something that is not as designed: the rule it breaks, a sentence, the line.
+    """A difference from the design: the rule that it breaks, a sentence and the line.
 
-    ``gone`` is the line of the designed text that is missing: ``line`` is then a guess, and ``placed`` knows better.
+    ``gone`` is the line of a missing entry in the designed text, or 0. In this case ``line`` is a guess that ``placed`` corrects.
     """
 
     rule: Rule
@@ -161,7 +165,7 @@ class Difference(NamedTuple):
 
 
 def differences(designed: Sequence[Entry], actual: Sequence[Entry]) -> list[Difference]:
-    """Return the differences of the entries found from the designed ones."""
+    """Return the differences between the designed entries and the entries found."""
     there: dict[tuple[Kind, str], list[Entry]] = {}
     for entry in actual:
         there.setdefault((entry.kind, entry.whose), []).append(entry)
@@ -192,7 +196,7 @@ def differences(designed: Sequence[Entry], actual: Sequence[Entry]) -> list[Diff
 
 
 def placed(made: Sequence[Difference], designed: str, actual: str) -> list[Difference]:
-    """The same by line, what is missing on the line where it stood: that of what follows it now."""
+    """Return the differences sorted by line. A missing entry gets the line of the text that now follows its former position."""
     if not any(difference.gone for difference in made):
         return sorted(made, key=lambda difference: difference.line)
     old, new = designed.splitlines(), actual.splitlines()
@@ -212,7 +216,10 @@ def placed(made: Sequence[Difference], designed: str, actual: str) -> list[Diffe
 def in_sequence(
     designed: Sequence[tuple[int, str]], actual: Sequence[tuple[int, str]], rule: Callable[[str], Rule]
 ) -> Iterator[Difference]:
-    """Commands (line, text) whose order counts: each stretch that differs, by the ``rule`` of what stands there."""
+    """Yield the differences between two ordered lists of commands (line, text).
+
+    ``rule`` returns the rule for the text of a differing stretch.
+    """
     if max(len(designed), len(actual)) > MOST_ALIGNED:
         message = f"{len(actual)} commands stand in place of {len(designed)}"
         yield Difference(rule(""), message, actual[0][0] if actual else 1)
@@ -238,12 +245,12 @@ def _short(texts: Sequence[str]) -> str:
 
 
 def shown(text: str, most: int = 120) -> str:
-    """A value in a sentence, shortened where it is long."""
+    """Return a value for use in a sentence, shortened if it is long."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _paired(designed: Sequence[Entry], actual: Sequence[Entry]) -> dict[int, Entry]:
-    """Of entries of one kind, the one found for each designed one, by its identity."""
+    """Return the matching entry for each designed entry, by the ``id`` of the designed entry. All entries are of one kind."""
     pairs: dict[int, Entry] = {}
     for same in (_whole, _by_key):
         taken = {id(pair) for pair in pairs.values()}
@@ -302,7 +309,7 @@ def _of_fields(entry: Entry, other: Entry) -> Iterator[Difference]:
 
 
 def _with(entry: Entry) -> str:
-    """The value of an entry that has a key and nothing else."""
+    """Return the value of an entry in parentheses if the entry has only a key and a value, otherwise an empty string."""
     return f" ({shown(entry.fields['value'])})" if entry.key is not None and set(entry.fields) == {"value"} else ""
 
 

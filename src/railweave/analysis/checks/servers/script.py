@@ -1,7 +1,7 @@
-"""Shell scripts of a server: the values at their head, row by row and variable by variable; commands in their order.
+"""Shell scripts of a server: the values at the start, by row and variable, and the commands in their order.
 
-A script of ours begins with arrays and variables that hold the design, and goes on with commands that are the same on
-every server. Whatever is no such value is a command.
+A script of railweave begins with arrays and variables that hold the design. The commands after them are the same on every server.
+Anything that is not such a value is a command.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BEFORE_WORD = " \t;&|()"
 
 
 def code_lines(text: str) -> list[tuple[int, str]]:
-    """Lines (their number, and their text without comments and blanks around it) that hold code."""
+    """Return the lines that hold code, as line number and text without comments and surrounding blanks."""
     made: list[tuple[int, str]] = []
     open_: list[str] = []  # quotation marks and command substitutions that are not closed yet
     until: list[tuple[str, bool]] = []  # words that end a text which `<<` announced, and whether tabs may stand before
@@ -61,7 +61,7 @@ def code_lines(text: str) -> list[tuple[int, str]]:
 
 
 def _scan(line: str, open_: list[str]) -> int:
-    """Where the code of a line ends; ``open_`` is what is open before it, and is brought up to its end."""
+    """Return the position at which the code of a line ends. ``open_`` has the open quotes and substitutions and is updated."""
     at = 0
     while at < len(line):
         letter = line[at]
@@ -90,7 +90,7 @@ def _scan(line: str, open_: list[str]) -> int:
 
 
 class Columns(NamedTuple):
-    """The columns of an array's rows: the kind of a row, the names of its words, and the column that tells rows apart."""
+    """The columns of an array's rows: the kind of entry, the function that splits a row, and the column that identifies the row."""
 
     kind: Kind
     split: Callable[[str], dict[str, str]]
@@ -108,7 +108,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Script:
-    """A script as it was read."""
+    """The contents of a script: its values as entries, and its commands."""
 
     entries: list[Entry]
     commands: list[tuple[int, str]]
@@ -133,7 +133,7 @@ def _address(row: str) -> dict[str, str]:
 
 
 def _words(row: str) -> dict[str, str]:
-    """``family|to via … dev … table …|more``: pairs of words, as ``ip route`` and ``ip rule`` show them."""
+    """Split a row ``family|to via … dev … table …|more`` into pairs of words, as in the output of ``ip route`` and ``ip rule``."""
     family, _, rest = row.partition("|")
     middle, _, more = rest.partition("|")
     words = middle.split()
@@ -212,7 +212,7 @@ _CASE = re.compile(r"([^\s()]+)\)")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)")
 _DIGITS = "0123456789"
 _DESIGN = "design"
-"""The function that holds the values of each fabric."""
+"""The name of the shell function that holds the values of each fabric."""
 
 
 def form_of(file: str) -> Form:
@@ -221,12 +221,12 @@ def form_of(file: str) -> Form:
 
 
 def about(form: Form, text: str) -> Rule:
-    """The rule that a command of a script falls under."""
+    """Return the rule for a command of a script."""
     return next((rule for pattern, rule in _SUBJECTS if re.search(pattern, text)), form.command)
 
 
 def read(text: str, form: Form) -> Script:
-    """The values and the commands of a script."""
+    """Return the values and the commands of a script."""
     script = Script([], [])
     array: str | None = None
     function = fabric = ""
@@ -289,7 +289,7 @@ _PRIORITY = Kind("priority of", QOS)
 
 
 def _values(line: str) -> dict[str, str] | None:
-    """Variables and values of a line that has nothing else; none where a value is not a plain one."""
+    """Return the variables of a line with their values, or None if the line has other content or a value is not plain."""
     filled = _FILLED.fullmatch(line)
     if filled and not re.search(r"[$`;|&<>'\"]", filled[2]):
         return {filled[1]: filled[2]}

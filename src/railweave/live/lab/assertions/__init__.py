@@ -1,4 +1,4 @@
-"""The assertions about a lab that runs the designed network: each has an id, and evidence."""
+"""The assertions about a lab that runs the designed network. Each assertion has an id and reports evidence."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from railweave.live.lab.running import Running
 
 SHOWN = 20
-"""The largest number of failures of one assertion that are kept; their total is always reported."""
+"""The most failures that are kept for one assertion. The total is always reported."""
 
 AGAIN_S = 1.0
 
 LOOKS = 2
-"""The least number of looks at an assertion that fails, if there is any patience.
+"""The fewest attempts at an assertion that fails, if the patience is above zero.
 
-One look may take longer than the patience.
+One attempt may take longer than the patience.
 """
 
 
@@ -31,7 +31,7 @@ One look may take longer than the patience.
 class Outcome(JsonObject):
     """The outcome of an assertion.
 
-    ``checked`` counts what was looked at. An assertion about nothing is not ``applies``.
+    ``checked`` is the number of subjects that were checked. ``applies`` is False if there was nothing to check.
     """
 
     id: str
@@ -47,7 +47,7 @@ class Outcome(JsonObject):
 
 @dataclass(frozen=True)
 class Observation:
-    """The things that an assertion looked at: how many, a description, and what was wrong."""
+    """The result of one check of an assertion: the number of subjects, a description, and the failures."""
 
     checked: int
     evidence: str
@@ -55,16 +55,16 @@ class Observation:
 
 
 class Assertion(Protocol):
-    """Looks at a lab, which should be as ``routes`` (links or devices may be down in it)."""
+    """A check that a lab is in the state that ``routes`` describe. Links or devices may be down in this state."""
 
     def __call__(self, lab: Running, routes: Routes) -> Observation:
-        """Look once."""
+        """Check the lab once."""
         ...
 
 
 @dataclass(frozen=True)
 class Registered:
-    """An assertion with its id and its claim."""
+    """An assertion with its id and its title."""
 
     id: str
     title: str
@@ -72,7 +72,7 @@ class Registered:
 
 
 def every() -> list[Registered]:
-    """All assertions, in the order in which one helps to understand the next."""
+    """Return all assertions, ordered so that each helps to understand the next."""
     from railweave.live.lab.assertions import routing, sessions, tenants, traffic
 
     return [
@@ -94,7 +94,7 @@ def every() -> list[Registered]:
 
 
 def check_known(ids: Sequence[str]) -> None:
-    """Raise ``InputError`` for an id that no assertion has."""
+    """Raise ``InputError`` if an id is not that of an assertion."""
     known = [assertion.id for assertion in every()]
     for name in ids:
         if name not in known:
@@ -106,7 +106,10 @@ def check_known(ids: Sequence[str]) -> None:
 def run(
     lab: Running, *, only: Sequence[str] = (), patience_s: float = 30, progress: Callable[[str], None] = lambda _: None
 ) -> list[Outcome]:
-    """Check assertions, all or those named; one that fails is looked at again for so long: a busy machine is late."""
+    """Check all assertions, or those whose ids are in ``only``.
+
+    An assertion that fails is tried again for ``patience_s`` seconds, because a busy machine converges late.
+    """
     routes = lab.control_plane.routes()
     outcomes: list[Outcome] = []
     for assertion in every():

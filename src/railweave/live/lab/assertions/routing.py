@@ -1,4 +1,4 @@
-"""Adjacencies, forwarding tables and what leaves advertise."""
+"""Assertions about IS-IS adjacencies, forwarding tables and the prefixes that leaves advertise."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def _neighbor(session: Session) -> str:
 
 
 def isis_adjacencies(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001
-    """Every link that IS-IS runs on has an adjacency. Whom with is in the tables: isisd calls all routers of a lab alike."""
+    """Check that every link with IS-IS has an adjacency that is up.
+
+    The neighbor is not checked here, because isisd gives all routers of a lab the same name. The forwarding tables show it.
+    """
     failures: list[str] = []
     checked = 0
     for config in lab.plan.configs.values():
@@ -60,7 +63,7 @@ def isis_adjacencies(lab: Running, routes: Routes) -> Observation:  # noqa: ARG0
 
 
 def fib(lab: Running, routes: Routes) -> Observation:
-    """Next-hop groups by the kernels, backups by BGP's tables."""
+    """Compare the next-hop groups of every kernel, and the backups in BGP's tables, with ``routes``."""
     kernel_tables = tables.read(lab, routes)
     failures = [str(difference) for difference in tables.differences(routes, kernel_tables)]
     backups, wrong = _backups(lab, routes)
@@ -76,7 +79,7 @@ def fib(lab: Running, routes: Routes) -> Observation:
 def _backups(lab: Running, routes: Routes) -> tuple[int, list[str]]:
     """Return the number of backups that were compared, and the backups that differ.
 
-    A backup is what BGP would take next, by its own attributes.
+    A backup is the path that BGP would choose next, computed from its attributes.
     """
     checked, failures = 0, list[str]()
     for config, bgp, sessions in _sessions(lab):
@@ -116,9 +119,9 @@ def _second_best(paths: object, links: dict[str, str]) -> set[str]:
 
 
 def path_colors(lab: Running, routes: Routes) -> Observation:
-    """A prefix of a color leaves by the links of that color, wherever a device has some towards it that are not drained.
+    """Check that a device forwards a prefix of a color over links of that color, if it has any towards it that are not drained.
 
-    This goes by the design alone: a mistake that is in the configurations, and so in ``routes``, is seen here.
+    This uses only the design, so it also finds mistakes in the configurations, and thus in ``routes``.
     """
     network = lab.plan.network
     owner = {
@@ -164,13 +167,13 @@ def path_colors(lab: Running, routes: Routes) -> Observation:
 
 
 def _with_servers(network: Network) -> list[Segment]:
-    """The segments that a server is on: the gateway of any other is down, and no leaf advertises it."""
+    """Return the segments that have a server. The gateway of any other segment is down, and no leaf advertises its prefix."""
     live = {network.segment_of(server.name, nic).key for server in network.servers for nic in server.nics}
     return [segment for segment in network.segments if segment.key in live or segment.edge]
 
 
 def _above(network: Network) -> dict[tuple[str, int], set[str]]:
-    """The spines to which each leaf has links of each color."""
+    """Return the spines to which each leaf has links of each color that are not drained."""
     spines: dict[tuple[str, int], set[str]] = {}
     for cable in network.cables:
         if cable.kind == "fabric" and cable.color is not None and cable.name not in network.drained_cables:
@@ -179,7 +182,7 @@ def _above(network: Network) -> dict[tuple[str, int], set[str]]:
 
 
 def _alike(network: Network, leaf: str, other: str) -> bool:
-    """Return whether two leaves are below the same spines: not in different pods, sites or planes."""
+    """Return whether two leaves are in the same fabric, site, pod and plane, and therefore below the same spines."""
     near, far = network.switch(leaf), network.switch(other)
     return (near.fabric, near.site, near.pod, near.plane) == (far.fabric, far.site, far.pod, far.plane)
 
@@ -191,7 +194,7 @@ def _apart(network: Network, leaf: str, device: str) -> bool:
 
 
 def leaf_transit(lab: Running, routes: Routes) -> Observation:
-    """Check that each leaf advertises on each session what the leaf itself has, and nothing else."""
+    """Check that each leaf advertises its own prefixes on each session, and nothing else."""
     own_prefixes = {
         name: set[str](config.overlay.prefixes()) if config.overlay else set[str]()
         for name, config in lab.plan.configs.items()

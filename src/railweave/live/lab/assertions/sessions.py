@@ -1,4 +1,4 @@
-"""Sessions of BGP and BFD, by the readers and the rules of ``railweave check``; addresses and tables of servers."""
+"""Assertions about BGP and BFD sessions, with the readers and rules of ``railweave check``, and about addresses and tables of servers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def addresses(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001 - as every assertion
-    """Exactly the designed ones: none missing, none besides."""
+    """Check that every NIC has exactly the designed addresses."""
     checked, formed, failures = 0, 0, list[str]()
     for name, host in lab.plan.hosts.items():
         want, have = hosts.designed(host), hosts.present(lab, name)
@@ -35,7 +35,7 @@ def addresses(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001 - as
 
 
 def tables(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001
-    """Every planned route and rule, and nothing else in the planned tables."""
+    """Check that every server has every planned route and rule, and nothing else in the planned tables."""
     checked, failures = 0, list[str]()
     for name, host in lab.plan.hosts.items():
         missing, more = hosts.differences(lab, name)
@@ -49,11 +49,11 @@ def tables(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001
 
 _BGP = {"bgp": "show bgp vrf all summary json", "bgp-neighbors": "show bgp vrf all neighbors json"}
 _BFD = {"bfd": "show bfd peers json"}
-"""Questions that the reader of FRRouting knows, and the commands whose answers they are."""
+"""Questions of the FRRouting reader, and the command that answers each."""
 
 
 def bgp_sessions(lab: Running, routes: Routes) -> Observation:
-    """Every session of every router is established, with the neighbor of the design."""
+    """Check that every BGP session of every router is established with the designed neighbor."""
     wanted = _wanted(lab, routes)
     failures = _failures(lab, wanted, "bgpd", _BGP, (rules.MISSING, rules.DOWN, rules.AS))
     overlay = sum(len(router.overlay_sessions) for router in wanted.values())
@@ -67,7 +67,7 @@ def bgp_sessions(lab: Running, routes: Routes) -> Observation:
 
 
 def bfd_sessions(lab: Running, routes: Routes) -> Observation:
-    """Every session has a BFD session that is up, and with the timers that were configured."""
+    """Check that every session with BFD in the design has a BFD session that is up, with the configured timers."""
     wanted = _wanted(lab, routes)
     timed = [
         session.bfd for each in wanted.values() for session in (*each.sessions, *each.overlay_sessions) if session.bfd
@@ -90,7 +90,7 @@ def _wanted(lab: Running, routes: Routes) -> dict[str, Expected]:
 def _failures(
     lab: Running, wanted: dict[str, Expected], daemon: str, asked: Mapping[str, str], which: Collection[Rule]
 ) -> list[str]:
-    """Return what some rules find in the answers of a daemon of each router."""
+    """Return the failures that some rules find in the answers of a daemon of each router."""
     absent = {name: why for name in wanted if (why := not_started(lab.frr, lab.plan.configs[name], daemon))}
     started = {name: router for name, router in wanted.items() if name not in absent}
     living = NetworkStates(lab.plan.network, started, {})
@@ -103,5 +103,5 @@ def _failures(
 
 
 def _to(description: str) -> str:
-    """``session with spine1: idle`` as it follows the name of the device."""
+    """Return a description in the form that follows a device's name: ``session with spine1: idle`` becomes ``to spine1: idle``."""
     return description.replace("session with", "to", 1)

@@ -1,4 +1,4 @@
-"""Tenants: connected by type-5 routes over VXLAN, and kept apart. What should be is the design's, not the configurations'."""
+"""Assertions that tenants are connected by type-5 routes over VXLAN, and isolated. They use the design, not the configurations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Owner(NamedTuple):
 
 
 def connected(lab: Running, routes: Routes) -> Observation:
-    """Each leaf has its tenants' prefixes of all other leaves by their tunnels, and packets go through these."""
+    """Check that each leaf has its tenants' prefixes of all other leaves over tunnels, and that packets use these tunnels."""
     owners = _owners(lab)
     if not owners:
         return Observation(0, "no tenants")
@@ -66,9 +66,10 @@ def connected(lab: Running, routes: Routes) -> Observation:
 
 
 def isolated(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001 - as every assertion
-    """No VRF has a prefix of another tenant, in its kernel or in BGP, and of every forbidden pair nothing arrives.
+    """Check that no VRF has a prefix of a tenant kept apart from it, and that no packet arrives between such tenants.
 
-    BGP is asked too: FRR takes routes with another VNI into a VRF and then keeps them from the kernel, as "inactive".
+    This checks BGP as well as the kernel. FRR accepts routes with a different VNI into a VRF, but keeps them out of the
+    kernel as "inactive".
     """
     owners = _owners(lab)
     if not owners:
@@ -98,7 +99,7 @@ def isolated(lab: Running, routes: Routes) -> Observation:  # noqa: ARG001 - as 
 
 
 def _in_bgp(lab: Running, config: DeviceConfig, vrf: Vrf) -> set[str]:
-    """The prefixes that BGP holds in a VRF."""
+    """Return the prefixes that BGP holds in a VRF."""
     with lab.vty(config.name, "bgpd") as vty:
         tables = [vty.json(f"show bgp vrf {vrf.name} {family} unicast") for family in vrf.families()]
     return {prefix for table in tables for prefix in table.get("routes", {})}
@@ -131,7 +132,7 @@ def _vrfs(lab: Running) -> Iterator[tuple[DeviceConfig, Vrf]]:
 
 
 def _wrong_targets(lab: Running, owners: dict[str, _Owner]) -> list[str]:
-    """Type-5 routes that a leaf sends with other route targets than the design's of their tenant."""
+    """Return the type-5 routes that a leaf sends with route targets that differ from the design's."""
     targets = {
         tenant.name: tenant.route_target.removeprefix("target:")
         for fabric in lab.plan.network.fabrics
@@ -154,7 +155,7 @@ def _wrong_targets(lab: Running, owners: dict[str, _Owner]) -> list[str]:
 
 
 def _own_targets(listed: dict[str, Any]) -> Iterator[tuple[str, set[str]]]:
-    """The type-5 routes that a leaf originates (without an AS path), and their route targets."""
+    """Yield the type-5 routes that a leaf originates (those with an empty AS path), with their route targets."""
     by_router = [
         cast("dict[str, Any]", router_routes) for router_routes in listed.values() if isinstance(router_routes, dict)
     ]
@@ -170,7 +171,7 @@ def _lists(value: object) -> list[list[dict[str, Any]]]:
 
 
 def _through_tunnels(lab: Running, pairs: Sequence[QueuePair]) -> list[str]:
-    """Send a packet of each queue pair, and compare what the VXLAN devices of VRFs sent with how many there were."""
+    """Send one packet for each queue pair, and return the VRFs whose VXLAN devices did not send all their packets."""
     where = {
         f"{server.name}:{nic.name}": (nic.leaf, nic.tenant)
         for server in lab.plan.network.servers
@@ -192,7 +193,7 @@ def _through_tunnels(lab: Running, pairs: Sequence[QueuePair]) -> list[str]:
 
 
 def _tunneled(lab: Running) -> dict[tuple[str, str], int]:
-    """Packets that each VRF's VXLAN devices have sent, those of its layer-2 networks among them."""
+    """Return the number of packets that each VRF's VXLAN devices have sent, including those of its layer-2 networks."""
     sent: dict[tuple[str, str], int] = {}
     for config in lab.plan.configs.values():
         names = {(tunnel.vrf, tunnel.device) for tunnel in tunnels.tunnels(config)}

@@ -1,4 +1,4 @@
-"""Assertions about the packets of queue pairs."""
+"""Assertions about packets between servers, sent as those of queue pairs."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
     from railweave.live.lab.running import Running
 
 BATCH = 256
-"""Queue pairs that are counted at once: so few that what daemons say meanwhile stays below half a packet on every link.
+"""The most queue pairs that are counted at once. Other traffic of daemons then stays below half a packet on every link.
 
-A machine that takes longer counts fewer: a batch that looks wrong is sent again by halves, down to ``LEAST_BATCH``.
+On a slow machine, a batch that looks wrong is sent again in halves, down to ``LEAST_BATCH``.
 """
 
 LEAST_BATCH = 16
 
 TRIES = 3
-"""The number of times that a queue pair or a least batch must be seen on wrong links.
+"""The number of times that a queue pair, or a batch of the least size, must use wrong links before it is reported.
 
-A session that reopened meanwhile also fills links.
+A session that reopened meanwhile also puts traffic on links.
 """
 
 MOST_APART = 1024
-"""Pairs of NICs in different planes that are tried: from all over where there are more."""
+"""The most pairs of NICs in different planes that are tried. If there are more, a spread selection is tried."""
 
 MOST_SHARED = 64
-"""Queue pairs with a choice of links that are tried, each by itself: from all over where there are more."""
+"""The most queue pairs with a choice of links that are tried, one at a time. If there are more, a spread selection is tried."""
 
 MOST_CULPRITS = 8
-"""Queue pairs on wrong links that are named; then no more are looked for."""
+"""The most queue pairs on wrong links that are named. The search ends at this number."""
 
 
 def _counts(pairs: Sequence[QueuePair]) -> list[int]:
-    """Packets of each queue pair: numbers of different colors differ, so that two that changed places are seen."""
+    """Return the number of packets of each queue pair. Colors have different numbers, so that two swapped colors are detected."""
     colors = {color: place for place, color in enumerate(dict.fromkeys(pair.color for pair in pairs))}
     return [2 + 2 * (colors[pair.color] % 8) + place % 2 for place, pair in enumerate(pairs)]
 
@@ -52,7 +52,7 @@ def _of(number: int, every: int) -> str:
 
 
 def reachability(lab: Running, routes: Routes) -> Observation:
-    """A packet from every address of every server to every other server arrives, in the address's plane where there are planes."""
+    """Check that a packet from every address of every server reaches every other server, within one plane if there are planes."""
     pairs, every = queue_pairs(lab, routes)
     with Traffic(lab) as traffic:
         left = reached(traffic, pairs)
@@ -64,7 +64,7 @@ def reachability(lab: Running, routes: Routes) -> Observation:
 
 
 def planes_apart(lab: Running, routes: Routes) -> Observation:
-    """Nothing passes between planes: no switch has a prefix of another plane in its kernel, and no packet arrives there."""
+    """Check that planes are isolated: no kernel of a switch has a prefix of another plane, and no packet arrives in one."""
     network = lab.plan.network
     pairs = pairs_apart(lab)
     if not pairs:
@@ -93,7 +93,7 @@ def planes_apart(lab: Running, routes: Routes) -> Observation:
 
 
 def mtu(lab: Running, routes: Routes) -> Observation:
-    """A packet of the NIC's full size arrives unfragmented, and a byte more is not sent."""
+    """Check that a packet of the NIC's full size arrives unfragmented, and that a packet one byte larger is not sent."""
     pairs, every = queue_pairs(lab, routes)
     failures: list[str] = []
     with Traffic(lab) as traffic:
@@ -108,7 +108,7 @@ def mtu(lab: Running, routes: Routes) -> Observation:
 
 
 def links(lab: Running, routes: Routes) -> Observation:
-    """Packets of queue pairs cross the links of ``paths`` and no other, by the links' own counters."""
+    """Check by link counters that packets of queue pairs cross the links that ``paths`` shows, and no others."""
     pairs, every = queue_pairs(lab, routes)
     pinned = [pair for pair in pairs if pair.pinned]
     shared = spread([pair for pair in pairs if pair.hops and not pair.pinned], MOST_SHARED)
@@ -144,7 +144,7 @@ def links(lab: Running, routes: Routes) -> Observation:
 
 
 def _directions(lab: Running, pair: QueuePair) -> list[set[Direction]]:
-    """The links of each hop of a queue pair, and where a packet goes on them."""
+    """Return the links of each hop of a queue pair, each with the device that its packets go to."""
     at = {pair.src.partition(":")[0]}
     directions: list[set[Direction]] = []
     for hop in pair.hops:
@@ -163,14 +163,14 @@ def _frame_bytes(traffic: Traffic, pair: QueuePair) -> int:
 
 
 def _sent(lab: Running, traffic: Traffic, flows: Sequence[tuple[QueuePair, int]]) -> dict[Direction, int]:
-    """The bytes on each link while flows are sent and come."""
+    """Send flows and wait until they arrive. Return the bytes that each link carried meanwhile."""
     before = snapshot(lab)
     traffic.deliver(flows, None)
     return snapshot(lab).since(before)
 
 
 def _wrong(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], counts: Sequence[int]) -> set[Direction]:
-    """The links on which the bytes of a batch are not what ``paths`` makes of them, to half a packet."""
+    """Return the links on which the bytes of a batch differ by more than half a packet from those expected by ``paths``."""
     seen = _sent(lab, traffic, list(zip(batch, counts, strict=True)))
     expected: dict[Direction, int] = {}
     for pair, count in zip(batch, counts, strict=True):
@@ -184,7 +184,7 @@ def _wrong(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], counts: S
 
 
 def _culprits(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], wrong: set[Direction]) -> list[str]:
-    """The queue pairs that explain wrong counters: those on such links first, each sent by itself."""
+    """Return the queue pairs that explain wrong counters. Each is sent separately, those on the wrong links first."""
     likely = sorted(batch, key=lambda pair: not any(hop & wrong for hop in _directions(lab, pair)))
     culprits: list[str] = []
     for pair in likely:
@@ -199,7 +199,7 @@ def _culprits(lab: Running, traffic: Traffic, batch: Sequence[QueuePair], wrong:
 
 
 def _strays(lab: Running, traffic: Traffic, pair: QueuePair) -> list[str]:
-    """Return what a queue pair that is sent by itself does against ``paths`` in each of ``TRIES``; else nothing."""
+    """Return how a queue pair, sent separately, deviates from ``paths``. It must deviate in each of ``TRIES``; else return nothing."""
     strays: list[str] = []
     for _ in range(TRIES):
         strays = _stray(lab, traffic, pair)

@@ -1,1 +1,1 @@
-"""Faults in a lab, and what is measured meanwhile."""
+"""Faults in a lab, and measurements during them."""

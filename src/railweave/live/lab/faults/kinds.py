@@ -1,4 +1,4 @@
-"""Kinds of faults, in the scenario file's vocabulary: how the lab makes each kind happen, and how the lab undoes it."""
+"""Kinds of faults, as the scenario file names them, and how the lab starts and ends each."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 PS_PER_S = 10**12
 
 BLACKHOLE_PREFERENCE = 1
-"""Where the rules of a switch that forwards nothing stand: after its own addresses, before every table."""
+"""The preference of the rules of a switch that forwards nothing: after its own addresses, before every table."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A fault as the lab has it.
+    """A fault in the lab.
 
-    ``links`` are those that it touches; ``down`` is what ``routes`` should take as gone while it lasts, None where that
-    says nothing of what routers do. ``begin`` and ``end`` make it and undo it.
+    - ``links``: the links that the fault affects.
+    - ``down``: the links or devices that ``routes`` regards as gone during the fault; None if ``routes`` cannot predict its effect.
+    - ``begin``, ``end``: the functions that start and end the fault.
     """
 
     target: FaultTarget
@@ -43,7 +44,7 @@ class Effect:
 
     @property
     def name(self) -> str:
-        """The target of the fault, for people."""
+        """The target of the fault as readable text."""
         fault = self.target.fault
         words = [fault.link, fault.nic, fault.plane, fault.device, fault.daemon, fault.port]
         text = " ".join(word for word in words if word)
@@ -95,7 +96,7 @@ def _links_down(lab: Running, target: FaultTarget, links: tuple[str, ...], down:
 
 
 def _flapping(lab: Running, target: FaultTarget, period_s: float, count: int) -> Effect:
-    """Breaks one after another, each for half of the period; what is looked at is what they leave behind."""
+    """Return the effect of repeated breaks, each half a period long. Assertions look at the state after the last break."""
 
     def begin() -> None:
         start = time.monotonic()
@@ -115,7 +116,10 @@ def _shaped(lab: Running, target: FaultTarget, begin: Callable[[], None], down: 
 
 
 def _blackhole(lab: Running, target: FaultTarget, device: str) -> Effect:
-    """Forwarded packets meet a rule that drops them; bridged ones an isolated port. Its own packets meet neither."""
+    """Return the effect of a switch that drops packets.
+
+    A rule drops routed packets; isolated ports drop bridged ones. The switch's own packets are not dropped.
+    """
     config = lab.plan.configs[device]
     entries = [port.name for port in config.interfaces if port.kind == "fabric"]
     entries += [gateway.name for gateway in config.gateways]
@@ -214,7 +218,7 @@ def _reboot(lab: Running, target: FaultTarget, device: str) -> Effect:
 
 
 def _set_ports(lab: Running, device: str, state: str) -> None:
-    """Set the ports of a switch up or down, at its own end."""
+    """Set the ports of a switch up or down at the switch's end."""
     for space in spaces_of(lab.plan.configs[device]):
         names = [name for name in lab.interfaces(space).values() if lab.plan.link(device, name)]
         ip_batch((f"link set {name} {state}" for name in names), inside=namespace(lab.place.lab, space))

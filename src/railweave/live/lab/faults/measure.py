@@ -1,4 +1,4 @@
-"""Faults as they happen: packets lost, time to switch, time to return, and which queue pairs kept a path."""
+"""Measurements of faults: packets lost, time to switch over, time to return, and queue pairs that kept a path."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 INTERVAL_S = 0.01
-"""Time between two packets of a queue pair: what times are known to."""
+"""The time between two packets of a queue pair, in seconds. This is the resolution of measured times."""
 
 MOST_PER_S = 12_000
-"""Packets a second that all queue pairs send at most, so that they take part of one processor only."""
+"""The most packets per second that all queue pairs send together, so that they use only part of one processor."""
 
 _LAST_S = 0.5
 _START_S = 30
@@ -41,23 +41,23 @@ _START_S = 30
 
 @dataclass(frozen=True)
 class ProbeCounts:
-    """The packets that were sent and those that arrived.
+    """The packets that were sent, and the packets that arrived.
 
-    ``sent`` has the moment of each round (``time.monotonic``). ``arrived`` has a row for each queue pair and a column for each
-    round.
+    ``sent`` has the time of each round in seconds (``time.monotonic``). ``arrived`` has a row for each queue pair and a column
+    for each round.
     """
 
     sent: NDArray[np.float64]
     arrived: NDArray[np.bool_]
 
     def between(self, begin: float, end: float) -> ProbeCounts:
-        """The rounds of a span of time."""
+        """Return the rounds in a span of time."""
         inside = (self.sent >= begin) & (self.sent < end)
         return ProbeCounts(self.sent[inside], self.arrived[:, inside])
 
 
 class Prober:
-    """Sends from the moment it is entered until ``stop``."""
+    """A sender of packets of queue pairs, which sends from entering the context until ``stop``."""
 
     def __init__(self, lab: Running, pairs: Sequence[QueuePair]) -> None:
         self.interval_s = max(INTERVAL_S, len(pairs) / MOST_PER_S)
@@ -79,7 +79,7 @@ class Prober:
         self._here.close()
 
     def stop(self) -> ProbeCounts:
-        """Stop sending; what became of all that was sent."""
+        """Stop sending, and return the packets that were sent and that arrived."""
         self._here.send("stop")
         if not self._here.poll(_START_S):
             raise LabError("the process that sends packets does not answer")
@@ -124,19 +124,19 @@ def _take(traffic: Traffic, pairs: list[QueuePair], rows: list[bytearray], wait_
 
 
 TOUCHED, OTHERS = 64, 16
-"""Queue pairs that send steadily: of those that cross what breaks, and of the others."""
+"""The numbers of queue pairs that send steadily: those that cross the fault, and others."""
 
 CHECKED = 1024
-"""Queue pairs of which it is asked whether they have a path while a fault lasts; three quarters cross what breaks, where so many do."""
+"""The most queue pairs that are tested for a path during a fault. Up to three quarters of them cross the fault."""
 
 SETTLE_S = 15
-"""Seconds that routers have to settle."""
+"""The most seconds that routers may take to settle."""
 
 HOLD_S = 1.0
-"""Seconds for which packets are watched after routers have settled."""
+"""Seconds for which packets are still measured after routers have settled."""
 
 UNKNOWN_S = 4.0
-"""Seconds that a fault lasts if ``routes`` does not say how routers react to the fault."""
+"""Seconds that a fault lasts if ``routes`` does not predict how routers react."""
 
 BEFORE_S = 0.3
 
@@ -145,11 +145,14 @@ BEFORE_S = 0.3
 class FaultMeasurement(JsonObject):
     """The measured effects of a fault.
 
-    ``lost`` counts packets of ``watched`` queue pairs, of ``sent`` while the fault lasted, and ``lost_on_return`` afterwards.
-    ``switch_s`` is from the beginning of the fault to the last packet lost by a queue pair that should keep a path (None: still
-    losing at the end of the fault). ``return_s`` is from the end of the fault until all kernels forwarded as before and servers
-    had their addresses (None: not within the limit). ``kept`` of ``asked`` queue pairs had a path while the fault lasted;
-    ``unexpected`` names those that should have had a path. ``interval_s`` is the precision of times.
+    - ``sent``, ``lost``: packets of ``watched`` queue pairs sent and lost during the fault; ``lost_on_return``: lost afterwards.
+    - ``switch_s``: time from the start of the fault to the last packet lost by a queue pair that should keep a path.
+      None if packets are still lost at the end of the fault.
+    - ``return_s``: time from the end of the fault until all kernels forward as before and servers have their addresses.
+      None if the limit was exceeded.
+    - ``asked``, ``kept``: queue pairs tested during the fault, and those that had a path.
+    - ``unexpected``: names of queue pairs without a path that should have had one.
+    - ``interval_s``: the precision of times, in seconds.
     """
 
     JSON = (
@@ -189,12 +192,15 @@ class FaultMeasurement(JsonObject):
 
     @property
     def passed(self) -> bool:
-        """True if every queue pair that should keep a path did, and everything came back."""
+        """True if every queue pair that should keep a path did, and the network recovered."""
         return not self.unexpected and self.return_s is not None and self.switch_s is not None
 
 
 def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> FaultMeasurement:
-    """Make a fault, measure, and undo it. It lasts until routers have settled and ``HOLD_S`` more, or as long as told."""
+    """Start a fault, measure its effects, and end it.
+
+    The fault lasts ``lasts_s`` seconds. If this is None, it ends ``HOLD_S`` seconds after routers have settled.
+    """
     whole = lab.control_plane.routes()
     expected = whole if not effect.down else lab.control_plane.routes(effect.down)
     pairs, watched = _watched(lab, whole, effect)
@@ -238,7 +244,7 @@ def single(lab: Running, effect: Effect, lasts_s: float | None = None) -> FaultM
 
 
 def _watched(lab: Running, whole: Routes, effect: Effect) -> tuple[list[QueuePair], list[QueuePair]]:
-    """All queue pairs, in an order of which ``CHECKED`` are asked; and those that send steadily."""
+    """Return all queue pairs, those to test first, and the queue pairs that send steadily. The first ``CHECKED`` are tested."""
     pairs, _ = queue_pairs(lab, whole)
     touched = set(effect.links)
     crossing = [pair for pair in pairs if pair.links() & touched]
@@ -249,7 +255,7 @@ def _watched(lab: Running, whole: Routes, effect: Effect) -> tuple[list[QueuePai
 
 
 def _should_keep(lab: Running, effect: Effect, pairs: Sequence[QueuePair], expected: Routes) -> set[QueuePair]:
-    """The queue pairs that have a path while the fault lasts: by ``routes``, or those that do not cross what it touches."""
+    """Return the queue pairs that should have a path during the fault, by ``routes`` or because they do not cross the fault."""
     kind = effect.target.fault.kind
     if effect.down:
         known, _ = queue_pairs(lab, expected)
@@ -262,7 +268,7 @@ def _should_keep(lab: Running, effect: Effect, pairs: Sequence[QueuePair], expec
 
 
 def _last(lab: Running, effect: Effect, expected: Routes, begun: float, lasts_s: float | None) -> float | None:
-    """Let a fault last; the seconds until kernels forwarded as expected, None where that is not known or did not come."""
+    """Wait while a fault lasts. Return the seconds until kernels forwarded as expected; None if unknown or not reached."""
     settled: float | None = None
     if effect.down is not None:
         limit = SETTLE_S if lasts_s is None else lasts_s
@@ -278,7 +284,7 @@ def _released(sessions: Sequence[str]) -> str:
 
 
 def _until_last_loss(during: ProbeCounts, flows: Sequence[int], begun: float, interval_s: float) -> float | None:
-    """From the beginning to the last packet that one of these flows lost; None where one is still losing at the end."""
+    """Return the seconds from the start of the fault to the last packet lost; None if a flow still loses packets at the end."""
     lost = ~during.arrived[list(flows)]
     rounds = np.flatnonzero(lost.any(axis=0))
     if not rounds.size:

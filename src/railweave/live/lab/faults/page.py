@@ -1,4 +1,4 @@
-"""Measured faults as one HTML page that loads nothing, in the style of the report."""
+"""The page of measured faults: one HTML file without external files, in the style of the report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from railweave.live.lab.state import Record
 
 _WHOLE = "\n.scroll{max-height:none}\nh2{margin-top:22px}\n"
-"""The tables are what the page is about: they are shown whole."""
+"""Style rules that show the tables at full height, because they are the main content of the page."""
 
 FAULT_COLUMNS = (
     Column("fault", key="kind"),
@@ -57,12 +57,12 @@ def _row(measurement: FaultMeasurement) -> tuple[object, ...]:
 
 
 def seconds(value: float | None) -> str:
-    """A time to a hundredth of a second; a dash where there was no end to it."""
+    """Return a time with two decimals, such as ``0.25 s``, or a dash for None."""
     return "-" if value is None else f"{value:.2f} s"
 
 
 def summary_table(measured: Sequence[FaultMeasurement]) -> Table:
-    """Return the table of faults by kind; times are the median and the longest of those that came to an end."""
+    """Return the table of faults by kind. Times are the median and the longest; unknown times are left out."""
     rows: list[tuple[object, ...]] = []
     for kind in dict.fromkeys(measurement.kind for measurement in measured):
         of_kind = [measurement for measurement in measured if measurement.kind == kind]
@@ -80,7 +80,7 @@ def _span(times: Sequence[float]) -> Cell:
 
 
 def faults_html(record: Record, measured: Sequence[FaultMeasurement]) -> str:
-    """The page. What is not as designed stands first."""
+    """Return the page. Faults that did not go as designed come first."""
     timers = record.timers()
     ordered = sorted(measured, key=lambda measurement: measurement.passed)
     good = sum(measurement.passed for measurement in measured)

@@ -1,4 +1,4 @@
-"""The faults of a scenario, one after another and at their times; those that overlap are measured as one."""
+"""The faults of a scenario in order, each at its time. Overlapping faults are measured together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Span:
-    """A fault with its times in seconds; ``end_s`` None: it lasts until routers have settled."""
+    """A fault with its start and end in seconds. If ``end_s`` is None, the fault lasts until routers have settled."""
 
     effect: Effect
     begin_s: float
@@ -29,7 +29,7 @@ class _Span:
 
 
 def of_file(lab: Running, file: Path, *, announce: Callable[[str], None]) -> list[FaultTarget]:
-    """The faults of a scenario file; what else is in it is announced as left out. Raises ``InputError`` where it has none."""
+    """Return the faults of a scenario file, and announce if its traffic is ignored. Raises ``InputError`` if it has no faults."""
     read = read_scenario(file, "lab")
     if not read.scenario.faults:
         fix = "the lab takes a scenario's faults, and no traffic"
@@ -40,7 +40,7 @@ def of_file(lab: Running, file: Path, *, announce: Callable[[str], None]) -> lis
 
 
 def play(lab: Running, targets: Sequence[FaultTarget], progress: Callable[[str], None]) -> list[FaultMeasurement]:
-    """Make faults happen, each at its time, and measure them."""
+    """Start and end faults, each at its time, and measure their effects."""
     spans = sorted((_span(lab, target) for target in targets), key=lambda span: span.begin_s)
     start = time.monotonic()
     measurements: list[FaultMeasurement] = []
@@ -62,7 +62,7 @@ def _span(lab: Running, target: FaultTarget) -> _Span:
 
 
 def _overlapping(spans: Sequence[_Span]) -> list[list[_Span]]:
-    """Faults in groups that share a moment. One without an end ends before the next begins."""
+    """Return faults in groups that overlap in time. A fault without an end time ends before the next one starts."""
     groups: list[list[_Span]] = []
     for span in spans:
         last = groups[-1] if groups else []
@@ -74,7 +74,10 @@ def _overlapping(spans: Sequence[_Span]) -> list[list[_Span]]:
 
 
 def _several(lab: Running, group: Sequence[_Span]) -> FaultMeasurement:
-    """Faults at once: all begin at their times, what ends before the last begins does so, and the rest is measured."""
+    """Measure overlapping faults together.
+
+    Each fault starts at its time. Faults that end before the last one starts do so; the effects of the others are measured.
+    """
     first, last = group[0].begin_s, group[-1].begin_s
     begun: list[Effect] = []
     remain = [span for span in group if span.end_s is None or span.end_s > last]

@@ -1,4 +1,4 @@
-"""Every single fault of a network, and forwarding tables compared with each single link down, one after another."""
+"""Tests of every single fault of a network, and of all forwarding tables with each link down in turn."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 Words = dict[str, object]
 
 SLOW = "100M"
-"""The rate of a slow link: enough for what is measured, so that nothing should be lost."""
+"""The rate of a slow link. It is sufficient for the test packets, so none should be lost."""
 
 
 def written(text: str) -> Words:
-    """A fault as one writes it on a command line, ``link-down link=A--B for=2s``. Raises ``InputError``."""
+    """Read a fault as written on the command line: ``link-down link=A--B for=2s``. Raises ``InputError`` if a part is invalid."""
     kind, *rest = text.split()
     words: Words = {"at": "0s", "kind": kind}
     for part in rest:
@@ -42,7 +42,7 @@ def written(text: str) -> Words:
 
 
 def targets(lab: Running, faults: Iterable[Words]) -> list[FaultTarget]:
-    """Faults as the network has them. Raises ``SpecError`` for what is no fault, or not on the network."""
+    """Return the targets of faults in the network. Raises ``SpecError`` if a fault is invalid or its target does not exist."""
     document = Document("--fault", {"faults": list(faults)})
     try:
         return fault_targets(lab.plan.network, ScenarioFile(validate(Scenario, document), document))
@@ -51,12 +51,12 @@ def targets(lab: Running, faults: Iterable[Words]) -> list[FaultTarget]:
 
 
 def of_words(lab: Running, texts: Iterable[str], *, every: bool) -> list[FaultTarget]:
-    """Faults as one writes them on a command line, or every single one. Raises ``InputError`` and ``SpecError``."""
+    """Return the faults written on a command line, or all single faults if ``every``. Raises ``InputError`` and ``SpecError``."""
     return targets(lab, every_single(lab) if every else map(written, texts))
 
 
 def every_single(lab: Running) -> list[Words]:
-    """Each link, NIC, switch and plane down; and at one leaf and one spine, or a link between them, each of the other kinds."""
+    """Return a fault for each link, NIC, switch and plane, and one of each other kind at a leaf, a spine or a link between them."""
     return [{"at": "0s", **words} for words in _all(lab)]
 
 
@@ -95,14 +95,15 @@ def _all(lab: Running) -> Iterator[Words]:
 
 
 LIMIT_S = 20
-"""Seconds that routers have to settle on what is left of the network, and on the whole network again."""
+"""The most seconds that routers may take to settle after a link goes down, and after it returns."""
 
 
 @dataclass(frozen=True)
 class LinkOutage(JsonObject):
-    """One link down: seconds until kernels were as ``routes`` has it, and until they were again after its return.
+    """The result of taking one link down.
 
-    None where they were not within the limit; ``failures`` then say what was otherwise.
+    ``settled_s`` and ``returned_s`` are the seconds until kernels matched ``routes``, after the link went down and after it
+    returned. They are None if the limit was exceeded; ``failures`` then lists the differences.
     """
 
     link: str
@@ -120,7 +121,10 @@ class LinkOutage(JsonObject):
 def sweep(
     lab: Running, progress: Callable[[str], None] = lambda _: None, links: Sequence[str] | None = None
 ) -> list[LinkOutage]:
-    """Take down each link, alone, and compare every kernel's table with ``routes`` for that state; all where none are given."""
+    """Take down the links one at a time, and compare every kernel's table with ``routes`` for that state.
+
+    The default is all links.
+    """
     outages: list[LinkOutage] = []
     whole = lab.control_plane.routes()
     links = links or [cable.name for cable in lab.plan.network.cables]

@@ -1,4 +1,4 @@
-"""Packets of queue pairs: UDP to the port of RoCEv2 from the source GID to the destination GID, sent by the servers."""
+"""Packets of queue pairs between servers: UDP to the RoCEv2 port, from the source GID to the destination GID."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ PORT = 4791
 """The UDP port of RoCEv2 (IANA; InfiniBand Architecture Specification, annex A17)."""
 
 MOST_QUEUE_PAIRS = 8192
-"""The largest number of queue pairs that are tried; those between NICs of one rail come first."""
+"""The most queue pairs that are tried. Those between NICs of one rail come first."""
 
 CHECKING = 4792
-"""The port of packets that ask whether queue pairs have a path, while others measure for how long they had none."""
+"""The UDP port of packets that test for a path, while other packets measure how long a path was interrupted."""
 
 DSCP = 26
-"""The mark of packets: the usual class of RoCEv2 data; tunnels copy the mark to the outer header."""
+"""The DSCP of packets: that of the usual class of RoCEv2 data. Tunnels copy it to the outer header."""
 
 _NO_WAY = {
     errno.EADDRNOTAVAIL,
@@ -48,10 +48,10 @@ _NO_WAY = {
     errno.ENETUNREACH,
     errno.ENOBUFS,
 }
-"""The errors with which a server sends nothing: an answer, not a failure of the lab."""
+"""Errors which mean that a server has no path for a packet. They are results of a test, not failures of the lab."""
 
 _NEARLY_ALL = 1 - 1e-6
-"""A hop's links with shares that sum up to so much carry every packet."""
+"""The least sum of the shares of a hop's links at which every packet crosses one of the links."""
 
 _HEADER = struct.Struct("!II")
 _HEADERS = {socket.AF_INET: 20 + 8, socket.AF_INET6: 40 + 8}
@@ -59,11 +59,14 @@ _HEADERS = {socket.AF_INET: 20 + 8, socket.AF_INET6: 40 + 8}
 _RECEIVE_BUFFER = 8 << 20
 
 WINDOW = 128
-"""Packets that ``deliver`` has on their way at once. A processor of the kernel queues 1,000 between network namespaces
-(net.core.netdev_max_backlog) and drops what exceeds that: packets, and BFD's with them."""
+"""The most packets that ``deliver`` has in flight.
+
+Between network namespaces, a processor queues 1,000 packets (net.core.netdev_max_backlog) and drops all others,
+including those of BFD.
+"""
 
 _STILL_S = 0.05
-"""Once nothing of a full window comes for so long, it is taken as lost for now, and the next one is sent."""
+"""Seconds without an arrival after which a full window counts as lost for now, and the next window is sent."""
 
 _SO_RCVBUFFORCE = 33  # asm-generic/socket.h
 _FREEBIND = {  # also for an address that is not there, or not yet (linux/in.h, linux/in6.h)
@@ -78,15 +81,17 @@ _DO_NOT_FRAGMENT = {
     socket.AF_INET: (socket.IPPROTO_IP, 10, 3),  # IP_MTU_DISCOVER, IP_PMTUDISC_PROBE
     socket.AF_INET6: (socket.IPPROTO_IPV6, 23, 3),  # IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE
 }
-"""Whole or not at all, whatever the path was found to take before (linux/in.h, linux/in6.h)."""
+"""Socket options that forbid fragmentation and ignore a cached path MTU (linux/in.h, linux/in6.h)."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueuePair:
-    """One direction of a queue pair between two NICs (``SERVER:NIC``), and the links it should cross, hop by hop.
+    """One direction of a queue pair between two NICs (``SERVER:NIC``).
 
-    ``tunnel_bytes`` are what a tunnel adds to its packets between leaves; 0 without tenants. ``certain``, hop by hop: every packet
-    crosses one of the links. Ways to a layer-2 network may differ in length: the longer one has hops that only some packets take.
+    - ``hops``: the links that its packets should cross, hop by hop.
+    - ``tunnel_bytes``: the bytes that a tunnel adds to each packet between leaves; 0 without tenants.
+    - ``certain``: for each hop, True if every packet crosses one of its links. Paths to a layer-2 network may differ in
+      length; only some packets then cross the extra hops of the longer path.
     """
 
     src: str
@@ -104,18 +109,19 @@ class QueuePair:
 
     @property
     def pinned(self) -> bool:
-        """Return whether each hop is one link that every packet crosses."""
+        """True if each hop is a single link that every packet crosses."""
         return bool(self.hops) and all(len(hop) == 1 for hop in self.hops) and all(self.certain)
 
     def links(self) -> set[str]:
-        """Every link it may cross."""
+        """Return every link that its packets may cross."""
         return {link for hop in self.hops for link in hop}
 
 
 def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> tuple[list[QueuePair], int]:
-    """A queue pair of every address of every NIC to every NIC of its fabric and plane on other servers; and how many there are.
+    """Return queue pairs from each address of each NIC to NICs on other servers, and the number of all such queue pairs.
 
-    Where there are more than ``most``, those between NICs of one rail come first, and what exceeds is left out.
+    Both NICs have the same fabric, plane and tenant. If there are more than ``most``, those within a rail come first and the
+    excess is left out.
     """
     network = lab.plan.network
     nics = [(server.name, nic) for server in network.servers for nic in server.nics]
@@ -142,16 +148,16 @@ def queue_pairs(lab: Running, routes: Routes, most: int = MOST_QUEUE_PAIRS) -> t
 
 
 def _families(nic: Nic, far: Nic) -> list[tuple[Family | None, int]]:
-    """The address families that both NICs have, with how many addresses the first has; none where they have none in common."""
+    """Return the address families that both NICs have, each with the number of the first NIC's addresses."""
     here: set[Family] = {address.family for address in nic.addresses}
     shared = here.intersection(address.family for address in far.addresses)
     return [(family, len(nic.addresses_of(family))) for family in sorted(shared)]
 
 
 def forbidden_pairs(lab: Running) -> list[QueuePair]:
-    """Every address of every NIC to every address of NICs that are in another tenant, on other servers.
+    """Return a pair for each address of each NIC and each address of NICs of isolated tenants on other servers.
 
-    Two NICs of one server are not among them: what a server sends itself never leaves it.
+    Two NICs of one server do not form a pair, because packets from a server to itself never leave it.
     """
     nics = [(server.name, nic) for server in lab.plan.network.servers for nic in server.nics if nic.tenant]
     return [
@@ -166,7 +172,7 @@ def forbidden_pairs(lab: Running) -> list[QueuePair]:
 
 
 def pairs_apart(lab: Running) -> list[QueuePair]:
-    """Every address of every NIC to one of the same path color on NICs of other planes of its fabric, on other servers."""
+    """Return a pair for each NIC address and each address of the same path color in other planes of the fabric, on other servers."""
     network = lab.plan.network
     nics = [(server.name, nic) for server in network.servers for nic in server.nics if network.plane_of(nic)]
     return [
@@ -180,7 +186,7 @@ def pairs_apart(lab: Running) -> list[QueuePair]:
 
 
 class Traffic:
-    """A socket at each address of each server; a context."""
+    """A context with a socket at each address of each server."""
 
     def __init__(self, lab: Running, port: int = PORT) -> None:
         self._port = port
@@ -228,11 +234,14 @@ class Traffic:
             nic_socket.close()
 
     def packet_bytes(self, pair: QueuePair) -> int:
-        """The largest IP packet that a queue pair's NIC sends."""
+        """Return the size in bytes of the largest IP packet that a queue pair's NIC sends."""
         return self._mtu[pair.src_gid]
 
     def send(self, flow: int, sequence: int, pair: QueuePair, ip_bytes: int = 0) -> bool:
-        """Send a packet of a flow; of so many bytes with its headers where told. False where the server has no way for it."""
+        """Send a packet of a flow, and return False if the server has no path for it.
+
+        ``ip_bytes`` is the size of the packet with its headers; 0 sends no padding.
+        """
         nic_socket = self._sockets[pair.src_gid]
         payload = _HEADER.pack(flow, sequence)
         if ip_bytes:
@@ -246,7 +255,10 @@ class Traffic:
         return True
 
     def arrived(self, wait_s: float = 0.0) -> Iterator[tuple[int, int, str]]:
-        """Flow, sequence number and destination GID of what came, after waiting for the first so long."""
+        """Yield the flow, sequence number and destination GID of each packet that arrived.
+
+        Wait at most ``wait_s`` for the first packet.
+        """
         for number, _ in self._poll.poll(wait_s, len(self._sockets) or 1):
             nic_socket = self._by_number[number]
             gid = nic_socket.getsockname()[0]
@@ -263,9 +275,10 @@ class Traffic:
     def deliver(
         self, flows: Sequence[tuple[QueuePair, int]], ip_bytes: int | None = 0, patience_s: float = 1.0
     ) -> list[int]:
-        """Send each flow's number of packets, a window of them at a time; how many of each came to where they were sent.
+        """Send each flow's number of packets, and return how many packets of each flow arrived at their destination.
 
-        ``ip_bytes`` None: as large as the NIC sends. Returns once all have come, or none has for ``patience_s``.
+        At most ``WINDOW`` packets are in flight. If ``ip_bytes`` is None, packets have the largest size that the NIC sends.
+        Returns when all packets have arrived, or when none has arrived for ``patience_s`` seconds.
         """
         received = [0] * len(flows)
         missing = unanswered = 0
@@ -297,13 +310,13 @@ class Traffic:
         return received
 
     def flush(self) -> None:
-        """Drop what has arrived without being asked for."""
+        """Discard all packets that have arrived."""
         while any(True for _ in self.arrived()):
             continue
 
 
 def reached(traffic: Traffic, pairs: Sequence[QueuePair], tries: int = 3, ip_bytes: int | None = 0) -> list[QueuePair]:
-    """The queue pairs of which no packet arrives, of so many tries; ``ip_bytes`` as ``Traffic.deliver`` has it."""
+    """Return the queue pairs that delivered no packet in ``tries`` attempts. ``ip_bytes`` is that of ``Traffic.deliver``."""
     left = list(pairs)
     traffic.flush()
     for _ in range(tries):
@@ -314,11 +327,11 @@ def reached(traffic: Traffic, pairs: Sequence[QueuePair], tries: int = 3, ip_byt
 
 
 def spread(pairs: Sequence[QueuePair], most: int) -> list[QueuePair]:
-    """At most so many, from all over."""
+    """Return at most ``most`` queue pairs, evenly selected from all."""
     step = max(len(pairs) / most, 1.0) if most else 1.0
     return [pairs[int(place * step)] for place in range(min(most, len(pairs)))]
 
 
 def named(pairs: Iterable[QueuePair], most: int = 8) -> tuple[str, ...]:
-    """Queue pairs as text, the first of many."""
+    """Return the first queue pairs as text."""
     return tuple(str(pair) for _, pair in zip(range(most), pairs, strict=False))

@@ -1,1 +1,1 @@
-"""FRR in a lab: its root folder, its daemons and how they are talked to."""
+"""FRR in a lab: its root folder, its daemons, and the connections to them."""

@@ -1,6 +1,6 @@
-"""FRR's vty, and sessions that BFD holds down, which FRR 10.3 does not restore by itself.
+"""FRR's vty, and the recovery of sessions that BFD holds down, which FRR 10.3 does not restore by itself.
 
-If BFD went down at both ends, each end's bgpd keeps "BFD down" in mind. Each then refuses the connections of the other
+If BFD went down at both ends, the bgpd of each end keeps the state "BFD down". Each then refuses the connections of the other
 ("incoming conn rejected - no AF activated for peer"), so that neither comes up. BFD follows the session, so BFD never comes
 up either. FRR's pull request 18562, by its title, fixes this. Configuring BFD again at one end clears the state.
 """
@@ -32,7 +32,7 @@ _SUCCESS, _WARNING = 0, 1  # lib/command.h
 
 
 class Vty:
-    """A session with one daemon of a router, privileged. ``run`` is the folder that it sees as /run/frr."""
+    """A privileged session with one daemon of a router. ``run`` is the folder that the daemon sees as /run/frr."""
 
     def __init__(self, run: Path, daemon: str) -> None:
         self._name = daemon
@@ -58,7 +58,7 @@ class Vty:
         self._socket.close()
 
     def run(self, command: str) -> str:
-        """Return what a command prints.
+        """Run a command and return its output.
 
         Raises ``LabError`` if the daemon refuses the command or does not answer.
         """
@@ -78,7 +78,7 @@ class Vty:
         return text
 
     def json(self, command: str) -> dict[str, Any]:
-        """The JSON object that a command prints. Raises ``LabError``."""
+        """Return the JSON object that a command prints. Raises ``LabError`` if the command fails or prints no JSON."""
         text = self.run(f"{command} json")
         try:
             return cast("dict[str, Any]", json.loads(text or "{}"))
@@ -86,7 +86,7 @@ class Vty:
             raise LabError(f"{self._name} answers `{command} json` with no JSON: {text[:80]!r}") from None
 
     def configure(self, lines: Iterable[str]) -> None:
-        """Change the configuration that runs. Raises ``LabError`` at the first line that is refused."""
+        """Change the running configuration. Raises ``LabError`` at the first line that is refused."""
         self.run("configure terminal")
         for line in lines:
             self.run(line)
@@ -94,14 +94,14 @@ class Vty:
 
 
 PATIENCE_S = 7
-"""Seconds for which sessions are left to themselves: longer than the 5 s after which they try again."""
+"""Seconds to wait before sessions are released. This is longer than the 5 s after which sessions try to connect again."""
 
 
 def release(lab: Running) -> list[str]:
     """Configure BFD again for groups of leaves whose sessions BFD holds down.
 
-    Returns these sessions as ``leaf interface``, and also keeps them in ``lab``. Does nothing within ``PATIENCE_S`` of the last
-    time: configuring BFD resets sessions, so sessions that are coming up would never be up.
+    Returns these sessions as ``leaf interface``, and also keeps them in ``lab``. Does nothing within ``PATIENCE_S`` seconds of
+    the last release: configuring BFD resets sessions, so more frequent releases would keep them down.
     """
     released: list[str] = []
     if time.monotonic() < lab.released_at + PATIENCE_S:
@@ -140,7 +140,7 @@ def _is_held(vty: Vty, name: str, state: str | None) -> bool:
 def wait_and_release(
     lab: Running, expected: Routes, limit_s: float, poll_s: float = fib.POLL_S
 ) -> tuple[float | None, list[Difference]]:
-    """``fib.wait``, for a network that is whole: sessions that BFD holds down are released."""
+    """Wait as ``fib.wait`` does, and release sessions that BFD holds down. The network must have no faults."""
     took, left = fib.wait(lab, expected, min(PATIENCE_S, limit_s), poll_s)
     spent = 0.0
     while took is None and spent < limit_s:

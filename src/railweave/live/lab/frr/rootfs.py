@@ -1,4 +1,4 @@
-"""Where FRR comes from: a root folder that is made once and checked, shared with the vtysh validator; else the system's own."""
+"""The FRR of a lab: in a root folder that is created once, checked, and shared with the vtysh validator, or on the system."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig
 
 VERSION = "10.3"
-"""The release of FRR that root folders hold, and that everything about it was measured with (docs/lab.md)."""
+"""The FRR release in root folders. All measurements of FRR were made with this release (docs/lab.md)."""
 
 CACHE = Path("/var/cache/railweave")
-"""The folder in which a root folder is made if the user names none."""
+"""The folder in which root folders are created if the user names none."""
 
 
 @dataclass(frozen=True)
 class FrrRequirement:
-    """The demand of a network on FRR: the oldest release that fits, and why, for people.
+    """The FRR release that a network requires: the oldest suitable one, and the reason as text.
 
-    ``suite`` is the suite of Debian that has this release, and ``folder`` is the name of its root folder.
+    ``suite`` is the Debian suite that has this release, and ``folder`` is the name of its root folder.
     """
 
     oldest: tuple[int, int]
@@ -40,36 +40,39 @@ class FrrRequirement:
 
 
 OLDEST = (10, 3)
-"""The oldest FRR that a lab takes. What `lab test` asks, older ones do not all know: 8.4 has no ``show bgp … detail json``."""
+"""The oldest FRR for a lab. Older ones lack commands of `lab test`: 8.4 has no ``show bgp … detail json``."""
 
 PLAIN = FrrRequirement(OLDEST)
-"""The demand of every network."""
+"""The requirement of every network."""
 
 AIGP = FrrRequirement(OLDEST, "the fabric file has `emulation: aigp`")
-"""``bgp bestpath aigp`` is known from 10.0 on."""
+"""The requirement of a network with emulated AIGP. FRR has ``bgp bestpath aigp`` from release 10.0 on."""
 
 TENANTS = FrrRequirement(OLDEST, "tenants' VRFs are network namespaces")
-"""The release in which they were seen to work."""
+"""The requirement of a network with tenants: the release in which their VRFs were tested."""
 
 IPV6_TUNNELS = FrrRequirement((10, 6), "tunnels end on IPv6 addresses", "forky", "frr-forky")
-"""The first with IPv6 VTEPs (FRR's pull request 19498); an older zebra does not read the tunnel's IPv6 address."""
+"""The requirement of tunnels over IPv6.
+
+FRR 10.6 is the first with IPv6 VTEPs (FRR's pull request 19498). An older zebra does not read the tunnel's IPv6 address.
+"""
 
 BUILD = Path(__file__).with_name("frr-root.sh")
-"""The script that makes a root folder with FRR and lldpd: its arguments are the folder and the suite of Debian."""
+"""The script that creates a root folder with FRR and lldpd. Its arguments are the folder and the Debian suite."""
 
 _DAEMONS = Path("usr/lib/frr")
 DAEMONS = ("mgmtd", "zebra", "bgpd", "isisd", "bfdd")
-"""The daemons of a router, in the order of starting. FRR has mgmtd from release 9.1 on; an older one does without."""
+"""The daemons of a router, in the order in which they start. FRR has mgmtd from release 9.1 on; older releases do not need it."""
 
 ROUTING = {"bgp": "bgpd", "isis": "isisd"}
-"""Of these a router runs the one of its underlay's protocol."""
+"""The routing daemon of each underlay protocol. A router runs only the daemons of protocols in use."""
 
 
 @dataclass(frozen=True)
 class Frr:
-    """An FRR that can be run: the folder that is its root, and its version. User and group are those of its daemons.
+    """An FRR that can be run: its root folder, its version, and the user and group of its daemons.
 
-    ``protocols`` are those of the underlays that its routers run.
+    ``protocols`` are the underlay protocols that its routers run.
     """
 
     root: Path
@@ -86,12 +89,12 @@ class Frr:
 
     @property
     def origin(self) -> str:
-        """The version of FRR, and its root folder if that is not `/`, for people."""
+        """A text with the version of FRR, and its root folder if that is not `/`."""
         return f"FRR {self.version}" + ("" if self.root == Path("/") else f" in {self.root}")
 
 
 def need(configs: Iterable[DeviceConfig]) -> FrrRequirement:
-    """Return what these switches demand of FRR."""
+    """Return the FRR release that these switches require."""
     requirement = PLAIN
     for config in configs:
         end = tunnels.endpoint(config)
@@ -105,9 +108,15 @@ def need(configs: Iterable[DeviceConfig]) -> FrrRequirement:
 
 
 def find(given: Path | None, wanted: FrrRequirement, announce: Callable[[str], None]) -> Frr:
-    """The FRR to use: the folder given, the checkout's own (``make validators``), the cached one (made now if it can be), the system's.
+    """Return the FRR in the ``given`` folder or, if this is None, the first FRR that is found.
 
-    ``announce`` is told before anything is fetched. Raises ``LabError`` with the one command that helps.
+    Without a given folder, these are tried in order:
+
+    - the checkout's folder (``make validators``)
+    - the cached folder, which is created now if possible
+    - the system
+
+    ``announce`` is called before anything is downloaded. Raises ``LabError`` with the command that helps.
     """
     if given is not None:
         if not (given / _DAEMONS / "zebra").exists():
@@ -139,7 +148,7 @@ def find(given: Path | None, wanted: FrrRequirement, announce: Callable[[str], N
 
 
 def given(root: Path) -> Frr:
-    """The FRR of a root folder, of whatever release a lab takes. Raises ``LabError``."""
+    """Return the FRR of a root folder, of any release that a lab accepts. Raises ``LabError`` if it has none."""
     if not (root / _DAEMONS / "zebra").exists():
         raise LabError(f"there is no FRR in {root}: run `sudo make validators`, then give .validators/frr-forky")
     anything = FrrRequirement(OLDEST, suite="any")
@@ -147,14 +156,17 @@ def given(root: Path) -> Frr:
 
 
 def known(root: Path, version: str) -> Frr:
-    """The FRR that a lab was brought up with. Raises ``LabError``."""
+    """Return the FRR that a lab was started with. Raises ``LabError``."""
     return Frr(root, version, *_ids(root))
 
 
 def _checked(
     root: Path, wanted: FrrRequirement, instead: str = "remove the folder: the lab then makes it again"
 ) -> Frr:
-    """The FRR of a root folder, or of the system. Raises ``LabError`` for a release that a lab does not take, with what to do ``instead``."""
+    """Return the FRR of a root folder, or of the system.
+
+    Raises ``LabError`` if the folder is not trusted or a lab does not accept the release. ``instead`` is the advice in the error.
+    """
     if root != Path("/") and (why := untrusted(root, root / _DAEMONS / "zebra")):
         raise LabError(f"nothing is run from this root folder with FRR: {why}")
     version = packaged(root) or _says(root)
@@ -171,7 +183,7 @@ def _checked(
 
 
 def _says(root: Path) -> str:
-    """Return what zebra reports as its version; empty if zebra reports none."""
+    """Return the version that zebra reports; empty if zebra reports none, or if the root folder is not the system's."""
     if root != Path("/"):
         return ""
     command = [str(root / _DAEMONS / "zebra"), "--version"]

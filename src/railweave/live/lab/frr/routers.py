@@ -1,4 +1,4 @@
-"""Routers: FRR's daemons and ``nftables.conf`` for each switch, in its network namespace, with folders of their own in place of the root's."""
+"""Routers: FRR's daemons and ``nftables.conf`` for each switch, in its network namespace, each with separate folders."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ WITHOUT = "routers are not protected here (`management.security.control_plane`):
 
 
 def load(place: Place, configs: Iterable[DeviceConfig], progress: Callable[[str], None]) -> None:
-    """Load the file of every router that has one; where nft is missing, say so and go on without.
+    """Load ``nftables.conf`` of every router that has the file. If nft is missing, report this and continue without.
 
-    Raises ``LabError`` with the words of nft where it takes no file of ours.
+    Raises ``LabError`` with the message of nft if it rejects a file.
     """
     for config in configs:
         path = place.router(config.name) / "etc/frr" / FILE
@@ -58,13 +58,13 @@ def load(place: Place, configs: Iterable[DeviceConfig], progress: Callable[[str]
 FOLDERS = ("etc/frr", "run/frr", "var/lib/frr", "var/tmp/frr")
 """The folders that daemons write to.
 
-Each router has folders of its own, mounted over the root's so that only its processes see them.
+Each router has separate copies, mounted over those of the root folder so that only its processes see them.
 """
 
 LOAD_LIMIT_S = 120
 
 _ROOT = "root"
-"""The file of a router that names another root folder than its lab's, and the release in it."""
+"""The file of a router that names its root folder and release, if they differ from the lab's."""
 
 # FRR prints its machine's name as that of the router: each router has a machine of its own name.
 _ENTER = """
@@ -108,7 +108,10 @@ _COMPLAINT = re.compile(r"^line \d+: .*|^.*% .*", re.MULTILINE)
 
 
 def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig], bare: Collection[str] = ()) -> None:
-    """Write what every router's daemons read, owned as they need it. Those that are ``bare`` have a name and no more."""
+    """Write the configuration files of every router's daemons, with the owner that they need.
+
+    Routers in ``bare`` get only a host name.
+    """
     for config in configs:
         folder = place.router(config.name)
         for name in FOLDERS:
@@ -127,9 +130,9 @@ def write_files(place: Place, frr: Frr, configs: Sequence[DeviceConfig], bare: C
 
 
 def start(place: Place, frr: Frr, configs: Sequence[DeviceConfig], progress: Callable[[str], None]) -> None:
-    """Start the daemons of routers and load their configurations, as many at a time as there are processors.
+    """Start the daemons of routers and load their configurations, in parallel on all processors.
 
-    Raises ``LabError`` with what FRR says of a configuration that it does not take.
+    Raises ``LabError`` with FRR's message if FRR rejects a configuration.
     """
     workers = os.cpu_count() or 1
     with ThreadPoolExecutor(max_workers=workers) as pool:
@@ -161,13 +164,13 @@ def _start(place: Place, frr: Frr, config: DeviceConfig) -> None:
 
 
 def daemons_of(frr: Frr, config: DeviceConfig) -> tuple[str, ...]:
-    """Return the daemons of a router: those that its system would start on the switch, of those that the lab's routers need."""
+    """Return the daemons of a router: those needed by the lab's routers that the switch's system would also start."""
     started = system(config.nos).daemons(config)
     return tuple(daemon for daemon in frr.daemons if started is None or daemon in started)
 
 
 def not_started(frr: Frr, config: DeviceConfig, daemon: str) -> str:
-    """Return the sentence of a daemon that the switch's system does not start; empty if it does."""
+    """Return a sentence that says that the switch's system does not start a daemon; empty if the system starts it."""
     return "" if daemon in daemons_of(frr, config) else f"{config.name} runs no {daemon}: {config.nos} starts none"
 
 
@@ -176,9 +179,9 @@ def _options(config: DeviceConfig) -> str:
 
 
 def solicit(place: Place, configs: Iterable[DeviceConfig]) -> None:
-    """Ask every neighbor of every router for a router advertisement (RFC 4861, section 4.1), by which sessions begin.
+    """Ask all neighbors of all routers for router advertisements (RFC 4861, section 4.1), so that sessions start.
 
-    Otherwise a router that came up late waits for the next unsolicited one of those that came up early: up to 10 s.
+    Otherwise a router that started late waits up to 10 s for the next unsolicited advertisement of an earlier one.
     """
     message = struct.pack("!BBHI", 133, 0, 0, 0)  # router solicitation; the kernel fills in the checksum
     for config in configs:
@@ -197,7 +200,7 @@ def solicit(place: Place, configs: Iterable[DeviceConfig]) -> None:
 
 
 def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
-    """Start one daemon of a router again and load its part of the configuration. Raises ``LabError``."""
+    """Restart one daemon of a router, and load its part of the configuration. Raises ``LabError``."""
     name = config.name
     frr = frr_of(place, frr, name)
     others = [
@@ -251,12 +254,12 @@ def _load(place: Place, name: str, command: list[str], environment: dict[str, st
 
 
 def write_root(place: Place, name: str, frr: Frr) -> None:
-    """Note that a router's daemons are to be started from another root folder than the lab's."""
+    """Record that a router's daemons start from a different root folder than the lab's."""
     write_file(place.router(name) / _ROOT, f"{frr.root}\n{frr.version}\n")
 
 
 def frr_of(place: Place, frr: Frr, name: str) -> Frr:
-    """The FRRouting of a router: that of its lab, but where another was installed. Raises ``LabError``."""
+    """Return the FRRouting of a router: the lab's, unless a different one was recorded. Raises ``LabError``."""
     path = place.router(name) / _ROOT
     if not path.exists():
         return frr
@@ -265,12 +268,12 @@ def frr_of(place: Place, frr: Frr, name: str) -> Frr:
 
 
 def running_root(pid: int) -> str:
-    """The root folder from which a daemon runs."""
+    """Return the root folder from which a daemon runs."""
     return str(Path(f"/proc/{pid}/root").readlink())
 
 
 def daemon_pid(place: Place, name: str, daemon: str) -> int | None:
-    """The process of a router's daemon; None where it does not run."""
+    """Return the process id of a router's daemon, or None if it does not run."""
     try:
         pid = int((place.router(name) / f"run/frr/{daemon}.pid").read_text(encoding="ascii"))
         command = Path(f"/proc/{pid}/comm").read_text(encoding="ascii").strip()

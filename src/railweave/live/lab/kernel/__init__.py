@@ -1,1 +1,1 @@
-"""The kernel's part of a lab: namespaces, interfaces, processes, what they hold and count."""
+"""The kernel's part of a lab: namespaces, interfaces and processes, with their state and counters."""

@@ -1,4 +1,4 @@
-"""The namespaces of a lab and what joins them (veth pairs for cables, bridges for VLANs), and a probe of what the kernel can do."""
+"""A lab's namespaces and links (veth pairs for cables, bridges for VLANs), and a test of the kernel's features."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ NEEDED = {
         "-6 rule add from fd00::1 table 4000",
     ],
 }
-"""The features that a lab cannot do without, and commands of ``ip`` that try each feature.
+"""The features that every lab needs, with commands of ``ip`` that test each feature.
 
-Each command runs in the namespace of the commands before.
+Each command runs in the same namespace as the commands before it.
 """
 
 
 def probe(lab: str) -> None:
-    """Try what every lab needs. Raises ``LabError`` that names what this kernel has not."""
+    """Test the features that every lab needs. Raises ``LabError`` that names the feature that this kernel lacks."""
     name = f"{lab}-probe"
     if name in existing(name):  # of a run that was killed
         ip(["netns", "del", name])
@@ -62,17 +62,21 @@ def probe(lab: str) -> None:
 
 
 ROOM = 65_536
-"""Entries of IPv6 and of IPv4 that every lab finds. The default is 1,024 (Linux, Documentation/networking/ip-sysctl:
-neigh/default/gc_thresh3): a full table drops packets of queue pairs and of BFD."""
+"""The smallest size of the IPv6 and IPv4 neighbor tables, in entries.
+
+The default is 1,024 (Linux, Documentation/networking/ip-sysctl: neigh/default/gc_thresh3). A full table drops packets of
+queue pairs and of BFD.
+"""
 
 OF_A_LINK = 10
-"""Entries of IPv6 that a link takes, about, multicast groups and both ends counted."""
+"""The approximate number of IPv6 neighbor entries of a link, for both ends and including multicast groups."""
 
 
 def make_room(links: int) -> None:
-    """Raise the limits of the tables to what so many links take, or ``ROOM``, where they are lower; they stay so.
+    """Raise the limits of the neighbor tables to the need of the links, at least to ``ROOM``. Higher limits stay.
 
-    A machine that does not show its limits, as a container, is left as it is. Raises ``LabError`` where setting them fails.
+    The limits are not lowered afterwards. A machine that does not show its limits, such as a container, is not changed.
+    Raises ``LabError`` if a limit cannot be set.
     """
     room = max(ROOM, OF_A_LINK * links)
     for family in ("ipv6", "ipv4"):
@@ -99,20 +103,20 @@ ROUTER = {
     "net/ipv4/conf/all/rp_filter": 0,
     "net/ipv4/conf/default/rp_filter": 0,
 }
-"""Kernel parameters of a router: it forwards, keeps addresses on links that go down, and hashes flows by their ports."""
+"""Kernel parameters of a router: it forwards packets, keeps addresses on links that go down, and hashes flows by their ports."""
 
 SERVER = {
     "net/ipv6/conf/default/accept_dad": 0,
     "net/ipv6/conf/all/accept_dad": 0,
 }
-"""Kernel parameters of a server, besides those of its configuration: its addresses are its own from the first moment."""
+"""Kernel parameters of a server, besides its configuration. Without duplicate address detection, addresses work at once."""
 
 OTHER_END = "-off"
-"""After the name of a gateway that no port is behind: the end of it that stays down."""
+"""The suffix of the name of a veth peer that stays down. Its other end is a gateway without ports, which then has no carrier."""
 
 
 def make(lab: str, plan: Plan) -> None:
-    """Make namespaces, cables and bridges. What is on routers is up afterwards; servers bring up their own NICs.
+    """Create namespaces, cables and bridges, and bring up the interfaces of routers. Servers bring up their NICs themselves.
 
     Raises ``LabError``.
     """
@@ -136,7 +140,7 @@ def _end(lab: str, plan: Plan, plug: Plug) -> str:
 
 
 def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
-    """The lines for ``ip`` in a VRF of a router: the bridge of each server VLAN with its ports, MTUs, and everything up."""
+    """Yield the lines for ``ip`` in a VRF of a router: each server VLAN's bridge with its ports, MTUs, and all interfaces up."""
     of_vrf = vrf_by_interface(config)
     gateways = [gateway for gateway in config.gateways if gateway.vrf == vrf]
     ports = [port for port in config.interfaces if of_vrf.get(port.name, "") == vrf]
@@ -174,12 +178,12 @@ def router_lines(config: DeviceConfig, vrf: str = "") -> Iterator[str]:
 
 
 def _shared(gateway: Gateway) -> str:
-    """The MAC address that the gateways of a layer-2 network share; frr.conf cannot have it."""
+    """Return the option for the MAC address that the gateways of a layer-2 network share. frr.conf cannot set it."""
     return f" address {gateway.mac}" if gateway.mac else ""
 
 
 def _addresses(config: DeviceConfig) -> Iterator[str]:
-    """Addresses that the system gives its interfaces itself, so that they are not in its ``frr.conf``."""
+    """Yield commands for addresses that the operating system sets itself, because ``frr.conf`` does not have them."""
     for address in config.loopbacks():
         yield f"address add {address} dev lo"
     for interface in (*config.fabric_interfaces(), *config.gateways):
@@ -188,7 +192,7 @@ def _addresses(config: DeviceConfig) -> Iterator[str]:
 
 
 def remove(lab: str) -> list[str]:
-    """Take away every namespace of a lab, with all that is in it; returns their names."""
+    """Remove every namespace of a lab with all its contents, and return their names."""
     namespaces = existing(f"{lab}-")
     ip_batch(f"netns del {name}" for name in namespaces)
     return namespaces

@@ -1,4 +1,4 @@
-"""Network namespaces: entering them, commands, settings and counters in them, and the namespace of each interface."""
+"""Network namespaces: functions to enter them, run commands, set parameters, read counters, and find an interface's namespace."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 
 Direction = tuple[str, str]
-"""A link, and the device that a packet on it goes to."""
+"""A link, and the device that receives the packets on it."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Bytes received from each link so far, by where they went."""
+    """The bytes received so far, by link and receiving device."""
 
     received: dict[Direction, int]
 
     def since(self, before: Snapshot) -> dict[Direction, int]:
-        """Bytes that came since another snapshot."""
+        """Return the bytes received since an earlier snapshot."""
         return {key: value - before.received[key] for key, value in self.received.items()}
 
 
 def snapshot(lab: Running) -> Snapshot:
-    """The counters of all links now."""
+    """Return the current counters of all links."""
     received: dict[Direction, int] = {}
     for space in lab.plan.spaces():
         device = space.partition("@")[0]
@@ -47,22 +47,22 @@ def snapshot(lab: Running) -> Snapshot:
 
 
 def vrf_space(device: str, vrf: str) -> str:
-    """The space of a device's VRF; the device's own where ``vrf`` is empty."""
+    """Return the space of a device's VRF, or the device's main space if ``vrf`` is empty."""
     return f"{device}@{vrf}" if vrf else device
 
 
 def spaces_of(config: DeviceConfig) -> list[str]:
-    """The spaces of a switch: its own, and one for each VRF."""
+    """Return the spaces of a switch: its main space, and one for each VRF."""
     return [config.name, *(vrf_space(config.name, vrf.name) for vrf in config.vrfs)]
 
 
 def gateway_interface(gateway: Gateway) -> str:
-    """The interface of a server-facing gateway."""
+    """Return the interface of a server-facing gateway."""
     return gateway.name
 
 
 def vrf_by_interface(config: DeviceConfig) -> dict[str, str]:
-    """The VRF of each interface of a switch that is in one: gateways, and the ports of their VLANs."""
+    """Return the VRF of each switch interface that is in a VRF: gateways, and the ports of their VLANs."""
     vrfs = {gateway_interface(gateway): gateway.vrf for gateway in config.gateways if gateway.vrf}
     by_vlan = {
         gateway.vlan_name: gateway.vrf for gateway in config.gateways if gateway.vlan is not None and gateway.vrf
@@ -72,10 +72,13 @@ def vrf_by_interface(config: DeviceConfig) -> dict[str, str]:
 
 
 RUN = Path("/run/netns")
-"""Where iproute2 keeps the names of network namespaces (ip-netns(8))."""
+"""The folder in which iproute2 keeps the names of network namespaces (ip-netns(8))."""
 
 LINES_AT_ONCE = 100
-"""Commands for one ``ip``: two namespaces each stay far below the 1,024 files that a process may have open by default."""
+"""The most commands for one ``ip``.
+
+With two namespaces per command, ``ip`` stays far below the default limit of 1,024 open files per process.
+"""
 
 _CLONE_NEWNET = 0x40000000  # sched.h
 
@@ -89,9 +92,9 @@ def _setns(descriptor: int) -> None:  # os.setns is there from Python 3.12 on
 
 @contextmanager
 def entered(name: str) -> Generator[None, None, None]:
-    """Be in a network namespace with this thread: sockets made there stay there, processes started there run there.
+    """Enter a network namespace with this thread. Sockets created and processes started there remain in the namespace.
 
-    Raises ``LabError`` where there is none of that name.
+    Raises ``LabError`` if the namespace does not exist.
     """
     here = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
@@ -112,7 +115,7 @@ def entered(name: str) -> Generator[None, None, None]:
 
 
 def existing(prefix: str) -> list[str]:
-    """The namespaces whose names begin so."""
+    """Return the namespaces whose names begin with a prefix."""
     return sorted(path.name for path in RUN.glob(f"{prefix}*")) if RUN.is_dir() else []
 
 
@@ -126,10 +129,10 @@ def ip(words: Iterable[str], *, inside: str = "") -> str:
 
 
 def ip_batch(lines: Iterable[str], *, inside: str = "") -> None:
-    """Have ``ip`` carry out many commands, a line each. Raises ``LabError`` that names the first that failed.
+    """Run many commands of ``ip``, one per line. Raises ``LabError`` that names the first command that failed.
 
-    One ``ip`` takes ``LINES_AT_ONCE`` of them: it keeps every namespace that a line names open until it ends, and says
-    ``Invalid "netns" value`` where it may open no more.
+    Each ``ip`` process runs ``LINES_AT_ONCE`` commands. It keeps every namespace of its lines open until it ends, and prints
+    ``Invalid "netns" value`` when it cannot open more files.
     """
     rows = [f"{line}\n" for line in lines]
     for first in range(0, len(rows), LINES_AT_ONCE):
@@ -156,7 +159,7 @@ def _reason(stderr: str, text: str | None) -> str:
 
 
 def set_parameters(values: Mapping[str, str | int]) -> None:
-    """Set kernel parameters of the namespace that this thread is in; names as below /proc/sys. Raises ``LabError``."""
+    """Set kernel parameters of this thread's namespace. Names are paths below /proc/sys. Raises ``LabError``."""
     for name, value in values.items():
         try:
             Path("/proc/sys", name).write_text(f"{value}\n", encoding="ascii")

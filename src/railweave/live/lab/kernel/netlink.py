@@ -1,6 +1,6 @@
-"""The state of the kernel in a namespace, read by rtnetlink (rtnetlink(7)): routes, interfaces with counters, addresses.
+"""The kernel's state in a namespace, read by rtnetlink (rtnetlink(7)): routes, interfaces with counters, addresses.
 
-``ip -j`` reports the same but takes a process each time. Measuring a fault reads every table many times a second.
+``ip -j`` reports the same but needs a process for each call. Measuring a fault reads every table many times a second.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ MAIN = 254
 """The main routing table."""
 
 KERNEL, BGP, ISIS = 2, 186, 187
-"""The maker of a route: the kernel (a prefix on the link), or the daemon of BGP or IS-IS (rtnetlink.h)."""
+"""The origin of a route: the kernel (a prefix on the link), or the daemon of BGP or IS-IS (rtnetlink.h)."""
 
 TENTATIVE, DEPRECATED = 0x40, 0x20
-"""Flags of addresses: not usable yet; past its preferred lifetime."""
+"""Flags of addresses: tentative (not usable yet), and deprecated (past the preferred lifetime)."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelRoute:
-    """A route of the main table: its prefix, who made it, and the interfaces (by index) that can carry it now.
+    """A route of the main table: its prefix, its origin, and the indexes of the interfaces that can carry it now.
 
-    ``gateways`` has an address for each interface, also one of the other family (RFC 8950); empty where there is none.
+    ``gateways`` has an address for each interface, possibly of the other address family (RFC 8950), or "" if there is none.
     """
 
     prefix: str
@@ -55,7 +55,7 @@ class KernelRoute:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """The packets and bytes that an interface has received and sent since it was made."""
+    """The packets and bytes that an interface has received and sent since it was created."""
 
     rx_packets: int
     tx_packets: int
@@ -75,7 +75,7 @@ class KernelAddress:
 
 
 class Netlink:
-    """A socket in a namespace, to ask its kernel."""
+    """A netlink socket in a namespace, to query its kernel."""
 
     def __init__(self, namespace: str) -> None:
         with entered(namespace):
@@ -89,7 +89,7 @@ class Netlink:
         self._socket.close()
 
     def routes(self, family: int) -> list[KernelRoute]:
-        """The unicast routes of the main table, with the members of their next-hop groups that are up."""
+        """Return the unicast routes of the main table, with the members of their next-hop groups that are up."""
         routes: list[KernelRoute] = []
         for body in self._dump(_GET_ROUTE, _NEW_ROUTE, struct.pack("=BBBBBBBBI", family, *[0] * 8)):
             length, _, _, table, protocol, _, kind = struct.unpack_from("=xBBBBBBB", body)
@@ -112,7 +112,7 @@ class Netlink:
         return routes
 
     def interfaces(self) -> dict[int, tuple[str, Counters]]:
-        """Name and counters of every interface, by index."""
+        """Return the name and counters of every interface, by interface index."""
         interfaces: dict[int, tuple[str, Counters]] = {}
         for body in self._dump(_GET_LINK, _NEW_LINK, bytes(16)):
             index = struct.unpack_from("=i", body, 4)[0]
@@ -122,7 +122,7 @@ class Netlink:
         return interfaces
 
     def addresses(self) -> list[KernelAddress]:
-        """Every address."""
+        """Return all addresses in the namespace."""
         addresses: list[KernelAddress] = []
         for body in self._dump(_GET_ADDRESS, _NEW_ADDRESS, bytes(8)):
             _, length, flags, scope, index = struct.unpack_from("=BBBBI", body)
@@ -134,7 +134,7 @@ class Netlink:
         return addresses
 
     def _dump(self, ask: int, expect: int, request: bytes) -> Iterator[bytes]:
-        """The bodies of a dump; asked again where something changed meanwhile."""
+        """Yield the bodies of a dump. If the state changed during a dump, request it again."""
         while True:
             bodies = self._dump_once(ask, expect, request)
             if bodies is not None:

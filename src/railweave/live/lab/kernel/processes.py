@@ -1,4 +1,4 @@
-"""The processes of a lab: known by a mark in their environment, ended by their PIDs."""
+"""The processes of a lab: recognized by a mark in their environment, ended by their PIDs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROC = Path("/proc")
 
 
 def of_lab(lab: str) -> list[int]:
-    """The processes that a lab started, and their children: all that carry its mark."""
+    """Return the processes that carry a lab's mark: those that the lab started, and their children."""
     mark = f"{MARK}={lab}".encode()
     pids: list[int] = []
     for path in PROC.iterdir():
@@ -35,7 +35,7 @@ def of_lab(lab: str) -> list[int]:
 
 
 def end(pids: Iterable[int], *, limit_s: float = 10) -> None:
-    """Kill processes and wait until they are gone. Raises ``LabError`` where one stays."""
+    """Kill processes and wait until they have ended. Raises ``LabError`` if a process still runs after ``limit_s`` seconds."""
     left = list(pids)
     for pid in left:
         send(pid, signal.SIGKILL)
@@ -47,7 +47,7 @@ def end(pids: Iterable[int], *, limit_s: float = 10) -> None:
 
 
 def send(pid: int, number: signal.Signals) -> None:
-    """Send a signal to a process that may be gone already."""
+    """Send a signal to a process. Do nothing if the process no longer exists."""
     try:
         os.kill(pid, number)
     except ProcessLookupError:
@@ -63,7 +63,7 @@ def alive(pid: int) -> bool:
 
 
 def inside(lab: str) -> list[str]:
-    """Processes in a lab's namespaces that are not the lab's: ``PID (name)``."""
+    """Return the processes that run in a lab's namespaces, as ``PID (name)``."""
     spaces = {(path.stat().st_dev, path.stat().st_ino) for name in existing(f"{lab}-") if (path := RUN / name).exists()}
     processes: list[str] = []
     for path in PROC.iterdir() if spaces else ():

@@ -1,6 +1,6 @@
-"""Links that lose or delay packets, by queueing disciplines at their interfaces (tc(8)), and links that break.
+"""Slow and lossy links, by queueing disciplines at their interfaces (tc(8)), and links that are down.
 
-netem would lose and delay packets too, but many kernels lack it; these disciplines need htb, tbf and cls_bpf.
+netem could also lose and delay packets, but many kernels lack it. These disciplines need htb, tbf and cls_bpf.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def set_links(lab: Running, links: Iterable[str], state: str) -> None:
-    """Set links ``up`` or ``down``, at the end that is not a server: addresses from advertisements go with a NIC that is set down."""
+    """Set links ``up`` or ``down`` at the end that is not a server.
+
+    A NIC that is set down would lose its addresses from router advertisements.
+    """
     by_space: dict[str, list[str]] = {}
     for link in links:
         device = lab.plan.network.cable(link).b.device
@@ -30,14 +33,14 @@ def set_links(lab: Running, links: Iterable[str], state: str) -> None:
 
 
 def links_of(lab: Running, device: str) -> list[str]:
-    """Every link of a switch or server."""
+    """Return every link of a switch or server."""
     return [cable.name for cable in lab.plan.network.cables_of(device)]
 
 
 _BURST_BYTES = 20_000
-"""The bytes that a slow link lets through at once.
+"""The burst size of a slow link in bytes.
 
-This is more than a packet of the largest MTU, which the link would drop otherwise.
+It is larger than a packet of the largest MTU, because the link would otherwise drop such packets.
 """
 
 _QUEUE = "50ms"
@@ -63,26 +66,26 @@ def _losing(chance: float) -> tuple[str, ...]:
 
 
 def slow(lab: Running, links: Iterable[str], bits_per_s: int) -> None:
-    """Let links carry so much each way. Raises ``LabError`` where the kernel cannot."""
+    """Limit the rate of links in both directions. Raises ``LabError`` if the kernel cannot do this."""
     for space, interface in _ends(lab, links):
         rate = f"rate {bits_per_s}bit burst {_BURST_BYTES} latency {_QUEUE}"
         _tc(lab, space, [f"qdisc replace dev {interface} root tbf {rate}"])
 
 
 def lossy(lab: Running, links: Iterable[str], chance: float) -> None:
-    """Lose packets of links with this chance, both ways."""
+    """Drop packets of links in both directions, with a probability of ``chance``."""
     for space, interface in _ends(lab, links):
         _tc(lab, space, _dropping(interface, _losing(chance)))
 
 
 def without_advertisements(lab: Running, device: str, link: str) -> None:
-    """Lose the router advertisements that a leaf sends on a link, and nothing else."""
+    """Drop the router advertisements that a leaf sends on a link, and no other packets."""
     interface = lab.plan.interface(device, link)
     _tc(lab, lab.plan.space(device, interface), _dropping(interface, _ADVERTISEMENT))
 
 
 def clear(lab: Running, links: Iterable[str]) -> None:
-    """Take all of that away again."""
+    """Remove the queueing disciplines of links, so that they carry all packets at full rate again."""
     for space, interface in _ends(lab, links):
         _tc(lab, space, [f"qdisc del dev {interface} root"], must=False)
 
@@ -96,7 +99,7 @@ def _ends(lab: Running, links: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _dropping(interface: str, program: tuple[str, ...]) -> list[str]:
-    """Send what a program matches to a class whose queue takes nothing."""
+    """Return commands of ``tc`` that drop the packets matched by a BPF program: they go to a class whose queue accepts none."""
     bytecode = ",".join([str(len(program)), *program]) + ","
     return [
         f"qdisc replace dev {interface} root handle 1: htb default 1",

@@ -1,9 +1,9 @@
-"""The VXLAN tunnels of tenants: in each VRF a bridge with the device of its VNI, whose packets leave by the switch itself.
+"""The VXLAN tunnels of tenants. Each VRF has a bridge with the device of its VNI; the packets leave from the switch's main space.
 
-The VNI of a layer-2 network has a device too: a port of the VLAN's own bridge, to the leaves that have the VLAN.
+The VNI of a layer-2 network also has a device: a port of the VLAN's bridge, to the leaves that have the VLAN.
 
-FRR's zebra finds the device only where it appears after the VRF, and not always then (FRR's issue 19403): this comes
-after the daemons, and what zebra did not find is made again.
+FRR's zebra finds the device only if it appears after the VRF, and not always then (FRR's issue 19403). Tunnels are
+therefore created after the daemons start, and devices that zebra did not find are created again.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ PORT = 4789
 """The UDP port of VXLAN (RFC 7348)."""
 
 PATIENCE_S, LIMIT_S = 3, 30
-"""Seconds that zebra has to find a device before the device is made again, and seconds altogether."""
+"""Seconds until a device that zebra has not found is created again, and the most seconds to wait in total."""
 
 HEADER_BYTES = {"ipv4": 20 + 8 + 8 + 14, "ipv6": 40 + 8 + 8 + 14}
-"""The bytes that a tunnel puts before an IP packet: outer IP, UDP, VXLAN and the inner frame's Ethernet header."""
+"""The bytes that a tunnel adds before an IP packet: outer IP, UDP, VXLAN and the inner frame's Ethernet header."""
 
 
 class Tunnel(NamedTuple):
-    """A VXLAN device of a VNI: ``bridge`` is where it is a port, in the space of ``vrf``.
+    """A VXLAN device of a VNI. The device is a port of ``bridge``, in the space of ``vrf``.
 
-    Type-5 routes of a VRF point to the bridge of its own VNI. The VNI of a layer-2 network is a port of the network's VLAN.
+    Type-5 routes of a VRF point to the bridge of the VRF's VNI. The device of a layer-2 network's VNI is a port of its VLAN's bridge.
     """
 
     vni: int
@@ -49,7 +49,7 @@ class Tunnel(NamedTuple):
 
 
 def tunnels(config: DeviceConfig) -> list[Tunnel]:
-    """The tunnels of a switch: one for each VRF, then one for each layer-2 network that has a port here."""
+    """Return the tunnels of a switch: one for each VRF, then one for each layer-2 network on the switch."""
     switch_tunnels = [
         Tunnel(vrf.vni, vrf.name, f"br{vrf.vni}", _mtu(config, vrf), layer_2=False) for vrf in config.vrfs
     ]
@@ -61,18 +61,18 @@ def tunnels(config: DeviceConfig) -> list[Tunnel]:
 
 
 def endpoint(config: DeviceConfig) -> Address | None:
-    """The address that a switch's tunnels end on; None where it has none. FRR has one for all VNIs."""
+    """Return the address on which a switch's tunnels end, or None. FRR has one such address for all VNIs."""
     return config.overlay.endpoints[0].address if config.overlay and config.overlay.endpoints else None
 
 
 def overhead(config: DeviceConfig) -> int:
-    """Bytes that a switch's tunnels add to a packet."""
+    """Return the number of bytes that a switch's tunnels add to a packet."""
     end = endpoint(config)
     return HEADER_BYTES[end.family if end else "ipv4"]
 
 
 def make(lab: Running) -> None:
-    """Make the tunnels of all switches, and wait until FRR has found them. Raises ``LabError``."""
+    """Create the tunnels of all switches, and wait until FRR has found them. Raises ``LabError``."""
     routers = [config for config in lab.plan.configs.values() if config.vrfs]
     for config in routers:
         for tunnel in tunnels(config):
@@ -112,7 +112,10 @@ def _mtu(config: DeviceConfig, vrf: Vrf) -> int:
 
 
 def wait(lab: Running, config: DeviceConfig) -> None:
-    """Wait until zebra has every tunnel of a router; a device that it missed is made again."""
+    """Wait until zebra has found every tunnel of a router. Devices that zebra missed are created again.
+
+    Raises ``LabError`` after ``LIMIT_S`` seconds.
+    """
     until = time.monotonic() + LIMIT_S
     again = time.monotonic() + PATIENCE_S
     while missing := _missing(lab, config):

@@ -1,1 +1,1 @@
-"""Files as text and as YAML whose every value knows its line; what is wrong with them, in their words."""
+"""Readers of text and YAML files that record the line of every value, so that errors can point at it."""

@@ -1,4 +1,4 @@
-"""Read YAML so that every value knows its line, and draw errors that point at it.
+"""A YAML reader that records the line of every value, and errors that point at these lines.
 
 Scalars follow the YAML 1.2 core schema: ``no`` is a word, not false, and ``58:11:22`` is a MAC address, not a base-60
 number.
@@ -48,10 +48,10 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One mistake in a document: the part with the mistake, the fault, and what would be right.
+    """One mistake in a document: the faulty part, the fault, and the correction.
 
-    ``places`` are parts to point at instead of ``at``: the first that is present in the document is used. ``earlier`` is the
-    part that this one repeats.
+    - ``places``: alternatives to ``at``. The error points at the first of them that is present in the document.
+    - ``earlier``: the part that this one repeats.
     """
 
     at: Location
@@ -62,10 +62,10 @@ class Mistake:
 
 
 def mistakes(model: type[BaseModel], value: Any, errors: Iterable[ErrorDetails]) -> list[Mistake]:  # noqa: ANN401 - plain YAML
-    """The errors of validating ``value`` as ``model``, told for its author.
+    """Return the mistakes in ``value``, from pydantic's errors for ``model``, in words for the file's author.
 
-    Where a value could be of several kinds and is of none, pydantic gives an error for each: they become one, and are
-    left out where one of the kinds fits and the mistake is further inside.
+    If a value matches none of several permitted kinds, pydantic reports one error for each kind. These errors become one mistake.
+    They are dropped if a kind matches and the mistake is deeper in the value.
     """
     located = [(_present(value, detail["loc"]), detail) for detail in errors]
     inside = {path[:depth] for path, _ in located for depth in range(len(path))}
@@ -111,7 +111,10 @@ def _mistake(model: type[BaseModel], value: Any, path: Location, detail: ErrorDe
 
 
 def _meant(value: object, expected: str) -> str:
-    """The word that was meant, of those that are allowed, ``'all', 'server' or 'fabric'``; empty where none is near."""
+    """Return a suggestion of the permitted word closest to ``value``, or an empty string if none is close.
+
+    ``expected`` lists the permitted words in quotes, such as ``'all', 'server' or 'fabric'``.
+    """
     close = nearest(str(value), re.findall(r"'([^']*)'", expected))
     return f"did you mean {close!r}?" if close else ""
 
@@ -122,11 +125,11 @@ _BOUNDS = {
     "greater_than": ("gt", "more than"),
     "greater_than_equal": ("ge", "at least"),
 }
-"""Errors of a number that is too small or too large: the name of the bound, and its words."""
+"""Pydantic's errors for numbers out of bounds: the name of each bound, and its wording in messages."""
 
 
 def _plain_words(detail: ErrorDetails) -> str:
-    """A value of another kind, or a number beyond its bounds, in plain words; empty for other errors."""
+    """Return a plain message for a value of the wrong kind or a number out of bounds. Other errors give an empty string."""
     kind, given = detail["type"], _shown(detail["input"])
     if kind in _KINDS:
         return f"{given} is not {_KINDS[kind]}"
@@ -137,7 +140,7 @@ def _plain_words(detail: ErrorDetails) -> str:
 
 
 def wrong_value(detail: ErrorDetails) -> WrongValueError:
-    """Return the error that a validator raised; for any other pydantic error, one with a plain message or with pydantic's own."""
+    """Return the error that a validator raised. Any other pydantic error becomes one with a plain message, or with pydantic's message."""
     error = detail.get("ctx", {}).get("error")
     if isinstance(error, WrongValueError):
         return error
@@ -156,7 +159,7 @@ def _unknown_key(model: type[BaseModel], value: Any, path: Location) -> Mistake:
 
 
 def _wrong_kind(model: type[BaseModel], path: Location, value: Any, wanted: Sequence[str]) -> Mistake:  # noqa: ANN401
-    """A value of another kind than wanted: a list for a map, a number for text."""
+    """Return the mistake for a value of the wrong kind, such as a list in place of a map or a number in place of text."""
     name = _name(path)
     not_wanted = f"neither {' nor '.join(wanted)}" if len(wanted) > 1 else f"not {wanted[0]}"
     if not path:
@@ -174,7 +177,7 @@ def _wrong_kind(model: type[BaseModel], path: Location, value: Any, wanted: Sequ
 
 
 def _remedy(model: type[BaseModel], path: Location, value: Any, wanted: str) -> str:  # noqa: ANN401
-    """Return advice on writing a value as the wanted kind; empty if there is no advice."""
+    """Return advice on how to write a value as the expected kind, or an empty string without advice."""
     if wanted == "a list":
         return "begin each entry with a dash" if isinstance(value, dict) else f"write it as [{value}]"
     if wanted != "a map":
@@ -211,7 +214,7 @@ def _at(value: Any, path: Location) -> Any:  # noqa: ANN401 - walks plain YAML
 
 
 def _present(value: Any, location: Location) -> Location:  # noqa: ANN401 - walks plain YAML
-    """Return the part of a pydantic location that is present in the file (union branch names and defaults are not)."""
+    """Return the parts of a pydantic location that exist in the file. Names of union branches and defaults are left out."""
     path: list[Key] = []
     for part in location:
         if isinstance(value, dict) and part in value:
@@ -225,7 +228,7 @@ def _present(value: Any, location: Location) -> Location:  # noqa: ANN401 - walk
 
 
 def _models_at(model: type[BaseModel], path: Location) -> list[type[BaseModel]]:
-    """The models that may stand at a path, following fields, lists, maps and unions."""
+    """Return the models that are possible at a path, by following fields, lists, maps and unions."""
     frontier: list[Any] = [model]
     for part in path:
         step: list[Any] = []
@@ -254,11 +257,11 @@ Location = tuple[Key, ...]
 M = TypeVar("M", bound=BaseModel)
 
 MOST_BYTES = 16 << 20
-"""Of a YAML file."""
+"""The largest size of a YAML file, in bytes."""
 LARGEST = 1 << 63
-"""No number of a file reaches it: the engines and tables count in 64 bits."""
+"""The bound that numbers in a file must stay below, because engines and tables use 64-bit integers."""
 MOST_TOLD = 100
-"""Of mistakes in one file."""
+"""The largest number of mistakes that are reported for one file."""
 
 _INTEGER = re.compile(r"[-+]?[0-9]{1,40}|0x[0-9a-fA-F]{1,32}|0o[0-7]{1,40}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -267,30 +270,33 @@ _WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "fals
 
 @dataclass
 class Document:
-    """A YAML file: its plain value, and the line of every part of it."""
+    """A YAML file: its plain value, and the line of each part."""
 
     file: str
     value: Any
     lines: dict[Location, int] = field(default_factory=dict[Location, int])
     values: int = 0
-    """The number of values in the document, with those that aliases and host lists stand for."""
+    """The number of values in the document, after aliases and host lists are expanded."""
     as_text: bool = False
-    """True if values are left as they are written."""
+    """True if every value keeps its written text."""
 
     def line(self, location: Iterable[Key]) -> int:
-        """Return the 1-based line of a part, or of the nearest part around it that is present in the file."""
+        """Return the line of a part, counted from 1. For a part that is absent from the file, return the line of its nearest parent."""
         path = tuple(location)
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
 
     def problem(self, location: Iterable[Key], message: str, fix: str = "") -> Problem:
-        """A problem at a part of this file."""
+        """Return a problem located at a part of this file."""
         return Problem(FileLine(self.file, self.line(location)), message, fix)
 
 
 def read_document(path: Path, *, as_text: bool = False) -> Document:
-    """Read one YAML file; ``as_text``: every value as it is written. Raises ``SpecError`` where it is missing, unreadable, malformed, or larger than any that is meant."""
+    """Read one YAML file. With ``as_text``, keep the written text of every value.
+
+    Raises ``SpecError`` if the file is missing, unreadable, malformed or too large.
+    """
     try:
         text = read_text(path, MOST_BYTES)
     except FileNotFoundError:
@@ -311,7 +317,7 @@ def _nearby(path: Path) -> str:
 
 
 def _construct(node: Any, path: Location, document: Document, around: tuple[int, ...]) -> Any:  # noqa: ANN401 - YAML
-    """Return the plain value of a node. ``around`` are the enclosing nodes, by identity."""
+    """Return the plain value of a node. ``around`` holds the ids of the enclosing nodes, to detect circular aliases."""
     document.lines.setdefault(path, node.start_mark.line + 1)
     document.values += 1 if not isinstance(node, yaml.ScalarNode) else _names_in(node.value)
     if document.values > MOST_VALUES:
@@ -354,7 +360,7 @@ def _construct(node: Any, path: Location, document: Document, around: tuple[int,
 
 
 def _names_in(text: str) -> int:
-    """Return the number of names that a text stands for; 1 if it is no host list, or a host list that its user refuses."""
+    """Return the number of names that a text gives as a host list, or 1 for any other text or an invalid host list."""
     try:
         return prod(max(1, count_of(part)) for part in text.split(":", 1)) if "[" in text else 1
     except ValueError:
@@ -362,7 +368,7 @@ def _names_in(text: str) -> int:
 
 
 def _key(node: Any, path: Location, document: Document) -> Key:  # noqa: ANN401 - YAML nodes are untyped
-    """The key of a map's entry: a word or a whole number."""
+    """Return the key of a map entry: a word or a whole number. Raise ``SpecError`` for any other key."""
     key = _scalar(node) if isinstance(node, yaml.ScalarNode) else None
     line = node.start_mark.line + 1
     if key == "<<":
@@ -379,7 +385,7 @@ def _scalar(node: Any) -> Any:  # noqa: ANN401 - YAML values are untyped
 
 
 def plain(text: str) -> Any:  # noqa: ANN401 - YAML values are untyped
-    """Return the value that a text without quotes stands for: a number, a truth value, None, or the text itself."""
+    """Return the YAML value of a text without quotes: a number, a truth value, None, or the text itself."""
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):
@@ -390,7 +396,7 @@ def plain(text: str) -> Any:  # noqa: ANN401 - YAML values are untyped
 
 
 def validate(model: type[M], document: Document) -> M:
-    """The document as ``model``. Raises ``SpecError`` with every problem, each at its line."""
+    """Return the document as an instance of ``model``. Raise ``SpecError`` with every problem and its line."""
     try:
         return model.model_validate(document.value)
     except ValidationError as error:

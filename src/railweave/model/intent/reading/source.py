@@ -1,4 +1,4 @@
-"""The three input files of a network, read together, and fields of a file changed before it is read."""
+"""The three input files of a network, read together, with optional changes to fields of the fabric file."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def changed(value: Any, changes: Mapping[str, str]) -> None:  # noqa: ANN401 - what a file holds
-    """Put values into what a file holds, by path: ``topology.spines``, ``servers.0.stripe``; texts are read as YAML has them.
+    """Set fields in a file's plain value by path, such as ``topology.spines`` or ``servers.0.stripe``. Values are YAML text.
 
-    What is not there is made, of maps alone. Where a path leads through something that has no such part nothing is changed: the model says what is wrong.
+    Missing maps on the path are created. If a path cannot be followed, nothing is changed, and validation reports the fault.
     """
     for path, text in changes.items():
         *names, last = path.split(".")
@@ -43,7 +43,7 @@ def _part(at: Any, name: str) -> Any:  # noqa: ANN401 - what a file holds
 
 @dataclass(frozen=True)
 class Source:
-    """A fabric file with its inventory and lock, and where each part stands."""
+    """A fabric file with its inventory and lock. ``document`` gives the line of each part."""
 
     path: Path
     spec: FabricFile
@@ -51,11 +51,11 @@ class Source:
     inventory: Inventory
     lock: Lock
     as_written: Mapping[tuple[str, str], Role] = field(default_factory=dict[tuple[str, str], "Role"])
-    """By fabric and role, what the file says of switches that are to be others here."""
+    """The roles as the fabric file defines them, by fabric and role name, if this source replaces their switches with others."""
 
 
 def companion(path: Path, suffix: str) -> Path:
-    """``NAME.yaml`` to ``NAME.<suffix>`` beside it."""
+    """Return the path of a companion file in the same folder: ``NAME.yaml`` becomes ``NAME.<suffix>``."""
     return path.with_name(f"{path.name.removesuffix('.yaml').removesuffix('.yml')}.{suffix}")
 
 
@@ -66,10 +66,12 @@ def read_source(
     inventory_of: Path | None = None,
     changes: Mapping[str, str] | None = None,
 ) -> Source:
-    """Read ``NAME.yaml``, ``NAME.inventory.csv`` and ``NAME.lock`` (or use the ``lock`` given).
+    """Read ``NAME.yaml``, ``NAME.inventory.csv`` and ``NAME.lock``. A ``lock`` argument replaces the lock file.
 
-    Where there is no inventory, that of the fabric file ``inventory_of`` is read. ``changes``: fields of the
-    fabric file by path (``fabrics.backend.topology.spines``) and what they are to be. Raises ``SpecError`` with file and line of everything that is wrong.
+    - ``inventory_of``: a different fabric file, whose inventory is read if this one has none.
+    - ``changes``: new values for fields of the fabric file, by path (``fabrics.backend.topology.spines``).
+
+    Raises ``SpecError`` with the file and line of every fault.
     """
     document = read_document(path)
     changed(document.value, changes or {})

@@ -1,1 +1,1 @@
-"""Results laid beside each other and beside what was predicted: pairs, regressions, verdicts, and what is likely to blame."""
+"""Comparisons of results with other results and with predictions: pairs, regressions, verdicts and likely causes."""

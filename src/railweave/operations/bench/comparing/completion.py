@@ -1,6 +1,6 @@
-"""Job completion times in the form of the EVPN and Apstra JVD test reports: a table for each model, a row for each profile and setting.
+"""Job completion times in the format of the EVPN and Apstra JVD test reports: a table per model, a row per profile and setting.
 
-The reports have the columns Traffic Profile, Tuned parameters in leaf/spine, and JCT; the last in the unit that suits the model.
+The reports have the columns Traffic Profile, Tuned parameters in leaf/spine, and JCT. The unit of JCT depends on the model.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ QUANTITIES = {
     "step_time_s": "time of a step",
     "block_time_s": "time of a block",
 }
-"""Quantities that a table may hold, by their keys. If a model has several, the first of them is used."""
+"""Quantities that a table can show, with their names. If a model has several of them, the table shows the first."""
 UNITS = (("min", 60.0, 600.0), ("sec", 1.0, 1.0), ("msec", 1e-3, 0.0))
-"""A unit, its seconds, and from which time on it is taken."""
+"""Units of time: the name, its length in seconds, and the shortest time in seconds that is shown in it."""
 TUNED = {
     "lb": "load balancing",
     "load_balancing": "load balancing",
@@ -40,16 +40,21 @@ TUNED = {
     "reassign_prob_threshold": "reassignment threshold",
     "reassign_quality_delta": "reassignment quality-delta",
 }
-"""Columns and settings that say how switches were tuned, and what the reports call them."""
+"""Columns and settings that describe the tuning of switches, with the names that the reports use."""
 MODELS = ("model", "benchmark")
-"""Columns that name the model of a table that has no operation."""
+"""Columns that name the model, for tables without an operation."""
 
 _Row = tuple[str, str, tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A row. ``profile``: the model alone, or with other traffic; ``tuned``: how switches were tuned, and what else tells it apart; ``seconds``: the median of ``runs`` runs; ``least``, ``most``: of them."""
+    """A row of a completion-time table.
+
+    - ``profile``: whether the model ran alone or with other traffic.
+    - ``tuned``: the tuning of the switches, and other settings that distinguish the row.
+    - ``seconds``, ``least``, ``most``: the median, minimum and maximum over ``runs`` runs.
+    """
 
     JSON = ("profile", "tuned", "seconds", "runs")
 
@@ -63,7 +68,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class CompletionTable(JsonObject):
-    """A table of one model. ``unit``: min, sec or msec; ``unit_s`` are its seconds."""
+    """A table of one model's completion times. ``unit`` is min, sec or msec; ``unit_s`` is the length of that unit in seconds."""
 
     JSON = ("model", "what", "rows")
 
@@ -75,7 +80,7 @@ class CompletionTable(JsonObject):
 
     @property
     def table(self) -> Table:
-        """The form of the reports, with how many runs a row is the median of."""
+        """The table in the format of the reports, with the minimum, the maximum and the number of runs added to each row."""
         return Table(
             (
                 Column("Traffic Profile", "text", "profile"),
@@ -102,7 +107,7 @@ class CompletionTable(JsonObject):
 
 
 def completion_tables(runs: Iterable[Run]) -> list[CompletionTable]:
-    """The tables of all models, in the order in which they come."""
+    """Return the tables of all models, in the order in which the models first appear."""
     by_model: dict[tuple[str, str], dict[_Row, list[float]]] = {}
     for run in runs:
         here: dict[tuple[tuple[str, str], _Row], list[float]] = {}
@@ -147,7 +152,7 @@ def _model(run: Run, sample: Sample) -> str:
 
 
 def _others(run: Run, sample: Sample) -> tuple[tuple[str, str], ...]:
-    """Columns of a table that are not known here: rows that differ in one of them are not repeats of each other."""
+    """Return the table columns that this module does not know. Rows that differ in one of them are not repeats of each other."""
     known = {*TUNED, *REMARKS, "row_id", *(() if sample.operation else MODELS)}
     return tuple(
         (name, text)
@@ -157,7 +162,7 @@ def _others(run: Run, sample: Sample) -> tuple[tuple[str, str], ...]:
 
 
 def _profile(told: Mapping[str, str]) -> str:
-    """As the reports have it: ``Only Model``, or with the load of the traffic generator beside it."""
+    """Return the traffic profile in the words of the reports: ``Only Model``, or the model with its background load."""
     load = next(
         (text for name, text in told.items() if name.startswith("background") and text not in {"", "none"}), "0"
     )

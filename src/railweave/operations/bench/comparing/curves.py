@@ -1,4 +1,4 @@
-"""Bandwidth by size: of the latest run of a thing, of earlier ones, and as it was predicted."""
+"""Bandwidth by message size: from the latest run, from earlier runs, and as predicted."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def against_prediction(
     more: Mapping[str, Mapping[str, str]] | None = None,
     accounts: Mapping[str, RunPrediction] | None = None,
 ) -> list[Row]:
-    """Return a row for each thing that was both predicted and measured, and one for each run that failed; sorted by key.
+    """Return a row for each number that was both predicted and measured, and one for each run that failed, sorted by key.
 
     A number is worse if it is below the band of its prediction by more than ``tolerance``. If ``tolerance`` is None, the plan of the run
-    sets it, and ``TOLERANCE`` if no plan does. Plans allow more if the error of predictions is unknown.
+    sets it; without a plan it is ``TOLERANCE``. Plans allow more if the error of predictions is unknown.
 
-    - Several runs of the same thing are one row, with their median and the prediction of the latest run.
+    - Several runs of the same test share one row, with their median and the prediction of the latest run.
     - ``more``: settings that follow from the network (``located``).
-    - ``accounts``: predictions made now, by run id, for runs that were kept without a prediction.
+    - ``accounts``: predictions made now, by run id, for runs that were stored without a prediction.
     """
     measured = numbers(runs, more)
     by_id = {run.id: run for run in runs}
@@ -43,7 +43,7 @@ def against_prediction(
 
 
 def allowed_of(run: Run) -> float:
-    """Return the part by which a number of a run may be below its band: the plan's tolerance, else ``TOLERANCE``."""
+    """Return the fraction by which a run's numbers may be below the predicted band: the plan's tolerance, or ``TOLERANCE``."""
     try:
         tolerance = float(dict(run.settings).get("tolerance", TOLERANCE))
     except ValueError:
@@ -52,7 +52,10 @@ def allowed_of(run: Run) -> float:
 
 
 def _of(key: Key, runs: Sequence[Run], accounts: Mapping[str, RunPrediction]) -> Prediction | None:
-    """The prediction of a thing in the latest of its runs that has one; one without a place is of both."""
+    """Return the prediction for a key from the latest run that has one, or None.
+
+    A prediction without a place applies to both in-place and out-of-place results.
+    """
     for run in reversed(runs):
         for prediction in sound(run.predictions):
             wanted = key_of(prediction, key.where)
@@ -68,7 +71,7 @@ def _of(key: Key, runs: Sequence[Run], accounts: Mapping[str, RunPrediction]) ->
 
 
 def sound(predictions: Iterable[Prediction]) -> list[Prediction]:
-    """Predictions that are numbers above 0: a file may hold anything."""
+    """Return the predictions whose value and band are finite and above 0. The others come from damaged files."""
     return [
         prediction
         for prediction in predictions
@@ -100,7 +103,7 @@ def _row(key: Key, several: Sequence[Number], predicted: Prediction, tolerance: 
 
 
 def failed(runs: Iterable[Run]) -> list[Row]:
-    """A row for each run that failed and has no number at all, with what was predicted first of it where anything was."""
+    """Return a row for each run that failed without a number, with its first prediction if it has any."""
     rows: list[Row] = []
     for run in runs:
         if run.failures and not run.samples:
@@ -121,15 +124,22 @@ def failed(runs: Iterable[Run]) -> list[Row]:
 
 QUANTITIES = {"busbw_gbytes_per_s": "GB/s of bus bandwidth", "bandwidth_gbps": "Gb/s"}
 MOST_EARLIER = 4
-"""Earlier runs of a curve: the latest of them."""
+"""Maximum number of earlier runs in a curve. The latest ones are kept."""
 
 Group = tuple[str, str, str, str, tuple[tuple[str, str], ...]]
-"""Where, operation, place, quantity, and labels but the name of a row: rows of a table that differ in size alone are one curve."""
+"""The key of a curve: where it ran, operation, place, quantity, and labels without the row name.
+
+Table rows that differ only in size belong to the same curve.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Bandwidth over ``sizes``, in ``unit``. ``now``, ``earlier`` (with their titles) and ``predicted`` (value, low, high) have an entry for each size."""
+    """A curve of bandwidth over message size. ``unit`` is the unit of its numbers.
+
+    ``now``, ``earlier`` and ``predicted`` have an entry for each of ``sizes``. ``earlier`` pairs the title of each run with its numbers.
+    Each entry of ``predicted`` has the value and the low and high ends of the band.
+    """
 
     where: str
     operation: str
@@ -155,9 +165,9 @@ def curves(
     more: Mapping[str, Mapping[str, str]] | None = None,
     accounts: Mapping[str, RunPrediction] | None = None,
 ) -> list[Curve]:
-    """A curve for each operation, place and set of GPUs of which some run has several sizes. ``before``: runs that are earlier than all others.
+    """Return a curve for each operation, place and set of GPUs for which at least one run has several sizes.
 
-    ``more``, ``accounts``: see ``against_prediction``.
+    ``before``: runs that are earlier than all of ``runs``. ``more``, ``accounts``: see ``against_prediction``.
     """
     by_group: dict[Group, dict[str, dict[int, float]]] = {}
     ordered = {run.id: run for run in (*before, *runs)}
@@ -210,7 +220,7 @@ def _predicted(
     more: Mapping[str, Mapping[str, str]],
     accounts: Mapping[str, RunPrediction],
 ) -> tuple[tuple[float, float, float] | None, ...]:
-    """Of the latest run that has any."""
+    """Return the predicted value, low and high end for each size, from the latest run that has predictions for the curve."""
     for run in reversed(runs):
         by_size: dict[int, tuple[float, float, float]] = {}
         for prediction in sound(run.predictions):

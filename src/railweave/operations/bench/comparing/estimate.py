@@ -1,12 +1,12 @@
-"""Parts of a network that pairs cross, and the NIC, server, cable or switch that explains slow pairs best.
+"""An estimate of which NIC, server, cable or switch best explains the slow pairs of a mesh.
 
-Every pair of a mesh crosses parts: two NICs, their servers, leaves, cables, spines. The estimate supposes one faulty part at a time:
-pairs that cross the part are slow, all of them or some, and all other pairs are not. Only some are slow if, for example, a hash takes
-each pair over one of eight parallel cables, and the choice is unknown. The part under which the numbers are likeliest is named first;
-the second is its runner-up.
+Every pair of a mesh crosses parts: two NICs, their servers, leaves, cables, spines. The estimate assumes one faulty part at a time:
+all or some of the pairs that cross the part are slow, and all other pairs are not. Only some are slow if, for example, a hash places
+each pair on one of eight parallel cables, and the choice is unknown. The part that makes the measured rates most likely is named
+first; the second is its runner-up.
 
-If a switch or cable is gone, its traffic takes other paths and slows the traffic there. So pairs that run in the same round over the
-same leaf as a slow pair of a part may be slow because of that part too. They form a group of their own.
+If a switch or cable fails, its traffic takes other paths and slows the traffic there. So pairs that ran in the same round over the
+same leaf as a slow pair may be slow because of the same part. They are counted as a separate group.
 """
 
 from __future__ import annotations
@@ -31,29 +31,32 @@ if TYPE_CHECKING:
 
 
 KINDS = ("NIC", "link", "cables", "server", "leaf", "switch", "color", "rail")
-"""Kinds of parts; of those that the same pairs cross the first names them. ``cables`` are parallel ones between two switches, of which a
-hash takes one; a ``rail`` is all NICs of one name."""
+"""Kinds of parts, in order of preference: if the same pairs cross several parts, the part of the earliest kind is named.
+
+``cables`` are the parallel cables between two switches; a hash selects one of them. A ``rail`` is all NICs of one name.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Part(JsonObject):
-    """A part; ``also`` are others that the same pairs cross, so that these pairs cannot tell which it is."""
+    """A part of the network. ``also`` names other parts that exactly the same pairs cross, so the pairs cannot tell them apart."""
 
     kind: str
     name: str
     also: tuple[str, ...] = ()
 
     def to_text(self) -> str:
-        """``NIC h100-01:gpu0_eth``, and what else it may be."""
+        """Return the kind and name of the part, such as ``NIC h100-01:gpu0_eth``, and the alternatives in ``also``."""
         others = f" (or {', '.join(self.also[:3])}{', …' if len(self.also) > 3 else ''})" if self.also else ""
         return f"{self.kind} {self.name}{others}"
 
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """All parts. ``part`` and ``pair`` have an entry for each crossing: the places of the two.
+    """All parts, and the pairs that cross them.
 
-    ``meeting`` has a row for each pair: a number for each leaf that it crosses in its round, -1 where that is not known.
+    - ``part``, ``pair``: an entry for each crossing, with the index of the part and of the pair.
+    - ``meeting``: a row for each pair, with a number for each leaf that the pair crosses in its round; -1 if unknown.
     """
 
     parts: tuple[Part, ...]
@@ -62,12 +65,12 @@ class Parts:
     meeting: NDArray[np.int64]
 
     def of(self, place: int) -> NDArray[np.int64]:
-        """The pairs that cross a part."""
+        """Return the indices of the pairs that cross a part."""
         return self.pair[self.part == place]
 
 
 def leaves_of(pair: Pair) -> set[str]:
-    """The leaves of a pair, as far as they are known."""
+    """Return the known leaves of a pair."""
     servers = {end.partition(":")[0] for end in (pair.src, pair.dst)}
     leaves = set(pair.leaves)
     for link in pair.links:
@@ -78,7 +81,7 @@ def leaves_of(pair: Pair) -> set[str]:
 
 
 def crossed(pair: Pair) -> Iterator[tuple[str, str]]:
-    """Kind and name of everything that a pair crosses, as far as it is known; a part may come twice."""
+    """Yield the kind and name of every known part that a pair crosses. A part may be yielded twice."""
     ends = (pair.src, pair.dst)
     servers = {end.partition(":")[0] for end in ends}
     for end in ends:
@@ -101,7 +104,7 @@ def crossed(pair: Pair) -> Iterator[tuple[str, str]]:
 
 
 def crossings(pairs: Sequence[Pair]) -> Parts:
-    """The parts of pairs. Parts that every pair crosses are left out: no pair says anything of them."""
+    """Return the parts that pairs cross, except those that every pair crosses: these cannot explain a difference between pairs."""
     by_part: dict[tuple[str, str], list[int]] = {}
     meetings: dict[tuple[str, str], int] = {}
     meeting = np.full((len(pairs), 2), -1, np.int64)
@@ -128,14 +131,17 @@ def crossings(pairs: Sequence[Pair]) -> Parts:
 
 
 FEWEST = 2
-"""Pairs of which a median is taken."""
+"""Minimum number of pairs for a median."""
 MOST_PARTS = 3
-"""Parts of a kind that are told."""
+"""Maximum number of parts of each kind to report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slowest(JsonObject):
-    """A part: the median of its pairs, and of all others of its kind, each as a part of what pairs should have."""
+    """A part and the rates of its pairs.
+
+    ``level`` is the median of its pairs, ``others`` the median over all parts of its kind. Both are fractions of the expected rate.
+    """
 
     JSON = ("kind", "name", "level:4", "others:4", "pairs")
 
@@ -147,7 +153,7 @@ class Slowest(JsonObject):
 
 
 def slowest_table(parts: Iterable[Slowest]) -> Table:
-    """The slowest of each kind of part."""
+    """Return a table of the slowest parts of each kind."""
     return Table(
         (
             Column("kind", "text", "kind"),
@@ -170,7 +176,10 @@ def slowest_table(parts: Iterable[Slowest]) -> Table:
 
 
 def slowest(pairs: Sequence[Pair], most: int = MOST_PARTS) -> list[Slowest]:
-    """So many of each kind that has several, the slowest first. A median: one bad peer does not make a NIC slow."""
+    """Return the slowest ``most`` parts of each kind that has several parts, slowest first.
+
+    Parts are ranked by the median of their pairs, so one bad peer does not make a NIC slow.
+    """
     levels: dict[str, dict[str, list[float]]] = {}
     for pair in pairs:
         if pair.relative is not None:
@@ -191,30 +200,33 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 SLOWEST = 0.02
-"""Of the usual rate: what is slower, or gave nothing, counts as this. The logarithm of nothing would outweigh all else."""
+"""Lowest rate, as a fraction of the usual rate. Slower and failed pairs count as this rate; log(0) would outweigh all other pairs."""
 NARROWEST = 0.01
-"""Standard deviation of pairs where nothing is wrong, as a part, at least: those of a simulator are all alike."""
+"""Minimum standard deviation of healthy pairs, as a fraction of the rate. Pairs of a simulator would otherwise have none."""
 STRAY = 0.01
-"""Part of the pairs that may be slow for reasons of their own."""
+"""Fraction of the pairs that may be slow for unrelated reasons."""
 LEAST = 0.05
-"""Part by which something must slow pairs to be named."""
+"""Minimum slowdown, as a fraction, for a part to be named."""
 NEAR = 20
-"""Parts, the likeliest, of which it is asked what their slow pairs met."""
+"""Number of likeliest parts for which pairs in the same round and leaf are examined too."""
 MET = 0.8
-"""Weight of the pairs that met a part's slow pairs, next to the pairs that cross the part. With a weight of 1, two parts would explain the
-same: a spine that is gone, and the spine that takes over its traffic."""
+"""Weight of pairs that shared a leaf and round with a part's slow pairs, relative to pairs that cross the part.
+
+With a weight of 1, a failed spine and the spine that takes over its traffic would explain the same pairs equally well.
+"""
 STEPS = 40
-"""Of expectation and maximization; they settle in about ten."""
+"""Number of expectation-maximization steps. The fit converges in about ten."""
 ENOUGH = 8.0
-"""By which the logarithm of the likelihood must rise for a part to be named, over that of the number of parts: about 3,000 to 1."""
+"""Minimum rise of the log-likelihood, beyond the logarithm of the number of parts, for a part to be named: about 3,000 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect(JsonObject):
     """A part, and how well it explains the slow pairs.
 
-    - ``level``: the rate of pairs that it slows, as a part of what they should have; ``share``: how many of the ``pairs`` that cross it are slow.
-    - ``score``: rise of the logarithm of the likelihood, less a penalty for what was fitted.
+    - ``level``: the rate of the pairs that the part slows, as a fraction of their expected rate.
+    - ``share``: the fraction of the ``pairs`` crossing the part that are slow.
+    - ``score``: the rise of the log-likelihood, minus a penalty for the fitted parameters.
     """
 
     JSON = ("*part", "level:4", "share:4", "pairs", "score:2")
@@ -226,18 +238,18 @@ class Suspect(JsonObject):
     score: float
 
     def to_text(self) -> str:
-        """Return the text that follows the part's name: its pairs, and the level that they get."""
+        """Return the text to print after the part's name: how many pairs cross the part, and the rate that they get."""
         slow = "" if self.share > 0.9 else f", {self.share:.0%} of them"
         return f"the {self.pairs} pairs that cross it{slow} get {self.level:.0%} of the usual"
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The result of the estimate over all pairs. Levels are parts of the prediction, or of the median of pairs alike.
+    """The result of the estimate over all pairs. Rates are fractions of the prediction, or of the median of comparable pairs.
 
-    - ``usual``: the median of the pairs; ``noise``: their standard deviation. Both are parts, not Gbit/s.
-    - ``suspects``: parts that stand out, one after another. What an earlier suspect explains does not count for a later one.
-    - ``runners_up``: for each suspect, the part that comes second with the same pairs; None if no other part explains anything.
+    - ``usual``: the median of the pairs; ``noise``: their standard deviation. Both are fractions, not Gbit/s.
+    - ``suspects``: the parts that stand out, in order. Slow pairs that an earlier suspect explains do not count for a later one.
+    - ``runners_up``: for each suspect, the second-best explanation of the same pairs; None if no other part explains any of them.
     """
 
     pairs: int
@@ -247,7 +259,7 @@ class Estimate:
     runners_up: tuple[Suspect | None, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The documented JSON object."""
+        """Return the documented JSON object."""
         suspects = [
             suspect.to_json() | {"runner_up": other.to_json() if other else None}
             for suspect, other in zip(self.suspects, self.runners_up, strict=True)
@@ -256,7 +268,7 @@ class Estimate:
 
 
 def estimate(pairs: Sequence[Pair], most: int = 5) -> Estimate:
-    """The parts that explain slow pairs, at most so many. Pairs without a number that can be compared are left out."""
+    """Return the parts that explain slow pairs, at most ``most`` of them. Pairs without a comparable rate are left out."""
     given = [(pair, pair.relative) for pair in pairs if pair.relative is not None]
     if not given:
         return Estimate(0, 1.0, 0.0)
@@ -295,7 +307,10 @@ def _met(
     noise: float,
     weight: Numbers,
 ) -> tuple[NDArray[np.int64], Numbers, float]:
-    """Pairs that ran over a leaf in the same round as the slow ones, how probable it is of each that it was slowed, and what that adds to the score."""
+    """Find pairs that ran over the same leaf in the same round as the slow pairs.
+
+    Return these pairs, the probability of each that the part slowed it, and their contribution to the score.
+    """
     keys = np.unique(meeting[slow])
     met = np.setdiff1d(np.flatnonzero(np.isin(meeting, keys[keys >= 0]).any(axis=1)), crossing)
     none = np.zeros(0, np.int64), np.zeros(0), 0.0
@@ -308,7 +323,7 @@ def _met(
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """The likeliest figures of each part; ``slow`` is, for each crossing, how probable it is that the pair is slow by that part."""
+    """The most likely values for each part. ``slow`` is the probability, for each crossing, that the part makes the pair slow."""
 
     level: Numbers
     share: Numbers
@@ -317,7 +332,7 @@ class _Fit:
 
     @classmethod
     def of(cls, parts: Parts, rates: Numbers, noise: float, weight: Numbers) -> _Fit:
-        """By expectation and maximization, from two beginnings: that all pairs are slow, and that only the slowest are."""
+        """Fit by expectation-maximization from two starting points: all pairs are slow, or only the slowest are. Keep the better fit."""
         usual = (1 - STRAY) * _normal(rates, 0.0, noise) + STRAY / -log(SLOWEST)
         both = [cls._from(parts, rates, noise, weight, usual, all_slow=all_slow) for all_slow in (True, False)]
         better = both[0].score >= both[1].score
@@ -358,7 +373,7 @@ class _Fit:
         return cls(level, share, score, slow)
 
     def suspect(self, parts: Parts, place: int, more: float) -> Suspect:
-        """A part with its figures; ``more`` is what pairs add that only met its slow ones."""
+        """Return a part with its fitted values. ``more`` is the score added by pairs that only shared a leaf with the part's slow pairs."""
         score = float(self.score[place]) + more
         return Suspect(
             parts.parts[place], exp(self.level[place]), float(self.share[place]), len(parts.of(place)), score
@@ -373,15 +388,15 @@ def _normal(x: Numbers, mean: Numbers | float, deviation: Numbers | float) -> Nu
 
 WORDS = {2: "half", 3: "a third", 4: "a quarter"}
 NEAR_FRACTION = 0.08
-"""Largest deviation from a fraction of ``WORDS`` at which a ratio is still taken for it, as a part of the fraction."""
+"""Maximum relative deviation at which a ratio still counts as one of the fractions in ``WORDS``."""
 MOST_SENTENCES = 4
-"""Sentences about a row."""
+"""Maximum number of sentences about a row."""
 
 
 def with_causes(
     rows: Iterable[Row], pairs: Sequence[Pair], estimate: Estimate, accounts: Mapping[str, RunPrediction]
 ) -> list[Row]:
-    """Rows with what is likely to hold them back. ``accounts``: what was predicted now, by the id of a run."""
+    """Return the rows with their likely causes added. ``accounts``: predictions made now, by run id."""
     by_run = {pair.run: pair for pair in pairs}
     explained: list[Row] = []
     for row in rows:
@@ -400,7 +415,7 @@ def with_causes(
 
 
 def _suspects(pairs: Sequence[Pair], estimate: Estimate) -> list[str]:
-    """The parts that stand out among all pairs, and that this one crosses."""
+    """Return a sentence for each suspected part that these pairs cross."""
     here = {part for pair in pairs for part in crossed(pair)}
     return [
         f"It crosses {suspect.part.to_text()}: {suspect.to_text()}."
@@ -410,7 +425,7 @@ def _suspects(pairs: Sequence[Pair], estimate: Estimate) -> list[str]:
 
 
 def _fraction(row: Row, pairs: Sequence[Pair]) -> list[str]:
-    """Return likely causes, if a row gets half, a third or a quarter of what it should; else an empty list."""
+    """Return likely causes if a row gets half, a third or a quarter of its expected rate; otherwise an empty list."""
     if row.ratio is None:
         return []
     for count, word in WORDS.items():

@@ -1,6 +1,6 @@
-"""Runs by the words that name them; runs of perftest in a designed network: NICs by their GIDs, the leaves, the links of a pinned path.
+"""Lookup of runs by command-line argument, and of the NICs, leaves and pinned links that perftest runs used in a designed network.
 
-What a run reports stays as it is; this module adds what the run does not report.
+NICs are found by their GIDs. The run's own report stays unchanged; this module adds the missing facts.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def runs_of(word: str, beside: str = "") -> list[Run]:
-    """The runs that a word names. ``beside``: the word of a store in which it may be a run.
+    """Return the runs that an argument names. ``beside``: an argument whose store is searched if ``word`` is only a run id.
 
-    Raises ``InputError`` where a store has no run of that id, and as ``opened`` does.
+    Raises ``InputError`` if the store has no run with that id. Also raises the errors of ``opened``.
     """
     store, hashed, run = word.rpartition("#")
     if not hashed or Path(word).exists():
@@ -44,13 +44,16 @@ def runs_of(word: str, beside: str = "") -> list[Run]:
 
 
 def store_of(word: str) -> str:
-    """The store of a word."""
+    """Return the store part of an argument: a store, or a store and a run with ``#`` in between."""
     store, hashed, _ = word.rpartition("#")
     return store if hashed and not Path(word).exists() else word
 
 
 def located(runs: Iterable[Run], network: Network) -> dict[str, dict[str, str]]:
-    """By the ids of runs of perftest, settings as runs of a plan have them: ``server``, ``client``, ``color``, ``links``, ``leaves``."""
+    """Return, by run id, the settings of perftest runs that a plan would have recorded.
+
+    The settings are ``server``, ``client``, ``color``, ``links`` and ``leaves``.
+    """
     wanted = [run for run in runs if run.tool == "perftest"]
     if not wanted:
         return {}
@@ -73,11 +76,11 @@ def located(runs: Iterable[Run], network: Network) -> dict[str, dict[str, str]]:
 
 
 ENDS = (("client", "local GID"), ("server", "remote GID"))
-"""Both ends print the same test; that which printed this is taken for the client."""
+"""The ends of a perftest run and the GID of each. Both ends print the same test; the end that printed this output counts as the client."""
 
 
 def _owners(network: Network) -> dict[str, tuple[str, str]]:
-    """NIC and color by address."""
+    """Return the NIC and the color of each address."""
     return {
         address(nic_address.address): (
             f"{server.name}:{nic.name}",
@@ -104,7 +107,7 @@ def _way(
 
 
 def _links(path: QueuePairPath) -> str:
-    """The links of a path that is pinned; parallel ones, of which a hash takes one, as their two switches."""
+    """Return the links of a pinned path, or an empty string. Parallel links that share a hash are named by their two switches."""
     if not path.pinned_to:
         return ""
     return " ".join(hop[0].link if len(hop) == 1 else next(iter(by_ends(hop))) for hop in path.hops)

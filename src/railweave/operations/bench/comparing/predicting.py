@@ -1,4 +1,4 @@
-"""Predictions, made now, of kept runs on a network, with the simulator's own account of what limits each run."""
+"""New predictions for stored runs on a network, with the simulator's reasons for the limit of each run."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 QUANTITIES = ("busbw_gbytes_per_s", "average_busbw_gbytes_per_s", "time_us")
 UNSTATED = {"all-reduce": 1 << 30, "all-to-all": 256 << 20}
-"""Size at which a table's average over sizes that it does not state is predicted, as in docs/validation.md."""
+"""Size in bytes at which to predict a table's average over unstated sizes, as in docs/validation.md."""
 UNEVEN = 1.5
-"""From here on, times the mean of a switch's uplinks, one of them is said to be shared."""
+"""Ratio of an uplink's traffic to its switch's mean from which the uplink is reported as shared."""
 
 Asked = tuple[str, int, tuple[tuple[str, Any], ...]]
 """A question: collective, size, options of ``railweave sim``."""
@@ -40,9 +40,10 @@ class RunPrediction:
 def foretold(
     runs: Iterable[Run], network: Network, progress: Callable[[str], None] | None = None
 ) -> tuple[dict[str, RunPrediction], list[str]]:
-    """By the id of each run of collectives (nccl-tests, rccl-tests, tables) that ran on servers of this network; and why others were left out.
+    """Return predictions by run id, and notes on the runs that were left out.
 
-    A run of a table says on its rows how many queue pairs (``qps_per_connection`` or ``qps``) and servers (``nodes``) it was with.
+    Predicted are runs of collectives (nccl-tests, rccl-tests, tables) on servers of this network. The rows of a table must give the number
+    of queue pairs (``qps_per_connection`` or ``qps``), and may give the number of servers (``nodes``).
     """
     known: dict[Asked, tuple[Predicted, tuple[str, ...]] | str] = {}
     by_run: dict[str, RunPrediction] = {}
@@ -68,7 +69,7 @@ def foretold(
 
 
 def question_of(run: Run, sample: Sample, network: Network) -> Asked | None:
-    """The question that a sample answers; None where there is none."""
+    """Return the question to the simulator that corresponds to a sample, or None if the sample cannot be predicted."""
     size = sample.size_bytes or UNSTATED.get(sample.operation, 0)
     if sample.quantity not in QUANTITIES or sample.operation not in COLLECTIVES or not size:
         return None
@@ -91,7 +92,10 @@ def question_of(run: Run, sample: Sample, network: Network) -> Asked | None:
 
 
 def _of_ranks(run: Run, ranks: int, hosts: int) -> dict[str, Any]:
-    """GPUs and processes of each server. A rank of nccl-tests is a GPU; a process has as many as it was given threads and GPUs for each."""
+    """Return the GPUs and processes per server.
+
+    A rank of nccl-tests is a GPU. A process has a number of ranks equal to its threads times its GPUs per thread.
+    """
     gpus, rest = divmod(ranks, hosts)
     if rest or not gpus:
         return {"uneven": f"{ranks} ranks on {hosts} servers"}
@@ -102,7 +106,10 @@ def _of_ranks(run: Run, ranks: int, hosts: int) -> dict[str, Any]:
 
 
 def _of_table(told: Mapping[str, str], network: Network) -> dict[str, Any]:
-    """Return the options that a row of a table states for its run; empty if it ran on a different network, or states too little."""
+    """Return the options that a table row states for its run.
+
+    The result is empty if the row is from a different network, or states too little.
+    """
     qps = told.get("qps_per_connection") or told.get("qps", "")
     nodes, uplinks = told.get("nodes", ""), told.get("uplinks_per_leaf", "")
     if not qps.isdigit() or (nodes.isdigit() and int(nodes) != len(network.servers)):
@@ -115,7 +122,7 @@ def _of_table(told: Mapping[str, str], network: Network) -> dict[str, Any]:
 
 
 def _uplinks(network: Network) -> set[int]:
-    """Return the numbers of links that leaves have to other switches."""
+    """Return the distinct numbers of uplinks that leaves have."""
     leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
     counts = dict.fromkeys(leaves, 0)
     for cable in network.cables:
@@ -126,7 +133,7 @@ def _uplinks(network: Network) -> set[int]:
 
 
 def _answer(network: Network, asked: Asked) -> tuple[Predicted, tuple[str, ...]] | str:
-    """The prediction with its account, or why there is none."""
+    """Return the prediction with its explanation, or the reason why there is none."""
     collective, size, options = asked
     given: dict[str, Any] = {**dict(options), "collective": collective, "size": size}
     if "uneven" in given:
@@ -147,7 +154,10 @@ def _answer(network: Network, asked: Asked) -> tuple[Predicted, tuple[str, ...]]
 
 
 def sharing(predicted: Predicted) -> list[str]:
-    """Where queue pairs of several NICs share the busiest uplink while others of its switch carry less: by how much that slows them."""
+    """Return a sentence if queue pairs of several NICs share the busiest uplink while other uplinks of its switch carry less.
+
+    The sentence says by how much the sharing slows them.
+    """
     if predicted.measured is None:
         return []
     links = predicted.measured.links

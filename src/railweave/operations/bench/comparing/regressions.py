@@ -1,4 +1,4 @@
-"""Runs laid beside earlier runs of the same: what is worse by more than allowed, and by more than chance."""
+"""Comparison of runs with earlier runs of the same tests: numbers that are worse by more than allowed, and by more than chance."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 
 PRIOR = 4.0
-"""Degrees of freedom that the scatter of all rows has beside a row's own: three repeats alone say little of theirs."""
+"""Degrees of freedom given to the scatter of all rows, next to a row's own: three repeats say little about the scatter of one row."""
 LEAST = 0.002
-"""Standard deviation of a row, as a part, at least: what is printed has three digits, and a run that repeats exactly is chance."""
+"""Minimum standard deviation of a row, as a fraction. Results print three digits, and exact repeats are coincidence."""
 
 
 def usual_deviation(rows: Sequence[Sequence[float]]) -> float | None:
-    """The median of the rows' standard deviations, of logarithms; None where no row has two numbers above 0."""
+    """Return the median of the rows' standard deviations, in logarithms; None if no row has two numbers above 0."""
     deviations = [sqrt(variance(map(log, row))) for row in rows if len(row) > 1 and min(row) > 0]
     return median(deviations) if deviations else None
 
 
 def chance_of_slower(before: Sequence[float], after: Sequence[float], usual: float | None, least: float = 0.0) -> float:
-    """Return the probability that numbers come out so much lower by chance, if they are at most ``least`` (a part) lower than before.
+    """Return the probability that numbers so low come by chance, if the true decrease is at most ``least`` (a fraction).
 
     The test is a one-sided t-test of logarithms. Its variance is that of both rows, drawn towards ``usual`` as if that had ``PRIOR``
-    degrees of freedom (a moderated t-test: G. Smyth, Linear models and empirical Bayes methods, 2004). Numbers are above 0,
-    and more is better. The result is 1 if neither side has two numbers and the scatter is unknown.
+    degrees of freedom (a moderated t-test: G. Smyth, Linear models and empirical Bayes methods, 2004). Numbers must be above 0,
+    and higher is better. The result is 1 if neither side has two numbers and the usual scatter is unknown.
     """
     earlier, other = [log(value) for value in before], [log(value) for value in after]
     freedom = sum(len(row) - 1 for row in (earlier, other))
@@ -46,7 +46,7 @@ def chance_of_slower(before: Sequence[float], after: Sequence[float], usual: flo
 
 
 def student_tail(t: float, freedom: float) -> float:
-    """The chance that Student's t of so many degrees of freedom exceeds ``t``."""
+    """Return the probability that Student's t with ``freedom`` degrees of freedom exceeds ``t``."""
     if t < 0:
         return 1 - student_tail(-t, freedom)
     # with t = sqrt(freedom) * tan(angle) the tail is the integral of cos(angle) ^ (freedom - 1) from there to a right angle; here over
@@ -59,11 +59,14 @@ def student_tail(t: float, freedom: float) -> float:
 
 
 MIDDLES = (np.arange(1000) + 0.5) / 1000
-"""Of a thousand parts of the way from 0 to 1."""
+"""The midpoints of 1,000 equal intervals between 0 and 1."""
 
 
 def adjusted(chances: Sequence[float]) -> list[float]:
-    """The same for all of several questions: with 100 rows, one in 100 has a chance of 1 % (S. Holm, 1979)."""
+    """Return the probabilities corrected for the number of tests (S. Holm, 1979).
+
+    Without this, one in 100 rows would seem worse by chance at a level of 1 %.
+    """
     corrected = [1.0] * len(chances)
     most = 0.0
     for rank, place in enumerate(sorted(range(len(chances)), key=chances.__getitem__)):
@@ -73,9 +76,9 @@ def adjusted(chances: Sequence[float]) -> list[float]:
 
 
 SURE = 0.05
-"""The chance, over all rows of a comparison, of saying that a row is worse where none is."""
+"""Maximum probability, over all rows of a comparison, of reporting a worse row although none is worse."""
 FEWEST = 2
-"""Runs on each side without which nothing is said to be worse: one run says nothing of how far the next is from it."""
+"""Minimum number of runs on each side to call a row worse. A single run says nothing about the scatter."""
 
 
 def regressions(
@@ -84,10 +87,11 @@ def regressions(
     tolerance: float = TOLERANCE,
     fewest: int = FEWEST,
 ) -> list[Row]:
-    """Every thing that was measured before or now, in order.
+    """Return a row for every key that was measured before or now, sorted.
 
-    It is worse where its median is worse by more than ``tolerance``, and numbers so far apart are unlikely by chance: that is asked
-    where both sides have ``FEWEST`` runs. Where it is worse but one side has fewer than ``fewest``, the verdict is that there are too few.
+    - A row is worse if its median is worse by more than ``tolerance`` and chance is an unlikely cause. The test of chance needs ``FEWEST``
+      runs on each side.
+    - If a row is worse but one side has fewer than ``fewest`` runs, its verdict is that there are too few repeats.
     """
     rows = [_row(key, before.get(key, ()), now.get(key, ()), tolerance, fewest) for key in sorted({*before, *now})]
     scatter = {

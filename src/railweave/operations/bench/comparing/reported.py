@@ -1,4 +1,4 @@
-"""Reports of runs as values: the content of a store, and two sets of runs side by side."""
+"""Reports on runs: the content of a store, and comparisons of two sets of runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BenchComparison(JsonObject):
-    """The result. ``of``: ``runs`` or ``prediction``, what they were laid beside; ``notes``: what could not be compared, and why."""
+    """The result of a comparison.
+
+    - ``of``: the reference, ``runs`` or ``prediction``.
+    - ``notes``: the parts that could not be compared, and why.
+    """
 
     JSON = ("beside=of", "tolerance", "good", "verdict", "rows", "pairs=estimate", "notes")
 
@@ -35,7 +39,7 @@ class BenchComparison(JsonObject):
 
     @property
     def good(self) -> bool:
-        """Return whether no row is worse than allowed."""
+        """True if no row is worse than allowed."""
         return not any(row.bad for row in self.rows)
 
     @property
@@ -44,7 +48,7 @@ class BenchComparison(JsonObject):
         return row_table(self.rows, self.of)
 
     def verdict(self) -> str:
-        """A sentence with how many rows are what."""
+        """A sentence that counts the rows by verdict."""
         counts = Counter(row.verdict for row in self.rows)
         if not counts:
             return "There is nothing to compare."
@@ -58,7 +62,7 @@ def compare_runs(
     more: Mapping[str, Mapping[str, str]] | None = None,
     accounts: Mapping[str, RunPrediction] | None = None,
 ) -> BenchComparison:
-    """Runs beside earlier ones. ``more``: settings that follow from the network (``located``); ``accounts``: what was predicted now."""
+    """Compare runs with earlier runs. ``more``: settings that follow from the network (``located``); ``accounts``: predictions made now."""
     allowed = TOLERANCE if tolerance is None else tolerance
     rows = [*regressions(numbers(before, more), numbers(now, more), allowed, fewest=1), *failed(now)]
     notes = () if any(row.before is not None and row.now is not None for row in rows) else (NOTHING_IN_COMMON,)
@@ -72,7 +76,7 @@ def compare_predicted(
     accounts: Mapping[str, RunPrediction] | None = None,
     notes: Sequence[str] = (),
 ) -> BenchComparison:
-    """Runs beside what was predicted of them: when they were kept, else now (``accounts``)."""
+    """Compare runs with their stored predictions, or with new ones (``accounts``) if none were stored."""
     given = accounts or {}
     rows = against_prediction(runs, tolerance, more, given)
     without = sum(not run.predictions and run.id not in given for run in runs)
@@ -106,7 +110,11 @@ def _compared(
 
 @dataclass(frozen=True, slots=True)
 class StoreReport(JsonObject):
-    """The report of a store. ``regressions`` is None where no baseline was given; ``predicted`` has rows where something was predicted."""
+    """The report of a store.
+
+    - ``regressions``: comparison with the baseline; None if no baseline was given.
+    - ``predicted``: comparison with predictions; it has no rows if nothing was predicted.
+    """
 
     JSON = ("store", "runs=#runs", "good", "predicted", "slowest", "regressions", "completion", "notes")
 
@@ -122,7 +130,7 @@ class StoreReport(JsonObject):
 
     @property
     def good(self) -> bool:
-        """Return whether nothing failed, is worse than predicted or than the baseline, or stands out among pairs."""
+        """True if no row is worse than its prediction or the baseline, no run failed, and no part stands out among the pairs."""
         worse = any(row.bad for row in self.regressions or ())
         return self.predicted.good and not worse and not self.predicted.estimate.suspects
 
@@ -137,9 +145,9 @@ def reported(
     accounts: Mapping[str, RunPrediction] | None = None,
     notes: Sequence[str] = (),
 ) -> StoreReport:
-    """The report of runs. ``before``: the baseline; the others as ``compare_predicted`` has them.
+    """Return the report of runs. ``before`` is the baseline; for the other parameters see ``compare_predicted``.
 
-    Runs of the store that are the baseline themselves are not laid beside it.
+    Runs of the store that belong to the baseline are not compared with it.
     """
     earlier = {run.id for run in before or ()}
     now = [run for run in runs if run.id not in earlier] or list(runs)

@@ -1,7 +1,7 @@
-"""Numbers of runs as rows with verdicts, by what they are of, so that those of other runs can be compared with them.
+"""Numbers of runs as rows with verdicts, keyed so that numbers of different runs can be compared.
 
-A run counts once, whatever number of samples it has of a thing: steps of one run are not repeats of it, for what slows a run slows all of
-them. So the number of a run is the median of its samples.
+Each run counts once, however many samples it has of a quantity, and its number is their median. The steps of a run are not repeats,
+because a cause that slows a run slows all its steps.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 QUANTITY = "bandwidth_gbps"
 FEWEST = 3
-"""Pairs alike that have a median worth the name, where nothing was predicted."""
+"""Minimum number of comparable pairs for a meaningful median, if nothing was predicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class Pair:
     """A measurement between two NICs (``SERVER:NIC``), the client first.
 
     - ``like``: the test that ran; only pairs with the same test are compared.
-    - ``color``, ``links``, ``leaves``: the path of the packets, as far as it is known. A link without ports (``leaf1--spine1``) stands for
-      parallel cables, of which a hash takes one.
+    - ``color``, ``links``, ``leaves``: the path of the packets, as far as it is known. A link without ports (``leaf1--spine1``) means
+      parallel cables, of which a hash selects one.
     - ``round``: pairs with the same round ran at the same time; empty if the round is unknown.
     - ``gbps``: the measured rate, 0 if the run failed; ``expected_gbps``: the predicted rate.
-    - ``relative``: the rate as a part of what it should be; None if no expectation is known.
+    - ``relative``: the rate as a fraction of the expected rate; None if no expectation is known.
     """
 
     src: str
@@ -52,9 +52,9 @@ class Pair:
 
 
 def pairs_of(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = None) -> list[Pair]:
-    """Runs of perftest that say between which NICs they were (``server`` and ``client`` among their settings).
+    """Return the perftest runs whose NICs are known, as pairs. The NICs are the settings ``server`` and ``client``.
 
-    ``more``: settings by the id of a run, as ``located`` gives them.
+    ``more``: further settings by run id, as ``located`` returns them.
     """
     candidates = (_pair(run, {**(more or {}).get(run.id, {}), **dict(run.settings)}) for run in runs)
     return compared([pair for pair in candidates if pair is not None])
@@ -94,7 +94,10 @@ def _pair(run: Run, told: Mapping[str, str]) -> Pair | None:
 
 
 def largest(samples: Iterable[Sample]) -> Sample | None:
-    """The average bandwidth of the largest message: small ones say how quick a NIC posts, not what a way carries."""
+    """Return the average-bandwidth sample of the largest message.
+
+    Small messages show how fast a NIC posts work, not how much a path carries.
+    """
     bandwidths = [
         sample for sample in samples if sample.quantity == QUANTITY and isfinite(sample.value) and sample.value >= 0
     ]
@@ -102,7 +105,11 @@ def largest(samples: Iterable[Sample]) -> Sample | None:
 
 
 def compared(pairs: Sequence[Pair]) -> list[Pair]:
-    """Pairs beside what they should have: what was predicted where that is known of all alike; else the median of those alike, of as many links."""
+    """Return the pairs with ``relative`` set: the measured rate as a fraction of the expected rate.
+
+    The expected rate is the prediction if all pairs of the same test have one. Otherwise it is the median of the pairs with the same
+    test and the same number of links.
+    """
     groups: dict[tuple[str, int], list[Pair]] = {}
     predicted: dict[str, bool] = {}
     for pair in pairs:
@@ -127,7 +134,7 @@ FASTER = (
     "bandwidth_gbps",
     "throughput_per_s",
 )
-"""Quantities of which more is better."""
+"""Quantities for which more is better."""
 SLOWER = (
     "latency_avg_us",
     "latency_typical_us",
@@ -137,18 +144,18 @@ SLOWER = (
     "time_to_train_s",
     "completion_time_s",
 )
-"""Quantities of which less is better."""
+"""Quantities for which less is better."""
 COARSE = 0.1
-"""Bus bandwidth below this, GB/s, has too few digits as it is printed: the time stands for it."""
+"""Bus bandwidth in GB/s below which the printed value has too few digits. The time is compared instead."""
 RESULTS = ("algorithm", "protocol", "channels", "timestamp", "at", "samples")
-"""Labels of nccl-tests and of training that say what became of a run. All others say what was asked for, and tell rows apart."""
+"""Labels of nccl-tests and of training that are results of a run. All other labels are inputs, and distinguish rows."""
 REMARKS = ("note", "flag", "source", "table", "timestamp", "unit", "unit_in_source")
-"""Columns of tables that do not tell rows apart."""
+"""Columns of tables that do not distinguish rows."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Key(JsonObject):
-    """The thing that a number measures. ``where``: the run of a plan, the pair of NICs or the number of GPUs; empty if unknown."""
+    """The key of a measured number. ``where`` is the planned run, the pair of NICs or the number of GPUs; empty if unknown."""
 
     JSON = ("where", "operation", "size_bytes=known_size", "place", "quantity", "labels=named_labels")
 
@@ -160,19 +167,19 @@ class Key(JsonObject):
     labels: tuple[tuple[str, str], ...] = ()
 
     def to_text(self) -> str:
-        """A line for people; a row of a table that has a name is called by it."""
+        """Return the key as a line of text. A table row with a name appears under that name."""
         size = "" if self.size_bytes < 0 else written(self.size_bytes)
         labels = self.labels_text and f"({self.labels_text})"
         return " ".join(filter(None, (self.where and f"{self.where}:", self.operation, size, self.place, labels)))
 
     @property
     def labels_text(self) -> str:
-        """The name of a row of a table that has one, else all labels."""
+        """The name of the table row if it has one, otherwise all labels."""
         return dict(self.labels).get("row_id") or ", ".join(f"{name} {text}" for name, text in self.labels)
 
     @property
     def known_size(self) -> int | None:
-        """The size in bytes; None if there is none."""
+        """The message size in bytes, or None if the key has no size."""
         return None if self.size_bytes < 0 else self.size_bytes
 
     @property
@@ -190,7 +197,7 @@ class Number:
 
 
 def ratio(key: Key, before: float, after: float) -> float | None:
-    """Return how ``after`` compares with ``before``: above 1 is better, whatever the quantity; None if there is no ratio."""
+    """Return the ratio of ``after`` to ``before``, inverted if less is better, so that above 1 is always better; None if undefined."""
     up, down = (after, before) if key.quantity in FASTER else (before, after)
     quotient = up / down if down > 0 else None
     return quotient if quotient is not None and isfinite(quotient) else None
@@ -211,9 +218,9 @@ def where(run: Run, more: Mapping[str, str] | None = None) -> str:
 
 
 def numbers(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = None) -> dict[Key, list[Number]]:
-    """Of each thing, one number of each run that has it, in the order of runs; sorted by what it is.
+    """Return the numbers of each key, one per run, in the order of the runs. Keys are sorted.
 
-    ``more``: settings that follow from the network, by the id of a run.
+    ``more``: settings that follow from the network, by run id.
     """
     by_key: dict[Key, list[Number]] = {}
     for run in runs:
@@ -228,7 +235,7 @@ def numbers(runs: Iterable[Run], more: Mapping[str, Mapping[str, str]] | None = 
 
 
 def key_of(sample: Sample | Prediction, place: str, tool: str = "") -> Key:
-    """Return the key of the thing that a sample or a prediction measures."""
+    """Return the key of a sample or a prediction."""
     told: tuple[tuple[str, str], ...] = getattr(sample, "labels", ())
     labels = tuple(
         (name, text)
@@ -240,7 +247,12 @@ def key_of(sample: Sample | Prediction, place: str, tool: str = "") -> Key:
 
 
 def _main(by_key: dict[Key, list[Number]]) -> list[Key]:
-    """One quantity of each thing: bus bandwidth before time where its digits are enough, the average before the typical latency."""
+    """Return the keys to compare, without redundant quantities.
+
+    - Bus bandwidth replaces time, unless it has too few digits.
+    - Average latency replaces typical latency.
+    - Step time replaces block time.
+    """
     by_thing: dict[tuple[object, ...], dict[str, Key]] = {}
     for key in by_key:
         by_thing.setdefault((key.where, key.operation, key.size_bytes, key.place, key.labels), {})[key.quantity] = key
@@ -258,20 +270,21 @@ def _main(by_key: dict[Key, list[Number]]) -> list[Key]:
 
 
 TOLERANCE = 0.05
-"""Part by which a number may be worse, where nothing else is said."""
+"""Default fraction by which a number may be worse."""
 
 Verdict = Literal["same", "better", "worse", "too few repeats", "failed", "only before", "only now"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row(JsonObject):
-    """A thing that was measured, before and now, or predicted and measured.
+    """A comparison of one key: before and now, or predicted and measured.
 
-    - ``before``, ``now``: medians, None where there is none; ``repeats``: of how many runs each.
-    - ``low``, ``high``: the band of a prediction. ``ratio``: of now to before, above 1 where it is better, whatever the quantity.
-    - ``chance``: how likely it would come out so by chance, over all rows; None where that was not asked or cannot be said.
-    - ``tolerance``: how far below its band it may be, of a row beside a prediction.
-    - ``likely``: what is likely to hold it back; ``runs``: ids of those of now.
+    - ``before``, ``now``: medians, or None; ``repeats``: the number of runs behind each.
+    - ``low``, ``high``: the band of a prediction.
+    - ``ratio``: now relative to before; above 1 is better for every quantity.
+    - ``chance``: the probability of such a result by chance, over all rows; None if it was not computed.
+    - ``tolerance``: the allowed fraction below the band, in a comparison with a prediction.
+    - ``likely``: likely causes of a low result; ``runs``: the ids of the runs behind ``now``.
     """
 
     JSON = ("*key", "before", "now", "ratio:4", "verdict", "repeats", "band", "chance", "tolerance", "likely", "runs")
@@ -291,25 +304,25 @@ class Row(JsonObject):
 
     @property
     def bad(self) -> bool:
-        """Return whether the row is worse than allowed."""
+        """True if the row is worse than allowed."""
         return self.verdict in {"worse", "failed"}
 
     @property
     def band(self) -> tuple[float, float | None] | None:
-        """The band of the prediction; None if it has none."""
+        """The band of the prediction, or None if the row has no prediction."""
         return None if self.low is None else (self.low, self.high)
 
 
 UNITS = (("_gbytes_per_s", "GB/s"), ("_gbps", "Gb/s"), ("_per_s", "a second"), ("_us", "us"), ("_s", "s"))
 CLASSES = {"worse": "worse", "failed": "failed", "better": "better", "too few repeats": "few"}
-"""Classes of the cells of verdicts."""
+"""CSS classes of the verdict cells."""
 ORDER = ("failed", "worse", "too few repeats", "better", "same", "only now", "only before")
 
 
 def row_table(rows: Sequence[Row], of: str) -> Table:
-    """Rows with their verdicts, the worst first; ``of`` is what they are beside: ``prediction`` or ``runs``.
+    """Return a table of rows with their verdicts, the worst first. ``of`` is the reference: ``prediction`` or ``runs``.
 
-    Columns in which no row has anything are left out.
+    Columns that are empty in every row are left out.
     """
     predicted = of == "prediction"
     ordered = sorted(
@@ -352,7 +365,7 @@ def _labels(key: Key) -> Cell:
 
 
 def _quantity(quantity: str) -> Cell:
-    """A quantity with the unit that is in its name: ``busbw GB/s``."""
+    """Return a cell with the quantity and the unit from its name, such as ``busbw GB/s``."""
     end, unit = next((pair for pair in UNITS if quantity.endswith(pair[0])), ("", ""))
     return Cell(quantity, f"{quantity.removesuffix(end).replace('_', ' ')} {unit}".strip())
 
@@ -362,5 +375,5 @@ def _value(value: float | None) -> Cell | None:
 
 
 def _wide(row: Row) -> bool:
-    """Return whether a row has a band of some width."""
+    """Return whether a row has a band wider than a single value."""
     return row.low is not None and row.high is not None and row.low < row.high

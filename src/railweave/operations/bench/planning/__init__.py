@@ -1,1 +1,1 @@
-"""From a network to the runs that prove it: pairs of NICs in rounds, collectives by suite, and what each should give."""
+"""Planning of the runs that test a network: pairs of NICs in rounds, collectives by suite, and expected results."""

@@ -1,4 +1,4 @@
-"""The servers that run collectives together: each alone, each stripe, one server of each stripe, all of them."""
+"""The groups of servers that run collectives together: each server, each stripe, one server of each stripe, and all servers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Servers of a job, in the order of their ranks.
+    """The servers of a job, in the order of their ranks.
 
-    ``part`` is that of the plan, ``label`` tells it from others of its kind (a server, a stripe; empty: there is but one), ``what`` says
-    it in words. Scopes with the same ``alike`` have as many servers of the same kind in the same relation.
+    - ``part``: the part of the plan; ``what``: a description of the servers.
+    - ``label``: distinguishes scopes of the same part (a server, a stripe); empty if the part has only one.
+    - ``alike``: equal for scopes that have the same number of servers of the same kind in the same relation.
     """
 
     part: str
@@ -34,9 +35,10 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Servers that can run a job together: of one tenant, of one model, with as many GPUs and NICs each.
+    """Servers that can run a job together: of the same tenant and model, with equal numbers of GPUs and NICs.
 
-    ``label`` tells it from the network's other jobs, and is empty where there is none. ``gbps``: what the NICs of a server take together.
+    - ``label``: distinguishes the job from the network's other jobs; empty if there are no others.
+    - ``gbps``: the total speed of a server's NICs.
     """
 
     label: str
@@ -48,11 +50,11 @@ class Job:
     stripe_of: dict[str, str]
 
     def each(self) -> list[Scope]:
-        """Each server alone."""
+        """Return a scope for each single server."""
         return [Scope("servers", host, f"{host} alone", (host,), (self.label, "server")) for host in self.hosts]
 
     def stripes(self) -> list[Scope]:
-        """Each stripe that has several servers and is not all."""
+        """Return a scope for each stripe with several servers; none if all servers are in one stripe."""
         by_stripe: dict[str, list[str]] = {}
         for host in self.hosts:
             by_stripe.setdefault(self.stripe_of[host], []).append(host)
@@ -65,7 +67,7 @@ class Job:
         ]
 
     def across(self) -> list[Scope]:
-        """The first server of each stripe, where there are several."""
+        """Return a scope with the first server of each stripe; none if that is a single server, or all of them."""
         first = {self.stripe_of[host]: host for host in reversed(self.hosts)}
         hosts = tuple(host for host in self.hosts if host in first.values())
         if len(hosts) < 2 or len(hosts) == len(self.hosts):
@@ -73,11 +75,11 @@ class Job:
         return [Scope("across", "", "one server of each stripe", hosts, (self.label, "across"))]
 
     def cluster(self) -> list[Scope]:
-        """All servers."""
+        """Return a scope with all servers; none if the job has only one."""
         return [Scope("cluster", "", "all servers", self.hosts, (self.label, "cluster"))] if len(self.hosts) > 1 else []
 
     def alternating(self) -> list[Scope]:
-        """All servers, those of each stripe in turn, so that every hop of a ring crosses the spines."""
+        """Return a scope with all servers, alternating between stripes, so that every hop of a ring crosses the spines."""
         if len(self.hosts) < 2:
             return []
         hosts = tuple(alternating({host: self.stripe_of[host] for host in self.hosts}))
@@ -86,7 +88,7 @@ class Job:
 
 
 def jobs(network: Network, hosts: Sequence[str]) -> list[Job]:
-    """The jobs of these servers, in their order; none of servers without GPUs beside the NICs of the fabric."""
+    """Return the jobs of these servers, in their order. Servers without GPUs next to the fabric's NICs are left out."""
     models = {server.name: server.model for server in network.servers}
     speed = {f"{server.name}:{nic.name}": nic.speed_gbps for server in network.servers for nic in server.nics}
     wiring = wire(network)
@@ -118,7 +120,7 @@ def _beside_gpus(network: Network, name: str) -> bool:
 
 
 def _label(key: tuple[str, str, int, int], keys: Sequence[tuple[str, str, int, int]]) -> str:
-    """As much of it as tells it from the others."""
+    """Return the shortest label that distinguishes a job from the others."""
     if len(keys) < 2:
         return ""
     tenant, model, gpus, nics = key

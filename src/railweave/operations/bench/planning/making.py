@@ -1,4 +1,4 @@
-"""The plan of a suite on a network, as a table too, with predictions (perftest's among them) and durations of its runs."""
+"""The plan of a suite on a network and its table, with the predictions and durations of the runs."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 
 FEWEST, MOST = 4, 1_000
-"""Messages of a queue pair."""
+"""Minimum and maximum number of simulated messages per queue pair."""
 BYTES = 8 << 20
-"""Of a queue pair, between these: enough that what the first and last message wait does not count."""
+"""Simulated bytes per queue pair, within ``FEWEST`` and ``MOST`` messages. The delays of the first and last message become negligible."""
 
 
 def write_bandwidth_gbps(
@@ -53,11 +53,14 @@ def write_bandwidth_gbps(
     both_ways: bool = False,
     places: tuple[int, int] | None = None,
 ) -> float:
-    """Payload in 10^9 bit/s, both directions together where they are (``-b``), as perftest prints the average.
+    """Return the simulated average payload rate in 10^9 bit/s, as perftest prints it. With ``both_ways`` (``-b``), directions are summed.
 
-    ``src`` and ``dst`` are ``SERVER:NIC``; ``post_cost_ps`` is what a NIC takes for a message. ``places``: all queue pairs go
-    between the addresses in these places of the two NICs, as between the GIDs that perftest is given; None: between addresses of
-    each path color in turn. Raises ``InputError`` for an unknown NIC.
+    - ``src``, ``dst``: ``SERVER:NIC``.
+    - ``post_cost_ps``: the time in picoseconds that a NIC takes per message.
+    - ``places``: the indices of the two NICs' addresses that all queue pairs use, like the GIDs given to perftest. If None, the queue
+      pairs use the addresses of the path colors in rotation.
+
+    Raises ``InputError`` for an unknown NIC.
     """
     ends = [(src, dst), (dst, src)] if both_ways else [(src, dst)]
     # Queue pair i of a connection goes from its source's address i mod P.
@@ -79,22 +82,25 @@ def write_bandwidth_gbps(
 
 
 BYTES_A_NUMBER = 4
-"""nccl-tests measures ``float`` where nothing else is asked for."""
+"""Bytes per element: by default, nccl-tests uses ``float``."""
 
 MOST_PACKET_HOPS = 60_000_000
-"""Beyond, by the estimate of ``sim``, flows are run: packets would take more than about ten seconds for a number of a plan, which has hundreds."""
+"""Packet hops, as estimated by ``sim``, above which flows are simulated instead of packets.
+
+A packet simulation above it takes more than about ten seconds per number, and a plan has hundreds of numbers.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A number that is asked for: of a run (any of those that are alike), at a size."""
+    """A number to predict, for a run and a message size. The run represents all equivalent runs."""
 
     run: RunRequest
     size_bytes: int
 
     @property
     def key(self) -> Hashable:
-        """Equal questions have equal keys."""
+        """The key of the question. Equivalent questions have equal keys."""
         test = self.run.test
         if isinstance(test, Perftest):
             test_key: Hashable = (test.program, test.qps, test.both_ways)
@@ -104,7 +110,7 @@ class Question:
 
 
 def sizes_of(test: Perftest | NcclTests) -> Iterator[int]:
-    """The sizes that a test measures, as it prints them; one that comes to nothing is left out."""
+    """Yield the sizes that a test measures, as the test prints them. Sizes that round to 0 are left out."""
     if isinstance(test, Perftest):
         yield from (test.size_bytes,) if test.size_bytes is not None else (1 << power for power in range(1, 24))
         return
@@ -118,7 +124,7 @@ def sizes_of(test: Perftest | NcclTests) -> Iterator[int]:
 def printed_size(collective: str, size_bytes: int, ranks: int) -> int:
     """Return the size that nccl-tests uses if ``size_bytes`` is requested (its all_gather.cu, reduce_scatter.cu, alltoall.cu).
 
-    If ranks hold parts of the data, each part has the same whole number of 16-byte units.
+    If each rank holds a part of the data, all parts have the same whole number of 16-byte units.
     """
     if collective in {"all-gather", "reduce-scatter", "all-to-all"}:
         return size_bytes // ranks // 16 * 16 * ranks
@@ -126,7 +132,7 @@ def printed_size(collective: str, size_bytes: int, ranks: int) -> int:
 
 
 def options(question: Question) -> Mapping[str, Any]:
-    """The question of a collective as ``railweave sim`` is asked it."""
+    """Return the question about a collective as options of ``railweave sim``."""
     run, test = question.run, question.run.test
     if not isinstance(test, NcclTests):
         raise TypeError("perftest is no collective")
@@ -144,16 +150,16 @@ def options(question: Question) -> Mapping[str, Any]:
 
 
 LARGE_ERROR, OTHER_ERROR = 0.012, 0.103
-"""Relative errors of a prediction of perftest: for large messages over one path, and for all others.
+"""Relative errors of perftest predictions: for large messages over one path, and for all others.
 
 For the published rows with large messages (``pt-8388608``, docs/validation.md) the error was 0.1 %, and repeated runs of the reports
-differ by 1.2 %. Over all rows the largest error was 10.3 % (``pt-16384``). Over a long link it was 9 %; if a hash chooses links, only one
-draw of the hash is run.
+differ by 1.2 %. Over all rows the largest error was 10.3 % (``pt-16384``). Over a long link it was 9 %. If a hash selects links, the
+prediction covers only one outcome of the hash.
 """
 LARGE = "packet engine, seed 1; the published row of large messages was as near, and repeated runs of reports are"
 OTHER = "packet engine, seed 1; five published rows of ib_write_bw were as near"
 RATE_FREE_BYTES = 64 << 10
-"""From here on the number of messages a second does not bind a NIC: sizes below are predicted of NICs alone whose message rate is known."""
+"""Message size from which a NIC's message rate no longer limits it. Smaller sizes are predicted only if that rate is known."""
 
 PLACES = ("out-of-place", "in-place")
 BANDWIDTH = "bandwidth_gbps"
@@ -163,7 +169,10 @@ BUS, AVERAGE, SLOPE = "busbw_gbytes_per_s", "average_busbw_gbytes_per_s", "slope
 def predictions(
     routed: Routed, places: Sequence[Place], runs: Sequence[RunRequest], progress: Callable[[str], None] | None = None
 ) -> list[tuple[Prediction, ...]]:
-    """The predictions of each run. ``progress`` is told how far it is. Raises ``InputError`` where a question cannot be asked."""
+    """Return the predictions of each run. ``progress`` receives progress messages.
+
+    Raises ``InputError`` if the simulator cannot answer a question.
+    """
     asked = {
         question.key: question for run in runs for size in sizes_of(run.test) for question in [Question(run, size)]
     }
@@ -180,7 +189,10 @@ def _of_perftest(
     asked: Mapping[Hashable, Question],
     progress: Callable[[str], None] | None,
 ) -> dict[Hashable, float]:
-    """10^9 bit/s by the key of the question. A NIC with itself is not asked about: the simulator has no way for it."""
+    """Return the predicted rate of each perftest question in 10^9 bit/s.
+
+    Runs of a NIC with itself are left out, because the simulator has no path for them.
+    """
     rates = {place.name: place.messages_per_us for place in places}
     wanted: dict[Hashable, tuple[Question, Perftest, int]] = {}
     for key, question in asked.items():
@@ -242,7 +254,7 @@ def _of_pair(run: RunRequest, known: Mapping[Hashable, float]) -> tuple[Predicti
 
 
 def _of_job(run: RunRequest, test: NcclTests, known: Mapping[Hashable, Predicted]) -> tuple[Prediction, ...]:
-    """Bus bandwidth of every size in both places, their mean as nccl-tests prints it, and the rate of the slope."""
+    """Return the predictions of a collective: bus bandwidth by size and place, the mean that nccl-tests prints, and the slope's rate."""
     all_of = [known[Question(run, size).key] for size in sizes_of(test)]
     if not all(predicted.complete for predicted in all_of):
         return ()
@@ -273,9 +285,9 @@ def _of_job(run: RunRequest, test: NcclTests, known: Mapping[Hashable, Predicted
 
 
 def slope_gbytes(points: Sequence[tuple[float, float]], factor: float) -> float:
-    """The rate that times tend to, as bus bandwidth in 10^9 byte/s: the slope of the straight line through sizes (bytes) and times (us).
+    """Return the rate for very large messages as bus bandwidth in 10^9 byte/s: the slope of a line fitted to (bytes, microseconds).
 
-    ``factor``: of bus bandwidth (``bus_factor``). What starting takes does not count (50 km article, Figure 4).
+    ``factor``: the factor of bus bandwidth (``bus_factor``). The startup time does not affect the slope (50 km article, Figure 4).
     """
     slope = linear_regression([size for size, _ in points], [time for _, time in points]).slope
     return factor / slope / 1e3
@@ -290,7 +302,7 @@ def _between(predicted: Predicted) -> tuple[int, int]:
 
 
 def _bus(predicted: Predicted) -> tuple[float, float, float]:
-    """Bus bandwidth with its band: a long time is a low rate."""
+    """Return the bus bandwidth, and the low and high ends of its band. The longest time gives the low end."""
     low, high = _between(predicted)
     rate = predicted.program.bus_bandwidth_gbytes
     return rate(predicted.time_ps), rate(high), rate(low)
@@ -302,7 +314,7 @@ def _method(predicted: Predicted) -> str:
 
 
 def plan_table(plan: Plan) -> Table:
-    """A row for each part of a plan and its test."""
+    """Return a table with a row for each part of a plan and test."""
     groups: dict[tuple[str, str], list[PlannedRun]] = {}
     for run in plan.runs:
         groups.setdefault((run.part, _test(run)), []).append(run)
@@ -327,7 +339,7 @@ def plan_table(plan: Plan) -> Table:
 
 
 def plan_text(plan: Plan) -> str:
-    """The table, what has to be set before, and notes."""
+    """Return the table of a plan as text, with the settings that runs need beforehand and the notes."""
     lines = plan_table(plan).to_text()
     lines.append(f"{counted(len(plan.runs), 'run')} in about {duration(plan.estimate_s)}")
     needs = Counter(run.needs for run in plan.runs if run.needs)
@@ -337,7 +349,7 @@ def plan_text(plan: Plan) -> str:
 
 
 def duration(seconds: float) -> str:
-    """``1 h 12 min``, ``3 min 20 s``, ``8 s``."""
+    """Return a duration as text, such as ``1 h 12 min``, ``3 min 20 s`` or ``8 s``."""
     whole = round(seconds)
     hours, minutes = whole // 3600, whole % 3600 // 60
     if hours:
@@ -351,7 +363,10 @@ def _test(run: PlannedRun) -> str:
 
 
 def _expected(runs: Sequence[PlannedRun]) -> str | None:
-    """The least and the most that runs should give of the largest size they have a prediction of, or by their slopes; None without one."""
+    """Return the range of the expected results, or None without predictions.
+
+    The range is that of the slopes if there are any, otherwise of the results at each run's largest predicted size.
+    """
     slopes = [prediction.value for run in runs for prediction in run.predictions if prediction.quantity == SLOPE]
     if slopes:
         return f"{_range(slopes)} GB/s by the slope"
@@ -373,23 +388,23 @@ def _range(values: Sequence[float]) -> str:
 
 
 PERFTEST_START_S, NCCL_START_S = 3.0, 15.0
-"""Assumed: to log in, start programs, exchange addresses, and for nccl-tests to set up communicators."""
+"""Startup times in seconds: login, program start and address exchange, and for nccl-tests communicator setup. Both are assumptions."""
 ITERATIONS = 5_000
-"""Of ``ib_write_bw`` for each size and queue pair."""
+"""Messages that ``ib_write_bw`` sends per size and queue pair."""
 MESSAGES_PER_S = 4e6
-"""Of small messages, where their rate is not predicted; assumed, about a Thor2's."""
+"""Assumed rate of small messages if it is not predicted, about that of a Thor2."""
 NCCL_RUNS = 5 + 20
-"""Of nccl-tests for each size and place: to warm up, and measured."""
+"""Iterations of nccl-tests per size and place: warm-up plus measured."""
 CHECKED = 2.0
-"""With its check of the result (``-c 1``), nccl-tests takes about twice as long; assumed."""
+"""Assumed slowdown of nccl-tests when it checks the results (``-c 1``)."""
 LEAST_US = 50.0
-"""Of a collective that is not predicted; assumed."""
+"""Assumed minimum time in microseconds of a collective without a prediction."""
 LEAST_TIMEOUT_S, PATIENCE = 60, 5
-"""A run is ended after so many times what it should take."""
+"""The minimum timeout in seconds, and the timeout as a multiple of the expected duration."""
 
 
 def estimate_s(run: RunRequest, predictions: Sequence[Prediction]) -> float:
-    """Seconds that a run should take: by what is predicted, else by the speed of its NICs."""
+    """Return the expected duration of a run in seconds, from its predictions or else from the speed of its NICs."""
     test = run.test
     if isinstance(test, Perftest):
         if test.seconds is not None:
@@ -412,14 +427,14 @@ def estimate_s(run: RunRequest, predictions: Sequence[Prediction]) -> float:
 
 
 def timeout_s(estimate: float) -> int:
-    """When a run is ended."""
+    """Return the timeout of a run in seconds."""
     return max(LEAST_TIMEOUT_S, math.ceil(PATIENCE * estimate))
 
 
 TOLERANCE = 0.05
-"""The part by which a number may be below its band: repeated runs of the reports differ by up to 1.2 %, operators' tests fail at 5 %."""
+"""Default fraction by which a number may be below its band. Repeated runs in reports differ by 1.2 %; operators' tests fail at 5 %."""
 UNSURE = 0.15
-"""The same where no published row says how far off predictions are; a target of docs/validation.md."""
+"""Tolerance for predictions that no published result has verified; a target of docs/validation.md."""
 
 
 def plan(
@@ -434,10 +449,13 @@ def plan(
     predict: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> Plan:
-    """The plan of a suite on a network of one fabric (``job_network``).
+    """Return the plan of a suite on a network of one fabric (``job_network``). Raises ``InputError``.
 
-    ``fabric``, ``design_digest``: as of ``Plan``; ``hosts``: as of ``prediction.simulation.job.ordered``; ``memory``: where perftest's buffers lie;
-    ``parts``: leave out all others; ``predict``: whether to ask what each run should give. Raises ``InputError``.
+    - ``fabric``, ``design_digest``: see ``Plan``.
+    - ``hosts``: see ``prediction.simulation.job.ordered``.
+    - ``memory``: the location of perftest's buffers.
+    - ``parts``: the parts to include; if empty, all parts.
+    - ``predict``: whether to predict the result of each run.
     """
     wanted = suite_of(suite)
     there = present(network)
@@ -482,7 +500,7 @@ def _chosen(runs: Sequence[RunRequest], parts: Sequence[str], suite: str) -> lis
 
 
 def _unpredicted(runs: Sequence[RunRequest], expected: Sequence[tuple[Prediction, ...]]) -> list[str]:
-    """Return the reasons why runs have no predictions, or few."""
+    """Return the reasons why some runs have few or no predictions."""
     reasons: list[str] = []
     if any(run.part == "loops" for run in runs):
         reasons.append(

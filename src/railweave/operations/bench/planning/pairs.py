@@ -1,4 +1,7 @@
-"""Runs of perftest (every NIC with itself, with a neighbour, every pair of leaves by every path color), in rounds that share nothing."""
+"""Perftest runs in rounds that share no NIC and no link.
+
+The runs test every NIC with itself, every NIC with a neighbor, and every pair of leaves over every path color.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,17 @@ if TYPE_CHECKING:
 
 
 class Rounds:
-    """Gives runs to rounds, one after another.
+    """Assigns runs to rounds in sequence.
 
-    Runs in an order in which neighbours share nothing (``in_turns``) come to the fewest.
+    The number of rounds is smallest if consecutive runs share no resource (``in_turns``).
     """
 
     def __init__(self) -> None:
         self._busy: dict[Hashable, int] = {}
-        """The rounds in which something is taken, a bit each."""
+        """The rounds in which each resource is in use, as a bit mask."""
 
     def first(self, taken: Collection[Hashable]) -> int:
-        """The first round, from 1, in which no run before takes any of what this run takes; now it has it."""
+        """Reserve the resources of a run in the first round in which all of them are free, and return that round, counted from 1."""
         full = 0
         for resource in taken:
             full |= self._busy.get(resource, 0)
@@ -37,7 +40,7 @@ class Rounds:
 
 
 def rounds(taken: Iterable[Collection[Hashable]]) -> list[int]:
-    """The rounds of runs, by what each takes for itself."""
+    """Return the rounds of runs. ``taken`` has the resources that each run needs exclusively."""
     given = Rounds()
     return [given.first(resources) for resources in taken]
 
@@ -59,12 +62,15 @@ def in_turns(count: int) -> Iterator[list[tuple[int, int]]]:
 
 PROGRAM = "ib_write_bw"
 LARGEST = 8 << 20
-"""The largest message of ``-a``."""
+"""The largest message size of ``-a``, in bytes."""
 PINNED_QPS, HASHED_QPS, FAR_QPS = 4, 16, 16
-"""Queue pairs: four as in the Thor 2 guide; more where a hash has to reach several links, and between sites, where 13 fill 400G (50 km article)."""
+"""Numbers of queue pairs: on a pinned path, on hashed paths, and between sites.
+
+Four are from the Thor 2 guide. A hash needs more to reach several links. Between sites, 13 fill a 400G link (50 km article).
+"""
 
 TOLD_EVERY = 2_000
-"""Pairs, of which many cross thousands of links each in a large network."""
+"""Number of pairs between progress messages. In a large network, a pair may cross thousands of links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +82,17 @@ class Method:
 
     @property
     def size_bytes(self) -> int | None:
-        """Of a message; None: all sizes."""
+        """The message size in bytes; None for all sizes."""
         return None if self.seconds is None else LARGEST
 
 
 @dataclass
 class Pairs:
-    """Makes runs between the NICs of a network. ``memory``: where buffers lie; None: beside the NICs' GPUs. ``notes``: what could not be planned."""
+    """A planner of perftest runs between the NICs of a network.
+
+    - ``memory``: the location of buffers; None for the GPUs next to the NICs.
+    - ``notes``: the runs that could not be planned, and why.
+    """
 
     routed: Routed
     places: Sequence[Place]
@@ -91,7 +101,7 @@ class Pairs:
     notes: list[str] = field(default_factory=list[str])
 
     def loops(self, method: Method) -> list[RunRequest]:
-        """Every NIC with itself: nothing but the server takes part. One NIC of a server at a time."""
+        """Return a run of every NIC with itself, one NIC of a server at a time. Such runs test the server without the network."""
         number = rounds((place.server.name,) for place in self.places)
         memory: list[Memory] = [memory_of(place, place, self.memory) for place in self.places]
         return [
@@ -108,7 +118,10 @@ class Pairs:
         ]
 
     def neighbours(self, method: Method) -> list[RunRequest]:
-        """Every NIC with a neighbour on its leaf, of its own rail where there is one; one that is alone there with one of another leaf."""
+        """Return runs of every NIC with a neighbor on its leaf, in the same rail if possible.
+
+        A NIC without such a neighbor is tested with a NIC on a different leaf.
+        """
         pairs = [(place, other, (0, 0)) for leaf in self._leaves() for place, other in _neighbours(leaf)]
         near = {end.name for place, other, _ in pairs for end in (place, other)}
         alone = [place for place in self.places if place.name not in near]
@@ -119,7 +132,7 @@ class Pairs:
         return self._runs("pairs", pairs, method)
 
     def mesh(self, method: Method, *, every_color: bool) -> list[RunRequest]:
-        """Every pair of leaves, by every path color; or each pair by one of them, so that together all colors are used."""
+        """Return runs between every pair of leaves: over every path color, or over one color each so that together all colors are used."""
         pairs: list[tuple[Place, Place, tuple[int, int]]] = []
         for rail, leaves in enumerate(parts(self.places)):
             pairs += _mesh(leaves, rail, every_color=every_color)
@@ -184,7 +197,7 @@ def _test(
 
 
 def _neighbours(leaf: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Pairs in which every NIC of a leaf is, where another server is on it: within rails, then what is left over."""
+    """Yield pairs of a leaf's NICs that are on different servers: first within rails, then the NICs left over."""
     rails: dict[int, list[Place]] = {}
     for place in leaf:
         rails.setdefault(place.nic.rail, []).append(place)
@@ -212,7 +225,10 @@ def _neighbours(leaf: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
 
 
 def _far_neighbours(alone: Sequence[Place], places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """NICs that are alone on their leaves with each other, or with any that may talk to them; of the same rail where there is one."""
+    """Yield a pair for each NIC that has no neighbor on its leaf: with another such NIC, or any NIC that may talk to it.
+
+    Partners of the same rail come first.
+    """
     waiting = list(alone)
     while waiting:
         place = waiting.pop(0)
@@ -232,9 +248,9 @@ def _far_neighbours(alone: Sequence[Place], places: Sequence[Place]) -> Iterator
 def _mesh(
     leaves: Sequence[Sequence[Place]], first: int, *, every_color: bool
 ) -> Iterator[tuple[Place, Place, tuple[int, int]]]:
-    """Leaves in turns. NICs of a leaf take their turns too, so that those of a turn differ where there are enough.
+    """Yield pairs of NICs between all leaves, in turns. The NICs of a leaf rotate, so a turn uses different NICs if there are enough.
 
-    ``first``: the path color to begin with, where each pair has but one.
+    ``first``: the index of the first path color, if each pair of leaves uses a single color.
     """
     used: Counter[int] = Counter()
     pairs = first
@@ -257,7 +273,7 @@ def _mesh(
 def _choose(
     here: Sequence[Place], there: Sequence[Place], first: int, second: int, color: int | None
 ) -> tuple[Place, Place, tuple[int, int]] | None:
-    """The NIC whose turn it is, with the next of the other leaf that is of another server and has the color."""
+    """Choose the next NIC of one leaf, and the next NIC of the other leaf on a different server. Both must have the color."""
     place = here[first % len(here)]
     at = place.place_of(color)
     for step in range(len(there)):

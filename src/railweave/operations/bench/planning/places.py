@@ -1,4 +1,4 @@
-"""The NICs of a network as ends of perftest: who may talk to whom, the GPU beside each, and what a pair's packets cross."""
+"""The NICs of a network as ends of perftest runs: permitted partners, adjacent GPUs, and the links between a pair."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 MEMORY: dict[str, Memory] = {"NVIDIA": "cuda", "AMD": "rocm"}
-"""Where buffers lie, by the maker of a server's GPUs."""
+"""The location of buffers, by the vendor of a server's GPUs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,28 +46,28 @@ class Place:
 
     @property
     def name(self) -> str:
-        """``SERVER:NIC``."""
+        """The name of the NIC as ``SERVER:NIC``."""
         return f"{self.server.name}:{self.nic.name}"
 
     def end(self, address: int, memory: Memory) -> End:
-        """The NIC as an end, by the place of one of its addresses."""
+        """Return the NIC as an end of a run. ``address`` is the index of one of the NIC's addresses."""
         gpu = self.gpu if memory != "host" else None
         return End(self.server.name, self.nic.name, self.nic.addresses[address].address, gpu=gpu)
 
     def place_of(self, color: int | None) -> int | None:
-        """The place of its address of a path color; None where it has none."""
+        """Return the index of the NIC's address with a path color, or None if no address has the color."""
         return next((place for place, address in enumerate(self.nic.addresses) if address.color == color), None)
 
 
 def memory_of(place: Place, other: Place, asked: Memory | None) -> Memory:
-    """Where the buffers of a pair lie: in GPUs where both NICs have one of the same maker, unless something else is asked for."""
+    """Return the buffer location for a pair. Default: GPU memory if both NICs have GPUs of the same vendor, otherwise host memory."""
     if asked is not None:
         return asked
     return MEMORY.get(place.vendor, "host") if place.vendor == other.vendor else "host"
 
 
 def places(network: Network, hosts: Sequence[str]) -> list[Place]:
-    """The NICs with an address of these servers, in the order of the network."""
+    """Return the NICs of these servers that have an address, in the order of the network."""
     wanted = set(hosts)
     return [
         _place(network, server, nic, catalog().servers.get(server.model))
@@ -79,7 +79,7 @@ def places(network: Network, hosts: Sequence[str]) -> list[Place]:
 
 
 def check_memory(asked: Memory | None, nic_places: Sequence[Place]) -> None:
-    """Raise ``InputError`` where buffers are asked for in GPUs that some server does not have."""
+    """Raise ``InputError`` if buffers are requested in GPU memory and a server has no such GPU."""
     for place in nic_places if asked not in {None, "host"} else ():
         if MEMORY.get(place.vendor) != asked:
             has = f"GPUs of {place.vendor}" if place.vendor else "no GPU of its own"
@@ -88,9 +88,9 @@ def check_memory(asked: Memory | None, nic_places: Sequence[Place]) -> None:
 
 
 def parts(nic_places: Sequence[Place]) -> list[list[list[Place]]]:
-    """NICs that prove each other's paths, by leaf: those of one fabric, plane, tenant, layer-2 network and rail.
+    """Group NICs that can test each other's paths, by leaf. A group shares fabric, plane, tenant, layer-2 network and rail.
 
-    Where each rail of a tenant has a leaf to itself, all rails are one: else nothing would cross the spines.
+    If each rail of a tenant has only one leaf, all rails form one group. Otherwise no run would cross the spines.
     """
     whole: dict[tuple[str, str, str, str], dict[int, dict[str, list[Place]]]] = {}
     for place in nic_places:
@@ -129,22 +129,22 @@ def _place(network: Network, server: Server, nic: Nic, model: ServerModel | None
 
 
 ALIKE_PS = 10_000_000
-"""Cables whose delays differ by less are alike: inside a building no cable makes a pair faster or slower."""
+"""Difference in delay, in picoseconds, below which cables count as equal. Cable lengths inside a building do not affect the results."""
 
 
 @dataclass(frozen=True)
 class Routed:
-    """A network with what its control plane settles on."""
+    """A network with its control plane and the resulting routes."""
 
     network: Network
     plane: ControlPlane
     routes: Routes
     kinds: dict[str, tuple[int, int, bool]] = field(default_factory=dict[str, tuple[int, int, bool]])
-    """Of each link that was asked about: speed, delay in units of ``ALIKE_PS``, and whether it is between sites."""
+    """A cache of link properties: speed, delay in units of ``ALIKE_PS``, and whether the link is between sites."""
 
     @classmethod
     def of(cls, network: Network) -> Routed:
-        """Work it out."""
+        """Compute the control plane and the routes of a network."""
         configs: Mapping[str, DeviceConfig] = {
             switch.name: device_config(network, switch.name) for switch in network.switches
         }
@@ -152,7 +152,7 @@ class Routed:
         return cls(network, plane, plane.routes())
 
     def kind(self, link: str) -> tuple[int, int, bool]:
-        """Return the properties that make a link faster or slower than another: speed, delay, and whether it is between sites."""
+        """Return the properties that affect the performance of a link: speed, delay, and whether it is between sites."""
         properties = self.kinds.get(link)
         if properties is None:
             cable = self.network.cable(link)
@@ -163,13 +163,13 @@ class Routed:
 
 @dataclass(frozen=True, slots=True)
 class PairPath:
-    """The way of a pair of NICs, both directions together.
+    """The path of a pair of NICs, in both directions.
 
-    - ``links``: what its packets cross, in order; empty where a hash or a load decides on any of it.
-    - ``possible``: every link that they may cross.
-    - ``widest``: between how many links the widest choice is.
-    - ``alike``: equal where nothing makes one pair faster than another: speeds, long cables and choices of every hop.
-    - ``far``: whether it leads from a site to another.
+    - ``links``: the links that packets cross, in order; empty if a hash or the load decides at any hop.
+    - ``possible``: all links that packets may cross.
+    - ``widest``: the largest number of links to choose from at a hop.
+    - ``alike``: equal for pairs with the same expected performance: the speeds, long cables and choices of every hop.
+    - ``far``: whether the path crosses between sites.
     """
 
     links: tuple[str, ...]
@@ -180,7 +180,10 @@ class PairPath:
 
 
 def way(routed: Routed, place: Place, other: Place, places: tuple[int, int]) -> PairPath | None:
-    """The way between the addresses in these places of two NICs; None where packets do not arrive, there or back."""
+    """Return the path between two NICs, or None if packets are lost in either direction.
+
+    ``places``: the index of the address to use, for each NIC.
+    """
     network, routes = routed.network, routed.routes
     here, there = (place.server.name, place.nic), (other.server.name, other.nic)
     to, back = other.nic.addresses[places[1]].address, place.nic.addresses[places[0]].address

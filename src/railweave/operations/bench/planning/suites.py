@@ -1,7 +1,7 @@
-"""Suites by name, each a function from a network's pairs and jobs to runs; runs of nccl-tests or rccl-tests for a job.
+"""Suites by name, and runs of nccl-tests or rccl-tests for a job. A suite is a function from a network's pairs and jobs to runs.
 
-``table12``, ``table1.3`` and ``fifty-km`` are the grids of the source documents. Where a document does not say at which size it
-measured, the size is the one that docs/validation.md takes for its rows.
+``table12``, ``table1.3`` and ``fifty-km`` reproduce the grids of the source documents. If a document does not state its message size,
+the suite uses the size that docs/validation.md assumes for those rows.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 KINDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "send-recv")
-"""The collectives that are planned, as ``railweave sim`` calls them."""
+"""The collectives in plans, under their names in ``railweave sim``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """From the first to the last, each ``factor`` times the one before."""
+    """A series of message sizes in bytes from ``first`` to ``last``, each ``factor`` times the previous one."""
 
     first: int
     last: int
@@ -38,7 +38,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """Settings of a run: ``label`` for its name, ``variables`` of NCCL, ``lb`` and ``needs`` as of ``RunRequest``."""
+    """The settings of a run: a ``label`` for its name, NCCL ``variables``, and ``lb`` and ``needs`` as in ``RunRequest``."""
 
     label: str = ""
     variables: tuple[tuple[str, str], ...] = ()
@@ -50,7 +50,7 @@ AS_DESIGNED = RunSettings()
 
 
 def queue_pairs(*numbers: int) -> list[RunSettings]:
-    """Queue pairs of a connection, with the data of a message on all of them."""
+    """Return settings for each number of queue pairs per connection. Each message is split over all of its connection's queue pairs."""
     return [RunSettings(f"qps-{number:02d}", ((QUEUE_PAIRS, str(number)), (SPLIT, "1"))) for number in numbers]
 
 
@@ -64,7 +64,7 @@ def of_scope(
     part: str = "",
     slope: bool = False,
 ) -> RunRequest:
-    """A run; its round is set by ``numbered``. ``part``: where it is not the scope's."""
+    """Return a run for a scope; ``numbered`` sets its round later. ``part`` replaces the scope's part if given."""
     test = NcclTests(
         collective,
         scope.hosts,
@@ -94,7 +94,10 @@ def of_scope(
 
 
 def numbered(wanted: Iterable[RunRequest]) -> list[RunRequest]:
-    """The runs with their rounds, part by part: servers alone go at once, and what uses the network has it for itself."""
+    """Return the runs with their rounds, part by part.
+
+    Runs on different single servers share a round. A run that uses the network has its round to itself.
+    """
     parts: dict[str, list[RunRequest]] = {}
     for run in wanted:
         parts.setdefault(run.part, []).append(run)
@@ -111,20 +114,20 @@ def _taken(run: RunRequest) -> Sequence[str]:
 
 
 SECONDS = 6
-"""Of a run of perftest by time: it leaves out the first and the last two of them."""
+"""Duration in seconds of a timed perftest run. Perftest ignores the first two and the last two seconds."""
 SHORT, LONG = Method(SECONDS, both_ways=False), Method(SECONDS, both_ways=True)
 SWEEP = Method(None, both_ways=True)
-"""All sizes in both directions, as in the Thor 2 guide, section 2.8.2."""
+"""All message sizes, in both directions, as in the Thor 2 guide, section 2.8.2."""
 
 FEW = Sizes(16 * MIB, GIB, 8)
 MANY = Sizes(2 * MIB, GIB, 8)
 ALL_REDUCE, ALL_TO_ALL = Sizes(GIB, GIB), Sizes(256 * MIB, 256 * MIB)
-"""The sizes at which docs/validation.md takes averages over sizes that are not stated."""
+"""The sizes that docs/validation.md assumes for averages over unstated sizes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A suite: what it is for, and what makes its runs."""
+    """A suite: a description of its purpose, and the function that returns its runs."""
 
     what: str
     runs: Callable[[Pairs, Sequence[Job]], list[RunRequest]]
@@ -169,7 +172,7 @@ PROFILES = {
     "evpn-flowlet-128us-reassign": "dlb:inactivity=128us,flowsets=2048,period=1us,min=20%,max=50%,rate-weight=50%,reassign-chance=3,quality-delta=6",
     "evpn-flowlet-128us-10-90": "dlb:inactivity=128us,flowsets=2048,period=1us,min=10%,max=90%,rate-weight=50%,reassign-chance=0",
 }
-"""Profiles of the EVPN test report's Table 1.3 (docs/profiles.md), as ``railweave sim --lb`` takes them."""
+"""The load-balancing profiles of Table 1.3 in the EVPN test report (docs/profiles.md), in the syntax of ``railweave sim --lb``."""
 
 WITH_TRAFFIC = (
     "table1.3: its rows with a traffic generator are left out: the report does not say where that traffic enters"
@@ -204,7 +207,11 @@ def _profile(name: str) -> str:
 
 
 def _fifty_km(pairs: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
-    """Rates of a queue pair; then all-reduce over sizes, whose slope is the rate, for buffers, channels and queue pairs."""
+    """Return the runs of the 50 km article.
+
+    First come rates by number of queue pairs. Then follow all-reduces over several sizes for buffers, channels and queue pairs; the slope
+    over the sizes gives the rate.
+    """
     network = pairs.routed.network
     if not any(network.long_links(fabric.name) for fabric in network.fabrics):
         description = "fifty-km: the network has no links between sites"
@@ -251,7 +258,7 @@ def _crosses(pairs: Pairs, run: RunRequest) -> bool:
 
 
 def _by_queue_pairs(run: RunRequest, numbers: Sequence[int]) -> Iterator[RunRequest]:
-    """The same pair with so many queue pairs, one after another."""
+    """Yield a run of the same pair for each number of queue pairs, in consecutive rounds."""
     for place, number in enumerate(numbers, 1):
         if isinstance(run.test, Perftest):
             yield replace(
@@ -265,7 +272,7 @@ def _by_queue_pairs(run: RunRequest, numbers: Sequence[int]) -> Iterator[RunRequ
 
 
 def _knobs(_: Pairs, jobs: Sequence[Job]) -> list[RunRequest]:
-    """One knob at a time, on all servers."""
+    """Return runs on all servers that vary one setting at a time."""
     buffers = [
         RunSettings(f"buffer-{size_mib:02d}M", (("NCCL_BUFFSIZE", str(size_mib * MIB)),))
         for size_mib in (1, 2, 4, 8, 16, 32)
@@ -308,7 +315,7 @@ SUITES = {
 
 
 def suite_of(name: str) -> Suite:
-    """A suite by its name. Raises ``InputError``."""
+    """Return the suite with this name. Raises ``InputError`` if there is none."""
     if name not in SUITES:
         raise InputError([Problem(Option("--suite"), f"there is no suite {name!r}", f"there are {', '.join(SUITES)}")])
     return SUITES[name]

@@ -1,4 +1,4 @@
-"""A run as a suite asks for it, before anything is predicted."""
+"""A run that a suite requests, before any prediction."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """One run.
+    """A requested run.
 
-    - ``name``, ``part``, ``why``, ``test``, ``round``, ``links``, ``needs``: as of ``PlannedRun``.
-    - ``alike``: runs of the same test with an equal value get the same, so that one prediction does for all of them.
-    - ``gbps``: what the NICs of a server take together, 10^9 bit/s: how long a run takes where nothing is predicted.
-    - ``places``: of perftest, the place of the two addresses among those of their NICs: the client's, the server's.
-    - ``lb``: how switches share, where it is not as designed (``railweave sim --lb``).
-    - ``slope``: whether the line through times over sizes is wanted too.
+    - ``name``, ``part``, ``why``, ``test``, ``round``, ``links``, ``needs``: see ``PlannedRun``.
+    - ``alike``: runs of the same test with equal values perform the same, so they share a prediction.
+    - ``gbps``: the total speed of a server's NICs in 10^9 bit/s. Without a prediction it determines the expected duration.
+    - ``places``: for perftest, the indices of the client's and the server's address on their NICs.
+    - ``lb``: the load balancing of switches, if it differs from the design (``railweave sim --lb``).
+    - ``slope``: whether to predict the slope of times over sizes too.
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""A plan carried out: perftest between servers over SSH, collectives by ``mpirun`` or ``srun``, each result into the store as it comes."""
+"""Execution of a plan: perftest between servers over SSH, collectives with ``mpirun`` or ``srun``. Each result is stored as it arrives."""

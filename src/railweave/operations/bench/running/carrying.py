@@ -1,4 +1,4 @@
-"""A plan carried out, round by round: runs of a round go at once, and each is kept as soon as it has ended."""
+"""Execution of a plan, round by round. The runs of a round start together, and each result is stored as soon as its run ends."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 
 PLANNED, PLAN = "planned run", "plan"
-"""Settings by which a run of the store says which run of which plan it is."""
+"""Settings that link a stored run to its planned run and its plan."""
 
 
 @dataclass
 class ResultWriter:
-    """Writes results. ``plan``: the digest of the plan; ``outputs``: the folder for what was printed, made with the first file."""
+    """A writer of results. ``plan``: the plan's digest; ``outputs``: the folder for the programs' output, created with the first file."""
 
     store: Store
     plan: str
     outputs: Path
 
     def had(self) -> dict[str, bool]:
-        """The runs of this plan that the store has, by name, and whether the latest of each failed."""
+        """Return the runs of this plan that are in the store, by name. The value is True if the latest attempt failed."""
         failed_by_name: dict[str, bool] = {}
         for settings, failed in self.store.settings():
             given = dict(settings)
@@ -51,7 +51,7 @@ class ResultWriter:
     def keep(
         self, planned: PlannedRun, came: RunResult, began: dt.datetime, seconds: float, environment: Environment
     ) -> Run:
-        """Keep what came of a run, and give it as it is kept. Raises ``OutputError`` where it cannot be written."""
+        """Store the result of a run, and return the stored run. Raises ``OutputError`` if the result cannot be written."""
         # A plan is a file that anybody may have written: no name in it leads out of the folder.
         name = "/".join(part for part in planned.name.split("/") if part not in {"", ".", ".."})
         path, attempt = _free(self.outputs / f"{name}.txt")
@@ -67,7 +67,7 @@ class ResultWriter:
 
 
 def _free(path: Path) -> tuple[Path, int]:
-    """A path that is not there yet, and which attempt it is."""
+    """Return a path that does not exist yet, and the number of the attempt."""
     attempt, candidate = 1, path
     while candidate.exists():
         attempt += 1
@@ -78,7 +78,7 @@ def _free(path: Path) -> tuple[Path, int]:
 def made(
     planned: PlannedRun, came: RunResult, file: str, began: dt.datetime, seconds: float, environment: Environment
 ) -> Run:
-    """The run of the store: what its output says, with what was planned and what went wrong."""
+    """Return the run to store: the results in its output, the planned settings, and the failures."""
     digest = hashlib.sha256(came.text.encode(errors="replace")).hexdigest()
     kept = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     start = began.isoformat(timespec="seconds")
@@ -122,7 +122,7 @@ def _hosts(planned: PlannedRun) -> tuple[str, ...]:
 
 
 def _settings(planned: PlannedRun) -> dict[str, str]:
-    """Return the settings that reports and ``compare`` read: the planned run, the pair of NICs, the path between them."""
+    """Return the settings that reports and ``compare`` read: the planned run, its part and round, the NICs and the path between them."""
     test = planned.test
     settings = {PLANNED: planned.name, "part": planned.part, "round": str(planned.round), "needs": planned.needs}
     settings |= {"tolerance": f"{planned.tolerance:g}", "links": " ".join(planned.links)}
@@ -133,7 +133,7 @@ def _settings(planned: PlannedRun) -> dict[str, str]:
 
 
 def _last(came: RunResult) -> Iterable[str]:
-    """The end of what was printed, of a run that has no result."""
+    """Yield the last output lines of a run without a result."""
     for end, text in (("", came.text), *came.more.items()):
         lines = [line for line in text.splitlines() if line.strip()]
         yield from (f"{f'{end}: ' if end else ''}{told(line)}" for line in lines[-LEFT:])
@@ -142,9 +142,9 @@ def _last(came: RunResult) -> Iterable[str]:
 def with_servers(
     environment: Environment, hosts: Iterable[str], surveyed: dict[str, dict[str, str]], checked: dict[str, object]
 ) -> Environment:
-    """Return the environment of all runs, with what these servers have and what their checks reported.
+    """Return the environment of all runs, with the versions and check results of these servers added.
 
-    A version that is the same everywhere is kept once; firmware is kept by server and device.
+    A version that is the same on all servers is stored once. Firmware is stored by server and device.
     """
     versions, firmware = dict(environment.versions), dict(environment.firmware)
     names = list(hosts)
@@ -166,19 +166,19 @@ def with_servers(
 
 
 AT_ONCE = 256
-"""Runs of a round that go at once where nothing else is said: each has two servers, and a login to each."""
+"""Default number of runs in a round that run at the same time. Each run needs two servers and a login to each."""
 SURVEY_S = 30
-"""For a server to say what it has."""
+"""Timeout in seconds for a server to report its versions."""
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options for carrying out runs.
+    """Options for the execution of runs.
 
     - ``launch``: the launch of collectives.
-    - ``perftest``: the folder of perftest on servers; empty: perftest is on their path.
-    - ``at_once``: the number of runs at the same time, among those that may run together.
-    - ``timeout_s``: a timeout in seconds; None: the plan's.
+    - ``perftest``: the folder of perftest on servers; if empty, perftest is found through PATH.
+    - ``at_once``: the maximum number of simultaneous runs.
+    - ``timeout_s``: a timeout in seconds; None for the plan's.
     """
 
     launch: Launch
@@ -188,13 +188,13 @@ class RunOptions:
 
 
 def hosts_of(run: PlannedRun) -> tuple[str, ...]:
-    """The servers that take part in a run."""
+    """Return the servers of a run."""
     test = run.test
     return test.hosts if isinstance(test, NcclTests) else (test.client.host, test.server.host)
 
 
 def rounds_of(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
-    """Runs that go at once, in the order in which they are carried out: part by part, each by its rounds."""
+    """Return groups of runs that run at the same time, in the order of execution: by part, then by round."""
     parts = list(dict.fromkeys(run.part for run in runs))
     by_round: dict[tuple[int, int], list[PlannedRun]] = {}
     for run in runs:
@@ -203,7 +203,10 @@ def rounds_of(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
 
 
 def waiting(runs: Sequence[PlannedRun], at_once: int) -> list[str]:
-    """A sentence for each part with rounds of more runs than go at once: they take longer than planned, and load the network less."""
+    """Return a sentence for each part whose rounds have more runs than may run at the same time.
+
+    Such rounds take longer than planned and load the network less.
+    """
     most: dict[str, int] = {}
     for together in rounds_of(runs):
         most[together[0].part] = max(most.get(together[0].part, 0), len(together))
@@ -224,11 +227,14 @@ async def carried_out(
     checked: Mapping[str, object],
     done: Callable[[PlannedRun, Run], None],
 ) -> list[Run]:
-    """Carry out runs, and give them as they are kept, in the order in which they ended.
+    """Execute runs, and return the stored runs in the order in which they ended.
 
-    ``environment``: what holds for all of them; ``checked``: what `host check` said, by server; ``done``: called with each run when it is kept.
-    A run that fails, or whose servers are not reached, is a result. Raises ``OutputError`` where a result cannot be kept: then what runs is
-    ended.
+    - ``environment``: the environment of all runs.
+    - ``checked``: the report of `host check`, by server.
+    - ``done``: called with each run after it is stored.
+
+    A run that fails, or whose servers cannot be reached, is a result. Raises ``OutputError`` if a result cannot be stored; the runs in
+    progress are then stopped.
     """
     kept: list[Run] = []
     try:
@@ -260,7 +266,7 @@ async def carried_out(
 
 
 async def _surveyed(runs: Sequence[PlannedRun], shells: Shells, ways: RunOptions) -> dict[str, dict[str, str]]:
-    """Return what each server of these runs has; a server that does not answer has an empty dictionary."""
+    """Return the survey of each server of these runs. It is empty for a server that does not answer."""
     programs = {run.test.program for run in runs if isinstance(run.test, Perftest)}
     program = min(programs, default="ib_write_bw")
     script = survey(f"{ways.perftest.rstrip('/')}/{program}" if ways.perftest else program)

@@ -1,4 +1,4 @@
-"""A run on servers: perftest (the end that listens, then the end that asks), or nccl-tests and rccl-tests."""
+"""Execution of a single run: perftest (the server end first, then the client end), or nccl-tests and rccl-tests."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ PROGRAMS = {
     "gather": "gather_perf",
     "scatter": "scatter_perf",
 }
-"""Of nccl-tests and rccl-tests, by the collective."""
+"""The programs of nccl-tests and rccl-tests, by collective."""
 
 
 def perftest_words(test: Perftest, gpu: int | None, folder: str = "") -> list[str]:
-    """One end of a run, without device, GID and port, which are found on the server. ``gpu``: of this end; ``folder``: where the program is.
+    """Return the command line of one end of a run. ``gpu``: the GPU of this end; ``folder``: the location of the program.
 
-    CUDA counts GPUs as the slots are only where it is asked to; HIP does so anyway.
+    The device, GID and port are missing, because they are found on the server. CUDA numbers GPUs by PCI slot only with
+    ``CUDA_DEVICE_ORDER``; HIP always does.
     """
     words = ["env", "CUDA_DEVICE_ORDER=PCI_BUS_ID"] if test.memory == "cuda" and gpu is not None else []
     words += [_in(folder, test.program), "-F", "--report_gbits", "-q", str(test.qps)]
@@ -53,9 +54,9 @@ def perftest_words(test: Perftest, gpu: int | None, folder: str = "") -> list[st
 
 
 def nccl_tests_words(test: NcclTests, folder: str = "") -> list[str]:
-    """The program of a collective with its sizes; with the variables that the run sets before it.
+    """Return the command line of a collective, including the environment variables that the run sets.
 
-    The result is checked (``-c 1``), which is outside of what is timed.
+    The test checks its results (``-c 1``); the check is not part of the measured time.
     """
     words = ["env", *(f"{name}={text}" for name, text in test.variables)] if test.variables else []
     words.append(_in(folder, PROGRAMS.get(test.collective, f"{test.collective.replace('-', '_')}_perf")))
@@ -70,23 +71,23 @@ def _in(folder: str, program: str) -> str:
 
 
 FIRST_PORT = 18600
-"""The first TCP port that servers listen on; perftest's own is 18515."""
+"""The first TCP port that perftest servers listen on. The default of perftest is 18515."""
 START_S = 30
-"""Until the other end has to listen."""
+"""Seconds that the other end has to start listening."""
 END_S = 10
-"""For the other end to end, once this one has."""
+"""Seconds that the other end has to end after this end has ended."""
 _WRONG = re.compile(r"\berror\b|fail|cannot|couldn't|unable|not found|denied|refused|no such", re.IGNORECASE)
 LEFT = 30
-"""Lines of an output that failed which are kept with the run; all of it is in the file."""
+"""Number of output lines stored with a failed run. The file has the whole output."""
 
 
 @dataclass(slots=True)
 class RunResult:
     """The result of a run.
 
-    - ``text``: the output that has the result; ``more``: all other output, by the end of its file's name.
-    - ``failures``: the reasons why the run failed; empty if the run did not fail.
-    - ``facts``: facts that were found out on servers.
+    - ``text``: the output that has the result; ``more``: all other output, by file name suffix.
+    - ``failures``: the reasons why the run failed; empty if it succeeded.
+    - ``facts``: facts collected on the servers.
     """
 
     text: str = ""
@@ -96,10 +97,12 @@ class RunResult:
 
 
 async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: float, folder: str = "") -> RunResult:
-    """Measure between two NICs. Never raises but when it is cancelled, and then nothing is left running.
+    """Measure between two NICs. Raises nothing except on cancellation, which also stops both ends.
 
-    ``number``: of the run in its round, by which the ports of its servers differ; ``limit_s``: when it is ended; ``folder``: where perftest
-    is on servers. The asking end reaches the other by the name of its server, over whatever network that name leads to.
+    - ``number``: the number of the run in its round; it determines the server's ports.
+    - ``limit_s``: the time limit; ``folder``: the location of perftest on servers.
+
+    The client connects by the name of the server, over whichever network that name resolves to.
     """
     came, port = RunResult(), asyncio.get_running_loop().create_future()
     first = FIRST_PORT + number % 512 * 64
@@ -139,7 +142,7 @@ async def measured(test: Perftest, shells: Shells, *, number: int, limit_s: floa
 
 
 def peer_of(test: Perftest) -> str:
-    """Return the name by which the asking end calls the other end."""
+    """Return the host name or address that the client connects to."""
     return "127.0.0.1" if test.server.host == test.client.host else test.server.host
 
 
@@ -159,7 +162,7 @@ async def _did_not_listen(test: Perftest, listening: asyncio.Task[ScriptOutput],
 
 
 async def _ended(test: Perftest, listening: asyncio.Task[ScriptOutput], came: RunResult) -> None:
-    """Add what the other end printed to the result, if that end ends in time; if not, the caller ends it."""
+    """Wait for the server end, and add its output to the result. If it does not end in time, the caller stops it."""
     done, _ = await asyncio.wait({listening}, timeout=0.5 if came.failures else END_S)
     if not done:
         return
@@ -177,7 +180,7 @@ async def _ended(test: Perftest, listening: asyncio.Task[ScriptOutput], came: Ru
 
 
 def _apart(text: str) -> tuple[str, list[str]]:
-    """Return the output of programs, and the lines of the script itself."""
+    """Separate the output of programs from the lines that the script itself prints."""
     lines = text.splitlines(keepends=True)
     script_lines = [line.removeprefix(SAYS).strip() for line in lines if line.startswith(SAYS)]
     return "".join(line for line in lines if not line.startswith(SAYS)), script_lines
@@ -191,7 +194,7 @@ def _found(came: RunResult, end: str, script_lines: list[str]) -> None:
 
 
 def wrong(outcome: ScriptOutput, limit_s: float) -> str:
-    """Return the reason why a script failed; empty if it did not fail."""
+    """Return the reason why a script failed; empty if it succeeded."""
     if outcome.lost:
         return outcome.lost
     if not outcome.status:
@@ -213,19 +216,20 @@ def wrong(outcome: ScriptOutput, limit_s: float) -> str:
 Launcher = Literal["mpirun", "srun"]
 
 RANKS = "railweave host env"
-"""The program that starts each rank, before ``-- PROGRAM``. It sets values that only a server knows, as in ``mpirun.sh``."""
+"""The program that starts each rank, before ``-- PROGRAM``. It sets values that only the server knows, as in ``mpirun.sh``."""
 RANKS_START_S = 60
-"""For MPI or Slurm to start ranks, beyond what the run may take."""
+"""Seconds for MPI or Slurm to start the ranks, in addition to the run's time limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
     """The launch of collectives.
 
-    - ``launcher``: the launcher; ``on``: the server where the launcher starts; empty: this machine; None: the first server of the run.
-    - ``scripts``: the text of ``mpirun.sh`` of the build folder, by server.
+    - ``launcher``: the program that starts the ranks.
+    - ``on``: the server where the launcher starts; empty for this machine, None for the first server of the run.
+    - ``scripts``: the text of ``mpirun.sh`` from the build folder, by server.
     - ``ranks``: the program that starts each rank; ``folder``: the folder of nccl-tests.
-    - ``options``: more words for ``srun``.
+    - ``options``: further arguments for ``srun``.
     """
 
     launcher: Launcher = "mpirun"
@@ -236,12 +240,15 @@ class Launch:
     options: tuple[str, ...] = ()
 
     def place(self, test: NcclTests) -> str:
-        """Where a run is started."""
+        """Return the server where the launcher of a run starts; empty for this machine."""
         return test.hosts[0] if self.on is None else self.on
 
 
 def started(test: NcclTests, launch: Launch, limit_s: float) -> str:
-    """The script that starts the ranks, in the order of the plan: what it needs is in a temporary folder, which goes with it."""
+    """Return the script that starts the ranks in the order of the plan.
+
+    Its files are in a temporary folder, which the script deletes at its end.
+    """
     if launch.launcher == "mpirun":
         files = {"hostfile": "".join(f"{host} slots={test.per_host * test.gpus}\n" for host in test.hosts)}
         files["mpirun.sh"] = launch.scripts.get(test.hosts[0], "")
@@ -265,7 +272,7 @@ def _line(test: NcclTests, launch: Launch) -> str:
 
 
 async def launched(test: NcclTests, launch: Launch, shells: Shells, limit_s: float) -> RunResult:
-    """Run a collective. Never raises but when it is cancelled, and then the launcher is ended, which ends its ranks."""
+    """Run a collective. Raises nothing except on cancellation, which also stops the launcher and thereby its ranks."""
     came, place = RunResult(), launch.place(test)
     try:
         outcome = await shells.ran(place, started(test, launch, limit_s), limit_s + RANKS_START_S)
@@ -280,6 +287,6 @@ async def launched(test: NcclTests, launch: Launch, shells: Shells, limit_s: flo
 
 
 def shown(test: NcclTests, launch: Launch) -> str:
-    """The command for people, as ``--dry-run`` prints it."""
+    """Return the command in readable form, as ``--dry-run`` prints it."""
     command = _line(test, launch).replace('"$f/hosts"', "HOSTS")
     return command.replace('"$f/mpirun.sh"', "mpirun.sh").replace('"$f/hostfile"', "HOSTFILE")

@@ -1,6 +1,6 @@
-"""Scripts for servers, as text for ``sh``. Nothing is copied to a server, and nothing is left there.
+"""Scripts for servers, as text for ``sh``. Nothing is copied to a server, and nothing remains there.
 
-Each script ends what it started when its standard input ends. The input ends however the connection ends: at Ctrl-C, when railweave is
+Each script stops its programs when its standard input ends. The input ends when the connection does: at Ctrl-C, when railweave is
 killed, or when a cable is pulled and the server notices. If the server does not notice, ``timeout`` ends the script.
 """
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SAYS = "railweave: "
-"""Begins lines that scripts print themselves, between what programs print."""
+"""Prefix of lines that a script prints itself, to distinguish them from the output of programs."""
 LISTENING = f"{SAYS}listening on port "
 NO_GID = 97
-"""Exit status where no GID is the address that was planned."""
+"""Exit status if no GID has the planned address."""
 NO_PORT = 98
-"""Exit status where no TCP port is free."""
+"""Exit status if no TCP port is free."""
 PORTS = 64
-"""TCP ports that are tried, from the first one on."""
+"""Number of TCP ports to try, beginning with the first."""
 GRACE_S = 5
-"""Between being asked to end and being killed."""
+"""Seconds between the request to end and the kill."""
 DEVICES = "/sys/class/infiniband"
-"""Where the kernel shows RDMA devices."""
+"""The folder in which the kernel lists RDMA devices."""
 
 
 def written_gid(address: str) -> str:
-    """An address as the kernel writes it into the table of GIDs: an IPv4 address is mapped (RFC 4291, section 2.5.5.2)."""
+    """Return an address in the format of the kernel's GID table. IPv4 addresses become mapped addresses (RFC 4291, section 2.5.5.2)."""
     ip = ipaddress.ip_address(address)
     if isinstance(ip, ipaddress.IPv4Address):
         ip = ipaddress.IPv6Address(f"::ffff:{ip}")
@@ -89,7 +89,10 @@ exit $s
 
 
 def serving(address: str, device: str, words: Sequence[str], *, first: int, limit_s: float) -> str:
-    """The listening end of perftest: finds the GID, takes a free TCP port from ``first`` on, and says when it listens."""
+    """Return the script of perftest's server end.
+
+    The script finds the GID, takes a free TCP port starting at ``first``, and reports when perftest listens.
+    """
     line = f"$near {shlex.join(words)} -d $d -i $n -x $g -p $t"
     return (
         _BEGIN
@@ -102,13 +105,16 @@ def serving(address: str, device: str, words: Sequence[str], *, first: int, limi
 
 
 def asking(address: str, device: str, words: Sequence[str], *, port: int, peer: str, limit_s: float) -> str:
-    """The end of perftest that connects to ``peer`` and prints the result."""
+    """Return the script of perftest's client end, which connects to ``peer`` and prints the result."""
     line = f"$near {shlex.join(words)} -d $d -i $n -x $g -p {port} {shlex.quote(peer)}"
     return _BEGIN + _found(address, device) + _guarded(line, limit_s) + _AWAITED
 
 
 def guarded(line: str, limit_s: float, before: str = "") -> str:
-    """A command line that ends with its input, or after so long. ``before``: lines ahead of it, which take no time."""
+    """Return a script that runs a command and stops it when the input ends or after ``limit_s`` seconds.
+
+    ``before``: quick commands to run first.
+    """
     return _BEGIN + before + _guarded(line, limit_s) + _AWAITED
 
 
@@ -143,7 +149,7 @@ v=$(srun --version); [ -n "$v" ] && echo "slurm=${{v##* }}"
 v=$(readlink -f "$(ldconfig -p | grep -o '/[^ ]*lib[nr]ccl.so.[0-9]*$' | head -1)"); [ -n "$v" ] && echo "library=${{v##*/}}"
 exit 0
 """
-"""Prints what a server has, ``NAME=TEXT`` a line."""
+"""A script that prints the versions on a server, as ``NAME=TEXT`` lines."""
 
 
 def survey(program: str) -> str:

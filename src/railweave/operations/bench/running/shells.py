@@ -1,4 +1,4 @@
-"""Where scripts run: on servers over SSH, several at once on a connection, or on this machine."""
+"""Execution of scripts: on servers over SSH, several at a time per connection, or on this machine."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from railweave.live.reach.target import Target
 
 AT_ONCE = 8
-"""Scripts on one connection: OpenSSH allows ten (MaxSessions)."""
+"""Maximum number of scripts per connection. OpenSSH allows ten (MaxSessions)."""
 LOGINS = 16
-"""Logins at the same time, of all servers."""
+"""Maximum number of simultaneous logins, over all servers."""
 KEPT = 384
-"""Connections that are kept for the next round: a process may often have no more than 1,024 files open."""
+"""Maximum number of connections kept open for the next round. A process is often limited to 1,024 open files."""
 HERE = ""
-"""The name of this machine, where a server's would stand."""
+"""The name of this machine, in place of a server's name."""
 
 
 class Source(Protocol):
     """A source of bytes."""
 
     async def readline(self) -> bytes:
-        """The next line; empty at the end."""
+        """Return the next line; empty at the end."""
         ...
 
 
@@ -55,7 +55,7 @@ class ScriptOutput:
 
 @dataclass(slots=True)
 class _Running:
-    """A script that runs: where its lines are read, and what waits for its exit status."""
+    """A running script: the source of its output, and a function that waits for its exit status."""
 
     source: Source
     ended: Callable[[], Awaitable[int | None]]
@@ -63,7 +63,7 @@ class _Running:
 
 @dataclass(slots=True)
 class _Line:
-    """Connections to a server, through jump hosts, and how many scripts are on it."""
+    """The SSH connections to a server, through its jump hosts, and the number of scripts that use them."""
 
     connections: list[asyncssh.SSHClientConnection]
     used: int = 0
@@ -71,9 +71,10 @@ class _Line:
 
 @dataclass
 class Shells:
-    """The servers of a plan. ``attempts``: how often one that does not answer is tried, with 1, 2, 4, … seconds in between.
+    """Connections to the servers of a plan.
 
-    A server that cannot be reached stays so: each run that needs it fails at once.
+    ``attempts`` is the number of logins to try on a server that does not answer, with pauses of 1, 2, 4, … seconds in between.
+    After that, each run that needs the server fails at once.
     """
 
     targets: Mapping[str, Target]
@@ -87,9 +88,9 @@ class Shells:
     async def ran(
         self, where: str, script: str, limit_s: float, seen: Callable[[str], None] | None = None
     ) -> ScriptOutput:
-        """Run a script to its end, or until ``limit_s`` seconds are over. ``seen`` gets each line as the script prints it.
+        """Run a script to its end, or for at most ``limit_s`` seconds. ``seen`` receives each line as the script prints it.
 
-        Output from before a connection was lost is kept. Raises ``ReachError`` if the server is not reached.
+        If the connection is lost, the output received so far is kept. Raises ``ReachError`` if the server cannot be reached.
         Cancelling the call ends the script.
         """
         outcome, parts, began = ScriptOutput(), list[bytes](), monotonic()
@@ -127,7 +128,7 @@ class Shells:
             line.used -= 1
 
     async def _line(self, where: str) -> _Line:
-        """A connection with room for one more script, which is taken. Raises ``ReachError``."""
+        """Reserve a place for a script on a connection to a server, and return the connection. Raises ``ReachError``."""
         async with self._locks[where]:
             self._lines[where] = [line for line in self._lines[where] if not line.connections[-1].is_closed()]
             line = next((line for line in self._lines[where] if line.used < AT_ONCE), None)
@@ -139,7 +140,7 @@ class Shells:
             return line
 
     async def _make_room(self) -> None:
-        """Log out where nothing runs, once there are many connections."""
+        """Close idle connections if ``KEPT`` or more are open."""
         if sum(map(len, self._lines.values())) < KEPT:
             return
         for name, lines in list(self._lines.items()):
@@ -162,7 +163,7 @@ class Shells:
         raise AssertionError  # there is at least one attempt
 
     async def close(self) -> None:
-        """Log out everywhere, which ends whatever still runs."""
+        """Close all connections, which also stops all running scripts."""
         every = [line for lines in self._lines.values() for line in lines]
         self._lines.clear()
         await asyncio.gather(*(closed(line.connections) for line in every))
@@ -180,7 +181,7 @@ async def _read(source: Source, parts: list[bytes], seen: Callable[[str], None] 
 
 @contextlib.asynccontextmanager
 async def _here(script: str) -> AsyncGenerator[_Running]:
-    """A script on this machine, in a session of its own: Ctrl-C is for railweave, which then ends it in order."""
+    """Run a script on this machine in a separate session. Ctrl-C thus reaches only railweave, which then ends the script in order."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         "sh", "-c", script, stdin=pipe, stdout=pipe, stderr=pipe, limit=MOST_BYTES, start_new_session=True
@@ -200,7 +201,10 @@ async def _here(script: str) -> AsyncGenerator[_Running]:
 
 
 def _kill_session(leader: int) -> None:
-    """Kill every process of a session. ``timeout`` leads a group of its own in it, and what it runs holds the pipes that are waited for."""
+    """Kill every process of a session.
+
+    Killing one process group is not enough: ``timeout`` leads a separate group, and its programs keep the output pipes open.
+    """
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             with contextlib.suppress(OSError, IndexError, ValueError):

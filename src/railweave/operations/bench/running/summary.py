@@ -1,4 +1,4 @@
-"""Runs of a plan that are chosen now, and the results of a plan, as values and as text."""
+"""The selection of a plan's runs, and the results of a plan as values and as text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunSelection:
-    """``runs``: those to carry out; ``had``: that the store has already; ``needing``: that need something to be set first, and were not named."""
+    """A selection of a plan's runs.
+
+    - ``runs``: the runs to execute.
+    - ``had``: runs that the store already has.
+    - ``needing``: runs left out because they need a setting to be changed first, and were not named.
+    """
 
     runs: tuple[PlannedRun, ...]
     had: tuple[PlannedRun, ...] = ()
@@ -30,11 +35,11 @@ class RunSelection:
 def chosen(
     plan: Plan, had: Mapping[str, bool], *, only: Sequence[str] = (), again: bool = False, failed: bool = False
 ) -> RunSelection:
-    """The runs of a plan, in its order.
+    """Return the selected runs of a plan, in the order of the plan.
 
-    - ``had``: names of those that the store has, and whether the latest of each failed.
-    - ``only``: names of runs or parts, with ``*`` for any text; without them all but those that need something to be set first.
-    - ``again``: also those that the store has; ``failed``: those of them that failed.
+    - ``had``: the names of the runs in the store, each with whether its latest attempt failed.
+    - ``only``: names of runs or parts, with ``*`` for any text. Default: all runs that need no setting to be changed first.
+    - ``again``: include runs that the store has; ``failed``: include those of them that failed.
 
     Raises ``InputError`` for a name that the plan does not have.
     """
@@ -57,10 +62,10 @@ def _named(run: PlannedRun, name: str) -> bool:
 
 @dataclass(frozen=True)
 class RunSummary:
-    """The runs that were carried out.
+    """A summary of the executed runs.
 
-    - ``chosen``: the runs that there were to do.
-    - ``runs``: the results, as they are kept.
+    - ``chosen``: the selected runs.
+    - ``runs``: the results, as stored.
     - ``commands``: the name of each run, and the command that starts it.
     """
 
@@ -73,11 +78,11 @@ class RunSummary:
 
     @property
     def good(self) -> bool:
-        """Return whether nothing failed."""
+        """True if no run failed."""
         return not any(run.failures for run in self.runs)
 
     def to_json(self) -> dict[str, Any]:
-        """The documented JSON object."""
+        """Return the documented JSON object."""
         return {
             "plan": self.plan,
             "store": self.store,
@@ -99,7 +104,7 @@ class RunSummary:
         }
 
     def to_text(self) -> str:
-        """Return the runs that failed or were left out, as text for people."""
+        """Return a text that lists the failed runs, the notes and the runs that were left out."""
         lines: list[str] = []
         for run in self.runs:
             if run.failures:
@@ -118,12 +123,12 @@ class RunSummary:
 
 
 def name_of(run: Run) -> str:
-    """The name of a run in its plan."""
+    """Return the name of a run in its plan."""
     return dict(run.settings).get(PLANNED, run.title)
 
 
 def command(run: PlannedRun, launch: Launch, perftest: str = "") -> str:
-    """Return the command that starts a run, for people; for perftest, that of the asking end, with marks for values from its server."""
+    """Return the command of a run in readable form. For perftest it is the client's, with placeholders for values found on its server."""
     test = run.test
     if isinstance(test, Perftest):
         words = perftest_words(test, test.client.gpu, perftest)

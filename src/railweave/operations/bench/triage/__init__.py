@@ -1,1 +1,1 @@
-"""The diagnosis of a run from its output only: faults that the Thor 2 guide's chapters 5 and 8.7.3 tell the operator to look for."""
+"""Diagnosis of a run from its output: the faults that chapters 5 and 8.7.3 of the Thor 2 guide tell the operator to look for."""

@@ -1,4 +1,4 @@
-"""Triage rules about hosts, processes and the network that NCCL took, and all rules over a text."""
+"""Triage rules about hosts, processes and the network that NCCL selected, and the function that applies all rules to a text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _said(case: Case, pattern: str) -> Iterator[FindingPlace]:
     fix="`strace -e openat ibv_devinfo 2>&1 | grep -v ENOENT` shows which library is loaded: remove it, or install the one of the driver's bundle",
 )
 def abi(case: Case) -> Iterator[FindingPlace]:
-    """The user library of the NIC knows the kernel driver's interface."""
+    """The NIC's user library supports the ABI of the kernel driver."""
     yield from _said(case, r"Driver \S+ does not support the kernel ABI of \d+ \(supports \d+ to \d+\)")
 
 
@@ -51,7 +51,7 @@ def abi(case: Case) -> Iterator[FindingPlace]:
     fix="uninstall the OFED (/usr/sbin/ofed_uninstall.sh), rebuild the driver, reboot",
 )
 def symbols(case: Case) -> Iterator[FindingPlace]:
-    """Driver modules fit the RDMA core that runs."""
+    """Driver modules match the running RDMA core."""
     yield from _said(case, r"\b\w{1,64}: (?:disagrees about version of symbol|Unknown symbol) ib_\w+")
 
 
@@ -63,7 +63,7 @@ def symbols(case: Case) -> Iterator[FindingPlace]:
     fix="NVM options dcbx_mode, lldp_nearest_bridge and lldp_nearest_non_tpmr_bridge to 0, then reboot",
 )
 def qos(case: Case) -> Iterator[FindingPlace]:
-    """The driver sets priorities of the NIC."""
+    """The driver can set the priorities and flow control of the NIC."""
     yield from _said(case, r"(?:bnxt_re\d+: )?(?:Fail to setets rc:-\d+|Fail to initialize Flow control)")
 
 
@@ -75,7 +75,7 @@ def qos(case: Case) -> Iterator[FindingPlace]:
     fix="`ulimit -l unlimited` for the job: limits.conf for logins, LimitMEMLOCK=infinity for slurmd and containers",
 )
 def memlock(case: Case) -> Iterator[FindingPlace]:
-    """A job may lock as much memory as it wants."""
+    """A job can lock as much memory as it needs."""
     yield from _said(case, MEMORY)
     refused = [
         call for call in (case.log.calls if case.log else ()) if of_memory(call) and not re.search(MEMORY, call.text)
@@ -86,7 +86,7 @@ def memlock(case: Case) -> Iterator[FindingPlace]:
 
 
 FEW = 2
-"""Processors below which NCCL's proxy threads take time from each other and from the program."""
+"""Number of processors below which NCCL's proxy threads compete with each other and with the program."""
 
 
 @check(
@@ -134,7 +134,7 @@ def processors(text: str, *, mask: bool) -> int:
     fix="have LD_LIBRARY_PATH lead to one build of NCCL or RCCL on every server: the container's, or the host's",
 )
 def versions(case: Case) -> Iterator[FindingPlace]:
-    """Every rank has the same version of the library."""
+    """All ranks use the same version of the library."""
     if case.log is not None and len(case.log.versions) > 1:
         names = ", ".join(text for _, text in case.log.versions)
         yield case.finding(case.log.versions[1][0], f"ranks have different versions: {names}")
@@ -153,7 +153,7 @@ def versions(case: Case) -> Iterator[FindingPlace]:
     fix="with RCCL set RCCL_ENABLE_INTRANET=1, with NCCL NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1, to send over the NICs of one server",
 )
 def intranet(case: Case) -> Iterator[FindingPlace]:
-    """A run on one server that is to prove NICs sends over them."""
+    """A single-server run that is meant to test NICs sends its traffic over them."""
     if case.log is None or case.log.nodes != 1 or not case.log.channels:
         return
     told = case.log.variable("RCCL_ENABLE_INTRANET")
@@ -172,7 +172,7 @@ def intranet(case: Case) -> Iterator[FindingPlace]:
     fix="`railweave host check --only nics` on that server; NCCL_IB_HCA with the same names, in the order of rails, on all",
 )
 def rails(case: Case) -> Iterator[FindingPlace]:
-    """Servers have as many NICs as each other, paired rail by rail."""
+    """All servers have the same number of NICs, paired rail by rail."""
     pattern = re.compile(
         r"Detected mixed local Net device counts.*|mismatched physical devices.*|has a different number of devices=.*"
     )
@@ -195,7 +195,7 @@ _VIRTUAL = re.compile(
     fix="put the folder of the plugin into LD_LIBRARY_PATH on every server, and NCCL_NET_PLUGIN to its name: the part behind libnccl-net-",
 )
 def plugin(case: Case) -> Iterator[FindingPlace]:
-    """The network plugin that was asked for is loaded."""
+    """The requested network plugin is loaded."""
     if case.log is None:
         return
     asked = case.log.variable("NCCL_NET_PLUGIN")
@@ -220,7 +220,7 @@ def plugin(case: Case) -> Iterator[FindingPlace]:
     fix="the warning before it says why: no usable address on a NIC, a host.json of another server; `railweave host check` looks at both",
 )
 def plugin_failed(case: Case) -> Iterator[FindingPlace]:
-    """The network plugin starts."""
+    """The network plugin initializes without errors."""
     pattern = re.compile(r"Failed to initialize (?:any )?NET plugin ?(\S*)")
     seen = [(match[0], line.number) for line in case.lines if (match := pattern.search(line.text))]
     for excerpt, line, often in once(seen):
@@ -249,7 +249,7 @@ def sockets(case: Case) -> Iterator[FindingPlace]:
     fix="compare NCCL_IB_HCA with `rdma link` on the server: names follow udev's rule (bnxt_re0, or rocep… after the PCI slot)",
 )
 def device(case: Case) -> Iterator[FindingPlace]:
-    """NCCL finds the RDMA devices that it is told to use."""
+    """NCCL finds the RDMA devices that it is configured to use."""
     if case.log is None:
         return
     none = ((event.text, event.line) for event in case.log.events if "No device found" in event.text)
@@ -282,7 +282,7 @@ def _left_out(case: Case, log: NcclLog) -> Iterator[FindingPlace]:
     fix="load the peer memory module or use dma-buf (kernel 5.12, NCCL_DMABUF_ENABLE=1), switch PCIe ACS off, and let NCCL_NET_GDR_LEVEL reach as far as GPU and NIC are apart",
 )
 def gpudirect(case: Case) -> Iterator[FindingPlace]:
-    """Data goes between GPU and NIC by GPUDirect RDMA."""
+    """GPUs and NICs exchange data with GPUDirect RDMA."""
     if case.log is None:
         return
     net = [channel for channel in case.log.channels if channel.transport == "NET" and channel.through != "Socket"]
@@ -315,7 +315,7 @@ def gpudirect(case: Case) -> Iterator[FindingPlace]:
     fix="set NCCL_SOCKET_IFNAME to the management interface, by the same name on every server",
 )
 def bootstrap(case: Case) -> Iterator[FindingPlace]:
-    """The interface of the bootstrap is one that other servers reach, and of one name."""
+    """Ranks bootstrap over an interface that all servers can reach, with the same name on all servers."""
     if case.log is None:
         return
     interfaces = case.log.bootstrap
@@ -359,7 +359,7 @@ RULES = (
     intranet,
     wire.ended,
 )
-"""In the order in which one looks: what explains others first."""
+"""The rules, in diagnostic order: causes come before their consequences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,14 +374,14 @@ class Diagnosis(JsonObject):
 
 @dataclass(frozen=True, slots=True)
 class TriageResult:
-    """The values that were read from a text, and its faults: the worst first, and causes before what they explain."""
+    """The values read from a text, and the diagnosed faults. The worst come first, and causes before their consequences."""
 
     read: ParsedText
     diagnoses: tuple[Diagnosis, ...]
 
 
 def triage(text: str, file: str, networks: frozenset[Network] = frozenset()) -> TriageResult:
-    """Look for what is wrong with a run, in its output. ``networks``: those of the design's GPU NICs, where there is one. Never raises."""
+    """Diagnose a run from its output. Never raises an error. ``networks``: the networks of the design's GPU NICs; empty without a design."""
     reading = read(text, file)
     case = Case(reading, tuple(lines_of(text)), networks)
     findings = [finding for rule in RULES for finding in rule.run(case, file=file)]

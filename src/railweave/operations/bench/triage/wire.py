@@ -1,4 +1,4 @@
-"""Triage rules about the wire (completions, GIDs, links, results that say so), and the case that a rule looks at."""
+"""Triage rules about the network (completions, GIDs, links) and wrong or incomplete results, and the case that every rule examines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Network = IPv4Network | IPv6Network
 
 @dataclass(frozen=True)
 class Case:
-    """One text. ``networks`` are those of the design's GPU NICs, empty where there is no design."""
+    """A text to diagnose. ``networks`` are the networks of the design's GPU NICs; empty without a design."""
 
     read: ParsedText
     lines: tuple[Line, ...]
@@ -32,21 +32,21 @@ class Case:
 
     @property
     def file(self) -> str:
-        """Where the text is from."""
+        """The source of the text."""
         return self.read.file
 
     @property
     def log(self) -> NcclLog | None:
-        """The log of NCCL in it."""
+        """The NCCL log in the text, or None."""
         return self.read.log
 
     def finding(self, line: int, description: str, where: str = "", *, fix: str | None = None) -> FindingPlace:
-        """Return the finding of a rule, with the line that shows it; ``where`` is a host, else the file."""
+        """Return the finding of a rule, with the line that shows it. ``where`` is a host; if empty, the file is named."""
         return FindingPlace(where or self.file.rpartition("/")[2] or self.file, description, self.file, line, fix=fix)
 
 
 def once(seen: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
-    """Each thing that was seen with the first line of it and how often it was seen."""
+    """Yield each distinct text, with the line of its first occurrence and its number of occurrences."""
     occurrences: dict[str, tuple[int, int]] = {}
     for name, line in seen:
         first, often = occurrences.get(name, (line, 0))
@@ -56,7 +56,7 @@ def once(seen: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
 
 
 def times(often: int) -> str:
-    """``, 12 times`` of what was seen more than once."""
+    """Return a suffix such as ``, 12 times``, or an empty string for a single occurrence."""
     return f", {often} times" if often > 1 else ""
 
 
@@ -106,7 +106,7 @@ def retries(case: Case) -> Iterator[FindingPlace]:
     fix="the first failure of a run is the cause, status 5 only follows; look at both ends' kernel logs (`railweave host check --only log`)",
 )
 def completions(case: Case) -> Iterator[FindingPlace]:
-    """No completion has an error."""
+    """No completion reports an error."""
     for test in case.read.perftests:
         for failure in test.failures:
             if failure.status not in {None, 12}:
@@ -128,7 +128,7 @@ def completions(case: Case) -> Iterator[FindingPlace]:
     fix="look up the call and its error number; `railweave host check` looks at what calls of NCCL need",
 )
 def calls(case: Case) -> Iterator[FindingPlace]:
-    """No call of the kernel, of verbs or of libfabric fails."""
+    """No call of the kernel, verbs or libfabric fails."""
     seen = [(call, f"{call.host}\n{call.text}") for call in (case.log.calls if case.log else ())]
     errors = {key: call for call, key in seen}
     for key, line, often in once((key, call.line) for call, key in seen if not of_memory(call)):
@@ -139,12 +139,12 @@ def calls(case: Case) -> Iterator[FindingPlace]:
 
 
 def of_memory(call: FailedCall) -> bool:
-    """Return whether memory could not be registered, which is a finding of its own (``run-memory-locked``)."""
+    """Return whether a call failed to register memory, which has a separate rule (``run-memory-locked``)."""
     return call.error == NO_MEMORY and re.search(LOCKED, call.text) is not None
 
 
 def _remedy(call: FailedCall) -> str | None:
-    """Return what to do, if the call and its error number say it."""
+    """Return the fix for a failed call, or None if the call and its error number do not determine one."""
     if "ibv_modify_qp" in call.text:
         if call.error in NO_PATH:
             return (
@@ -176,7 +176,7 @@ def _remedy(call: FailedCall) -> str | None:
     fix="choose GIDs by value: `railweave host gids` names the index of the designed address on each server; NCCL_IB_ADDR_RANGE picks it by prefix",
 )
 def gids(case: Case) -> Iterator[FindingPlace]:
-    """Both ends use a routed address of one family, and one of the design's where there is a design."""
+    """Both ends use routable GIDs of the same address family. With a design, the GIDs are in the networks of its GPU NICs."""
     pairs = [(test.local_gid, test.remote_gid, test.line, test.device) for test in case.read.perftests]
     if case.log is not None:
         pairs += [(queue_pair.gid, "", queue_pair.line, queue_pair.host) for queue_pair in case.log.queue_pairs]
@@ -211,7 +211,7 @@ def _wrong(case: Case, *ends: str) -> Iterator[str]:
     fix="look at optics and counters of that port (`railweave host check --only link`), and at `railweave check` for its switch",
 )
 def events(case: Case) -> Iterator[FindingPlace]:
-    """Nothing happens to a port while a job runs."""
+    """No port changes its state while a job runs."""
     messages = case.log.events if case.log else ()
     for key, line, often in once(
         (f"{message.host}\n{message.text}", message.line)
@@ -230,7 +230,7 @@ def events(case: Case) -> Iterator[FindingPlace]:
     fix="run on fewer servers until it is gone, and take the server out whose presence brings it back; look at ECC and AER counters there",
 )
 def data(case: Case) -> Iterator[FindingPlace]:
-    """Every value is right."""
+    """The results of a test contain no wrong values."""
     for test in case.read.nccl_tests:
         for row in test.rows:
             wrong = sum(
@@ -252,7 +252,7 @@ def data(case: Case) -> Iterator[FindingPlace]:
     fix="the first failure above, or the launcher's own message, says why",
 )
 def ended(case: Case) -> Iterator[FindingPlace]:
-    """A run comes to its end, above the bandwidth that was asked for."""
+    """A run completes, and reaches the requested bandwidth."""
     for test in case.read.nccl_tests:
         for line, reason in test.failures:
             yield case.finding(line, reason)

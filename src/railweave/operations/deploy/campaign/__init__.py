@@ -1,1 +1,1 @@
-"""A failure campaign: break parts of running switches on purpose, with a rollback timer on each, and measure the effect."""
+"""Failure campaigns: break parts of running switches on purpose, under a rollback timer, and measure the effect."""

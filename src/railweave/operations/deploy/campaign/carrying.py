@@ -1,7 +1,7 @@
-"""Carry out turns: break with a rollback timer on each switch, measure, restore, and check.
+"""Execution of a campaign's turns: break with a rollback timer on each switch, measure, restore, and check.
 
-Each turn that changes configuration is a revision of the journal whose changes are committed and never confirmed. So if the program
-ends in any way, the switch's own timer reverts the change; ``deploy status`` shows it, and ``deploy resume`` ends it at once.
+Each turn that changes configuration is a revision of the journal whose changes are committed but never confirmed. However the program
+ends, the switch's own timer reverts the change. ``deploy status`` shows it, and ``deploy resume`` reverts it at once.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class Limits:
 class Result:
     """The result of a turn.
 
-    ``back_s`` is the time in seconds until the checks were as before, None if they were not; ``drops`` is the count of switches.
+    - ``back_s``: seconds until the checks gave the same results as before; None if they did not.
+    - ``drops``: the packets that switches counted as dropped.
     """
 
     planned: PlannedTurn
@@ -65,7 +66,7 @@ class Result:
 
     @property
     def good(self) -> bool:
-        """True if everything was as before afterwards."""
+        """True if the network returned to its earlier state."""
         return self.back_s is not None and not self.wrong
 
     def to_json(self) -> dict[str, Any]:
@@ -89,10 +90,12 @@ def carried_out(
     limits: Limits,
     say: Callable[[str], None],
 ) -> Result:
-    """Break, wait, restore, and check. Raises ``StoppedError`` if something could not be restored, and any error that interrupts the turn.
+    """Run a turn: break, wait, restore, and check.
 
-    ``running`` are the texts of every switch by file. An emulation makes the faults that are commands elsewhere, and is released when
-    everything is restored.
+    ``running`` has the configuration texts of every switch, by file. In an emulation, faults are injected by the emulation instead of by
+    commands, and withdrawn when everything is restored.
+
+    Raises ``StoppedError`` if something could not be restored, and any error that interrupts the turn.
     """
     turn, names = planned.turn, _near(site, planned)
     revision = rows.begin(planned.plan, applying.FAULT_LABEL.format(number="{number}", digest=planned.plan.digest[:6]))
@@ -153,7 +156,7 @@ def _looked(check: Check, names: list[str], texts: Mapping[str, Mapping[str, str
 
 
 async def _break(rows: Journal, number: int, devices: Mapping[str, Device], within: int) -> None:
-    """Rehearse the change on every switch, then commit it on all, with the timer."""
+    """Rehearse the change on every switch, then commit it on all of them with the rollback timer."""
 
     async def tried(name: str, device: Device) -> Device:
         running = await device.running()
@@ -171,7 +174,7 @@ async def _break(rows: Journal, number: int, devices: Mapping[str, Device], with
 
 
 async def _shut(site: Site, ports: Mapping[str, tuple[str, ...]], label: str, within: int) -> None:
-    """Shut ports by the system's command, with a timer on each device."""
+    """Shut ports with the system's command, with a rollback timer on each device."""
 
     async def shut_ports(name: str, device_ports: tuple[str, ...]) -> None:
         outage, session = await _outage(site, name)
@@ -201,7 +204,7 @@ async def _opened(site: Site, ports: Mapping[str, tuple[str, ...]], label: str) 
 
 
 async def _outage(site: Site, device: str) -> tuple[Outage, Session]:
-    """Return the commands of a device's system, and a session that may change the device."""
+    """Return the outage commands of a device's system, and a session that may change the device."""
     nos = system(site.configs[device].nos)
     outage, transaction = nos.outage, nos.transaction
     assert outage is not None  # noqa: S101 - refused before
@@ -235,7 +238,7 @@ def _restored(
     began: bool,
     why: str,
 ) -> None:
-    """Bring everything back, and write that to the journal. Raises ``StoppedError`` if a switch has to restore itself."""
+    """Restore everything, and record the result in the journal. Raises ``StoppedError`` if a switch has to revert by its own timer."""
     for restore in undo:
         restore()
     number = revision.number
@@ -249,7 +252,7 @@ def _restored(
 
 
 async def _back(rows: Journal, number: int, devices: Mapping[str, Device]) -> list[str]:
-    """Restore each switch, whatever the state of its change; return those that could not be restored, with the reason."""
+    """Restore each switch, whether or not its change was committed. Return the switches that could not be restored, with the reason."""
 
     async def bring_back(name: str, device: Device) -> str:
         before = rows.kept(number, name, "before")
@@ -273,7 +276,7 @@ TURN_COLUMNS = columns("broken", "predicted", "lab", "measured", "whole again")
 
 
 def turn_table(results: Sequence[Result], lab: Sequence[Mapping[str, Any]]) -> Table:
-    """Return the table of turns, a row for each. ``lab`` are the objects that ``lab fault`` prints, in the same order."""
+    """Return a table with a row for each turn. ``lab`` has the JSON objects that ``lab fault`` printed, in the same order."""
     rows = [
         (
             result.planned.turn.name,
@@ -293,7 +296,7 @@ def turn_table(results: Sequence[Result], lab: Sequence[Mapping[str, Any]]) -> T
 
 
 def _lab(measurement: Mapping[str, Any]) -> str:
-    """Return the measurement of ``lab fault``, as a cell."""
+    """Return a table cell with the measurement of ``lab fault``."""
     switch = measurement.get("switch_s")
     time = "it did not switch" if switch is None else f"{switch:.2f} s to switch"
     return f"{measurement['lost']:,} of {measurement['sent']:,} lost, {time}; {measurement['kept']:,} of {measurement['asked']:,} kept a path"

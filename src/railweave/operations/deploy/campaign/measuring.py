@@ -1,4 +1,4 @@
-"""Measurements while something is broken: packets between servers, and the drops that switches count."""
+"""Measurements during a fault: packets between servers, and the drops that switches count."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from railweave.live.site.site import Site
 
 INTERVAL_MS = 10
-"""Milliseconds between two writes on a path: the resolution of times."""
+"""Milliseconds between two writes on a path. It is the resolution of the measured times."""
 
 
 class NoPackets:
-    """A sender that sends nothing, for a reason."""
+    """A sender that sends nothing, and reports why."""
 
     def __init__(self, why: str) -> None:
         self._why = why
@@ -41,7 +41,7 @@ class NoPackets:
         del seconds
 
     def stop(self) -> PacketLoss:
-        """Return the reason."""
+        """Return a result that only has the reason."""
         return PacketLoss(why=self._why)
 
     def drop(self) -> None:
@@ -49,7 +49,7 @@ class NoPackets:
 
 
 class RdmaPings:
-    """Writes by ``railweave-rdma-ping`` between servers, on every path color, by SSH."""
+    """A sender of ``railweave-rdma-ping`` writes between servers, on every path color, started over SSH."""
 
     def __init__(self, site: Site, able: Mapping[str, str], pairs: list[Pair]) -> None:
         self._site, self._able, self._pairs = site, able, pairs
@@ -57,7 +57,7 @@ class RdmaPings:
         self._thread: threading.Thread | None = None
 
     def start(self, seconds: float) -> None:
-        """Start to send, in a thread of its own, for so many seconds."""
+        """Start to send in a separate thread, for ``seconds`` seconds."""
         count = math.ceil(seconds * 1000 / INTERVAL_MS)
 
         def work() -> None:
@@ -76,7 +76,7 @@ class RdmaPings:
         self._thread.start()
 
     def stop(self) -> PacketLoss:
-        """Wait for the last write, and return the sum."""
+        """Wait for the last write, and return the total loss."""
         if self._thread is not None:
             self._thread.join()
         return summed(self._said)
@@ -86,7 +86,7 @@ class RdmaPings:
 
 
 def summed(replies: Collection[PairOutput]) -> PacketLoss:
-    """Return the sum of what the program printed on each server."""
+    """Return the total packet loss over the output of all servers."""
     sent = lost = worst = 0
     wrong: list[str] = []
     for reply in replies:
@@ -105,7 +105,7 @@ def summed(replies: Collection[PairOutput]) -> PacketLoss:
 
 
 def packets(site: Site) -> Packets:
-    """Return the packets of a lab; or pings between reached servers that have the program; or the reason for none."""
+    """Return the sender for a site: the emulation, or pings between servers that have the program, or a sender that reports why it cannot."""
     if site.emulation is not None:
         return site.emulation
     if not site.servers:
@@ -125,7 +125,7 @@ def packets(site: Site) -> Packets:
 
 
 async def drops(site: Site) -> int | None:
-    """Return how many packets switches have counted as dropped or wrong so far, over all ports; None if no switch reports a count."""
+    """Return the total of dropped and erroneous packets over all switch ports; None if no switch reports a count."""
     asked = [device.of_state() for name, device in site.asked.items() if name not in site.network.absent]
     with TemporaryDirectory() as place:
         folder = Path(place) / "capture"
@@ -143,5 +143,5 @@ async def drops(site: Site) -> int | None:
 
 
 def counted_drops(site: Site) -> int | None:
-    """Return the same as ``drops``, from outside of an event loop."""
+    """Call ``drops`` from outside an event loop."""
     return asyncio.run(drops(site))

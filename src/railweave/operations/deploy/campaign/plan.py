@@ -1,4 +1,4 @@
-"""The plan of a campaign: it is shown, and carried out exactly as shown; with the model's prediction of each turn."""
+"""The plan of a campaign, with the model's prediction for each turn. The campaign runs exactly as the plan shows it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
 
 MOST_PAIRS = 512
-"""Largest number of NIC pairs of one rail that are examined."""
+"""Maximum number of NIC pairs to examine per rail."""
 
 
 @dataclass(frozen=True)
 class TurnPrediction:
-    """The prediction for a turn: of ``queue_pairs`` examined, ``crossing`` use what breaks, and ``keep`` have a path meanwhile.
+    """The prediction for a turn, in numbers of queue pairs.
 
-    None: unknown.
+    - ``queue_pairs``: the queue pairs examined; ``crossing``: those that use the broken parts.
+    - ``keep``: those that still have a path during the fault; None if unknown.
     """
 
     queue_pairs: int
@@ -47,7 +48,7 @@ class TurnPrediction:
 
 
 def predicted(network: Network, configs: Mapping[str, DeviceConfig], turn: Turn) -> TurnPrediction:
-    """Return the effect of a turn on routing, after it has settled."""
+    """Return the predicted effect of a turn on routing, after the network has converged."""
     gone = [down(configs, network, target) for target in turn.targets]
     plane = ControlPlane(configs.values(), network.absent)
     before = _ways(network, plane.routes(network.absent))
@@ -88,9 +89,9 @@ def _ways(network: Network, routes: Routes) -> dict[tuple[str, str, str], set[st
 
 @dataclass(frozen=True)
 class PlannedTurn:
-    """One turn: the switches that it touches, the losses, the model's prediction, and the plan of its changes.
+    """A planned turn: the switches that it touches, the losses, the prediction, and the plan of its changes.
 
-    ``commands`` are the faults that are not configuration, as text; ``refused`` says why the turn is not carried out.
+    ``commands`` describes the faults that are not configuration changes. ``refused`` has the reasons why the turn cannot run.
     """
 
     turn: Turn
@@ -101,7 +102,7 @@ class PlannedTurn:
     commands: tuple[str, ...]
     refused: tuple[str, ...]
     ports: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
-    """Ports that are shut by a command, by switch."""
+    """The ports that a command shuts, by switch."""
 
     def body(self) -> dict[str, Any]:
         """Return the content that the campaign's digest covers."""
@@ -116,7 +117,7 @@ class PlannedTurn:
         }
 
     def lines(self) -> Iterator[str]:
-        """Yield the text lines."""
+        """Yield the lines of text that describe the turn."""
         yield f"{self.turn.name}: {self.turn.seconds:g} s, touches {', '.join(self.touched)}"
         for name, change in self.plan.changed.items():
             yield from (f"  {name}: {line}" for line in change.shown)
@@ -128,7 +129,7 @@ class PlannedTurn:
 
 @dataclass(frozen=True)
 class Campaign:
-    """A campaign: ``turns`` in their order. ``job`` is the model's prediction for the scenario's own traffic, empty without any."""
+    """A campaign: its ``turns`` in order. ``job`` is the prediction for the scenario's own traffic; empty if it has none."""
 
     fabric: str
     scenario: str
@@ -137,17 +138,17 @@ class Campaign:
 
     @property
     def digest(self) -> str:
-        """The digest by which the operator says which campaign was read."""
+        """The digest that the operator enters to confirm this exact campaign."""
         body = [self.fabric, *(turn.body() for turn in self.turns)]
         return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def refused(self) -> list[str]:
-        """The reasons why the campaign is not carried out; empty if it can be."""
+        """The reasons why the campaign cannot run; empty if it can."""
         return [f"{turn.turn.name}: {why}" for turn in self.turns for why in turn.refused]
 
     def lines(self) -> Iterator[str]:
-        """Yield the text lines."""
+        """Yield the lines of text that describe the campaign."""
         for turn in self.turns:
             yield from turn.lines()
         if self.job:

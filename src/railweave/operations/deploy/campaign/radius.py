@@ -1,4 +1,4 @@
-"""Turns of a campaign: faults as configuration, the switches that a turn touches, and the losses meanwhile."""
+"""The impact of a campaign's turns: faults as configuration changes, the switches that a turn touches, and the losses during the turn."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 BY_CONFIGURATION = frozenset({"link-down", "nic-down", "device-down", "bgp-session-down", "bgp-down"})
-"""Kinds of faults that are a change of configuration; the others of a campaign are commands (``device-reboot``, ``daemon-kill``)."""
+"""Kinds of faults that are made by a configuration change. The other kinds are commands (``device-reboot``, ``daemon-kill``)."""
 
 
 def broken(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, DeviceConfig]:
-    """Return the configurations of the switches that change for simultaneous faults; empty for faults that are commands."""
+    """Return the changed switch configurations for simultaneous faults. Faults that are made by commands change none."""
     changed: dict[str, DeviceConfig] = {}
     for name, links in shut(network, configs, targets).items():
         if not by_command(configs[name]):
@@ -45,7 +45,7 @@ def broken(
 def shut(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the links that faults break, by the switch at which each is shut."""
+    """Return the links that the faults break, by the switch whose port to shut."""
     by_switch: dict[str, tuple[str, ...]] = {}
     for target in targets:
         kind, device = target.fault.kind, target.fault.device or ""
@@ -64,7 +64,7 @@ def shut(
 def ports_by_command(
     network: Network, configs: Mapping[str, DeviceConfig], targets: Sequence[FaultTarget]
 ) -> dict[str, tuple[str, ...]]:
-    """Return, by switch, the ports that are shut by a command, because the system's configuration would not restore them as they were."""
+    """Return, by switch, the ports to shut by a command. On these systems a configuration change would not restore the ports as they were."""
     return {
         name: tuple(interface.name for interface in configs[name].interfaces if interface.link in links)
         for name, links in shut(network, configs, targets).items()
@@ -79,7 +79,7 @@ def by_command(config: DeviceConfig) -> bool:
 
 
 def links_of(network: Network, target: FaultTarget) -> tuple[str, ...]:
-    """Return the links that carry nothing while a fault lasts, by its target."""
+    """Return the links that carry no traffic during a fault."""
     device = target.fault.device
     if target.links or device is None:
         return target.links
@@ -87,7 +87,7 @@ def links_of(network: Network, target: FaultTarget) -> tuple[str, ...]:
 
 
 def _ends(network: Network, configs: Mapping[str, DeviceConfig], links: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return links by the switch at which each is shut: the upper end, or the leaf for links of servers."""
+    """Return the links by the switch whose port to shut: the upper end, or the leaf for server links."""
     by_switch: dict[str, list[str]] = {}
     for cable in network.cables:
         if cable.name in links:
@@ -105,7 +105,7 @@ def without_ports(config: DeviceConfig, links: Collection[str]) -> DeviceConfig:
 
 
 def without_sessions(config: DeviceConfig, links: Collection[str], *, overlay: bool) -> DeviceConfig:
-    """Return the configuration without the BGP sessions of some links; of the ``overlay`` too."""
+    """Return the configuration without the BGP sessions on some links. ``overlay``: remove all sessions of the overlay too."""
     if config.bgp is not None:
         groups = tuple(
             replace(group, sessions=tuple(session for session in group.sessions if session.link not in links))
@@ -129,7 +129,7 @@ class Turn:
 
     @property
     def name(self) -> str:
-        """The broken parts, for people."""
+        """The kinds and targets of the faults, as text."""
         return " + ".join(f"{target.fault.kind} {aimed(target)}" for target in self.targets)
 
     @property
@@ -146,7 +146,7 @@ def aimed(target: FaultTarget) -> str:
 
 
 def turns(targets: Sequence[FaultTarget], least_s: float) -> list[Turn]:
-    """Group faults by when they begin. A fault without an end of its own ends before the next begins."""
+    """Group faults into turns by start time. A fault without an end ends before the next one begins."""
     groups: list[list[FaultTarget]] = []
     until = -1
     for target in sorted(targets, key=lambda target: target.fault.at):
@@ -165,7 +165,7 @@ def _seconds(group: Sequence[FaultTarget]) -> float:
 
 @dataclass(frozen=True)
 class Radius:
-    """The limit on what may be touched at once: ``most`` switches, or only those of ``names``."""
+    """The blast radius: the largest number of switches a turn may touch (``most``), or the only switches it may touch (``names``)."""
 
     most: int | None = None
     names: frozenset[str] = frozenset()
@@ -184,7 +184,7 @@ class Radius:
         return cls(names=frozenset(names))
 
     def beyond(self, touched: Sequence[str]) -> str:
-        """Return why a turn that touches these switches reaches too far; empty if it does not."""
+        """Return why a turn that touches these switches exceeds the radius; empty if it does not."""
         if self.most is not None and len(touched) > self.most:
             return f"it touches {counted(len(touched), 'switch', 'switches')} ({', '.join(touched[:3])}), and the blast radius is {self.most}"
         if self.names and (others := [switch for switch in touched if switch not in self.names]):
@@ -193,16 +193,16 @@ class Radius:
 
 
 def touched(network: Network, configs: Mapping[str, DeviceConfig], turn: Turn) -> tuple[str, ...]:
-    """Return the switches that a turn changes or restarts, or whose process it ends."""
+    """Return the switches that a turn changes or restarts, or on which it ends a process."""
     by_command = [command.fault.device or "" for command in turn.commands]
     ports = ports_by_command(network, configs, turn.targets)
     return tuple(dict.fromkeys([*broken(network, configs, turn.targets), *ports, *by_command]))
 
 
 def down(configs: Mapping[str, DeviceConfig], network: Network, target: FaultTarget) -> tuple[str, ...] | None:
-    """Return the links and devices that are missing while a fault lasts and routing has settled; None if unknown.
+    """Return the links and devices that are unusable during a fault, after routing has converged; None if unknown.
 
-    If BGP restarts gracefully (RFC 4724), nothing is gone when its process ends.
+    If BGP restarts gracefully (RFC 4724), the end of its process makes nothing unusable.
     """
     fault = target.fault
     device = fault.device or ""
@@ -217,7 +217,7 @@ def down(configs: Mapping[str, DeviceConfig], network: Network, target: FaultTar
 
 
 def patterns(configs: Mapping[str, DeviceConfig], network: Network, turn: Turn) -> list[str]:
-    """Return the lines of ``status:`` with the same effect as a turn."""
+    """Return the lines of ``status:`` that have the same effect as a turn."""
     lines: list[str] = []
     for target in turn.targets:
         gone = down(configs, network, target)
@@ -226,6 +226,6 @@ def patterns(configs: Mapping[str, DeviceConfig], network: Network, turn: Turn) 
 
 
 def unforced(lost: Sequence[str], force: Sequence[str]) -> list[str]:
-    """Return the losses that no word of ``--force`` names."""
+    """Return the losses that no name in ``--force`` covers."""
     words = [re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])") for name in force]
     return [line for line in lost if not any(word.search(line) for word in words)]

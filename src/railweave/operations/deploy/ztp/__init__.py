@@ -1,1 +1,1 @@
-"""First boot of new switches: the DHCP answers by serial number, the files that switches fetch, and a server to try it."""
+"""Zero-touch first boot of new switches: DHCP answers by serial number, the files that switches fetch, and a trial web server."""

@@ -1,6 +1,7 @@
-"""The folder of a first boot.
+"""The folder that ``deploy ztp`` writes for the first boot of switches.
 
-The folder has the files of each device below its serial number, the texts of two DHCP servers, and a list as ``first-boot.json``.
+Each device has a subfolder named by its serial number. The folder also has the configuration of two DHCP servers (dnsmasq and Kea), and
+``first-boot.json``, the list of devices.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
 
 
 def minimal(config: DeviceConfig) -> DeviceConfig:
-    """Return a configuration without all that carries traffic, such as ports, routing, queues and tenants.
+    """Return a configuration with management access only: without ports, routing, queues, tenants and all else that carries traffic.
 
-    ``deploy apply`` brings the rest.
+    ``deploy apply`` adds the rest later.
     """
     old = config.management
     management = Management(
@@ -70,8 +71,9 @@ def minimal(config: DeviceConfig) -> DeviceConfig:
 class Device:
     """A device at its first boot.
 
-    ``address`` is its management address with the length of its prefix, ``gateway`` the gateway of that network. ``files`` are the files
-    that the device fetches, by name.
+    - ``address``: its management address with prefix length.
+    - ``gateway``: the gateway of the management network.
+    - ``files``: the text of each file that the device fetches, by name.
     """
 
     name: str
@@ -91,12 +93,12 @@ class Device:
 
     @property
     def ip(self) -> str:
-        """The address without the length."""
+        """The management address without its prefix length."""
         return str(ip_interface(self.address).ip)
 
     @property
     def network(self) -> IPv4Network:
-        """The network of the address, which is IPv4: DHCP gives IPv4 addresses (RFC 2131)."""
+        """The network of the management address. Always IPv4, because DHCP assigns IPv4 addresses (RFC 2131)."""
         network = ip_interface(self.address).network
         assert isinstance(network, IPv4Network)  # noqa: S101 - `making` takes no other
         return network
@@ -107,7 +109,7 @@ _VENDOR, _VENDOR_OPTIONS = 60, 43
 
 
 def dnsmasq(devices: Sequence[Device], interface: str) -> str:
-    """Return ``dnsmasq.conf``. ``interface`` is where the server listens, ``*`` for every interface."""
+    """Return the text of ``dnsmasq.conf``. The server listens on ``interface``; ``*`` means every interface."""
     lines = [
         "# Written by railweave deploy ztp. Test it: dnsmasq --test --conf-file=FILE",
         "# No DNS; who has no tag of a serial number gets no address.",
@@ -141,7 +143,7 @@ def _of(device: Device, devices: Sequence[Device]) -> Iterator[str]:
 
 
 def _match(number: int, says: Says, device: Device) -> Iterator[str]:
-    """Yield the lines that tag a device by its serial number and, if the vendor is known, by the start of option 60."""
+    """Yield the dnsmasq lines that tag a device by its serial number and, if its vendor is known, by the start of option 60."""
     text, tag = says.before + device.serial, device.tag
     serial_tag = f"{tag}-says{number}" if says.vendor else tag
     yield (
@@ -155,7 +157,7 @@ def _match(number: int, says: Says, device: Device) -> Iterator[str]:
 
 
 def _within(device: Device, other: Device) -> bool:
-    """Return whether the serial number of one device is the beginning of a different device's."""
+    """Return whether the serial number of ``other`` begins with that of ``device``, without being equal."""
     return other.serial != device.serial and other.serial.startswith(device.serial)
 
 
@@ -164,7 +166,7 @@ _TFTP = {"name": "tftp-server-addresses", "code": 150, "space": "dhcp4", "type":
 
 
 def kea(devices: Sequence[Device], interface: str) -> str:
-    """Return ``kea-dhcp4.conf``. ``interface`` is where the server listens, ``*`` for every interface."""
+    """Return the text of ``kea-dhcp4.conf``. The server listens on ``interface``; ``*`` means every interface."""
     networks = list(dict.fromkeys(device.network for device in devices))
     subnets = [
         {
@@ -211,7 +213,10 @@ def _class(device: Device) -> dict[str, Any]:
 
 
 def _test(says: Says, serial: str) -> str:
-    """Return the test that the client's option ends with the serial number; a negative offset counts from the end."""
+    """Return the Kea expression that tests whether the client's option ends with the serial number.
+
+    A negative offset of ``substring`` counts from the end.
+    """
     end = says.before + serial
     text = f"option[{says.option}].hex"
     test = f"{text} == '{end}'" if says.whole else f"substring({text}, -{len(end)}, {len(end)}) == '{end}'"
@@ -221,7 +226,7 @@ def _test(says: Says, serial: str) -> str:
 
 
 def _options(options: Options) -> list[dict[str, Any]]:
-    """Return the DHCP options; each is sent even if the client does not ask for it."""
+    """Return the DHCP options for Kea. Each option is sent even if the client does not request it."""
     option_data: list[dict[str, Any]] = []
     if options.bootfile:
         option_data.append({"name": "boot-file-name", "data": options.bootfile, "always-send": True})
@@ -242,19 +247,24 @@ def _options(options: Options) -> list[dict[str, Any]]:
 
 
 def encapsulated(options: Options) -> bytes:
-    """Return option 43: each sub-option as code, length, text (RFC 2132, 8.4)."""
+    """Return the content of option 43: each sub-option as code, length and text (RFC 2132, 8.4)."""
     return b"".join(bytes((code, len(text.encode()))) + text.encode() for code, text in sorted(options.vendor.items()))
 
 
 RECORD = "first-boot.json"
 _SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LONGEST_OPTION = 255
-"""Bytes of a DHCP option (RFC 2132)."""
+"""The most bytes in a DHCP option (RFC 2132)."""
 
 
 @dataclass(frozen=True)
 class FirstBootFiles:
-    """A first boot: its ``devices``; ``images`` by system, with the file of each; ``without`` are devices left out, with the reason."""
+    """The files for a first boot.
+
+    - ``url``: the address of the web server that devices fetch from.
+    - ``images``: the image and its local file, by system.
+    - ``without``: the devices that are left out, with the reason.
+    """
 
     url: str
     devices: tuple[Device, ...]
@@ -262,7 +272,7 @@ class FirstBootFiles:
     without: Mapping[str, str]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record that the folder's server reads and ``--json`` shows; it has no content of files."""
+        """Return the record that the web server reads and ``--json`` shows. It has checksums of the files, not their content."""
         return {
             "url": self.url,
             "devices": {
@@ -322,10 +332,10 @@ def make(
     whole: bool = False,
     only: Sequence[str] = (),
 ) -> FirstBootFiles:
-    """Make the files of devices. ``whole``: their full configuration, not only what ``deploy`` needs.
+    """Return the first-boot files of the switches that have a serial number. With ``whole``, include full configurations.
 
-    Raises ``InputError`` for an invalid address, for serial numbers that are equal or cannot be in an address, and for secrets without a
-    value.
+    Without ``whole``, a configuration has only what ``deploy`` needs to reach the device. Raises ``InputError`` for an invalid address, for
+    duplicate serial numbers or ones that cannot be in a URL, and for secrets without a value.
     """
     url, server, port = _address(url)
     if unknown := [
@@ -388,7 +398,7 @@ def _device(boot: FirstBoot, config: DeviceConfig, serial: str, place: Place, se
 
 
 def _check(serials: Mapping[str, str]) -> None:
-    """Raise ``InputError`` if a serial number is invalid, or two devices have the same one."""
+    """Raise ``InputError`` if a serial number is invalid, or if two devices have the same serial number."""
     problems: list[Problem] = []
     seen: dict[str, str] = {}
     for name, serial in serials.items():
@@ -404,7 +414,7 @@ def _check(serials: Mapping[str, str]) -> None:
 
 
 def _address(url: str) -> tuple[str, str, int]:
-    """Return the address without a slash at its end, its host, and its port. Raises ``InputError``."""
+    """Return the URL without a trailing slash, its host, and its port. Raises ``InputError`` if the URL is invalid."""
     fix = "write http://ADDRESS:PORT, where devices reach the server"
     try:
         parts = urlsplit(url)
@@ -418,7 +428,7 @@ def _address(url: str) -> tuple[str, str, int]:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise ``InputError`` if the folder has content that is not an earlier first boot."""
+    """Raise ``InputError`` if the folder has content that ``deploy ztp`` did not write."""
     try:
         ours = not folder.exists() or (folder / RECORD).is_file() or not any(folder.iterdir())
     except OSError as error:
@@ -430,9 +440,9 @@ def check_folder(folder: Path) -> None:
 
 
 def write(made: FirstBootFiles, folder: Path, interface: str = "*") -> None:
-    """Write the folder, readable by its owner only, because its files have secrets.
+    """Write the folder, readable by its owner only because the files contain secrets.
 
-    Files of an earlier first boot whose devices are gone are removed. Raises ``InputError`` as ``check_folder`` does.
+    Files that an earlier run wrote for devices no longer present are removed. Raises ``InputError`` as ``check_folder`` does.
     """
     check_folder(folder)
     files = {f"{device.serial}/{name}": text for device in made.devices for name, text in device.files.items()}
@@ -445,7 +455,7 @@ def write(made: FirstBootFiles, folder: Path, interface: str = "*") -> None:
 
 
 def _earlier(folder: Path) -> set[str]:
-    """Return the files of devices that an earlier first boot wrote there."""
+    """Return the device files that an earlier run wrote to the folder, by relative path."""
     try:
         devices = json.loads((folder / RECORD).read_text(encoding="utf-8"))["devices"]
         return {f"{serial}/{name}" for serial, device in devices.items() for name in device["files"]}

@@ -1,7 +1,7 @@
-"""A web server to try a first boot: it gives known devices their files, and refuses all other requests.
+"""A web server to try a first boot: it serves known devices their files, and refuses all other requests.
 
-A device is known by its serial number: the first part of the path, and the headers of systems that send it. Refused requests are
-reported, and kept in ``asked.log`` of the folder.
+A device is identified by its serial number: the first part of the path and, on systems that send it, a request header. Refused requests
+are reported, and logged in ``asked.log`` of the folder.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 LOG = "asked.log"
 MOST = 128
-"""Connections at the same time; further ones wait until one of them ends, or sends no request within its time."""
+"""The most simultaneous connections. Others wait until a connection ends or is cut off for sending no request in time."""
 HEADERS_S = 10.0
-"""Seconds for the first line and the headers of a request."""
+"""Seconds in which the request line and headers must arrive."""
 _PIECE = 1 << 20
 _UNPRINTABLE = re.compile(r"[^ -~]")
 
 
 class Server(ThreadingHTTPServer):
-    """A server of a folder that ``deploy ztp`` wrote; ``say`` takes a line for each request. Use the server as a context."""
+    """A web server for a folder that ``deploy ztp`` wrote, used as a context manager. ``say`` receives a line for each request."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -60,7 +60,7 @@ class Server(ThreadingHTTPServer):
             raise OutputError(f"cannot listen at {address[0]}:{address[1]}: {error.strerror}") from error
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as socketserver has it
-        """Answer in a thread, when one of the places is free."""
+        """Wait for a free connection place, then answer in a thread."""
         self._places.acquire()
         try:
             super().process_request(request, client_address)
@@ -69,14 +69,14 @@ class Server(ThreadingHTTPServer):
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as socketserver has it
-        """Answer, and give the place to the next."""
+        """Answer the request, then release its connection place."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._places.release()
 
     def note(self, line: str) -> None:
-        """Report a line, and keep it in the log."""
+        """Report a line through ``say``, and append it to the log."""
         line = _UNPRINTABLE.sub("?", line)
         with self._guard:
             self._say(line)
@@ -85,9 +85,9 @@ class Server(ThreadingHTTPServer):
                 log.write(f"{stamp} {line}\n")
 
     def resolve(self, path: str, headers: dict[str, str]) -> tuple[Path | None, str]:
-        """Return the file of a path, and the device that asks, or why there is no file.
+        """Return the file for a path and the device that requests it, or None and the reason.
 
-        ``headers`` are those of a request, with names in lower case.
+        ``headers`` are the request headers, with names in lower case.
         """
         root = re.sub(r"^https?://[^/]*", "", str(self.record["url"]))
         parts = path.removeprefix(root).split("/")[1:] if path.startswith(f"{root}/") else []
@@ -108,7 +108,7 @@ class Server(ThreadingHTTPServer):
         return self.folder / first / name, f"{device['name']} ({first})"
 
     def _image(self, name: str, image: dict[str, str]) -> Path | None:
-        """Return an image if its checksum is unchanged; the checksum is computed again after the file changes."""
+        """Return the path of an image, or None if its checksum has changed. The checksum is computed again only if the file changes."""
         path = Path(image["file"])
         try:
             stat = path.stat()
@@ -127,7 +127,7 @@ class _Request(BaseHTTPRequestHandler):
     timeout = 30
 
     def setup(self) -> None:
-        """Cut the connection off if no request comes in time: otherwise each byte would restart ``timeout``."""
+        """Start a timer that cuts off the connection if no request arrives in time, because each byte restarts ``timeout``."""
         super().setup()
         self._late = threading.Timer(HEADERS_S, self._cut_off)
         self._late.daemon = True
@@ -173,5 +173,5 @@ class _Request(BaseHTTPRequestHandler):
         self._of.note(f"{self.client_address[0]} {path}: given to {who}")
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that the class has
-        """Do nothing: ``note`` reports."""
+        """Do nothing, because ``note`` already reports requests."""
         del format, args

@@ -1,1 +1,1 @@
-"""The console of ``railweave watch``: pages for a browser, made here, that keep themselves up to date and change nothing."""
+"""The browser console of ``railweave watch``: read-only pages that update themselves."""

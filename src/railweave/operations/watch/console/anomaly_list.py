@@ -1,4 +1,4 @@
-"""The list of anomalies: each cause with what it explains, its evidence, and the line of the fabric file that it contradicts."""
+"""The page of anomalies: each cause with its effects, its evidence, and the line of the fabric file that it contradicts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from railweave.operations.watch.console.state import Console
 
 MOST = 200
-"""Causes, and anomalies that are over, that are shown; the rest are counted."""
+"""The most causes, and the most closed anomalies, that the page shows. The rest are only counted."""
 
 
 def anomalies(console: Console, values: Values) -> PageView:
-    """The page."""
+    """Return the page of anomalies."""
     listed = console.anomalies()
     now = values.html("anomalies", anomaly_cards(console, listed))
     over = console.watching.anomalies.listed(closed=True)
@@ -35,7 +35,7 @@ def anomalies(console: Console, values: Values) -> PageView:
 
 
 def anomaly_cards(console: Console, listed: Sequence[Anomaly]) -> str:
-    """Anomalies as markup, causes first, with what each explains below it."""
+    """Return anomalies as markup: each cause, with the anomalies that it explains below it."""
     if not listed:
         return element("p", "Nothing: what the devices say is what the design has.", class_="about")
     heads = [anomaly for anomaly in listed if not anomaly.follows]
@@ -97,7 +97,7 @@ def _card(anomaly: Anomaly, explained: Sequence[Anomaly], lines: Sequence[str]) 
 
 
 def place_link(anomaly: Anomaly) -> str:
-    """The device and port of an anomaly, as a link to the device's page."""
+    """Return the device and port of an anomaly, as a link to the device's page."""
     return element(
         "a",
         text(anomaly.finding.where),
@@ -108,7 +108,7 @@ def place_link(anomaly: Anomaly) -> str:
 
 
 def _lines(console: Console) -> list[str]:
-    """The fabric file as it is now, for the lines that findings name; none where it is gone."""
+    """Return the current lines of the fabric file, to quote in findings. The list is empty if the file cannot be read."""
     if console.fabric_file is None:
         return []
     try:

@@ -1,4 +1,7 @@
-"""The list of devices, and one device: its ports, queues and sessions with what the design expects; a server by its leaves' ports."""
+"""The list of devices, and the page of each device.
+
+A switch has its ports, queues and sessions with their expected values. A server has the leaf ports that it connects to.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,10 @@ HEADS = columns("Device", "Role", "State", "Anomalies", *RATES, numbers=RATES)
 
 
 def device_list(console: Console, query: Mapping[str, str], values: Values) -> PageView:
-    """The page. ``fabric``, ``role`` and ``stripe`` (several with blanks between) of the query say which."""
+    """Return the page with the list of devices.
+
+    ``fabric``, ``role`` and ``stripe`` of the query select devices. Several values are separated by blanks.
+    """
     wanted = [
         device for device in console.network.switches if device.name in console.devices and _wanted(device, query)
     ]
@@ -92,7 +98,7 @@ def _row(console: Console, values: Values, device: Switch, wrong: int, worst: st
 
 
 def state_cell(console: Console, values: Values, name: str, tag: str = "td") -> str:
-    """A cell that says whether a device's numbers come, and how old they are where they do not."""
+    """Return a table cell that says whether a device's numbers arrive and, if not, since when and why."""
     device = console.devices[name]
     reached, age = device.reached, device.reached.age_s
     if device.state == "up":
@@ -127,7 +133,7 @@ _COUNTED = ("paused", "pauses", "marks", "drops", "errors")
 
 
 def switch(console: Console, name: str, values: Values) -> PageView:
-    """The page of a switch."""
+    """Return the page of a switch."""
     expected = console.expected[name]
     device = console.network.switch(name)
     colors = {each.session.interface: each.color for each in expected.sessions}
@@ -163,7 +169,7 @@ def switch(console: Console, name: str, values: Values) -> PageView:
 
 
 def _messages(console: Console, name: str) -> list[str]:
-    """Return the switch's last syslog messages; empty if syslog is not received."""
+    """Return a section with the switch's latest syslog messages. The list is empty if syslog is not received."""
     syslog = console.watching.syslog
     if syslog is None:
         return []
@@ -185,7 +191,7 @@ NOT_KEPT = element(
 
 
 def _chart(name: str, ports: Iterable[Port]) -> str:
-    """Return the chart of a port's traffic: the choice of port and time, and the place where the script draws the chart."""
+    """Return the markup for the traffic chart of a port: the choices of port and time, and the element that the script draws into."""
     port_choice = element("select", *(element("option", text(port.name)) for port in ports), id="chart-port")
     span = element(
         "select", *(element("option", text(words), value=seconds) for seconds, words in SPANS), id="chart-span"
@@ -197,7 +203,7 @@ def _chart(name: str, ports: Iterable[Port]) -> str:
 
 
 def port_row(console: Console, values: Values, port: Port, color: str) -> str:
-    """A row of a port, which is watched."""
+    """Return the table row of a watched port."""
     numbers = console.ports.of(port.device, port.name)
     key = f"{port.device}/{port.name}"
     used = max(numbers["received"], numbers["sent"]) * 8 / (port.speed_gbps * 1e9)
@@ -289,7 +295,7 @@ def _sessions(values: Values, sessions: Iterable[Session], last: dict[Series, fl
 
 
 def server(console: Console, host: Server, values: Values) -> PageView:
-    """The page of a server: its NICs as the leaves see them."""
+    """Return the page of a server, with its NICs as the leaf ports see them."""
     rows: list[str] = []
     by_link = {port.link: port for port in console.ports.ports if port.peer == host.name}
     for cable in console.network.cables_of(host.name):

@@ -1,4 +1,4 @@
-"""The frame of every page of the console: navigation, state of the network and the collector; and server-sent events."""
+"""The common frame of the console's pages: navigation and the state of the network. Also the server-sent events of a page."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ def _static() -> dict[str, bytes]:
 
 
 STATIC = _static()
-"""Files that pages load, by their names below ``/static/``: the style of all pages of the package, and the console's own."""
+"""The files that pages load, by name below ``/static/``: the package's common style, and the console's style and scripts."""
 _DIGEST = sha256(b"".join(STATIC.values())).hexdigest()[:12]
 
 
 def address(name: str) -> str:
-    """Where a page finds a file of ``STATIC``: another version of it is elsewhere, so that browsers may keep it."""
+    """Return the path of a file of ``STATIC``. The path contains a digest and changes with the content, so browsers may cache the file."""
     return f"/static/{_DIGEST}/{name}"
 
 
 def kind(name: str) -> str:
-    """The media type of a file of ``STATIC``."""
+    """Return the media type of a file of ``STATIC``."""
     return _KINDS[name.rpartition(".")[2]]
 
 
 def around(console: Console) -> tuple[str, Live]:
-    """Return the text below the heading of every page, and its live values: anomalies, devices that are up, the age of the numbers."""
+    """Return the text below each page's heading and its live values: anomalies, devices that are up, and the age of the numbers."""
     values = Values()
     stands = console.watching.standing()
     parts = [
@@ -77,7 +77,7 @@ def around(console: Console) -> tuple[str, Live]:
 
 
 def page(console: Console, shown: PageView, here: str) -> str:
-    """The whole page as HTML. ``here`` is the path of the page of the navigation that it belongs to."""
+    """Return the complete page as HTML. ``here`` is the path of its entry in the navigation."""
     status, _ = around(console)
     sheets: Sequence[str] = ["page.css", "uplot/uPlot.min.css", "console.css"]
     scripts = ["live.js", *shown.scripts]
@@ -98,15 +98,15 @@ def page(console: Console, shown: PageView, here: str) -> str:
 
 
 STREAM_S = 900.0
-"""A stream of events lasts so long; the page then asks for another."""
+"""Seconds after which a stream of events ends. The page then opens another."""
 QUIET_S = 15.0
-"""After so long without a change a comment is sent, so that a connection that is gone is found out."""
+"""Seconds without a change after which a comment is sent, to detect a lost connection."""
 
 
 async def events(console: Console, live: Callable[[], Live | None]) -> AsyncGenerator[bytes]:
-    """The stream of one page: all its values at first, then those that are new, until the watch ends, or ``STREAM_S``. A value that is gone is sent as an empty text.
+    """Yield the event stream of one page: first all live values, then changed ones, until the watch ends or ``STREAM_S`` has passed.
 
-    ``live`` gives the page's values as they are now, None where the page is no more.
+    A value that no longer exists is sent as an empty text. ``live`` returns the page's current values, or None if the page no longer exists.
     """
     sent: Live = {}
     version = -1
@@ -133,6 +133,9 @@ async def events(console: Console, live: Callable[[], Live | None]) -> AsyncGene
 
 
 def event(at: float, values: Live) -> bytes:
-    """One event as it is sent: ``at`` is when its numbers were taken, ``sent`` when it left, in seconds since 1970."""
+    """Return one event as bytes to send.
+
+    ``at`` is the time of its measurements, and ``sent`` the present time, both in seconds since 1970.
+    """
     data = json.dumps({"at": at, "sent": time(), "values": values}, separators=(",", ":"), ensure_ascii=True)
     return f"event: values\ndata: {data}\n\n".encode()

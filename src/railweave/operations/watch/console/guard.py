@@ -1,7 +1,7 @@
-"""Rules for who may read what is served, and the rules that browsers are told to follow. Readers can change nothing: only GET is answered.
+"""Access rules for the console's readers, and the security headers for browsers. Only GET and HEAD are answered.
 
-On loopback, anyone on the machine may read. A name that leads to loopback from elsewhere (DNS rebinding) is refused: otherwise a page of
-a different site could read the console through its reader's browser. Beyond loopback, readers need a password (RFC 7617), or a proxy that
+On loopback, anyone on the machine may read. A different host name that resolves to loopback (DNS rebinding) is refused, because a foreign
+site could otherwise read the console through its reader's browser. Beyond loopback, readers need a password (RFC 7617), or a proxy that
 has identified them.
 """
 
@@ -26,7 +26,10 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""Scripts come from here alone, none is written into a page; nothing is asked of another machine. The picture brings its style with it."""
+"""The content security policy: scripts only from this server, none inline, and no requests to other machines.
+
+Inline styles are allowed, because the SVG picture contains its style.
+"""
 HEADERS = (
     (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -49,7 +52,7 @@ class Proxy:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The rules for readers. Without a password and a proxy, anyone may read who uses an address of loopback, or ``localhost``."""
+    """The access rules. Without a password or a proxy, anyone may read who uses a loopback address or ``localhost``."""
 
     password: str | None = None
     proxy: Proxy | None = None
@@ -59,7 +62,7 @@ class Guard:
             raise ValueError("an empty password would let anybody in")
 
     def refusal(self, scope: Scope) -> PlainTextResponse | None:
-        """Return the answer to a reader without access; None for all others."""
+        """Return the response that refuses a request, or None if the request is allowed."""
         headers = dict(scope["headers"])
         if scope["method"] not in {"GET", "HEAD"}:
             return PlainTextResponse("nothing can be changed here\n", 405, {"Allow": "GET, HEAD"})
@@ -76,7 +79,7 @@ class Guard:
 
 
 def guarded(inner: Any, guard: Guard) -> Any:  # noqa: ANN401 - ASGI applications
-    """An application that answers those who may read, with the headers that browsers keep to."""
+    """Return an application that checks access before ``inner`` answers, and adds the security headers."""
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -99,7 +102,7 @@ def guarded(inner: Any, guard: Guard) -> Any:  # noqa: ANN401 - ASGI application
 
 
 def _is_here(host: str) -> bool:
-    """Return whether a ``Host`` is loopback: a loopback address, or ``localhost`` (RFC 6761)."""
+    """Return whether a ``Host`` header names loopback: a loopback address, or ``localhost`` (RFC 6761)."""
     name = host.rpartition(":")[0] if host.rpartition("]")[2].startswith(":") or host.count(":") == 1 else host
     if name.lower() == "localhost":
         return True
@@ -110,7 +113,7 @@ def _is_here(host: str) -> bool:
 
 
 def _by_proxy(scope: Scope, headers: dict[bytes, bytes], proxy: Proxy) -> bool:
-    """Return whether a request comes from the proxy's own address and names its reader."""
+    """Return whether a request comes from the proxy's address and names its reader."""
     client = scope.get("client")
     if client is None or not headers.get(proxy.header.lower().encode("latin-1"), b"").strip():
         return False

@@ -1,4 +1,4 @@
-"""The traffic of the network over time, with deploys, benchmark jobs and anomalies on the same axis."""
+"""The page of traffic over time, with deploys, benchmark jobs and anomalies on the same time axis."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ if TYPE_CHECKING:
 
 
 WHOLE = "the whole network"
-"""The device name of these series in the store; no device has blanks in its name."""
+"""The device name under which network-wide series are stored. No real device has blanks in its name."""
 MOST = 900
-"""Points that are held in memory: a quarter of an hour at one a second."""
+"""The most points in memory: 15 minutes at one per second."""
 TOTALS = {"paused": "pfc_received", "marks": "ecn_marked", "drops": "in_discards", "errors": "in_errors"}
-"""Columns of which the sum over all ports is kept, and the metric that it is kept as."""
+"""The columns whose sum over all ports is stored, each with the metric to store the sum as."""
 CARRIED, BUSIEST = "out_octets", "queue_peak"
-"""The metrics that keep the traffic of a path color's links (bytes/s), and the load of the busiest link (0 to 1)."""
+"""The metrics that store, for each path color, the traffic of its links (bytes/s) and the load of its busiest link (0 to 1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A series of the past with a number for each time, None where there is none."""
+    """A series over time, with a number for each time, or None if there is no number."""
 
     series: Series
     numbers: list[float | None]
 
 
 def _absent(series: Series) -> float | None:
-    """Return the value of a series at a time when only other series have a number: the store leaves out zeros by queue and priority."""
+    """Return the value of a series at a time without a sample of it: 0 for metrics whose zeros are not stored, otherwise None."""
     return 0.0 if METRICS[series.metric].sparse else None
 
 
 class SeriesHistory:
-    """``store`` keeps it where there is one."""
+    """The network-wide series over time: the latest points in memory, and all of them in ``store`` if there is one."""
 
     def __init__(self, network: Network, store: Store | None) -> None:
         self._store = store
@@ -68,7 +68,7 @@ class SeriesHistory:
         } | {(fabric.name, None): "all" for fabric in network.fabrics if not fabric.colors}
 
     def add(self, at: float, ports: Ports, links: Links, load: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
-        """Take the numbers of a moment."""
+        """Add the network-wide numbers at time ``at``."""
         numbers: dict[Series, float] = {}
         for group in links.colors:
             group_load = links.of(group, load)
@@ -91,13 +91,13 @@ class SeriesHistory:
             task.add_done_callback(self._written)
 
     def _written(self, task: asyncio.Task[int]) -> None:
-        """A store that cannot be written ends the collector, which says why: here it is only not lost silently."""
+        """Retrieve the error of a finished write, so that asyncio does not warn. The collector reports a store that cannot be written."""
         self._writing.discard(task)
         if not task.cancelled():
             task.exception()
 
     def lines(self, span_s: float) -> tuple[list[float], list[Line]]:
-        """The times of a span that ends now, and each series at them."""
+        """Return the times of the last ``span_s`` seconds, and each series with its numbers at these times."""
         since = time() - span_s
         by_time: dict[float, dict[Series, float]] = {}
         if self._store is not None:
@@ -122,7 +122,7 @@ MOST_EVENTS = 500
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something on the time axis. ``until`` is None for what goes on, or has no end."""
+    """An event on the time axis. ``until`` is None if the event is still going on or has no end."""
 
     kind: Literal["deploy", "job", "anomaly"]
     begin: float
@@ -132,7 +132,7 @@ class Event:
 
 
 def history(console: Console, query: Mapping[str, str], values: Values) -> PageView:
-    """The page. ``span`` of the query is how many seconds it goes back."""
+    """Return the page of traffic over time. ``span`` of the query is the length of time in seconds."""
     span = span_of(query)
     choices = "".join(
         element(
@@ -169,13 +169,13 @@ def history(console: Console, query: Mapping[str, str], values: Values) -> PageV
 
 
 def span_of(query: Mapping[str, str]) -> int:
-    """The span that a query asks for, in seconds: one of those that are offered."""
+    """Return the time span of a query in seconds: one of the offered spans, or the first of them by default."""
     asked = query.get("span", "")
     return int(asked) if asked in {seconds for seconds, _ in SPANS} else int(SPANS[0][0])
 
 
 def chart_data(console: Console, span: int) -> dict[str, Any]:
-    """Return the data of the charts, as JSON: ``times``, the lines of each chart, and the events."""
+    """Return the chart data as a JSON object: the times, the lines of each chart, and the events."""
     times, lines = console.past.lines(span)
     strokes = network_strokes(console.network)
     hues = {
@@ -219,7 +219,7 @@ def chart_data(console: Console, span: int) -> dict[str, Any]:
 
 
 def events(console: Console, span: float) -> Iterator[Event]:
-    """Deploys, jobs and anomalies of the last ``span`` seconds, each kind in the order of time."""
+    """Yield the deploys, jobs and anomalies of the last ``span`` seconds, sorted by their beginning."""
     since = time() - span
     all_events = [*console.lately("deploys", _deploys), *console.lately("jobs", _jobs), *_anomalies(console)]
     late = [event for event in all_events if (event.until or time()) >= since]
@@ -244,7 +244,7 @@ def _deploys(console: Console) -> Iterator[Event]:
 
 
 def _jobs(console: Console) -> Iterator[Event]:
-    """Benchmark runs of the store that was given. One that cannot be read has none: the page says what it can."""
+    """Yield the benchmark runs of the given store. If the store cannot be read, yield nothing, so that the page still works."""
     if console.runs is None:
         return
     from railweave.operations.store.store import opened
@@ -270,7 +270,7 @@ def _time(timestamp: str) -> float | None:
 
 
 def _anomalies(console: Console) -> Iterator[Event]:
-    """Those that are causes; what follows from one stands where it does."""
+    """Yield the anomalies that are causes. Their effects are left out."""
     for closed in (True, False):
         for anomaly in console.watching.anomalies.listed(closed=closed):
             if not anomaly.follows and anomaly.finding.severity != "info":

@@ -1,4 +1,4 @@
-"""Ports and cables with what they carry: each cable from whichever of its ends is watched, and sums by path color, stripe and device."""
+"""The load of ports and cables, and sums by path color, stripe and device. A cable is read from either end that is watched."""
 
 from __future__ import annotations
 
@@ -32,15 +32,20 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "queue": ("queue_peak",),
     "up": ("port_up",),
 }
-"""By column the metrics that it is of. Of several metrics the greatest is taken: a packet that a queue drops may be counted as the port's too.
+"""The metrics of each column. Of several metrics the largest is taken, because a dropped packet may count for its queue and its port.
 
-Those by queue or priority are added up. ``queue`` and ``up`` are the last numbers, all others rises per second; bytes are bytes here.
+Numbers by queue or priority are added up. ``queue`` and ``up`` are the latest numbers, and all others are rates per second. Byte counters
+are in bytes/s.
 """
 LAST = frozenset({"queue", "up"})
 
 
 class Ports:
-    """The table. ``rows`` says where a port is by its device and name; ``numbers`` has a number for each row, NaN where none is known."""
+    """The table of the network's ports, with their current numbers.
+
+    - ``rows``: the row of each port, by device and port name.
+    - ``numbers``: for each column, a number for each row; NaN if unknown.
+    """
 
     def __init__(self, expected: Mapping[str, Expected], devices: Mapping[str, WatchedDevice]) -> None:
         self.ports: list[Port] = []
@@ -60,20 +65,20 @@ class Ports:
         self.numbers: dict[str, NDArray[np.float64]] = {column: np.full(len(self.ports), np.nan) for column in COLUMNS}
 
     def read(self) -> None:
-        """Take the numbers of all streams as they are now."""
+        """Update the table with the current numbers of all streams."""
         for name, reader in self._readers.items():
             place = self.slices[name]
             for column, values in reader.read().items():
                 self.numbers[column][place] = values
 
     def of(self, device: str, port: str) -> dict[str, float]:
-        """The numbers of one port; all NaN where it is not in the table."""
+        """Return the numbers of one port by column. All are NaN if the port is not in the table."""
         row = self.rows.get((device, port))
         return {column: float("nan") if row is None else float(values[row]) for column, values in self.numbers.items()}
 
 
 class _Places:
-    """Of a layout, the places of the series of each metric that has a column, and the number of the port of each."""
+    """The places in a layout of the series that the columns need, by metric, each with the number of its port."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -82,7 +87,7 @@ class _Places:
         self._known = 0
 
     def learn(self) -> int:
-        """Take up what the layout has learnt. Gives its length, so that it is known whether there is something new."""
+        """Add the layout's new series. Return the layout's length, so that the caller can detect new series."""
         if self._known < len(self.layout):
             self._known = len(self.layout)
             for metric in {metric_name for those in COLUMNS.values() for metric_name in those}:
@@ -94,7 +99,12 @@ class _Places:
 
 
 class _Part(NamedTuple):
-    """Of a metric, the places of the series of a device's ports and their rows. ``alone``: no row has two; ``last`` is the greatest place."""
+    """The series of one metric on a device's ports.
+
+    - ``places``, ``rows``: the places of the series, and the table row of each.
+    - ``alone``: True if no row has two series.
+    - ``last``: the largest place.
+    """
 
     places: NDArray[np.intp]
     rows: NDArray[np.intp]
@@ -122,7 +132,7 @@ class _Reader:
         self._rates = np.zeros(0)
 
     def read(self) -> dict[str, NDArray[np.float64]]:
-        """The columns of its ports."""
+        """Return the columns of the stream's ports."""
         learnt = self._places.learn()
         if learnt != self._learnt:
             self._learnt = learnt
@@ -134,7 +144,7 @@ class _Reader:
         return {column: self._column(column, metrics) for column, metrics in COLUMNS.items()}
 
     def _measure(self) -> None:
-        """Bring the rates up to date: of what has come since the last time, its rise over its time."""
+        """Update the rates: for each counter with a newer sample, its rise divided by the time between samples."""
         stream = self._stream
         more = len(stream.times) - len(self._times)
         if more:
@@ -171,7 +181,7 @@ class _Reader:
 
 
 def _folded(rows: NDArray[np.intp], values: NDArray[np.float64], size: int, *, most: bool) -> NDArray[np.float64]:
-    """Values by row, added up or the most of them; NaN where a row has none."""
+    """Combine values by row: their largest with ``most``, otherwise their sum. A row without values is NaN."""
     known = ~np.isnan(values)
     if most:
         highest = np.full(size, -np.inf)
@@ -182,18 +192,23 @@ def _folded(rows: NDArray[np.intp], values: NDArray[np.float64], size: int, *, m
 
 
 def _base(name: str) -> str:
-    """A port without the unit that some systems put behind it."""
+    """Return a port name without the unit ``.0`` that some systems append."""
     return name.removesuffix(".0")
 
 
 NOWHERE = -1
 LEVELS = (0.01, 0.2, 0.4, 0.6, 0.8)
-"""Loads from which a link is drawn one step wider."""
+"""The loads (0 to 1) at which a link is drawn one step wider."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Links that are shown as one. ``key`` is how a page names them; ``color`` is the path color's ``Color.index``, None where it has none."""
+    """A group of links that is shown as one.
+
+    - ``key``: the name of the group in a page.
+    - ``color``: the ``Color.index`` of its path color, or None if it has no color.
+    - ``places``: the places of its cables in the network.
+    """
 
     key: str
     fabric: str
@@ -203,7 +218,12 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Of a group: how much of its bandwidth is used on the average and at most (0 to 1), what it carries in bit/s, and the link that carries most."""
+    """The load of a group of links.
+
+    - ``mean``, ``most``: the average and the largest share of bandwidth in use (0 to 1).
+    - ``carried``: the traffic in bit/s, both directions together.
+    - ``busiest``: the place of the cable with the highest load.
+    """
 
     mean: float
     most: float
@@ -212,7 +232,10 @@ class Load:
 
 
 class Links:
-    """``up`` and ``down`` are bit/s of each cable by its place in the network, towards its upper end and back; NaN where neither end says it."""
+    """The traffic of every cable, by its place in the network.
+
+    ``up`` and ``down`` are in bit/s, towards the upper end of the cable and back. They are NaN if neither end reports a number.
+    """
 
     def __init__(self, network: Network, ports: Ports) -> None:
         self._ports = ports
@@ -238,7 +261,7 @@ class Links:
         ]
 
     def read(self) -> None:
-        """Take what the table of ports has now."""
+        """Update the traffic of cables from the table of ports."""
         lower, upper = self.rows[:, 0], self.rows[:, 1]
         sent, received = self._ports.numbers["sent"], self._ports.numbers["received"]
         self.up = 8 * np.where(np.isnan(_at(sent, lower)), _at(received, upper), _at(sent, lower))
@@ -246,7 +269,7 @@ class Links:
 
     @cached_property
     def by_leaf(self) -> Mapping[tuple[str, str, int], list[int]]:
-        """The places of a leaf's cables by its name and their kind; those to servers by rail, the others under 0."""
+        """The places of each leaf's cables, by leaf, cable kind and rail. The rail is 0 for cables that do not go to servers."""
         rail = {(server.name, nic.name): nic.rail for server in self.network.servers for nic in server.nics}
         places: dict[tuple[str, str, int], list[int]] = {}
         for place, cable in enumerate(self.network.cables):
@@ -257,11 +280,11 @@ class Links:
 
     @property
     def load(self) -> NDArray[np.float64]:
-        """Return the used part of each cable's bandwidth, in the busier of its directions."""
+        """The share of each cable's bandwidth in use (0 to 1), in its busier direction."""
         return np.fmax(self.up, self.down) / self.speed
 
     def of(self, group: Group, load: NDArray[np.float64] | None = None) -> Load | None:
-        """Return the load of a group; None if nothing is known of the group. ``load`` is that of all cables, if at hand."""
+        """Return the load of a group, or None if no number is known. ``load`` is the load of all cables, if already computed."""
         loads = (self.load if load is None else load)[group.places]
         known = np.flatnonzero(~np.isnan(loads))
         if not len(known):
@@ -274,7 +297,7 @@ class Links:
 
 
 def level(load: float) -> str:
-    """The CSS class of a load: ``l0`` (nothing) to ``l5`` (most of it); ``unknown`` for NaN."""
+    """Return the CSS class of a load: ``l0`` (almost nothing) to ``l5`` (80 % or more), or ``unknown`` for NaN."""
     return "unknown" if load != load else f"l{sum(load >= threshold for threshold in LEVELS)}"
 
 
@@ -285,7 +308,7 @@ def _at(numbers: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[np.floa
 
 
 def _by_color(network: Network) -> list[Group]:
-    """The links between switches of each fabric by path color; those without one together."""
+    """Return the links between switches, grouped by fabric and path color. Links without a color form one group."""
     groups: dict[tuple[str, int | None], list[int]] = {}
     for place, cable in enumerate(network.cables):
         if cable.kind == "fabric":
@@ -298,7 +321,7 @@ def _by_color(network: Network) -> list[Group]:
 
 
 def _by_stripe(network: Network) -> list[Group]:
-    """The uplinks of each stripe, in all and by path color: what the blocks of the picture of a large fabric are joined by."""
+    """Return the uplinks of each stripe, once together and once by path color. The picture of a large fabric joins its blocks by these."""
     stripes = {switch.name: switch.stripe for switch in network.switches if switch.role == "leaf"}
     groups: dict[tuple[str, str, int | None, bool], list[int]] = {}
     for place, cable in enumerate(network.cables):
@@ -320,7 +343,7 @@ def _by_stripe(network: Network) -> list[Group]:
 
 
 def _numbers(network: Network) -> Mapping[tuple[str, int | None], int]:
-    """The number of a path color (that of its community) by its fabric and place in a prefix."""
+    """Return the number of each path color (the one in its community), by fabric and ``Color.index``."""
     return {(fabric.name, color.index): color.number for fabric in network.fabrics for color in fabric.colors}
 
 

@@ -27,23 +27,23 @@ if TYPE_CHECKING:
     from railweave.operations.watch.watching import WatchedNetwork
 
 MOST_ROWS = 24
-"""Servers of a stripe that are drawn one by one where they are alike."""
+"""The most servers of a stripe that the picture draws one by one if they are all alike."""
 LATELY_S = 5.0
 WORST = {"error": 0, "warning": 1, "info": 2}
 
 
 @dataclass
 class Console:
-    """``runs`` is a store of benchmark runs, which are shown on the time axis (None: none)."""
+    """The shared state of the console. ``runs`` is a store of benchmark runs to show on the time axis, or None."""
 
     watching: WatchedNetwork
     runs: str | None = None
     most_streams: int = MOST // 2
-    """Pages that are kept up to date at the same time: others are still answered."""
+    """The most pages that receive updates at the same time. Further pages are served without updates."""
     at: float = field(default_factory=time)
-    """When its numbers were last taken."""
+    """The time of the last measurements, in seconds since 1970."""
     version: int = 0
-    """Raised whenever something may have changed."""
+    """A number that increases whenever something may have changed."""
     closed: bool = False
     """True if the watch is about to end."""
 
@@ -63,17 +63,17 @@ class Console:
 
     @property
     def fabric_file(self) -> Path | None:
-        """The file that the network was designed from."""
+        """The fabric file from which the network was designed, or None."""
         return self.watching.fabric
 
     @cached_property
     def picture(self) -> str:
-        """The network as SVG."""
+        """The picture of the network, as SVG."""
         return topology_svg(self.network, MOST_ROWS)
 
     @cached_property
     def swatches(self) -> Mapping[tuple[str, int | None], str]:
-        """The CSS class of a path color's swatch, by fabric and the color's place in a prefix."""
+        """The CSS class of each path color's swatch, by fabric and ``Color.index``."""
         strokes = network_strokes(self.network)
         return {
             (fabric, index): swatch_class(stroke)
@@ -83,11 +83,11 @@ class Console:
 
     @cached_property
     def roles(self) -> Mapping[str, str]:
-        """The role of each switch by its name."""
+        """The role of each switch, by name."""
         return {switch.name: switch.role for switch in self.network.switches}
 
     def measured(self, at: float) -> None:
-        """Take the numbers as they are now; the collector calls this after each of its steps."""
+        """Update the state with the current numbers. The collector calls this after each step."""
         self.ports.read()
         self.links.read()
         self.load = self.links.load
@@ -106,12 +106,12 @@ class Console:
             waiter.set()
 
     def close(self) -> None:
-        """End what waits for something newer."""
+        """Wake up all waiting pages, so that they end."""
         self.closed = True
         self._wake()
 
     async def next(self, version: int) -> None:
-        """Wait until there is something newer than a version."""
+        """Wait until the state is newer than ``version``."""
         if self.version > version:
             return
         event = asyncio.Event()
@@ -122,7 +122,7 @@ class Console:
             self._waiting.discard(event)
 
     def anomalies(self) -> list[Anomaly]:
-        """Return the anomalies of now: causes first, the worst of them first."""
+        """Return the open anomalies: causes before effects, and the most severe first."""
         return self.watching.anomalies.listed()
 
     def worst(self, listed: Sequence[Anomaly] | None = None) -> dict[str, str]:
@@ -139,7 +139,7 @@ class Console:
         return {device: severity for device, severity in severities.items() if severity != "info"}
 
     def lately(self, name: str, read: Callable[[Console], Iterable[Any]]) -> list[Any]:
-        """Return what a function reads from files; the result is at most ``LATELY_S`` seconds old."""
+        """Return the result of ``read``, which reads files. The result is cached under ``name`` for ``LATELY_S`` seconds."""
         at, known = self._read.get(name, (0.0, []))
         if monotonic() - at > LATELY_S:
             known = list(read(self))

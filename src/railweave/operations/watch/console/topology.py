@@ -1,4 +1,4 @@
-"""Pages of the picture, of paths and of rails: the network with its load as it is, and what each path color carries."""
+"""The pages of the topology, of paths and of rails: the network with its current load, and the traffic of each path color."""
 
 from __future__ import annotations
 
@@ -47,7 +47,11 @@ PATH_ABOUT = (
 
 
 def path(console: Console, query: Mapping[str, str], values: Values) -> PageView:
-    """The page. ``src`` and ``dst`` are ``SERVER:NIC``, ``qps`` how many queue pairs; the first two NICs of a rail where they are not given."""
+    """Return the page of the path between two NICs.
+
+    ``src`` and ``dst`` of the query have the form ``SERVER:NIC``; by default, they are two NICs of one rail. ``qps`` is the number of queue
+    pairs.
+    """
     ends = _first(console)
     src, dst = query.get("src") or ends[0], query.get("dst") or ends[1]
     colors = max((len(fabric.colors) for fabric in console.network.fabrics), default=1)
@@ -95,7 +99,7 @@ def _form(console: Console, src: str, dst: str, qps: int) -> str:
 
 
 def _first(console: Console) -> tuple[str, str]:
-    """Two NICs of one rail, of the first and the last server that have it."""
+    """Return two NICs of one rail, as ``SERVER:NIC``: on the first and on the last server with that rail."""
     network = console.network
     first = next((server for server in network.servers if server.nics), None)
     if first is None:
@@ -131,7 +135,7 @@ def _pair(console: Console, values: Values, pair: QueuePairPath, server: str) ->
 
 
 def _hop(console: Console, values: Values, number: int, share: LinkShare, cable: Cable, sender: str) -> str:
-    """A link of a hop with the numbers of the port that sends into it."""
+    """Return the table row of a hop's link, with the numbers of the port that sends into the link."""
     up = sender == cable.a.device
     place = console.links.places[cable.name]
     row = int(console.links.rows[place, 0 if up else 1])
@@ -167,7 +171,11 @@ def _hop(console: Console, values: Values, number: int, share: LinkShare, cable:
 
 @dataclass(frozen=True, slots=True)
 class Shade:
-    """The quantity that a cell shows. ``kind`` names cables of the leaf; ``column`` is the number that their ports show (empty: load)."""
+    """The quantity that the cells of a rail map show.
+
+    - ``kind``: the kind of the leaf's cables that are counted.
+    - ``column``: the column of their ports' numbers to show; empty means the load.
+    """
 
     label: str
     about: str
@@ -186,7 +194,7 @@ SHADES: Mapping[str, Shade] = {
 
 
 def rails(console: Console, query: Mapping[str, str], values: Values) -> PageView:
-    """The page. ``of`` in the query chooses what is shown."""
+    """Return the page of rails. ``of`` in the query selects the quantity that is shown."""
     chosen = query.get("of", "servers")
     chosen = chosen if chosen in SHADES else "servers"
     shade = SHADES[chosen]
@@ -285,7 +293,7 @@ def _cell(
 
 
 def _amount(number: float) -> tuple[str, float]:
-    """The CSS class of frames or packets per second, each step ten times the one before, and how strong its shade is (0 to 1)."""
+    """Return the CSS class and the shade (0 to 1) for frames or packets per second. Each class is ten times the one before."""
     if number != number:
         return "unknown", number
     return f"l{sum(number >= threshold for threshold in (1, 10, 100, 1_000, 10_000))}", log10(1 + number) / 5
@@ -298,7 +306,7 @@ ABOUT = (
 
 
 def topology(console: Console, values: Values) -> PageView:
-    """The page."""
+    """Return the page of the topology."""
     key = "".join(
         element("span", element("i", "", class_=f"key-line {css}"), text(words))
         for css, words in (("l0", "under 1 %"), ("l1", "1 %"), ("l2", "20 %"), ("l3", "40 %"), ("l4", "60 %"), ("l5", "80 % and more"), ("unknown", "not known"))
@@ -323,7 +331,7 @@ def topology(console: Console, values: Values) -> PageView:
 
 
 def _row(console: Console, values: Values, group: Group) -> str:
-    """Return the table row with the load of one path color."""
+    """Return the table row with the load of a group of links: a path color, or the links to servers."""
     load = console.links.of(group, console.load)
     name = console.past.colors.get((group.fabric, group.color), "none")
     if group.key.startswith("servers/"):
@@ -355,9 +363,9 @@ def _row(console: Console, values: Values, group: Group) -> str:
 
 
 def marks(console: Console) -> Live:
-    """Return what the script draws into the picture: the load of each link or bundle, and anomalies of devices and links.
+    """Return the values that the script draws into the picture: the load of each link or bundle, and anomalies of devices and links.
 
-    A link is named by its place in the cabling only if links are drawn one by one, so little is sent for a large network.
+    Links are included one by one only if the picture draws them so. For a large network, only the sums are sent.
     """
     live: Live = {}
     picture = console.picture
@@ -385,7 +393,10 @@ def marks(console: Console) -> Live:
 
 
 def _groups(console: Console) -> dict[str, str]:
-    """The worst of each stripe and tier of the picture, which stand as one block in a large one: ``FABRIC/STRIPE``, ``FABRIC/spines``."""
+    """Return the worst severity of each block of the picture, by ``FABRIC/STRIPE`` or ``FABRIC/spines``.
+
+    The picture of a large network has one block for each stripe or tier.
+    """
     order = ("silent", "error", "warning", "not-known")
     severities: dict[str, str] = {}
     worst = console.worst()
@@ -398,7 +409,7 @@ def _groups(console: Console) -> dict[str, str]:
 
 
 def _wrong_links(console: Console) -> dict[int, str]:
-    """By its place the severity of each cable that an anomaly is at; what follows from another is not marked."""
+    """Return the severity of each cable with an anomaly, by the cable's place. Anomalies that others explain do not count."""
     ends = {
         (end.device, end.port): place
         for place, cable in enumerate(console.network.cables)

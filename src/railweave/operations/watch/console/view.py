@@ -1,8 +1,13 @@
-"""A page of the console: markup, made once, and live values in it that are sent again when they change; numbers as short text.
+"""The pages of the console: markup, live values that are sent again when they change, and numbers as short text.
 
-A live value has a key; the elements that show it carry the key: ``data-live`` as their text, ``data-live-html`` as markup that was escaped here,
-``data-live-class`` as their only changing class, ``data-live-fill`` as how full a bar is. ``live.js`` puts a new value where its key is. So a page is right
-as it comes, without any script, and afterwards only what has changed travels.
+A live value has a key, and the elements that show the value carry the key in an attribute:
+
+- ``data-live``: the value is the element's text.
+- ``data-live-html``: the value is the element's markup, already escaped.
+- ``data-live-class``: the value is the element's only changing class.
+- ``data-live-fill``: the value is the filled share of a bar.
+
+``live.js`` inserts each new value. So a page is complete without scripts, and updates contain only changed values.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ UNKNOWN = "–"
 
 
 def rate(bits_per_second: float) -> str:
-    """Bit/s in the unit that is read best: ``0``, ``940 Mb/s``, ``391 Gb/s``, ``25.6 Tb/s``."""
+    """Return bit/s as text, in the most readable unit: ``0``, ``940 Mb/s``, ``391 Gb/s``, ``25.6 Tb/s``."""
     if bits_per_second != bits_per_second:
         return UNKNOWN
     for unit, size in (("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
@@ -31,21 +36,21 @@ def rate(bits_per_second: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of one: ``0 %``, ``<1 %``, ``87 %``."""
+    """Return a share (0 to 1) as text in percent: ``0 %``, ``<1 %``, ``87 %``."""
     if share != share:
         return UNKNOWN
     return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
 
 
 def per_second(number: float) -> str:
-    """Packets or frames per second: ``0``, ``0.4``, ``1,250``."""
+    """Return packets or frames per second as text: ``0``, ``0.4``, ``1,250``."""
     if number != number:
         return UNKNOWN
     return "0" if not number else f"{number:.1g}" if number < 1 else f"{number:,.0f}"
 
 
 def size(number: float) -> str:
-    """Bytes of a buffer: ``0``, ``18 kB``, ``1.2 MB``."""
+    """Return the bytes of a buffer as text: ``0``, ``18 kB``, ``1.2 MB``."""
     if number != number:
         return UNKNOWN
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
@@ -55,7 +60,7 @@ def size(number: float) -> str:
 
 
 def clock(at: float) -> str:
-    """A time of today: ``14:03:22``; of another day with its date."""
+    """Return a local time as text, such as ``14:03:22``. If it is not of today, the date comes first."""
     there = localtime(at)
     return strftime("%H:%M:%S" if there[:3] == localtime()[:3] else "%Y-%m-%d %H:%M:%S", there)
 
@@ -69,12 +74,18 @@ def ago(seconds: float) -> str:
 
 
 Live = dict[str, str]
-"""Live values by their keys."""
+"""The live values of a page, by key."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """A page: ``title``, its sections as markup, the live values in them, style of its own, and the names of its scripts."""
+    """A page of the console.
+
+    - ``main``: its sections, as markup.
+    - ``live``: the live values in them.
+    - ``styles``: additional style sheets, as text.
+    - ``scripts``: the names of its scripts.
+    """
 
     title: str
     main: Sequence[str]
@@ -86,30 +97,30 @@ class PageView:
 
 @dataclass
 class Values:
-    """Live values that are gathered while a page is written: what a method gives is an element that shows the value under its key.
+    """The live values collected while a page is written. Each method records a value and returns an element that shows it.
 
-    Without ``markup`` only the values are wanted, which is most of the work of an update: elements are empty then.
+    Without ``markup``, the elements are empty. Updates need only the values, and building markup is most of the work.
     """
 
     live: Live = field(default_factory=dict[str, str])
     markup: bool = True
 
     def word(self, key: str, value: str, tag: str = "span", **attributes: object) -> str:
-        """An element whose text is the value."""
+        """Return an element with the value as its text."""
         self.live[key] = value
         if not self.markup:
             return ""
         return element(tag, text(value), data_live=key, **attributes)
 
     def html(self, key: str, markup: str, tag: str = "div", **attributes: object) -> str:
-        """An element whose content is markup."""
+        """Return an element with the value as its markup."""
         self.live[key] = markup
         if not self.markup:
             return ""
         return element(tag, markup, data_live_html=key, **attributes)
 
     def bar(self, key: str, share: float, shown: str, css_class: str = "", tag: str = "td") -> str:
-        """A cell with a bar that is filled by a share of one, and its text."""
+        """Return a cell with a bar that is filled to ``share`` (0 to 1), and the text ``shown``."""
         filled = "0" if share != share else f"{min(share, 1):.3f}"
         self.live[f"{key}#"] = filled
         self.live[key] = shown
@@ -120,5 +131,5 @@ class Values:
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> Live:
-    """The values that are new or other than before."""
+    """Return the values that are new or have changed."""
     return {key: value for key, value in now.items() if before.get(key) != value}

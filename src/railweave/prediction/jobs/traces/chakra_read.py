@@ -1,4 +1,4 @@
-"""MLCommons Chakra execution traces: a file ``NAME.RANK.et`` for each rank."""
+"""The reader of MLCommons Chakra execution traces. They have a file ``NAME.RANK.et`` for each rank."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 
 
 MOST_BYTES = 2 << 30
-"""Of a trace of one rank, unpacked: a step of a large model with every kernel of it takes 100 MB."""
+"""The largest size in bytes of one rank's trace, unpacked. A step of a large model with all its kernels takes 100 MB."""
 LONGEST_LENGTH = 10
-"""Bytes of a length: protobuf's numbers have no more."""
+"""The most bytes that an encoded length can have in protobuf."""
 
 
 def frames(path: Path) -> Iterator[bytes]:
-    """The messages of a file. Raises ``SpecError`` where it cannot be read, is too large, or ends within a message."""
+    """Yield the messages of a file.
+
+    Raises ``SpecError`` if the file cannot be read, is too large, or ends within a message.
+    """
     data, at, number = _content(path), 0, 0
     while at < len(data):
         length, begin = _length(path, data, at, number)
@@ -43,7 +46,7 @@ def frames(path: Path) -> Iterator[bytes]:
 
 
 def framed(message: bytes) -> bytes:
-    """A message with its length before it."""
+    """Return a message with its length in front of it."""
     left, head = len(message), bytearray()
     while left > 0x7F:
         head.append(left & 0x7F | 0x80)
@@ -53,7 +56,7 @@ def framed(message: bytes) -> bytes:
 
 
 def _length(path: Path, data: bytes, at: int, number: int) -> tuple[int, int]:
-    """The length that stands at a place, and where the message begins."""
+    """Return the length encoded at a position, and the position at which its message begins."""
     length = shift = 0
     for place in range(at, min(at + LONGEST_LENGTH, len(data))):
         length |= (data[place] & 0x7F) << shift
@@ -89,7 +92,7 @@ NODE_TYPES = {0: "INVALID", 1: "METADATA", 2: "MEM_LOAD", 3: "MEM_STORE", 4: "CO
 COLLECTIVES = (
     "ALL_REDUCE", "REDUCE", "ALL_GATHER", "GATHER", "SCATTER", "BROADCAST", "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER",
 )  # fmt: skip
-"""By their numbers."""
+"""Names of Chakra's collectives. The position of a name is its number in the schema."""
 
 _SCALARS = ("double", "float", "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64", "bool", "string", "bytes")  # fmt: skip
 _FIELDS: dict[str, tuple[tuple[str, int, str, bool], ...]] = {
@@ -108,12 +111,12 @@ _FIELDS: dict[str, tuple[tuple[str, int, str, bool], ...]] = {
         ("attr", 10, "AttributeProto", True),
     ),
 }
-"""Name, number, type, and whether it is repeated."""
+"""The fields of each message: name, number, type, and True if the field is repeated."""
 
 
 @dataclass(frozen=True)
 class Messages:
-    """The classes of protobuf, and the error that it raises for what is no such message."""
+    """The protobuf classes of Chakra's messages, and the error that protobuf raises for malformed messages."""
 
     node: Any
     attribute: Any
@@ -123,7 +126,7 @@ class Messages:
 
 @lru_cache(maxsize=1)
 def messages() -> Messages:
-    """The messages. Raises ``OutputError`` where protobuf is not installed."""
+    """Return the protobuf classes of Chakra's messages. Raises ``OutputError`` if protobuf is not installed."""
     try:
         described: Any = importlib.import_module("google.protobuf.descriptor_pb2")
         pool: Any = importlib.import_module("google.protobuf.descriptor_pool")
@@ -169,11 +172,11 @@ def _field(described: Any, message: Any, name: str, number: int, kind: str, repe
 
 
 EVERYBODY = ""
-"""The name of the group of all ranks, which collectives without a group are in."""
+"""The name of the group of all ranks. Collectives without a group use this group."""
 
 
 class ProcessGroups:
-    """The groups of a trace while it is read: their names, and the ranks of each."""
+    """The process groups of a trace that is being read: their names, and the ranks of each."""
 
     def __init__(self, ranks: int) -> None:
         self.ranks = ranks
@@ -182,7 +185,10 @@ class ProcessGroups:
         self.add(EVERYBODY, tuple(range(ranks)))
 
     def add(self, name: str, members: tuple[int, ...]) -> int:
-        """Add a group; one of the same name is replaced. Gives its place. Groups of other names are others, though their ranks are the same."""
+        """Add a group and return its index. A group of the same name is replaced.
+
+        Groups with different names stay separate, even if they have the same ranks.
+        """
         if name in self._named:
             self.members[self._named[name]] = members
         else:
@@ -191,11 +197,11 @@ class ProcessGroups:
         return self._named[name]
 
     def place(self, name: str) -> int | None:
-        """The place of a group."""
+        """Return the index of a group, or None if no group has this name."""
         return self._named.get(name)
 
     def read(self, path: Path) -> None:
-        """Add the groups of a JSON file, ``{"NAME": [RANK, ...], ...}`` as ASTRA-sim has it. Raises ``SpecError``."""
+        """Add the groups of a JSON file in ASTRA-sim's form, ``{"NAME": [RANK, ...], ...}``. Raises ``SpecError``."""
         value: Any = read_json(path, fix='it is {"NAME": [RANK, ...], ...}')
         if not isinstance(value, dict):
             raise SpecError([Problem(FileLine(str(path)), "no groups of ranks", 'it is {"NAME": [RANK, ...], ...}')])
@@ -206,7 +212,7 @@ class ProcessGroups:
             self.add(name, members)
 
     def of_pytorch(self, text: str) -> str | None:
-        """Add the groups that a node of PyTorch's process groups names in its inputs; gives what is wrong with it, None where nothing is."""
+        """Add the process groups that a PyTorch node lists in its inputs. Return an error message, or None if all are valid."""
         inner = text[2:-2] if text[:2] in {"['", '["'} else text
         try:
             value: Any = parse_json(inner)
@@ -223,7 +229,7 @@ class ProcessGroups:
         return None
 
     def _checked(self, given: Any) -> tuple[int, ...] | str:  # noqa: ANN401 - JSON
-        """Ranks of a group, or what is wrong with them."""
+        """Return the ranks of a group, or an error message if they are invalid."""
         members = cast("list[Any]", given) if isinstance(given, list) else []
         if not members or not all(type(member) is int for member in members):
             return "it is no list of ranks"
@@ -238,11 +244,11 @@ FILE = re.compile(r"(.+)\.([0-9]{1,6})\.et(?:\.gz)?")
 GROUPS = "comm_group.json"
 """Name of the file of process groups next to the trace; a file with the trace's name before this name takes precedence."""
 EXACT = "railweave_duration_ps"
-"""An attribute of railweave's own traces: the duration without rounding, for Chakra counts microseconds."""
+"""An attribute of railweave's own traces: the exact duration in ps. Chakra's durations are whole microseconds."""
 LABEL = "railweave_kind"
-"""The same: which kind of parallelism a communication belongs to."""
+"""An attribute of railweave's own traces: the kind of parallelism that a communication belongs to."""
 MOST_PS = 1 << 62
-"""No duration reaches it: 53 days."""
+"""The upper limit of durations in ps, 53 days."""
 MOST_SIZE = 1 << 50
 
 _OF: dict[str, Collective] = {
@@ -264,11 +270,17 @@ STANDS_FOR = {
     "BARRIER": "a barrier is run as an all-reduce of 4 bytes, as PyTorch's is",
 }
 _OF_ALL = {"ALL_GATHER", "GATHER", "SCATTER"}
-"""Of these a node has the bytes of one rank, as PyTorch's converter and ASTRA-sim do; nccl-tests counts those of all."""
+"""Collectives whose nodes have the bytes of one rank, while nccl-tests counts the bytes of all ranks.
+
+PyTorch's converter and ASTRA-sim write nodes in this way.
+"""
 
 
 def trace_files(path: Path) -> list[Path]:
-    """The files of a trace by rank: ``path`` is a folder of one trace, or folder and name before the ranks. Raises ``SpecError``."""
+    """Return the files of a trace by rank. Raises ``SpecError``.
+
+    ``path`` is a folder with one trace, or a folder and the part of the file names before the rank.
+    """
     folder, name = (path, None) if path.is_dir() else (path.parent, path.name)
     traces: dict[str, dict[int, Path]] = {}
     for file in sorted(folder.iterdir()) if folder.is_dir() else []:
@@ -315,7 +327,7 @@ def read_chakra(path: Path, groups: Path | None = None) -> Trace:
 
 @dataclass
 class _Reading:
-    """The file of a rank while it is read."""
+    """The reader of one rank's file."""
 
     file: str
     rank: int

@@ -1,4 +1,7 @@
-"""The graph of a step as execution traces of MLCommons Chakra, a file for each rank, so that other simulators can be given the same."""
+"""The writer of a step's graph as MLCommons Chakra execution traces, so that other simulators can run the same step.
+
+Each rank has its own file.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from railweave.prediction.jobs.plan import JobPlan
 
 VERSION = "0.0.4"
-"""Of the schema."""
+"""The version of Chakra's schema that the traces use."""
 _TYPE = {name: number for number, name in NODE_TYPES.items()}
 _OF = {
     "all-reduce": "ALL_REDUCE",
@@ -29,7 +32,7 @@ _OF = {
 
 @dataclass
 class _Numbers:
-    """The numbers that count over all ranks.
+    """The numbers that all ranks share.
 
     ``groups``: the number of each group of a kind, from 1, because ASTRA-sim has no group 0.
     """
@@ -41,7 +44,7 @@ class _Numbers:
 
 
 def of_model(plan: JobPlan, name: str) -> Iterator[tuple[str, bytes]]:
-    """The files of a step of a model, as ``chakra_files`` gives them."""
+    """Yield the trace files of a step of a model, in the form of ``chakra_files``."""
     graph = build(plan, lambda _: None)
     layout = plan.layout
     ranks = [
@@ -52,11 +55,14 @@ def of_model(plan: JobPlan, name: str) -> Iterator[tuple[str, bytes]]:
 
 
 def chakra_files(graph: Graph, classes: Sequence[tuple[int, ...]], name: str) -> Iterator[tuple[str, bytes]]:
-    """The files of a step, one at a time: ``NAME.RANK.et`` for each rank, and ``NAME.comm_group.json`` with its groups.
+    """Yield the trace files of a step: ``NAME.RANK.et`` for each rank, and ``NAME.comm_group.json`` with the groups.
 
-    ``graph``: with every communication as an operation, also those inside servers; ``classes``: the ranks of each rank class. Every node waits for those before it on its
-    stream too, for Chakra has no streams. Durations are whole microseconds there, rounded so that their sum is right; railweave's own attribute has them exactly.
-    Raises ``OutputError`` where protobuf is not installed.
+    - ``graph``: the graph, in which every communication is an operation, including those inside servers.
+    - ``classes``: the ranks of each rank class.
+
+    Chakra has no streams, so every node also waits for the previous node on its stream. Durations in Chakra are whole
+    microseconds, rounded so that their sum is right. An attribute of railweave has the exact durations. Raises
+    ``OutputError`` if protobuf is not installed.
     """
     numbers = _Numbers()
     before = _waits(graph)
@@ -81,7 +87,7 @@ def _waits(graph: Graph) -> list[tuple[int, ...]]:
 
 
 def _nodes_by_class(graph: Graph, classes: Sequence[tuple[int, ...]]) -> list[list[int]]:
-    """The operations that ranks of each class have nodes of: their own, and the messages that they receive."""
+    """Return the operations in the traces of each rank class: its own, and the messages that it receives."""
     class_of = {rank: number for number, ranks in enumerate(classes) for rank in ranks}
     by_class: list[list[int]] = [[] for _ in classes]
     for number, op in enumerate(graph.ops):
@@ -98,7 +104,10 @@ def _nodes_by_class(graph: Graph, classes: Sequence[tuple[int, ...]]) -> list[li
 
 
 def _group_of(graph: Graph, numbers: _Numbers) -> list[dict[int, tuple[int, ...]]]:
-    """Of each communication: of each rank the group that it is in. Collectives of the same ranks and kind are in one group."""
+    """Return, for each communication, the group of each rank.
+
+    Collectives of the same kind among the same ranks share a group.
+    """
     groups: list[dict[int, tuple[int, ...]]] = []
     for communication in graph.communications:
         groups.append({rank: group for group in communication.groups for rank in group})
@@ -110,7 +119,7 @@ def _group_of(graph: Graph, numbers: _Numbers) -> list[dict[int, tuple[int, ...]
 
 @dataclass
 class _Writing:
-    """The file of a rank while it is written."""
+    """The writer of one rank's file."""
 
     graph: Graph
     before: list[tuple[int, ...]]

@@ -1,7 +1,8 @@
-"""A log of NCCL as a trace: the collectives and messages of a real run, one after another as it made them.
+"""The reader of NCCL logs: the collectives and messages of a real run, in the order of the log.
 
-Calls of a rank on one CUDA stream wait for each other; those of a group (one opCount) do not. What GPUs computed in between a log does not say. Where its
-lines have fractions of a second, a call is made no sooner after the one before than the log has it.
+Calls of a rank on one CUDA stream wait for each other, except calls of one group, which share an opCount. The log does
+not show what GPUs computed between calls. If its lines have fractions of a second, the delay between two calls is at
+least that in the log.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 MOST_BYTES = 1 << 30
-"""Of a log: four million calls."""
+"""The largest size of a log in bytes, about four million calls."""
 _WHO = r"(?P<host>[^\s:\[\]]+):(?P<pid>[0-9]{1,10}):[0-9]{1,10} (?:\[(?P<device>[0-9]{1,4})\] )?NCCL INFO "
 _CALL = re.compile(
     _WHO
@@ -39,12 +40,12 @@ _INIT = re.compile(
 )
 _TIME = re.compile(r"\[([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]{1,9})?\]")
 SIZES = {0: 1, 1: 1, 2: 4, 3: 4, 4: 8, 5: 8, 6: 2, 7: 4, 8: 8, 9: 2, 10: 1, 11: 1}
-"""Bytes of NCCL's types by their numbers (``nccl.h``)."""
+"""The sizes in bytes of NCCL's data types, by number (``nccl.h``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A rank of a communicator, and where it is. ``communicator``: the same for all of its ranks."""
+    """A rank of a communicator and its location. ``communicator`` is the same value for all ranks of a communicator."""
 
     communicator: tuple[str, int]
     ranks: int
@@ -55,7 +56,12 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a rank: ``turn`` is NCCL's opCount, which calls of a group have in common; ``size_bytes`` is count times width; ``time_ps`` since the epoch, where the log has fractions of a second."""
+    """A call of a rank.
+
+    - ``turn``: NCCL's opCount, which the calls of a group share.
+    - ``size_bytes``: the count times the size of the type.
+    - ``time_ps``: the time since the epoch, or None if the log has no fractions of a second.
+    """
 
     file: str
     line: int
@@ -69,7 +75,10 @@ class Call:
 
 
 def calls_of(files: Iterable[Path]) -> list[Call]:
-    """The calls of a log, in its order, of one file or of one for each process. Raises ``SpecError`` with the line."""
+    """Return the calls of a log in their order. The log is one file, or one file per process.
+
+    Raises ``SpecError`` with the line.
+    """
     members: dict[tuple[str, str, str], Member] = {}
     unnamed: dict[tuple[str, str, int], int] = {}
     calls: list[Call] = []
@@ -98,7 +107,11 @@ def _lines(path: Path) -> list[str]:
 
 
 def _member(init: re.Match[str], unnamed: dict[tuple[str, str, int], int]) -> Member:
-    """Up to 2.14 NCCL says no name of a communicator: there it is the how manieth of its size its process has made."""
+    """Return the member of a communicator that a log line announces.
+
+    NCCL up to 2.14 logs no name for communicators. Such a communicator is identified by its size, and by how many of that
+    size its process has made.
+    """
     ranks = int(init["ranks"])
     name, turn = init["id"] or "", 0
     if not name:
@@ -125,7 +138,7 @@ def _call(path: Path, number: int, call: re.Match[str], member: Member | None, t
 
 
 def _time(line: str) -> int | None:
-    """When a line was written, ps; None where the log has no fractions of a second."""
+    """Return when a line was written, in ps since the epoch, or None if the log has no fractions of a second."""
     match = _TIME.search(line)
     if match is None or match[3] is None:
         return None
@@ -147,14 +160,14 @@ _OF: dict[str, tuple[Collective, bool]] = {
     "Gather": ("broadcast", True),
     "Scatter": ("broadcast", True),
 }
-"""The collective of each name, and whether its count is that of one rank where nccl-tests counts all ranks."""
+"""The collective of each NCCL call, and True if the call counts one rank's data while nccl-tests counts that of all ranks."""
 STANDS_FOR = {"Reduce", "Gather", "Scatter"}
 UNTIMED = "the log has no times: what GPUs compute between calls is not known, and a step is what its communication takes at least"
 TIMED = "calls are made no sooner after one another than the log has it; what GPUs compute in between is not known, only when calls were made"
 
 
 def read_nccl(files: Sequence[Path], where: Path) -> Trace:
-    """Read a log, of one file or of one for each process. Raises ``SpecError`` with file and line."""
+    """Read a log as a trace. The log is one file, or one file per process. Raises ``SpecError`` with file and line."""
     calls = calls_of(files)
     if not calls:
         message = "no call of NCCL is in it, and it is no execution trace"
@@ -178,7 +191,10 @@ def read_nccl(files: Sequence[Path], where: Path) -> Trace:
 
 
 def _ranks(calls: Sequence[Call]) -> dict[tuple[str, int], int]:
-    """The number of each GPU: by its rank in the largest communicator that it is in, servers and GPUs where that does not say."""
+    """Return the number of each GPU, in the order of ranks in the largest communicators.
+
+    Where these ranks do not decide, servers and GPUs are in order of name and number.
+    """
     largest: dict[tuple[str, int], tuple[int, int]] = {}
     for call in calls:
         member = call.member
@@ -194,7 +210,7 @@ def _ranks(calls: Sequence[Call]) -> dict[tuple[str, int], int]:
 
 @dataclass
 class _Groups:
-    """The communicators: the place of each, and its ranks in order."""
+    """The communicators of a log: the index of each, and its ranks in order."""
 
     place: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
     ranks: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
@@ -227,7 +243,7 @@ def _groups(calls: Sequence[Call], ranks: dict[tuple[str, int], int]) -> _Groups
 
 @dataclass
 class _Reading:
-    """The calls of a rank while they become nodes. ``_ends``: of each stream the nodes that its next calls wait for."""
+    """The conversion of one rank's calls to nodes. ``_ends`` has, for each stream, the nodes that its next calls wait for."""
 
     groups: _Groups
     ranks: dict[tuple[str, int], int]
@@ -260,7 +276,7 @@ class _Reading:
         return self._made
 
     def _joined(self, calls: list[Call]) -> list[Call]:
-        """A group of calls, where messages to and from all others as one all-to-all."""
+        """Return the calls of a group. If they exchange equal messages with all other ranks, return one all-to-all instead."""
         peers = {name: {call.root for call in calls if call.name == name} for name in ("Send", "Recv")}
         messages = [call for call in calls if call.name in peers]
         if not messages or len(messages) < len(calls):
@@ -295,7 +311,7 @@ class _Reading:
 
 
 def _even(ranks: list[list[Node]]) -> tuple[list[list[Node]], int]:
-    """Without calls that not every rank of their group made; and how many these are."""
+    """Return the nodes without the calls that only some ranks of a group made, and the number of these calls."""
 
     def key(rank: int, node: Node) -> tuple[object, ...] | None:
         if node.kind == "collective":

@@ -1,4 +1,4 @@
-"""A trace: for each rank what it computes and sends, and what each of these waits for."""
+"""A trace: the computation and communication of each rank, and the nodes that each node waits for."""
 
 from __future__ import annotations
 
@@ -14,15 +14,29 @@ if TYPE_CHECKING:
     from railweave.prediction.collectives.channels import Collective
 
 NodeKind = Literal["compute", "host", "memory", "collective", "send", "receive", "none"]
-"""``compute``: a GPU; ``host``: its processor; ``memory``: what a GPU moves to or from memory; ``none``: takes no time, and only orders others."""
+"""The kind of a node.
+
+- ``compute``: computation on a GPU.
+- ``host``: work of a CPU.
+- ``memory``: data that a GPU moves to or from memory.
+- ``none``: takes no time and only orders other nodes.
+
+The other kinds are communications.
+"""
 
 
 class Node(NamedTuple):
-    """A piece of work of a rank. A named tuple: traces have millions.
+    """A piece of work of a rank. It is a named tuple because traces have millions of nodes.
 
-    ``number``: as the file has it, its line where it is text. ``time_ps``: as it was measured, 0 where it was not. ``after``: places of nodes of the same rank that it waits for. ``size_bytes``: of communication, as
-    nccl-tests counts it. ``group``: the place of a collective's group in ``Trace.groups``. ``peer``: the other rank of a message, which ``tag`` tells from others between the two. ``flops``, ``moved_bytes``:
-    what it computes, and moves to or from memory. ``label``: which kind of parallelism it belongs to, where that is said.
+    - ``number``: the node's number in the file, or its line in a text file.
+    - ``time_ps``: the measured time, 0 if it was not measured.
+    - ``after``: indexes of the nodes of the same rank that it waits for.
+    - ``size_bytes``: the size of a communication as nccl-tests counts it.
+    - ``group``: the index of a collective's group in ``Trace.groups``.
+    - ``peer``: the other rank of a message.
+    - ``tag``: separates messages between the same two ranks.
+    - ``flops``, ``moved_bytes``: the operations it computes, and the bytes it moves to or from memory.
+    - ``label``: the kind of parallelism it belongs to, if known.
     """
 
     number: int
@@ -42,9 +56,9 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RankTrace:
-    """The operations of a rank. Every node comes after the nodes that it waits for.
+    """The nodes of a rank. Every node comes after the nodes that it waits for.
 
-    ``text``: whether numbers of nodes are lines of the file.
+    ``text``: True if numbers of nodes are lines of the file.
     """
 
     file: str
@@ -52,7 +66,7 @@ class RankTrace:
     text: bool = False
 
     def problem(self, node: Node, message: str, fix: str = "") -> Problem:
-        """A problem of a node: it names the file and the node."""
+        """Return a problem that names the file and the node."""
         if self.text:
             return Problem(FileLine(self.file, node.number), message, fix)
         return node_problem(self.file, node.number, node.name, message, fix)
@@ -60,7 +74,12 @@ class RankTrace:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A trace of ranks 0, 1, ... ``groups``: ranks of each, in order. ``hosts``: the server that each rank ran on, and its GPU there; empty where that is not known. ``notes``: what was assumed, for people."""
+    """A trace of ranks 0, 1, and so on.
+
+    - ``groups``: the ranks of each group, in order.
+    - ``notes``: the assumptions made, for people.
+    - ``hosts``: the server that each rank ran on and its GPU there; empty if unknown.
+    """
 
     ranks: tuple[RankTrace, ...]
     groups: tuple[tuple[int, ...], ...]
@@ -69,20 +88,21 @@ class Trace:
 
     @property
     def nodes(self) -> int:
-        """Of all ranks."""
+        """The number of nodes of all ranks."""
         return sum(len(rank.nodes) for rank in self.ranks)
 
 
 def node_problem(file: str, number: int, name: str, message: str, fix: str = "") -> Problem:
-    """A problem of a node of a file."""
+    """Return a problem that names the file and the node."""
     shown = "".join(letter if letter.isprintable() else "?" for letter in name[:60])
     return Problem(FileLine(file), f"node {number}{f' ({shown})' if shown else ''}: {message}", fix)
 
 
 def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Sequence[Iterable[int]]) -> RankTrace:
-    """Nodes each behind those that they wait for, otherwise by when they began and by their number.
+    """Return the nodes of a rank, each behind the nodes that it waits for, and otherwise by start time and number.
 
-    ``after``: places in ``nodes``, for each. Raises ``SpecError`` where nodes wait for each other in a circle.
+    ``after``: for each node, the indexes in ``nodes`` that it waits for. Raises ``SpecError`` if nodes wait for each other in
+    a circle.
     """
     order, missing = sorted_by(after, lambda place: (begins[place], nodes[place].number))
     if missing:
@@ -104,7 +124,10 @@ def in_order(file: str, nodes: Sequence[Node], begins: Sequence[int], after: Seq
 def sorted_by(
     after: Sequence[Iterable[int]], key: Callable[[int], tuple[int, ...]]
 ) -> tuple[list[int], frozenset[int]]:
-    """Places each behind those that it waits for, otherwise by a key; and those that wait for each other for ever."""
+    """Return the indexes sorted so that each comes after those it waits for, and otherwise by ``key``.
+
+    The second result has the indexes that cannot be sorted because they wait for each other.
+    """
     following: list[list[int]] = [[] for _ in after]
     missing = [0] * len(after)
     for place, before in enumerate(after):
@@ -125,7 +148,7 @@ def sorted_by(
 
 
 def circle(missing: frozenset[int], after: Sequence[Iterable[int]]) -> list[int]:
-    """Places, of those that wait for each other for ever, that do so in a circle."""
+    """Return one circle of indexes that wait for each other, from the set ``missing``."""
     at = min(missing)
     way: dict[int, None] = {}
     while at not in way:

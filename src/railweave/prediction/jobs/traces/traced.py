@@ -1,4 +1,7 @@
-"""A job that is a trace, as it is run, with alike ranks once; jobs of ``prediction.jobs.plan`` follow from a model by formula."""
+"""A job that comes from a trace. Ranks that do the same are computed once.
+
+Jobs of ``prediction.jobs.plan`` are computed from a model by formula instead.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +25,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Classes:
-    """Of each rank its class, and the first rank of each."""
+    """The division of ranks into classes. ``of`` has the class of each rank, ``first`` the first rank of each class."""
 
     of: tuple[int, ...]
     first: tuple[int, ...]
 
     def ranks(self, number: int) -> list[int]:
-        """The ranks of a class."""
+        """Return the ranks of a class."""
         return [rank for rank, rank_class in enumerate(self.of) if rank_class == number]
 
 
 def classes_of(trace: Trace, slots: Slots) -> Classes:
-    """Ranks whose nodes are the same, and which communicate with ranks that are again the same, and so on.
+    """Return the coarsest classes of ranks that have the same nodes and communicate with ranks of the same classes.
 
-    The coarsest such division: it begins with what ranks do by themselves, and parts classes whose ranks differ in the classes they communicate with, until none does.
+    The division begins with what ranks do by themselves. It splits a class while its ranks communicate with different
+    classes.
     """
     class_of = _numbered([_own(trace, slots, rank) for rank in range(len(trace.ranks))])
     place = [{slot: number for number, slot in enumerate(rank_slots)} for rank_slots in slots.slots]
@@ -65,7 +69,7 @@ def classes_of(trace: Trace, slots: Slots) -> Classes:
 
 
 def _own(trace: Trace, slots: Slots, rank: int) -> Hashable:
-    """Return what a rank does by itself, as a value that can be compared."""
+    """Return the work of a rank, without its partners, as a value that can be compared."""
     return tuple(
         (node.kind, node.time_ps, node.after, node.collective, node.size_bytes, node.flops, node.moved_bytes, slot)
         for node, slot in zip(trace.ranks[rank].nodes, slots.of[rank], strict=True)
@@ -73,7 +77,7 @@ def _own(trace: Trace, slots: Slots, rank: int) -> Hashable:
 
 
 def _numbered(values: list[Hashable]) -> list[int]:
-    """Values as numbers in the order of their first."""
+    """Return a number for each value. Equal values have the same number, counted in order of first occurrence."""
     known: dict[Hashable, int] = {}
     return [known.setdefault(value, len(known)) for value in values]
 
@@ -87,14 +91,21 @@ The key is ``collective`` and the group, or ``send`` or ``receive`` with the pee
 
 @dataclass(frozen=True)
 class Slots:
-    """For each rank its slots in the order in which it first uses them, and of each node its slot's place among them; -1 of nodes that send nothing."""
+    """The communication slots of all ranks.
+
+    - ``slots``: the slots of each rank, in the order of first use.
+    - ``of``: for each node of a rank, the index of its slot; -1 for nodes that communicate with no one.
+    """
 
     slots: tuple[tuple[Slot, ...], ...]
     of: tuple[tuple[int, ...], ...]
 
 
 def slots_of(trace: Trace) -> Slots:
-    """The slots of a trace. Raises ``SpecError`` where ranks do not do the same in a group, or a message has no other side."""
+    """Return the slots of a trace.
+
+    Raises ``SpecError`` if ranks of a group make different calls, or if a message has no other side.
+    """
     slots: list[tuple[Slot, ...]] = []
     of: list[tuple[int, ...]] = []
     used: list[dict[Slot, list[Node]]] = []
@@ -157,9 +168,13 @@ def _said(node: Node) -> str:
 
 
 Key = tuple[str, int, int, int]
-"""Of an operation: ``node`` with class and place, or ``sent`` with whom it goes between and the how manieth it is."""
+"""The key of an operation.
+
+- ``node``: followed by class and index of a node.
+- ``sent``: followed by the group of partners and the number of the communication among them.
+"""
 MOST_ENDS = 12
-"""Operations that a node stands for; of more, one is made that waits for them all."""
+"""The most operations that a node may represent. If there are more, one operation is added that waits for all of them."""
 
 
 def trace_graph(
@@ -189,7 +204,7 @@ class _Making:
     classes: Classes
 
     def graph(self) -> Graph:
-        """Number operations class by class, in the order of their nodes; then say what each waits for."""
+        """Return the graph. Number the operations by class and node first, then set the operations that each one waits for."""
         self._joined = self._join()
         self._groups, self._inside = self._grouped(), dict[Communication, int | None]()
         keys: dict[Key, list[tuple[int, int, Node]]] = {}
@@ -237,7 +252,7 @@ class _Making:
         return self._made
 
     def _look_for_circles(self, nodes: dict[int, tuple[int, int, Node]]) -> None:
-        """Raise ``SpecError`` where ranks wait for each other for ever; ``nodes``: of operations, one each."""
+        """Raise ``SpecError`` if ranks wait for each other forever. ``nodes`` has one node for each operation."""
         last: dict[tuple[int, str], int] = {}
         waits: list[list[int]] = []
         for number, op in enumerate(self._made.ops):
@@ -255,11 +270,11 @@ class _Making:
         raise SpecError([self._rank(number).problem(node, message, fix)])
 
     def _rank(self, number: int) -> RankTrace:
-        """The first rank of a class."""
+        """Return the trace of the first rank of a class."""
         return self.trace.ranks[self.classes.first[number]]
 
     def _join(self) -> dict[tuple[int, int], int]:
-        """Return a group number for each class and slot; those that communicate with each other have the same number."""
+        """Return a group number for each class and slot. Slots that communicate with each other have the same number."""
         parent: dict[tuple[int, int], tuple[int, int]] = {}
 
         def root(member: tuple[int, int]) -> tuple[int, int]:
@@ -302,7 +317,7 @@ class _Making:
         return Op(number, stream, node.name, time, (), inside=((kind, time),))
 
     def _grouped(self) -> dict[int, tuple[tuple[int, ...], ...]]:
-        """By the number that ``_join`` gives: between which ranks of the job, group by group."""
+        """Return, for each number that ``_join`` gives, the groups of job ranks that communicate."""
         by_number: dict[int, dict[tuple[int, ...], None]] = defaultdict(dict)
         for rank, rank_slots in enumerate(self.slots.slots):
             for place, (kind, peer, _) in enumerate(rank_slots):
@@ -313,7 +328,10 @@ class _Making:
         return {number: tuple(groups) for number, groups in by_number.items()}
 
     def _computing_ps(self, node: Node) -> int:
-        """As measured; else what is computed over what the GPU computes, or what is moved over what its memory moves, the longer."""
+        """Return the computing time of a node in ps: the measured time if there is one, else an estimate.
+
+        The estimate is the longer of two times: that of its operations on the GPU, and that of its bytes in memory.
+        """
         if node.time_ps or node.kind not in {"compute", "memory"}:
             return node.time_ps
         computing = node.flops / (self.gpu.bf16_tflops * self.gpu.gemm)
@@ -321,9 +339,10 @@ class _Making:
 
 
 def read_trace(path: Path, groups: Path | None = None) -> Trace:
-    """Read a trace: execution traces of Chakra as ``chakra_read`` has them, else a log of NCCL: a file, or a folder with one of each process.
+    """Read a trace: Chakra execution traces if file names match, else an NCCL log.
 
-    ``groups``: the process groups of execution traces. Raises ``SpecError``, ``OutputError``.
+    The log is a file, or a folder with a file per process. ``groups``: the file of the process groups of Chakra traces.
+    Raises ``SpecError`` and ``OutputError``.
     """
     try:
         folder = path if path.is_dir() else path.parent
@@ -352,7 +371,7 @@ def read_trace(path: Path, groups: Path | None = None) -> Trace:
 
 @dataclass(frozen=True)
 class PlacedTrace:
-    """A trace on the GPUs of a job. ``places``: which GPU of the job each of its ranks is on."""
+    """A trace on the GPUs of a job. ``places`` has the job's GPU for each rank of the trace."""
 
     job: TrainingJob
     trace: Trace
@@ -362,17 +381,17 @@ class PlacedTrace:
 
     @property
     def ranks(self) -> int:
-        """GPUs that take part."""
+        """The number of GPUs that take part."""
         return len(self.trace.ranks)
 
     @property
     def flops(self) -> float | None:
-        """A trace does not say what its model takes."""
+        """None, because a trace does not say how many operations its model needs."""
         return None
 
     @property
     def tokens(self) -> int | None:
-        """Nor what it is trained on."""
+        """None, because a trace does not say how many tokens a step has."""
         return None
 
     @property
@@ -391,18 +410,21 @@ class PlacedTrace:
         return self.trace.notes
 
     def described(self) -> dict[str, Any]:
-        """The same for machines."""
+        """Return the description of the trace for JSON output."""
         return {"trace": self.source, "gpus": self.ranks, "nodes": self.trace.nodes, "notes": [*self.notes]}
 
     def graph(self, inside_ps: Callable[[Communication], int | None]) -> Graph:
-        """Its operations; ``inside_ps`` as of ``prediction.jobs.build``. Raises ``SpecError``."""
+        """Return the graph of the trace. ``inside_ps`` is as in ``prediction.jobs.build``. Raises ``SpecError``."""
         return trace_graph(self.trace, self.gpu, self.places, inside_ps)
 
 
 def traced(
     read: ReadJobs, number: int, gpu_name: str, gpu_count: int, servers: Sequence[str]
 ) -> PlacedTrace | list[Problem]:
-    """A job of a file that is a trace, on so many GPUs of some servers; or what is wrong with it, with its lines. Raises ``SpecError``, ``OutputError``."""
+    """Return a job of the file whose work is a trace, placed on GPUs of ``servers``, or its problems with their lines.
+
+    Raises ``SpecError`` and ``OutputError``.
+    """
     job = read.jobs[number]
 
     def problem(place: str, message: str, fix: str = "") -> Problem:
@@ -432,7 +454,11 @@ def traced(
 
 
 def _places(trace: Trace, servers: Sequence[str], gpus_each: int, ranks_each: int) -> tuple[int, ...] | str:
-    """Where each rank goes: on the server of the name that it ran on, else on the servers in turn; or why it cannot."""
+    """Return the GPU of each rank, or an error message if the ranks do not fit.
+
+    A rank goes to the server with the name of the one that it ran on. If no server has that name, it goes to the next free
+    server.
+    """
     if not trace.hosts:
         return tuple(rank // ranks_each * gpus_each + rank % ranks_each for rank in range(len(trace.ranks)))
     ran_on = list(dict.fromkeys(host for host, _ in trace.hosts))

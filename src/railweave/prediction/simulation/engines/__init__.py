@@ -1,1 +1,1 @@
-"""Runs of the engines: which one, how it is fed and stopped, and what it gave."""
+"""Runs of the engines: the choice of the engine, its input, when it stops, and its results."""

@@ -20,21 +20,24 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.model.wiring import Wiring
 
 MOST_PACKET_HOPS = 200_000_000
-"""Beyond, ``auto`` takes flows: packets would take about half a minute and more."""
+"""The most packet hops for which ``auto`` uses packets. More would take about half a minute or longer."""
 
 SECONDS_A_MESSAGE = {"packet": 4e-6, "flow": 20e-6}
 SECONDS_A_HOP = 0.15e-6
 BYTES_A_MESSAGE, BYTES_A_WAIT = 250, 66
 LONG_S, LARGE_GB = 10, 2
-"""Seconds and GB from which a run is announced before it begins."""
+"""The time in s and the memory in GB from which a run is announced before it begins."""
 
 MOST_LINKS = 64
-"""More links than this in a row are a circle."""
+"""The most links of a path. A longer path is a loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The engine, how many links packets would cross in all (data and acknowledgements, about), and why this engine."""
+    """The engine of a run and the reason for it.
+
+    ``packet_hops`` is roughly the number of links that all packets would cross, for data and acknowledgements.
+    """
 
     engine: Literal["packet", "flow"]
     packet_hops: int
@@ -50,11 +53,13 @@ def choose(
     others: bool = False,
     most: int | None = None,
 ) -> Choice:
-    """The engine for traffic, where ``wanted`` is packet, flow or auto.
+    """Return the engine for traffic. ``wanted`` is packet, flow or auto.
 
-    ``others``: there is traffic of others besides; ``most``: above how many packet hops ``auto`` takes flows, where not ``MOST_PACKET_HOPS``.
+    - ``others``: True if there is background traffic.
+    - ``most``: the most packet hops for which ``auto`` uses packets. None: ``MOST_PACKET_HOPS``.
 
-    Raises ``InputError`` for another word, and for flows with traffic of others or with faults that they cannot show.
+    Raises ``InputError`` for any other word. It also raises it if flows are asked for with background traffic, or with
+    faults that flows cannot model.
     """
     hops = packet_hops(wiring, arguments, traffic)
     about = f"about {hops / 1e6:,.1f} M packet hops"
@@ -81,9 +86,10 @@ def choose(
 
 
 def forecast(engine: str, hops: int, messages: int, waits: int) -> str:
-    """About how long a run will take and how much memory, where that is more than a moment; else empty.
+    """Return a sentence with the approximate time and memory of a run; empty if the run is short and small.
 
-    ``waits`` are entries of what messages wait for. Figures are of a 2-core AMD EPYC, to a factor of two.
+    ``waits`` is the number of pairs of a message and one that it waits for. Figures are for a 2-core AMD EPYC and may be
+    wrong by a factor of two.
     """
     seconds = messages * SECONDS_A_MESSAGE[engine] + (hops * SECONDS_A_HOP if engine == "packet" else 0)
     gigabytes = (messages * BYTES_A_MESSAGE + waits * BYTES_A_WAIT) / 1e9 + 0.1
@@ -93,14 +99,14 @@ def forecast(engine: str, hops: int, messages: int, waits: int) -> str:
 
 
 def whole_flows(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: Traffic, messages: int) -> Choice:
-    """Flows, because there would be so many messages; traffic has each connection's bytes as one."""
+    """Return the choice of flows because of too many messages. ``traffic`` has all bytes of a connection in one message."""
     hops = packet_hops(wiring, arguments, traffic)
     why = f"about {hops / 1e6:,.1f} M packet hops, in {messages / 1e6:,.1f} M messages: one flow a connection and queue pair"
     return Choice("flow", hops, why)
 
 
 def packet_hops(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: Traffic) -> int:
-    """Return the number of links that the packets of traffic cross, with acknowledgements, if nothing is lost."""
+    """Return the number of links that all packets cross, including acknowledgements, if nothing is lost."""
     mtu = payload_bytes(arguments["parameters"])
     every = packets_acknowledged(arguments["parameters"])
     packets = np.maximum(-(-traffic.messages[:, 1].astype(np.int64) // mtu), 1)
@@ -110,7 +116,10 @@ def packet_hops(wiring: Wiring, arguments: Arguments | FlowArguments, traffic: T
 
 
 def links_crossed(wiring: Wiring, arguments: Arguments | FlowArguments) -> NDArray[np.int64]:
-    """Links from source to destination by queue pair, by the first member of every next-hop group."""
+    """Return, for each queue pair, the number of links from source to destination.
+
+    The path uses the first member of every next-hop group.
+    """
     src, dst, to, _ = arguments["queue_pairs"].astype(np.int64).T
     if "column" in arguments:
         to = arguments["column"].astype(np.int64)[to]
@@ -141,7 +150,7 @@ def links_crossed(wiring: Wiring, arguments: Arguments | FlowArguments) -> NDArr
 
 
 def _behind(wiring: Wiring, port: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The nodes at the other ends of the cables of ports."""
+    """Return the node at the other end of each port's cable."""
     cable = wiring.port_cable[port]
     other = (wiring.end_ports[cable, 0] == port).astype(np.int64)
     return wiring.cables[cable, other].astype(np.int64)

@@ -1,4 +1,4 @@
-"""The measurements of a run as plain columns: a dict of lists or arrays of one length, for any data-frame library."""
+"""The measurements of a run as dicts of columns with equal length, for any data-frame library."""
 
 from __future__ import annotations
 
@@ -19,22 +19,25 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.model.wiring import Wiring
 
 Columns = dict[str, Any]
-"""Names to columns of one length: numpy arrays of numbers, lists of text."""
+"""Columns of equal length by name: numpy arrays for numbers, lists for text."""
 
 INTERVALS = 100
-"""About as many intervals of series as a run should have."""
+"""The approximate number of intervals that the series of a run should have."""
 
 MOST_ROWS = 4_000_000
-"""Rows of series that are collected at most, about: the engine's own end is at 10 million."""
+"""The approximate number of series rows that are collected at most. The engine's own limit is 10 million."""
 
 FINEST_PS = 10**6
 
 TABLES = ("links", "flows", "series", "queues", "rates")
-"""The tables of a run, as names of ``PacketCounts``."""
+"""The tables of a run. Each is a property of ``PacketCounts``."""
 
 
 def interval_ps(wiring: Wiring, traffic: Traffic) -> int:
-    """Return the length of intervals of series in ps: 1, 2 or 5 times a power of ten, to get some hundred intervals."""
+    """Return the length in ps of the intervals of series, so that a run has about a hundred of them.
+
+    The length is 1, 2 or 5 times a power of ten.
+    """
     sources = traffic.pairs[traffic.messages[:, 0].astype(np.int64), 0].astype(np.int64)
     carried = np.bincount(sources, traffic.messages[:, 1].astype(np.float64), len(wiring.nics))
     rates = wiring.cables[wiring.port_cable[wiring.first_port[: len(wiring.nics)]], 2].astype(np.float64)
@@ -47,7 +50,10 @@ def interval_ps(wiring: Wiring, traffic: Traffic) -> int:
 
 @dataclass(frozen=True, eq=False)
 class PacketCounts:
-    """The counts of the packet engine in a run. ``own_pairs``: the number of queue pairs of the job; the others are background."""
+    """The counts of an engine in a run.
+
+    ``own_pairs``: the number of queue pairs of the job; the others are background.
+    """
 
     wiring: Wiring
     traffic: Traffic
@@ -60,9 +66,9 @@ class PacketCounts:
     counted_ps: int
     every_ps: int
     slower: NDArray[np.float64]
-    """By port: how much slower than designed its link was on average."""
+    """By port: the average factor by which its link was slower than designed."""
     used: NDArray[np.bool_] | None = None
-    """By port: True if the job's messages take it; None: no one else sends."""
+    """By port: True if the job's messages use it. None: there is no background traffic."""
 
     @classmethod
     def of(
@@ -98,7 +104,7 @@ class PacketCounts:
 
     @cached_property
     def _ends(self) -> tuple[list[str], list[str], list[str]]:
-        """By port: its link, the node that sends by it, and the node at the other end."""
+        """By port: its link, the sending node, and the node at the other end."""
         wiring = self.wiring
         owner = np.searchsorted(wiring.first_port, np.arange(len(wiring.port_cable)), side="right") - 1
         ends = wiring.cables[wiring.port_cable, :2].astype(np.int64)
@@ -121,9 +127,10 @@ class PacketCounts:
 
     @cached_property
     def links(self) -> Columns:
-        """A row for each link and direction. ``utilisation`` is what was sent over what fits, in the collective's time.
+        """The table of links, with a row for each link and direction.
 
-        Marks, drops, pauses and queues are the packet engine's only, of what it ran.
+        ``utilisation`` is the bytes sent relative to the link's capacity during the collective. Marks, drops, pauses and queues
+        are present only if the packet engine ran, and cover only the part that it ran.
         """
         rate = self.wiring.cables[self.wiring.port_cable, 2].astype(np.float64)
         columns: Columns = {
@@ -143,7 +150,7 @@ class PacketCounts:
         }
 
     def _most_queued(self) -> NDArray[np.uint64]:
-        """Return the largest queue of each port in bytes, at the ends of intervals; 0 if no series were collected."""
+        """Return the largest queue of each port in bytes, sampled at the ends of intervals; 0 if no series were collected."""
         most = np.zeros(len(self.wiring.port_cable), np.uint64)
         if self.raw is not None and "ports" in self.raw:
             np.maximum.at(most, self.raw["ports"]["port"], self.raw["ports"]["queued_bytes"])
@@ -159,7 +166,7 @@ class PacketCounts:
 
     @cached_property
     def flows(self) -> Columns:
-        """A row for each queue pair of the job: bytes, and when the last of them had arrived (NaN: they never did)."""
+        """The table of the job's queue pairs: bytes, and when the last byte arrived. NaN: it never arrived."""
         messages = self.traffic.messages[: len(self.arrivals)]
         which = messages[:, 0].astype(np.int64)
         last = np.zeros(self.own_pairs, np.uint64)
@@ -171,7 +178,7 @@ class PacketCounts:
         }
 
     def flows_json(self) -> list[dict[str, Any]]:
-        """The queue pairs that carry the job's data, one by one; ``fct_us`` is None where something never arrived."""
+        """Return the queue pairs that carry the job's data. ``fct_us`` is None if some data never arrived."""
         flows = self.flows
         ends = zip(flows["src"], flows["dst"], flows["bytes"].tolist(), flows["fct_us"].tolist(), strict=True)
         return [
@@ -182,7 +189,7 @@ class PacketCounts:
 
     @cached_property
     def series(self) -> Columns:
-        """Over time, a row for each interval, and each link and direction with something to say."""
+        """The time series of ports, with a row for each interval, link and direction that the engine recorded."""
         if self.raw is None or "ports" not in self.raw:
             return {}
         raw = self.raw["ports"]
@@ -200,7 +207,7 @@ class PacketCounts:
 
     @cached_property
     def queues(self) -> Columns:
-        """Over time, a row for each moment, and each queue of a switch that is not empty then."""
+        """The time series of switch queues, with a row for each moment and each queue that is not empty then."""
         if self.raw is None or "queues" not in self.raw:
             return {}
         raw = self.raw["queues"]
@@ -213,9 +220,10 @@ class PacketCounts:
 
     @cached_property
     def rates(self) -> Columns:
-        """Over time, a row for each interval, and each queue pair with something under way, others' too.
+        """The time series of queue pairs with data in flight, including background, with a row for each interval.
 
-        ``rate_gbps`` is what congestion control lets it send at, ``delivered_bytes`` what arrived in the interval.
+        - ``rate_gbps``: the rate that congestion control allows.
+        - ``delivered_bytes``: the bytes that arrived in the interval.
         """
         if self.raw is None or "queue_pairs" not in self.raw:
             return {}

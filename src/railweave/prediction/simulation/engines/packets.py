@@ -1,4 +1,4 @@
-"""Traffic on a designed network through the packet engine, and long runs stopped when every round goes as the one before."""
+"""Runs of the packet engine. A long run is stopped when every round repeats the one before."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 MOST_ROUNDS = 16
-"""Shorter rounds are taken together: what congestion control does in a few of them says little."""
+"""The most rounds to look at. If a program has more, several short rounds are joined into one.
+
+A few short rounds say little about what congestion control does.
+"""
 
 
 NO_CREDITS: NDArray[np.int64] = np.zeros((0, 3), np.int64)
@@ -31,11 +34,14 @@ NO_CREDITS: NDArray[np.int64] = np.zeros((0, 3), np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """From the second round on, each round's messages are as large and wait for the same as those of the round before.
+    """The repeating rounds of a program.
 
-    ``parts`` has the engine's messages of data by connection, by place in its order, and by queue pair; ``round`` is how many
-    places a round has. The last round may be cut short. ``credits`` are the receivers' credit messages, which follow the data:
-    rows of engine's message, and connection and place of the message of data that it waits for.
+    From the second round on, messages have the same sizes and wait for the same messages as in the previous round.
+
+    - ``parts``: the engine's data messages by connection, position in its order, and queue pair.
+    - ``round``: the number of positions in a round. The last round may be shorter.
+    - ``credits``: rows for the receivers' credit messages: the engine's message, and the connection and position of the
+      data message that it waits for.
     """
 
     parts: NDArray[np.int64]
@@ -44,12 +50,12 @@ class Rounds:
 
     @property
     def length(self) -> int:
-        """Messages of a connection."""
+        """The number of data messages of a connection."""
         return self.parts.shape[1]
 
 
 def repeated_rounds(program: Program, parts: Split) -> Rounds | None:
-    """The rounds of a program that was split over queue pairs; None where it has none, or less than four."""
+    """Return the rounds of a program that is split over queue pairs, or None if it does not repeat for at least four rounds."""
     is_credit = program.credit[program.connection]
     data = np.flatnonzero(~is_credit)
     counts = np.bincount(program.connection[data], minlength=1)
@@ -75,7 +81,7 @@ def repeated_rounds(program: Program, parts: Split) -> Rounds | None:
 
 
 def _place(program: Program) -> NDArray[np.int64]:
-    """By message: how many of its connection are before it."""
+    """Return, for each message, the number of earlier messages on its connection."""
     order = np.argsort(program.connection, kind="stable")
     counts = np.bincount(program.connection)
     place = np.empty(len(order), np.int64)
@@ -90,7 +96,7 @@ def _credits(
     place: NDArray[np.int64],
     looks: NDArray[np.uint64],
 ) -> NDArray[np.int64] | None:
-    """``Rounds.credits``; None where those of a connection do not all follow its data in the same way."""
+    """Return ``Rounds.credits``, or None if credit messages of a connection do not all follow its data in the same way."""
     credit_messages = np.flatnonzero(program.credit[program.connection])
     if not len(credit_messages):
         return NO_CREDITS
@@ -108,9 +114,10 @@ def _credits(
 
 
 def period(looks: list[int]) -> int | None:
-    """The least p, with four rounds of p or more, by which everything from place p on repeats what is p before it.
+    """Return the shortest period p for which everything from position p on repeats what is p positions earlier.
 
-    By the Z algorithm (Gusfield, Algorithms on Strings, 1.4) from the end.
+    The list must have at least four periods; otherwise the result is None. The method is the Z algorithm (Gusfield,
+    Algorithms on Strings, 1.4), applied from the end.
     """
     back = looks[::-1]
     length = len(back)
@@ -144,44 +151,44 @@ def _looks(program: Program, parts: Split, place: NDArray[np.int64]) -> NDArray[
 
 
 def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A 64-bit mix (the finalizer of splitmix64, as in crates/sim)."""
+    """Return a 64-bit hash of each number (the finalizer of splitmix64, as in crates/sim)."""
     mixed = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9) + np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))
 
 
 WINDOWS = 4
-"""Of a round."""
+"""The number of windows in a round."""
 
 IN_A_ROW = 3
 
 EQUAL = 0.01
-"""Part of its time by which a window may differ. A larger error is never stated."""
+"""The relative difference in time up to which windows count as equal. It also limits the error of a stopped run."""
 
 UNSEEN = 0.005
-"""Error that the rest of a run may have although its windows were alike.
+"""The relative error that the rest of a run may have although its windows were equal.
 
-If proxies bind, one round of eight was seen to take 1.3 % less.
+If proxies are the limit, one round of eight was seen to take 1.3 % less.
 """
 
 LAST_ROUND = 0.03
-"""Part of a round by which the last round may end sooner.
+"""The fraction of a round by which the last round may end sooner.
 
-No other round takes a share of links and proxies during the last round. Seen: 0.2 % if links bind, 1.8 % if proxies
-bind.
+During the last round no other round takes a share of links and proxies. Measured: 0.2 % if links are the limit, 1.8 %
+if proxies are.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class StoppedRun:
-    """A run that was stopped: when every message arrived or would have, and what that is worth."""
+    """A stopped run: the measured or estimated arrival of every message, and the error of the estimate."""
 
     arrivals: NDArray[np.uint64]
     steady: Steady
 
 
 class Watch:
-    """Looks at a run until it is steady. ``changed_ps``: when the network changes last (-1: never)."""
+    """The check whether a run is steady. ``changed_ps``: the time of the last change in the network (-1: no change)."""
 
     def __init__(self, repeated: Rounds, changed_ps: int = -1) -> None:
         self._rounds = repeated
@@ -199,7 +206,7 @@ class Watch:
         self._arrived = self._not_before = 0
 
     def due(self, arrived: int, now_ps: int) -> bool:
-        """Return whether arrivals are worth examining after this many messages have arrived."""
+        """Return whether enough messages have arrived to look at their arrival times."""
         per_place = (self._rounds.parts.size + len(self._rounds.credits)) / self._rounds.length
         ahead = self._next < len(self._marks) - self._per_round  # less than a round is not worth it
         self._arrived = arrived
@@ -208,7 +215,7 @@ class Watch:
         return ahead and now_ps > self._changed and arrived >= (int(self._marks[self._next]) + 1) * per_place
 
     def rest(self, arrivals: NDArray[np.uint64], now_ps: int) -> StoppedRun | None:
-        """The rest of the run if it is steady by now; None if it is not, or not yet."""
+        """Return the run with its rest estimated if it is steady, else None."""
         while self._next < len(self._marks):
             mark = int(self._marks[self._next])
             places = np.union1d(np.arange(mark + 1 - self._step, mark), self._compared(self._next))
@@ -228,13 +235,13 @@ class Watch:
         return None
 
     def _compared(self, window: int) -> NDArray[np.int64]:
-        """The places that end the windows which are compared with those a round before, and these."""
+        """Return the positions at the ends of the last windows, and of the windows one round earlier with which they are compared."""
         return self._marks[window - IN_A_ROW - self._per_round : window + 1]
 
     def _apart(self, arrivals: NDArray[np.uint64], window: int) -> float | None:
-        """Return how far the last windows are from those one round before; None if too far.
+        """Return the relative difference between the last windows and those one round earlier, or None if it is too large.
 
-        Only messages that end windows are compared.
+        Only messages at the ends of windows are compared.
         """
         whole = arrivals[self._rounds.parts[:, self._compared(window)]].max(axis=2)
         ends = whole.max(axis=0).astype(np.float64)
@@ -250,7 +257,10 @@ class Watch:
     def _extrapolated(
         self, arrivals: NDArray[np.uint64], known: NDArray[np.uint64], mark: int, apart: float, now_ps: int
     ) -> StoppedRun | None:
-        """Every connection goes on at its own pace, and credit messages with their data; None: those are more than a round late."""
+        """Estimate the rest of a run: every connection continues at its own pace, and credit messages follow their data.
+
+        Return None if credit messages are more than a round late.
+        """
         length, whole = self._rounds.length, known.max(axis=2)
         shift = whole[:, mark] - whole[:, mark - self._rounds.round]
         ahead = np.arange(mark + 1, length)
@@ -270,7 +280,10 @@ class Watch:
     def _credits(
         self, estimated: NDArray[np.uint64], arrivals: NDArray[np.uint64], mark: int, shift: NDArray[np.uint64]
     ) -> bool:
-        """Fill in when credit messages arrive: at the pace of their data, from those of a round that was over. False: none came."""
+        """Estimate when the missing credit messages arrive, from a finished round and the pace of their data.
+
+        Return False if credit messages of that round are missing too.
+        """
         message, row, place = self._rounds.credits.T
         number = np.full((len(shift), self._rounds.length), -1)
         number[row, place] = message
@@ -290,12 +303,16 @@ def run_packets(
     own_messages: int | None = None,
     series_every_ps: int | None = None,
 ) -> Run:
-    """Run until every message arrived, or nothing more does. ``arguments``: ``PacketFabric.arguments`` of these queue pairs.
+    """Run the packet engine until every message has arrived, or no more arrive.
 
-    Where all of the traffic has ``repeated`` rounds, the run is stopped when it is steady. ``progress`` is called with messages arrived, and
-    how many there are. Of the messages the first ``own_messages`` are waited for (all, where left out); what the others send after the
-    last of those arrived is taken out of ``sent_bytes`` by its share of the time. ``series_every_ps``: collect series of
-    intervals this long. Raises ``InputError`` for a parameter that cannot be.
+    - ``arguments``: the result of ``PacketFabric.arguments`` for these queue pairs.
+    - ``repeated``: the rounds of the traffic, if all of it repeats. The run is then stopped when it is steady.
+    - ``progress``: called with the number of messages that arrived, and the number of all messages.
+    - ``own_messages``: wait only for this many messages, the first ones. None: wait for all. ``sent_bytes`` then leaves out
+      an estimate of what the others send after the last of these arrived.
+    - ``series_every_ps``: collect series with intervals of this length.
+
+    Raises ``InputError`` for an invalid parameter.
     """
     try:
         engine = PacketEngine(

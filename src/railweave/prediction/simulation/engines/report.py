@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def engine_text(choice: Choice, steady: Steady | None) -> str:
-    """The engine and why; where the run was stopped, how much of it was run and how far off that may be."""
+    """Return a text with the engine and the reason for it. For a stopped run, add the share that was run and the error."""
     text = f"{choice.engine} ({choice.why})"
     if steady is not None:
         text += (
@@ -24,7 +24,7 @@ def engine_text(choice: Choice, steady: Steady | None) -> str:
 
 
 def engine_json(choice: Choice, steady: Steady | None) -> dict[str, Any]:
-    """The same as fields."""
+    """Return the engine, the reason for it and the steady state as JSON fields."""
     stopped = None
     if steady is not None:
         stopped = {"stopped_at_us": steady.at_ps / 1e6, "share_run": steady.share, "error": steady.error}
@@ -37,7 +37,7 @@ def engine_json(choice: Choice, steady: Steady | None) -> dict[str, Any]:
 
 
 def lost_text(counters: dict[str, int] | None) -> str:
-    """A line on what was dropped and sent again; empty where nothing was, or nothing is known."""
+    """Return a line on dropped and retransmitted packets; empty if there were none or no counters exist."""
     known = counters or {}
     dropped = sum(count for name, count in known.items() if name.startswith("dropped_"))
     again, timeouts = known.get("retransmitted_packets", 0), known.get("timeouts", 0)
@@ -48,7 +48,7 @@ def lost_text(counters: dict[str, int] | None) -> str:
 
 
 def congestion_text(counters: dict[str, int] | None) -> str:
-    """Marks and pauses; what was lost is said before (``lost_text``)."""
+    """Return a text with marks, pauses and retransmissions. ``lost_text`` reports drops."""
     if counters is None:
         return "unknown: flows have no queues"
     return (
@@ -58,10 +58,10 @@ def congestion_text(counters: dict[str, int] | None) -> str:
 
 
 def lossless_drops(counters: dict[str, int] | None, arguments: Arguments) -> tuple[str, ...]:
-    """Return the pools and limits that dropped packets although the data class is lossless everywhere; empty without drops.
+    """Return a note for each pool or limit that dropped packets although the data class is lossless everywhere.
 
-    If some ports do not pause, the result is empty, because packets that come in by those ports may be dropped.
-    Congestion notifications and the classes of others are few and are counted too.
+    If some ports do not pause, the result is empty, because packets that arrive on these ports may be dropped. Drops of
+    congestion notifications and of other classes are few and are counted too.
     """
     profiles, data = arguments["profiles"], f"class.{arguments['parameters'].get('host.data-class', '3')}"
     if counters is None or not profiles or len(arguments["without_pfc"]):

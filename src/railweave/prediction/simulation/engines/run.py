@@ -1,4 +1,4 @@
-"""Results of a run, whichever engine it was; traffic on a designed network through the flow engine."""
+"""The result of a run of either engine, and runs of the flow engine."""
 
 from __future__ import annotations
 
@@ -23,15 +23,20 @@ if TYPE_CHECKING:
 PARAMETERS = "docs/sim.md has all parameters"
 
 NEVER: int = np.iinfo(np.uint64).max
-"""When a message arrived that did not."""
+"""The arrival time of a message that never arrived."""
 
 SLICE_PS = 50_000_000
-"""Engines are run in slices of so much simulated time at first, so that Ctrl-C and progress get a turn between them."""
+"""The simulated time of the first slices of a run. Between slices, Ctrl-C and progress are handled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Steady:
-    """Where a run was stopped, because it repeated itself: what share of the messages was run, and how far off the time may be."""
+    """The state of a run that was stopped because it repeated itself.
+
+    - ``at_ps``: when it was stopped.
+    - ``share``: the fraction of the messages that were run.
+    - ``error``: the largest relative error of the time.
+    """
 
     at_ps: int
     share: float
@@ -40,12 +45,14 @@ class Steady:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run that has ended.
+    """A finished run.
 
-    ``arrivals`` says by message when it had arrived whole, ps, or ``NEVER``; ``sent_bytes`` what each port sent, ports counted
-    over all nodes. ``counters`` are the packet engine's, None where there were no packets; so are ``ports``, what it counted
-    by port, and ``series``, what was collected, both up to ``counted_ps``. Where a run was stopped because it was ``steady``,
-    arrivals and bytes are those of the whole, and counters are of what was run.
+    - ``arrivals``: when each message had fully arrived, in ps, or ``NEVER``.
+    - ``sent_bytes``: the bytes that each port sent. Ports are numbered across all nodes.
+    - ``counters``: counters of the packet engine; None for flows.
+    - ``steady``: set if the run was stopped because it repeated itself. Arrivals and bytes then cover the whole
+      collective, while counters cover only the part that was run.
+    - ``ports``, ``series``: counters by port and time series of the packet engine, up to ``counted_ps``.
     """
 
     arrivals: NDArray[np.uint64]
@@ -63,13 +70,13 @@ class Run:
 
     @property
     def last_ps(self) -> int:
-        """When the last message had arrived of those that did; 0: none did."""
+        """The time in ps at which the last message arrived, ignoring those that never did; 0 if none arrived."""
         arrived = self.arrivals[self.arrivals != NEVER]
         return int(arrived.max()) if len(arrived) else 0
 
 
 def refused(error: ValueError, arguments: Arguments | FlowArguments) -> InputError:
-    """Return the error of an engine about a parameter as an error at the option that gave the parameter.
+    """Convert an engine's error about a parameter to an ``InputError`` at the option that set the parameter.
 
     Knobs of ``--lb`` are only in the profiles of switches.
     """
@@ -86,7 +93,10 @@ FLOW_NOTE = (
 
 
 def run_flows(arguments: FlowArguments, traffic: Traffic, progress: Callable[[int, int], None] | None = None) -> Run:
-    """Run until every message arrived, or nothing more happens. ``arguments``: ``PacketFabric.flow_arguments``; errors as of ``run_packets``."""
+    """Run the flow engine until every message has arrived, or nothing more happens.
+
+    ``arguments``: the result of ``PacketFabric.flow_arguments``. Raises the errors of ``run_packets``.
+    """
     try:
         engine = FlowEngine(
             **arguments,

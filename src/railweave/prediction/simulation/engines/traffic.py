@@ -1,4 +1,4 @@
-"""A collective's messages as an engine takes them: queue pairs of NICs, and what each carries and waits for."""
+"""The messages of a collective in the engines' form: queue pairs of NICs, with the messages of each and their waits."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
-    """Arrays as the engines have them (``_sim.pyi``), with addresses as ``model.addresses`` counts them.
+    """Arrays in the engines' form (``_sim.pyi``), with addresses numbered as in ``model.addresses``.
 
-    ``data`` says which queue pairs carry data; the others carry receivers' credit messages. Where ``after_of`` is None, message
-    m waits for list m.
+    - ``data``: True for each queue pair that carries data. The others carry receivers' credit messages.
+    - ``after_of``: the list that each message waits for. None: message m waits for list m.
     """
 
     pairs: NDArray[np.uint32]
@@ -36,7 +36,7 @@ class Traffic:
 
 
 def at_once(pairs: NDArray[np.uint32], carried: NDArray[np.float64] | int) -> Traffic:
-    """Return the traffic of one message of so many bytes on each queue pair, none of which waits."""
+    """Return traffic with one message on each queue pair. The messages do not wait for each other."""
     messages = np.zeros((len(pairs), 4), np.uint64)
     messages[:, 0] = np.arange(len(pairs))
     messages[:, 1] = carried
@@ -63,11 +63,13 @@ def traffic_of(
     way: Way | None = None,
     apart_ps: int = 0,
 ) -> Traffic:
-    """The traffic of a program that is split over queue pairs. ``hosts``: the engine's host of each NIC of the job.
+    """Return the traffic of a program that is split over queue pairs.
 
-    ``alone``: nothing waits, for those who find out themselves what does. ``ports`` are those of each NIC, ``way`` says which
-    of them can be used (``Addresses.lanes``): what is left of them shares the bytes alike. ``apart_ps``: what the ports of a NIC learn of each other at the soonest, for engines have a host
-    for each port.
+    - ``hosts``: the engine's host of each NIC of the job.
+    - ``alone``: leave out all waits, for callers that compute them themselves.
+    - ``ports``: the number of ports of each NIC.
+    - ``way``: tells which ports can be used (``Addresses.lanes``). The usable ports share the bytes equally.
+    - ``apart_ps``: the least time in which ports of a NIC learn of each other. Engines have a host for each port.
     """
     many = int(parts.queue_pair.max(initial=0)) + 1
     wanted, place = np.unique(parts.connection.astype(np.int64) * many + parts.queue_pair, return_inverse=True)
@@ -95,7 +97,10 @@ def traffic_of(
 
 
 def _shared(program: Program, parts: Split, ports: int, alive: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """The bytes of each part where only so many of a NIC's ports are ``alive``: parts of the others are empty."""
+    """Return the bytes of each part if only some ports of a NIC are usable. Parts of the other ports are empty.
+
+    ``alive``: the number of usable ports.
+    """
     if (alive == ports).all():
         return parts.bytes
     message = parts.message.astype(np.int64)

@@ -1,1 +1,1 @@
-"""A designed network as the engines take it: numbers for nodes, ports and addresses, tables, parameters."""
+"""A designed network in the engines' form: numbers of nodes, ports and addresses, with tables and parameters."""

@@ -1,7 +1,7 @@
-"""Addresses of NICs, numbered, and which of them a queue pair uses.
+"""The numbered addresses of NICs, and the addresses that a queue pair uses.
 
-Queue pair i of a connection takes the source NIC's address i mod P and the destination's address of the same path color,
-as ``analysis.routing.paths`` has it.
+Queue pair i of a connection uses the source NIC's address i mod P, where P is the number of its addresses. At the
+destination it uses the address of the same path color, as in ``analysis.routing.paths``.
 """
 
 from __future__ import annotations
@@ -25,15 +25,17 @@ if TYPE_CHECKING:
 NONE = -1
 
 Way = Callable[["NDArray[np.int64]", "NDArray[np.int64]"], "NDArray[np.bool_]"]
-"""A function that returns whether packets of hosts reach others: arrays of one shape, with -1 for an absent host."""
+"""A function that returns whether packets from some hosts reach other hosts. Its arrays have one shape; -1 is no host."""
 
 
 @dataclass(frozen=True, eq=False)
 class Addresses:
-    """All addresses. ``owner`` is the host that has one, ``prefix`` its subnet, as a place in ``Routes.prefixes``.
+    """All addresses of a network.
 
-    ``places`` has a row for each host with the addresses it has, in their order, as numbers (-1: it has no more), and
-    ``color`` one for each host with its address of each color.
+    - ``owner``: the host of each address.
+    - ``prefix``: the subnet of each address, as an index in ``Routes.prefixes``.
+    - ``places``: a row for each host with its addresses in order; -1 fills the row.
+    - ``color``: a row for each host with its address of each path color.
     """
 
     text: tuple[str, ...]
@@ -43,10 +45,10 @@ class Addresses:
     color: NDArray[np.int64]
     color_of: NDArray[np.int64]
     ports: NDArray[np.int64]
-    """A row for each host with the hosts that are ports of one NIC with it, by plane; -1 for one that is not there."""
+    """A row for each host with the hosts that are ports of the same NIC, by plane; -1 for an absent port."""
 
     def pairs(self, src: NDArray[np.uint32], dst: NDArray[np.uint32], qp: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Rows of src, dst, to, back, as ``PacketEngine`` takes queue pairs, for queue pair ``qp`` of each connection."""
+        """Return rows of src, dst, to and back, as ``PacketEngine`` takes them, for queue pair ``qp`` of each connection."""
         counts = (self.places != NONE).sum(axis=1)
         back = self.places[src, qp % counts[src]]
         same = self.color[dst, self.color_of[back]]
@@ -55,17 +57,17 @@ class Addresses:
 
     @cached_property
     def paths(self) -> int:
-        """The most addresses that a host has: one for each path color."""
+        """The largest number of addresses of a host: one for each path color."""
         return int((self.places != NONE).sum(axis=1).max())
 
     @cached_property
     def nic_of(self) -> NDArray[np.int64]:
-        """By host the first port of its NIC that is there."""
+        """For each host, the first existing port of its NIC."""
         there = np.argmax(self.ports != NONE, axis=1)
         return self.ports[np.arange(len(self.ports)), there]
 
     def ports_in_use(self, sources: NDArray[np.uint32]) -> int:
-        """By how many of its ports a NIC sends, of these hosts: of NICs that differ the one with the fewest."""
+        """Return the number of its ports that a NIC of these hosts sends on. If NICs differ, return the lowest number."""
         if self.ports.shape[1] == 1 or not len(sources):
             return 1
         counts = np.bincount(self.nic_of[np.unique(sources)])
@@ -74,10 +76,10 @@ class Addresses:
     def lanes(
         self, src: NDArray[np.uint32], dst: NDArray[np.uint32], way: Way | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """By pair of NICs the planes whose ports both can use, first in a row of all planes, and how many those are.
+        """Return, for each pair of NICs, all planes with the usable ones first, and the number of usable planes.
 
-        Any port stands for its NIC. A port counts that is there at both ends, and from which there is a ``way``; where none is
-        left all that are there count, and what is sent by them does not arrive.
+        Any port may identify its NIC. A plane is usable if both NICs have a port on it and, with ``way``, packets get through.
+        If no plane is usable, all planes with ports at both ends count, although packets sent on them do not arrive.
         """
         here, there = self.ports[src], self.ports[dst]
         both = (here != NONE) & (there != NONE)
@@ -94,9 +96,10 @@ class Addresses:
         ports: int,
         lanes: tuple[NDArray[np.int64], NDArray[np.int64]],
     ) -> NDArray[np.uint32]:
-        """As ``pairs`` for NICs whose ports are one device: queue pair q takes port q mod ``ports``, and there color q div ``ports``.
+        """Return the rows of ``pairs`` for NICs whose ports are merged into one device.
 
-        A queue pair whose port cannot be used goes by one that can (``lanes``), on the same path color.
+        Queue pair q uses port q mod ``ports``, and path color q div ``ports`` on that port. If its port cannot be used, it uses
+        another port (``lanes``) with the same path color.
         """
         color, lane = np.divmod(qp, np.uint32(ports))
         planes, count = lanes
@@ -108,7 +111,10 @@ class Addresses:
 
 
 def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addresses:
-    """The addresses of every NIC, with dual stack those of the family that jobs use; ``index`` is ``Routes.index``."""
+    """Return the addresses of all NICs. With dual stack, return only those of the family that jobs use.
+
+    ``index`` is ``Routes.index``.
+    """
     text: list[str] = []
     rows: list[tuple[int, int, int]] = []
     colors: dict[tuple[str, int | None], int] = {}
@@ -145,7 +151,7 @@ def addresses(network: Network, wiring: Wiring, index: dict[str, int]) -> Addres
 
 
 def ports_of_hosts(network: Network, wiring: Wiring) -> NDArray[np.int64]:
-    """``Addresses.ports``: of NICs with one port, themselves."""
+    """Return ``Addresses.ports``. For NICs with one port, each row is the host itself."""
     fabrics = {name: network.fabric(name) for name in {network.switch(switch).fabric for switch in wiring.switches}}
     adapters = {name: network_fabric.adapters or 0 for name, network_fabric in fabrics.items()}
     if not any(adapters.values()):

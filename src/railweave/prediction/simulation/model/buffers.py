@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 
 def class_of(qos: QosConfig, dscp: int) -> TrafficClass | None:
-    """The class that a switch puts a DSCP into; that of DSCP 0 where none names it."""
+    """Return the class into which a switch puts a DSCP. If no class names the DSCP, return the class of DSCP 0."""
     named = next((traffic_class for traffic_class in qos.classes.values() if dscp in traffic_class.dscp), None)
     return named or next((traffic_class for traffic_class in qos.classes.values() if 0 in traffic_class.dscp), None)
 
 
 def unpaused(config: DeviceConfig) -> list[str]:
-    """The links by whose ports a switch neither pauses its neighbor nor listens to it."""
+    """Return the links on which a switch neither sends nor obeys PFC pauses."""
     return [interface.link for interface in config.interfaces if not interface.pauses]
 
 
 def unbound(config: DeviceConfig) -> list[str]:
-    """The links of ports that a switch's quality of service is not bound to; none where it has none anywhere."""
+    """Return the links of ports without the switch's QoS configuration; empty if the switch has no QoS at all."""
     if config.qos is None:
         return []
     bound = set(config.qos.ports)
@@ -44,12 +44,12 @@ def unbound(config: DeviceConfig) -> list[str]:
 
 
 def is_taken_off(config: DeviceConfig) -> bool:
-    """Return whether a switch could have quality of service but has none, and so is a best-effort switch."""
+    """Return whether a switch supports QoS but has none configured, so that it is a best-effort switch."""
     return config.qos is None and catalog().systems[config.nos].has("qos", config.release)
 
 
 def remarks(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
-    """Yield a remark for each feature that switches have but the simulation ignores, or lack although other switches have it.
+    """Yield remarks on features of switches that the simulation ignores, and on features that only some switches lack.
 
     ``data_dscp``: the DSCP of RDMA data.
     """
@@ -75,7 +75,7 @@ def remarks(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
 
 
 def _other_lossless(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator[str]:
-    """Yield a remark on lossless classes other than that of RDMA data, in which no one sends."""
+    """Yield a remark if there are lossless classes besides that of RDMA data. The simulation sends nothing in them."""
     with_qos = [config.qos for config in configs if config.qos is not None]
     data_classes = [
         (name, traffic_class)
@@ -99,25 +99,28 @@ def _other_lossless(configs: Sequence[DeviceConfig], data_dscp: int) -> Iterator
 
 
 def _some(names: Sequence[str]) -> str:
-    """A few names, and how many more there are."""
+    """Return the first few names and the number of the others."""
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 DEFAULT_THRESHOLD = 7
-"""Junos's dynamic threshold where none is configured: alpha 1 (EVPN test report, "Buffer management values")."""
+"""Junos's default dynamic threshold: alpha 1 (EVPN test report, "Buffer management values")."""
 
 
 UNLIMITED = "128"
-"""The largest share the engine takes: as much of the pool as is free."""
+"""The largest alpha that the engine accepts. A queue may then use all free space in the pool."""
 
 
 def share_of_free(index: int) -> str:
-    """Return alpha of a dynamic threshold as the engine reads it."""
+    """Return the alpha of a dynamic threshold in the engine's format."""
     return f"{alpha(index):.10f}".rstrip("0").rstrip(".")
 
 
 def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) -> tuple[dict[str, str], list[str]]:
-    """The parameters of one switch, and notes of what was assumed or left out. ``host``: what NICs send with."""
+    """Return the engine parameters of one switch, and notes on what was assumed or left out.
+
+    ``host``: the QoS settings with which NICs send.
+    """
     qos = config.qos
     model = catalog().switches.get(config.model)
     if is_taken_off(config):
@@ -168,7 +171,7 @@ def switch_parameters(config: DeviceConfig, cables: list[Cable], host: HostQos) 
 
 
 def _best_effort(model: SwitchModel | None, host: HostQos) -> tuple[dict[str, str], list[str]]:
-    """A switch whose quality of service is taken off: nothing is paused or marked, and one class has the whole buffer."""
+    """Return the parameters and notes of a switch without QoS. It neither pauses nor marks; one class has the whole buffer."""
     pools = ("switch.ingress-pool-lossy", "switch.egress-pool-lossy")
     parameters = {} if model is None else dict.fromkeys(pools, str(round(model.buffer.shared_mb * 1e6)))
     for number in (host.priority, host.cnp_priority):
@@ -200,12 +203,12 @@ def _pools(buffers: Buffers, model: SwitchModel) -> dict[str, str]:
 
 
 def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: list[str]) -> int:
-    """Headroom of every port that pauses and lossless class: what the neediest needs, as far as the partition goes round.
+    """Return the headroom in bytes of each port and lossless class: the largest need, limited by the size of the partition.
 
-    Others do not come to use more than their own need, so the sum of needs is what the partition must hold.
+    No port uses more headroom than its own need, so the partition only has to hold the sum of all needs.
 
-    The engine charges the ways through switches to cables, so what its cables hold while a pause takes effect counts
-    where it is more than the arithmetic of the design.
+    The engine adds delays inside switches to cables. If the data in flight on its cables during a pause exceeds the
+    design's figure, the larger value counts.
     """
     lossless = sum(traffic_class.lossless for traffic_class in qos.classes.values())
     if not lossless or not cables:
@@ -230,12 +233,12 @@ def _headroom(qos: QosConfig, model: SwitchModel, cables: list[Cable], notes: li
 
 
 def _queue_bytes(traffic_class: TrafficClass, buffers: Buffers, model: SwitchModel, cables: list[Cable]) -> int:
-    """Return the base of the percentages of drop profiles: a port's part of the egress pool if all ports queue alike.
+    """Return the base of a drop profile's percentages: a port's share of the egress pool of the class, if all ports queue alike.
 
-    The pool is that of the class. Thresholds of the chip are numbers of cells that are set once, but the share that a
-    queue may take changes all the time. Junos does not document the base. With this base 55..90 % is 0.6..0.9 MB on a
-    QFX5240 with 400G ports. That is near the 1..2 MB that other vendors configure on such chips. A published row
-    decided between the readings (docs/validation.md).
+    The thresholds of the chip are fixed numbers of cells, while the share that a queue may take changes all the time. Junos
+    does not document the base. With this base, 55..90 % is 0.6..0.9 MB on a QFX5240 with 400G ports. Other vendors
+    configure 1..2 MB on such chips, which is close. A published result decided between the possible bases
+    (docs/validation.md).
     """
     speed = max((cable.speed_gbps for cable in cables), default=model.ports[0].speed_gbps)
     return port_share_bytes(model, buffers.egress_lossless if traffic_class.lossless else buffers.egress_lossy, speed)

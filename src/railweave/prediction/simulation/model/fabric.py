@@ -1,4 +1,4 @@
-"""A designed network as engines take it.
+"""A designed network in the form that engines take.
 
 ::
 
@@ -53,17 +53,18 @@ MODES = {
     "spray": SPRAY,
 }
 REORDERING = {SPRAY, DLB_PER_PACKET}
-"""Modes in which packets of a queue pair overtake each other."""
+"""The modes in which packets of a queue pair can overtake each other."""
 
 KNOBS = ("inactivity", "flowsets", "period", "min", "max", "rate-weight", "reassign-chance", "quality-delta")
 
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """The settings of a run that replace those of the fabric file.
+    """The load balancing settings of a run that replace those of the fabric file.
 
-    ``code``: the load balancing as the engine numbers it; None: each switch's own. ``joined``: path colors do not bind
-    traffic to uplinks. ``knobs`` are parameters of the engine.
+    - ``code``: the engine's number of the mode. None: each switch uses its own mode.
+    - ``joined``: True if path colors do not bind traffic to uplinks.
+    - ``knobs``: parameters of the engine.
     """
 
     code: int | None = None
@@ -72,9 +73,9 @@ class Override:
 
 
 def override(text: str | None, colored: bool) -> Override:
-    """Read ``MODE[:knob=value,…]``; None: nothing is overridden. ``colored``: whether the fabric has path colors.
+    """Read an override of the form ``MODE[:knob=value,…]``. None overrides nothing.
 
-    Raises ``InputError``. Values of knobs are the engine's to check.
+    ``colored``: True if the fabric has path colors. Raises ``InputError``. The engine checks the values of knobs.
     """
     if text is None:
         return Override()
@@ -116,7 +117,7 @@ def _wrong(description: str, fix: str) -> InputError:
 
 
 def dlb_parameters(config: BalancingConfig) -> dict[str, str]:
-    """A switch's knobs of DLB by the engine's names."""
+    """Return a switch's DLB settings under the engine's parameter names."""
     dlb = config.dlb
     load = dlb.egress_quantization
     again = dlb.reassignment
@@ -133,7 +134,7 @@ def dlb_parameters(config: BalancingConfig) -> dict[str, str]:
 
 
 def balancing_notes(config: BalancingConfig) -> list[str]:
-    """Return the settings of load sharing in the configuration that the engine does not model."""
+    """Return notes on the configured load balancing settings that the engine does not model."""
     notes: list[str] = []
     hashed = config.hash
     if not (hashed.layer3 and hashed.layer4):
@@ -155,26 +156,32 @@ def balancing_notes(config: BalancingConfig) -> list[str]:
 
 
 FRAMES = {"ipv4": 62, "ipv6": 82}
-"""Ethernet (18 with its FCS), IP, UDP, base transport header, invariant CRC."""
+"""The bytes of headers and trailers in a data frame, by address family.
+
+They are Ethernet (18 bytes with its FCS), IP, UDP, base transport header and invariant CRC.
+"""
 
 AETH, CNP_PADDING = 4, 16
-"""Bytes that an acknowledgement and a congestion notification packet carry besides the headers.
+"""The extra bytes, besides headers, of an acknowledgement and of a congestion notification packet.
 
 Source: InfiniBand architecture, annex 17.
 """
 
 ADDITIVE_MBPS, HYPER_MBPS, STEPS_GBPS = 5, 50, 25
-"""Steps by which DCQCN raises rates, for each 25 Gb/s of the port (the rule of the HPCC simulator), of every vendor. NVIDIA documents 5
-and 50 Mb/s, without a speed; the two differ in what the 2:1 ring of docs/validation.md loses, and with 5 and 50 Mb/s at 400G an
-all-to-all of 2 GiB took half as long again as published."""
+"""The additive and hyper steps in Mb/s by which DCQCN raises rates, for each 25 Gb/s of the port, for all vendors.
+
+Source: the rule of the HPCC simulator. NVIDIA documents 5 and 50 Mb/s without a port speed. The two rules give different
+losses in the 2:1 ring of docs/validation.md. With 5 and 50 Mb/s at 400G, an all-to-all of 2 GiB took half as long again
+as published.
+"""
 
 REORDER = 256
-"""Packets that may come ahead of the next in order before a NIC with adaptive routing asks for it again; assumed."""
+"""The number of packets ahead of a gap after which a NIC with adaptive routing asks for retransmission (assumed)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """Parameters of hosts by the engine's names, the set of DCQCN's, and what was assumed."""
+    """The transport settings of hosts: parameters under the engine's names, the DCQCN parameter set, and assumptions."""
 
     parameters: dict[str, str]
     dcqcn: str | None
@@ -182,9 +189,10 @@ class Transport:
 
 
 def transport(nic: HostNic, qos: HostQos, *, reordering: bool, family: Family | None = None) -> Transport:
-    """The transport of NICs like this one. ``reordering``: whether switches share packets of a queue pair.
+    """Return the transport settings of NICs like this one.
 
-    ``family`` is the address family of RDMA traffic, where NICs have both; None: that of the first address.
+    - ``reordering``: True if switches spread packets of one queue pair over several links.
+    - ``family``: the address family of RDMA traffic for NICs with both. None: the family of the first address.
     """
     family = used_addresses(nic, family)[0].address.family if nic.addresses else "ipv4"
     header = FRAMES[family]
@@ -227,7 +235,7 @@ FAULTS_NOTE = (
 
 
 class Arguments(TypedDict):
-    """The arguments of engines besides messages."""
+    """The engine arguments other than messages."""
 
     kinds: NDArray[np.uint8]
     cables: NDArray[np.uint64]
@@ -245,7 +253,7 @@ class Arguments(TypedDict):
 
 
 class FlowArguments(Arguments):
-    """The same with tables by prefix, which ``FlowEngine`` alone takes: ``column`` is that of each address."""
+    """The arguments of ``FlowEngine``, whose tables are by prefix. ``column`` has the table column of each address."""
 
     column: NDArray[np.uint32]
 
@@ -277,9 +285,10 @@ class PacketFabric:
     remarks: tuple[str, ...]
 
     def queue_pairs(self, wanted: Iterable[tuple[str, str, int]]) -> NDArray[np.uint32]:
-        """Rows of src, dst, to, back for source and destination NIC (``SERVER:NIC``) and which queue pair of theirs it is.
+        """Return rows of src, dst, to and back for queue pairs given as source NIC, destination NIC and number.
 
-        Where they are many, ``addresses.pairs`` takes arrays. Raises ``InputError`` for an unknown NIC.
+        NICs are written ``SERVER:NIC``. For many queue pairs use ``addresses.pairs``, which takes arrays. Raises ``InputError``
+        for an unknown NIC.
         """
         rows: list[tuple[int, int, int]] = []
         for src, dst, qp in wanted:
@@ -292,14 +301,14 @@ class PacketFabric:
         return self.addresses.pairs(src, dst, qp)
 
     def arguments(self, queue_pairs: NDArray[np.uint32], timeline: Timeline | None = None) -> Arguments:
-        """Return the arguments of ``PacketEngine`` besides messages; tables hold the addresses that these queue pairs use.
+        """Return the arguments of ``PacketEngine`` other than messages. Tables cover the addresses that these queue pairs use.
 
         Links and devices that are down in the routes are down from the beginning.
         """
         return self._arguments(*_used(queue_pairs), timeline or Timeline(), by_prefix=False)
 
     def flow_arguments(self, queue_pairs: NDArray[np.uint32], timeline: Timeline | None = None) -> FlowArguments:
-        """The same for ``FlowEngine``, which needs no column for each address: prefixes are many times fewer."""
+        """Return the arguments of ``FlowEngine`` other than messages. Its tables are by prefix, because prefixes are far fewer."""
         pairs, used = _used(queue_pairs)
         arguments = self._arguments(pairs, used, timeline or Timeline(), by_prefix=True)
         return FlowArguments(**arguments, column=self.addresses.prefix[used].astype(np.uint32))
@@ -348,7 +357,7 @@ class PacketFabric:
 
     @cached_property
     def _standing(self) -> tuple[Forwarding, NDArray[np.uint32]]:
-        """The beginning of every run, made once: forwarding by the routes, and its entries."""
+        """The forwarding state at the beginning of every run, and its table entries. They are computed once."""
         forwarding = Forwarding(self.wiring, self.balance, self.repairs, self.joined)
         entries = forwarding.entries(self.routes)
         entries.flags.writeable = False
@@ -369,9 +378,13 @@ def packet_fabric(
     *,
     tenant: str | None = None,
 ) -> PacketFabric:
-    """The packet engine's view of a network that forwards by ``routes``. ``configs``: the configuration of each switch.
+    """Return the engines' view of a network that forwards by ``routes``.
 
-    ``lb``: see ``railweave.prediction.simulation.model.fabric``; ``tenant``: whose NICs send, where there are tenants. Raises ``InputError`` where that is wrong, or the network has no NICs.
+    - ``configs``: the configuration of each switch.
+    - ``lb``: an override of the load balancing (see ``override``).
+    - ``tenant``: the tenant whose NICs send, if there are several.
+
+    Raises ``InputError`` for a wrong ``lb``, and if the network has no NICs.
     """
     wiring = wire(network)
     if not wiring.nics:
@@ -418,7 +431,10 @@ def packet_fabric(
 
 
 def _sender(network: Network, wiring: Wiring, tenant: str | None) -> tuple[HostConfig, HostNic]:
-    """The NIC whose transport stands for all that send: the first of the tenant's that has an address, else the first at all."""
+    """Return the NIC whose transport settings apply to all senders, with its host.
+
+    It is the first NIC of the tenant that has an address. If there is none, it is the first NIC of all.
+    """
     nics = [(server.name, nic) for server in network.servers for nic in server.nics]
     nics = [(server, nic) for server, nic in nics if f"{server}:{nic.name}" in wiring.node]
     tenant_nics = [(server, nic) for server, nic in nics if nic.addresses and tenant in {None, nic.tenant}]
@@ -428,13 +444,13 @@ def _sender(network: Network, wiring: Wiring, tenant: str | None) -> tuple[HostC
 
 
 def _ports(wiring: Wiring, links: Mapping[str, Iterable[str]]) -> NDArray[np.uint32]:
-    """Ports of switches, in order, by the links that they are on; what no collective takes is left out."""
+    """Return the switch ports on the given links, in order. Links that are not simulated are left out."""
     ports = {wiring.port(link, name) for name, switch_links in links.items() for link in switch_links}
     return np.array(sorted(port for port in ports if port is not None), np.uint32)
 
 
 def _tunnel(network: Network, config: DeviceConfig) -> dict[str, str]:
-    """Tunnels of tenants, as switches put packets into them and mark them (EVPN test report, Table 8)."""
+    """Return the parameters of VXLAN tunnels if the fabric has an overlay (EVPN test report, Table 8)."""
     overlay = network.fabric(network.switch(config.name).fabric).overlay
     if overlay is None:
         return {}
@@ -446,7 +462,7 @@ def _code(config: DeviceConfig, wanted: Override) -> int:
 
 
 def _others(network: Network, wiring: Wiring, sent: Transport) -> list[str]:
-    """Where servers differ: the engine has one transport for all hosts."""
+    """Return notes on NICs whose transport settings differ, because the engine has one transport for all hosts."""
     models = {server.model: server.name for server in network.servers}
     differences: list[str] = []
     for name in models.values():
@@ -463,7 +479,7 @@ def _others(network: Network, wiring: Wiring, sent: Transport) -> list[str]:
 
 
 def _used(queue_pairs: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Queue pairs with addresses counted among those that are used, and these."""
+    """Return the queue pairs with addresses renumbered to those in use, and the addresses in use."""
     used, places = np.unique(queue_pairs[:, 2:], return_inverse=True)
     pairs = queue_pairs.copy()
     pairs[:, 2:] = places.reshape(-1, 2)
@@ -475,7 +491,7 @@ def _rows(changes: Sequence[Change]) -> NDArray[np.uint64]:
 
 
 def _reroutes(at_ps: int, now: NDArray[np.uint32], after: NDArray[np.uint32], hosts: int) -> NDArray[np.uint64]:
-    """A row for every entry that changes."""
+    """Return a change of route for every table entry that differs."""
     switch, address = np.nonzero(now != after)
     rows = np.zeros((len(switch), 5), np.uint64)
     rows[:, 0], rows[:, 1], rows[:, 2] = at_ps, ROUTE, switch + hosts

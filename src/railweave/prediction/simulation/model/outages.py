@@ -1,7 +1,7 @@
-"""Links, switches and servers that fail and come back, as changes of the packet engine.
+"""Failures and recoveries of links, switches and servers, as changes of the packet engine.
 
-What fails does so at once. Switches beside it soon share over the links that are left of a next-hop group, where their
-configuration has fast reroute; routes follow later, when the control plane has settled on what is left.
+A failure takes effect at once. Switches next to it that have fast reroute soon spread traffic over the remaining links
+of a next-hop group. Routes follow later, when the control plane has converged.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 Change = tuple[int, int, int, int, int]
-"""A row of ``PacketEngine``'s changes: at_ps, change, place, x, y."""
+"""A row of ``PacketEngine``'s changes: at_ps, change, place, x and y."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A link, switch, server or NIC (``SERVER:NIC``) that is down from ``from_ps`` on, until ``until_ps`` (None: for good).
+    """A failure of a link, switch, server or NIC (``SERVER:NIC``) from ``from_ps`` until ``until_ps`` (None: permanent).
 
-    ``of`` is what is down of it: all (``signal``), the BGP session on a link, or a switch's forwarding alone.
+    ``of`` is the part that fails: everything (``signal``), only the BGP session on a link, or only a switch's forwarding.
     """
 
     name: str
@@ -45,9 +45,9 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The forwarding state from ``at_ps`` on: routes, without the members of next-hop groups that are on ``dead`` links.
+    """The forwarding state from ``at_ps`` on.
 
-    ``silent`` switches forward nothing.
+    Next-hop groups leave out the links in ``dead``. Switches in ``silent`` forward nothing.
     """
 
     at_ps: int
@@ -58,18 +58,18 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Changes of links and nodes, and of tables, each in order of time."""
+    """The changes of links and nodes, and of tables, each in order of time."""
 
     changes: tuple[Change, ...] = ()
     tables: tuple[Tables, ...] = ()
 
     @property
     def moments(self) -> list[int]:
-        """When anything changes."""
+        """The times at which anything changes, in ps and in order."""
         return sorted({change[0] for change in self.changes} | {table.at_ps for table in self.tables})
 
     def since(self, at_ps: int) -> Timeline:
-        """The same for a run that begins at ``at_ps``: what was before is so from its beginning."""
+        """Return the timeline for a run that begins at ``at_ps``. Earlier changes apply from its beginning."""
         before = [table for table in self.tables if table.at_ps <= at_ps][-1:]
         after = [table for table in self.tables if table.at_ps > at_ps]
         return Timeline(
@@ -90,10 +90,10 @@ def timeline(
     reroute_ps: int,
     repair_ps: int = REPAIR_PS,
 ) -> Timeline:
-    """Return the timeline of outages, with routes that follow ``reroute_ps`` after each outage began or ended.
+    """Return the timeline of outages. Routes follow ``reroute_ps`` after each outage begins or ends.
 
-    ``start``: the routes before; without ``plane`` the routes do not change. Raises ``InputError`` for a name that is
-    not on the network, and for overlapping outages of one name.
+    ``start``: the routes before the outages. Without ``plane`` the routes do not change. Raises ``InputError`` for unknown
+    names, and for overlapping outages of one name.
     """
     _check(outages)
     changes: list[Change] = []
@@ -123,7 +123,7 @@ def timeline(
 
 
 def _moments(outages: Sequence[Outage]) -> list[int]:
-    """When any of them begins or ends."""
+    """Return the times at which outages begin or end, in order."""
     return sorted({at for outage in outages for at in (outage.from_ps, outage.until_ps) if at is not None})
 
 
@@ -141,13 +141,19 @@ def _check(outages: Sequence[Outage]) -> None:
 
 
 def _routes(wiring: Wiring, plane: ControlPlane, start: Routes, down: Sequence[Outage]) -> Routes:
-    """The routes that the control plane settles on. What forwards nothing does not tell it so."""
+    """Return the routes after the control plane has converged.
+
+    A switch that only stops forwarding still advertises its routes, so such outages do not change them.
+    """
     known = [name for outage in down if outage.of != "forwarding" for name in _known(wiring, outage.name)]
     return plane.routes([*start.down, *known]) if known else start
 
 
 def _without_tables(wiring: Wiring, outages: Sequence[Outage], reroute_ps: int) -> list[Outage]:
-    """Switches that are back and know no route yet: what they forwarded by before they failed is forgotten."""
+    """Return outages of forwarding for recovered switches, until they have learned their routes again.
+
+    A switch that failed has lost its former tables.
+    """
     return [
         Outage(outage.name, outage.until_ps, outage.until_ps + reroute_ps, "forwarding")
         for outage in outages
@@ -160,14 +166,14 @@ def _is_down(outage: Outage, moment: int) -> bool:
 
 
 def _known(wiring: Wiring, name: str) -> Iterable[str]:
-    """A name as the control plane has it: a NIC is its link."""
+    """Return a name in the control plane's terms: a NIC is represented by its link."""
     if name in wiring.nics:
         return [wiring.port_link(int(wiring.first_port[wiring.node[name]]))]
     return [name]
 
 
 def _links(wiring: Wiring, name: str) -> list[str]:
-    """The links that an outage takes away."""
+    """Return the links that an outage of this name takes down."""
     if name not in wiring.node:
         return [name]
     node = wiring.node[name]
@@ -175,12 +181,12 @@ def _links(wiring: Wiring, name: str) -> list[str]:
 
 
 def places_down(wiring: Wiring, name: str, at_ps: int) -> list[Change]:
-    """The changes by which a link, switch, server or NIC goes down. Raises ``InputError`` for an unknown name."""
+    """Return the changes that take down a link, switch, server or NIC. Raises ``InputError`` for an unknown name."""
     return _places(wiring, name, at_ps, LINK_DOWN, NODE_DOWN)
 
 
 def places_up(wiring: Wiring, name: str, at_ps: int) -> list[Change]:
-    """The changes by which it comes back."""
+    """Return the changes that bring a link, switch, server or NIC back up."""
     return _places(wiring, name, at_ps, LINK_UP, NODE_UP)
 
 
@@ -200,9 +206,9 @@ def _places(wiring: Wiring, name: str, at_ps: int, link: int, node: int) -> list
 
 
 REROUTE_PS = 10 * 10**9
-"""Time that routes take to follow a fault if the scenario gives no time: 10 ms; assumed.
+"""The time in ps that routes take to follow a fault if the scenario gives no time: 10 ms (assumed).
 
-Loss of light is seen at once. BGP's withdrawals and the writing of hardware tables take the time.
+Loss of light is detected at once. BGP withdrawals and writing the hardware tables take the time.
 """
 
 CERTAIN = 2**32 - 1
@@ -232,7 +238,7 @@ def fault_timeline(
 
 
 def slowed(wiring: Wiring, changes: Sequence[Change], time_ps: int) -> NDArray[np.float64]:
-    """By port: how much slower than designed its link was on average, in a run of this time. 1: not at all."""
+    """Return, by port, the average factor by which its link was slower than designed in a run of this time. 1: full speed."""
     rate = wiring.cables[:, 2].astype(np.float64)
     now, since, carried = rate.copy(), np.zeros(len(rate)), np.zeros(len(rate))
     for at, change, port, mbps, _ in changes:
@@ -266,7 +272,7 @@ def _outages(target: FaultTarget) -> Iterable[Outage]:
 
 
 def _changes(wiring: Wiring, target: FaultTarget, data_class: int) -> list[Change]:
-    """Return the changes that a fault causes, except changes of up and down."""
+    """Return the changes that a fault causes, except links and nodes that go down or up."""
     fault = target.fault
     changes: list[Change] = []
     for link in target.links:

@@ -1,8 +1,7 @@
-"""Ports of NICs that can be used, if collective libraries merge several ports into one device.
+"""The usable ports of NICs, if collective libraries merge several ports into one device.
 
-The effect of a dead plane on jobs follows from port failover: the queue pairs of a port that has no path use the other
-ports of the NIC. The net plugin fails over at once. NCCL's own transport does so only if it is configured
-(docs/planes.md).
+Port failover decides the effect of a dead plane on jobs: queue pairs of a port without a path use the other ports of
+the NIC. The net plugin fails over at once. NCCL's own transport does so only if it is configured (docs/planes.md).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.model.wiring import Wiring
 
 LEAST_FRAME_BYTES = 84
-"""Of Ethernet on the wire, with preamble and gap."""
+"""The least bytes of an Ethernet frame on the wire, including preamble and gap."""
 
 FAILOVER_NOTE = (
     "ports of NICs: what is dead at the beginning of a collective carries nothing, and the NIC's other ports take its queue "
@@ -40,10 +39,10 @@ UNDER_WAY_NOTE = (
 
 
 def usable(fabric: PacketFabric, timeline: Timeline, until_ps: int = 0) -> Way | None:
-    """From which ports packets reach which others, until a moment: what is lost once before it counts as lost.
+    """Return a function that tells which ports can send to which others. A port that loses its path once is unusable.
 
-    Of a NIC that has no such port those count that are first to reach the other again, for its queue pairs wait for them. None
-    where every NIC has one port, so that there is no other to take.
+    Only losses up to ``until_ps`` count. If a pair of NICs has no usable port, the ports that regain a path first count,
+    because the queue pairs wait for them. Return None if every NIC has one port, as there is no alternative then.
     """
     if fabric.addresses.ports.shape[1] == 1:
         return None
@@ -80,9 +79,10 @@ def apart_ps(wiring: Wiring, ports: int) -> int:
 def next_loss(
     fabric: PacketFabric, timeline: Timeline, pairs: NDArray[np.uint32], after_ps: int, before_ps: int | None
 ) -> int | None:
-    """The next moment after ``after_ps`` at which a queue pair in use loses its way; None where there is none before ``before_ps``.
+    """Return the next time after ``after_ps`` at which a queue pair loses its path, or None if there is none.
 
-    ``pairs`` are rows of source and destination as ``PacketEngine`` takes them. One that waits for its way has none to lose.
+    Only times before ``before_ps`` count. ``pairs`` are rows of source and destination as ``PacketEngine`` takes them. A
+    queue pair that is waiting for a path cannot lose one.
     """
     if fabric.addresses.ports.shape[1] == 1:
         return None
@@ -99,7 +99,7 @@ def next_loss(
 
 
 def check_planes(fabric: PacketFabric, pairs: NDArray[np.uint32]) -> None:
-    """Raise ``InputError`` where a queue pair has no plane: its NICs have no port of one plane, as some are absent.
+    """Raise ``InputError`` if the NICs of a queue pair have no plane in common because ports are absent.
 
     ``pairs`` are rows of source and destination as ``PacketEngine`` takes them.
     """
@@ -122,7 +122,10 @@ def _way_at(fabric: PacketFabric, timeline: Timeline, moment: int) -> Way:
 
 
 def _way(fabric: PacketFabric, up: NDArray[np.bool_], tables: Sequence[Tables]) -> Way:
-    """Return the function that tells which ports reach which others by all of these tables, for hosts that are ``up``."""
+    """Return the function that tells which ports reach which others, for hosts that are ``up``.
+
+    A port counts only if all of these tables have a path.
+    """
     addresses = fabric.addresses
     reached = np.logical_and.reduce([_reached(fabric, table.routes) for table in tables])
     leaf = nic_port(fabric.wiring)[:, 0] - len(fabric.wiring.nics)
@@ -138,14 +141,17 @@ def _way(fabric: PacketFabric, up: NDArray[np.bool_], tables: Sequence[Tables]) 
 
 
 def _reached(fabric: PacketFabric, routes: Routes) -> NDArray[np.bool_]:
-    """By switch and prefix: whether it is there, or there is a route to it."""
+    """Return, by switch and prefix, whether the switch has the prefix or a route to it."""
     none = np.zeros(len(routes.prefixes), np.bool_)
     fibs = (routes.fibs.get(name) for name in fabric.wiring.switches)
     return np.stack([none if fib is None else fib.group != UNREACHABLE for fib in fibs])
 
 
 def _up(fabric: PacketFabric, timeline: Timeline, until_ps: int, *, heals: bool) -> NDArray[np.bool_]:
-    """By host: whether it, its link and its leaf are up at ``until_ps``; unless it ``heals``, also at no moment before since the beginning."""
+    """Return, by host, whether the host, its link and its leaf are up at ``until_ps``.
+
+    Without ``heals``, a host also counts as down if any of them was down before.
+    """
     wiring = fabric.wiring
     cable = wiring.port_cable[wiring.first_port[: len(wiring.nics)]]
     leaf = nic_port(wiring)[:, 0]

@@ -1,8 +1,8 @@
-"""When a queue pair that lost packets sends again, and when it gives up: NCCL tells its NICs.
+"""The times at which a queue pair retransmits lost packets, and when it gives up. NCCL sets them in its NICs.
 
-A NIC that hears nothing waits 4.096 us x 2^NCCL_IB_TIMEOUT and sends again what is not acknowledged, NCCL_IB_RETRY_CNT times in
-a row at most (InfiniBand architecture, local ACK timeout and retry count). NICs may take up to four times as long, and some
-adapt: that is not modelled.
+A NIC without acknowledgement waits 4.096 us x 2^NCCL_IB_TIMEOUT and retransmits, at most NCCL_IB_RETRY_CNT times in a row
+(InfiniBand architecture, local ACK timeout and retry count). NICs may take up to four times as long, and some adapt the
+timeout. Neither is modelled.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from railweave.prediction.collectives.nccl import Parameters
 
 BASE_PS = 4_096_000
-"""Unit in ps that the exponent of an ACK timeout multiplies."""
+"""The base of an ACK timeout in ps. The timeout is this value times 2 to the configured exponent."""
 
 HEALED_BY = {LINK_UP: LINK_DOWN, NODE_UP: NODE_DOWN}
 
 
 def retry_parameters(nccl: Parameters) -> dict[str, str]:
-    """The packet engine's parameters of retransmission, from NCCL's."""
+    """Return the packet engine's retransmission parameters that follow from NCCL's."""
     return {
         "host.timeout": f"{BASE_PS << nccl['NCCL_IB_TIMEOUT']}ps",
         "host.retries": str(nccl["NCCL_IB_RETRY_CNT"]),
@@ -34,19 +34,19 @@ def retry_parameters(nccl: Parameters) -> dict[str, str]:
 
 
 def patience_ps(parameters: Mapping[str, str]) -> int:
-    """Return the time in ps without arrivals after which a run is stuck.
+    """Return the time in ps without arrivals after which a run counts as stuck.
 
-    The time is as long as queue pairs may still try, at least a second.
+    It is the time for which queue pairs may still retry, and at least a second.
     """
     retries = parameters.get("host.retries", "none")
     return max(10**12, (int(retries) + 2) * timeout_ps(parameters)) if retries.isdecimal() else 10**12
 
 
 def after_retries(timeline: Timeline, parameters: Mapping[str, str]) -> Timeline:
-    """The timeline as senders notice it that lost packets when something broke: what heals, heals at their next retry.
+    """Return the timeline as seen by senders that lost packets. They notice a recovery only at their next retry.
 
-    For flows, which lose no packets and would go on at once. What heals after the last retry never does, and what is so from the
-    beginning of a run is no loss to anyone.
+    This is for flows, which lose no packets and would continue at once. A recovery after the last retry is never noticed.
+    Faults from the beginning of a run do not cause losses.
     """
     failed = {NODE_DOWN, LINK_DOWN}
     broken = sorted(change[0] for change in timeline.changes if change[1] in failed)

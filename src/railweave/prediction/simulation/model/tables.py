@@ -1,7 +1,7 @@
-"""Forwarding tables of the packet engine from those of the control plane.
+"""The forwarding tables of the packet engine, made from those of the control plane.
 
-Tables are kept by prefix (``Forwarding.entries``) and are spread over addresses at the end: a prefix of a VLAN serves
-every NIC on it, and only the leaf tells them apart.
+Tables are kept by prefix (``Forwarding.entries``) and expanded to addresses at the end. A VLAN's prefix covers every NIC
+on the VLAN, and only the leaf distinguishes between these NICs.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 
 class Forwarding:
-    """Tables of switches, and the next-hop groups that they needed so far.
+    """The tables of switches, and the next-hop groups that they have needed so far.
 
-    ``balance`` is how each switch shares, ``repairs`` whether it has fast reroute; ``joined`` holds the places of prefixes that are forwarded as one, a row each
-    (see ``joined_prefixes``), or None where every prefix goes its own way.
+    - ``balance``: the load balancing mode of each switch.
+    - ``repairs``: True for each switch with fast reroute.
+    - ``joined``: rows of prefixes that are forwarded as one (see ``joined_prefixes``). None: each prefix has its own route.
     """
 
     def __init__(
@@ -40,15 +41,16 @@ class Forwarding:
         self._groups: dict[tuple[int, tuple[int, ...]], int] = {}
 
     def copy(self) -> Forwarding:
-        """The same, to which more tables can be added."""
+        """Return a copy to which more tables can be added."""
         other = Forwarding(self._wiring, self._balance, self._repairs, self._joined)
         other._groups = dict(self._groups)
         return other
 
     def entries(self, routes: Routes, dead: Collection[str] = ()) -> NDArray[np.uint32]:
-        """A row for each switch and a column for each prefix, as ``FlowEngine`` takes it: ``HERE`` where the address decides.
+        """Return the table with a row for each switch and a column for each prefix, as ``FlowEngine`` takes it.
 
-        Switches that repair their groups leave ``dead`` links out of those that have others.
+        ``HERE`` marks prefixes for which the leaf forwards by address. Switches with fast reroute remove ``dead`` links from
+        groups that have other links.
         """
         table = np.full((len(self._wiring.switches), len(routes.prefixes)), NO_GROUP, np.uint32)
         for row, name in enumerate(self._wiring.switches):
@@ -74,7 +76,7 @@ class Forwarding:
     def _of(
         self, row: int, name: str, routes: Routes, known: NDArray[np.int32], gone: Collection[str]
     ) -> NDArray[np.uint32]:
-        """The entries of sets of groups: each becomes one group of all their links."""
+        """Return the entries for sets of groups. Each set becomes one group with all their links."""
         entries = np.full(len(known), NO_GROUP, np.uint32)
         first = int(self._wiring.first_port[self._wiring.node[name]])
         for place, ids in enumerate(cast("list[list[int]]", known.tolist())):
@@ -93,7 +95,7 @@ class Forwarding:
         return entries
 
     def groups(self) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
-        """``groups`` and ``members`` of ``PacketEngine`` for all tables that were made."""
+        """Return ``groups`` and ``members`` of ``PacketEngine`` for all tables made so far."""
         rows: list[tuple[int, int, int]] = []
         members: list[int] = []
         for balance, ports in self._groups:
@@ -103,7 +105,7 @@ class Forwarding:
 
 
 def joined_prefixes(network: Network, index: dict[str, int]) -> NDArray[np.int64]:
-    """The prefixes of each segment, one of each path color, as a row of places; -1 where it has fewer."""
+    """Return rows with the prefixes of each segment, one per path color; -1 if the segment has fewer prefixes."""
     rows = [[index.get(subnet.routed_by, -1) for subnet in segment.subnets] for segment in network.segments]
     width = max(map(len, rows), default=1)
     return np.array([row + [-1] * (width - len(row)) for row in rows], np.int64).reshape(len(rows), width)
@@ -116,7 +118,10 @@ def by_address(
     entries: NDArray[np.uint32],
     used: NDArray[np.int64],
 ) -> NDArray[np.uint32]:
-    """A row for each switch and a column for each address in ``used``. ``nic_ports``: see ``nic_port``."""
+    """Return the table with a row for each switch and a column for each address in ``used``.
+
+    ``nic_ports``: the result of ``nic_port``.
+    """
     owner = addresses.owner[used]
     table = np.take(entries, addresses.prefix[used], axis=1)  # in order of rows, as engines take it
     leaf = nic_ports[owner, 0] - len(wiring.nics)
@@ -129,7 +134,7 @@ def by_address(
 
 
 def nic_port(wiring: Wiring) -> NDArray[np.int64]:
-    """For each host, its leaf (node) and the leaf's port it is on, counted from the leaf's first."""
+    """Return, for each host, its leaf's node number and the leaf's port that it is on, counted from the leaf's first port."""
     hosts = len(wiring.nics)
     leaf_ports = np.zeros((hosts, 2), np.int64)
     ends = wiring.cables[:, :2].astype(np.int64)

@@ -1,8 +1,8 @@
 """Nodes and cables of a designed network, numbered as the packet engine numbers them.
 
 A host of the engine is a NIC, called ``SERVER:NIC``. Hosts come first, in the order of the servers and their NICs; then
-the switches. Only fabrics that connect GPUs' own NICs are taken, where there is one: storage and front-end NICs take no
-part in collectives.
+the switches. If any fabric connects the GPUs' own NICs, only such fabrics are used, because storage and front-end NICs
+take no part in collectives.
 """
 
 from __future__ import annotations
@@ -23,18 +23,26 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 PS_PER_METER = 5_054
-"""Light in fiber, 0.66 of its speed in vacuum, as the headroom arithmetic has it (model/catalog/physics.yaml)."""
+"""The delay of light in fiber per meter in ps, at 0.66 of the speed in vacuum.
+
+The headroom arithmetic uses the same value (model/catalog/physics.yaml).
+"""
 
 FEC_PS = 75_000
-"""RS(544,514) of 400G Ethernet: decoder about 72 ns, encoder 3 ns (P. Sun, Analysis on 400G FEC Architecture, IEEE
-P802.3bs, June 2015); the same is assumed of other speeds."""
+"""The delay of forward error correction in ps: RS(544,514) of 400G Ethernet, decoder about 72 ns, encoder 3 ns.
+
+Source: P. Sun, Analysis on 400G FEC Architecture, IEEE P802.3bs, June 2015. Other speeds are assumed to have the same
+delay.
+"""
 
 OPTICS_PS = 25_000
-"""Signal processors of the modules at both ends; assumed."""
+"""The delay of the signal processors in the modules at both ends of a cable, in ps (assumed)."""
 
 SWITCH_PS = 600_000
-"""A switch's way from port to port without queueing and serialization; assumed. The engine's switches send on at once, so
-each of the two cables carries half."""
+"""The latency of a switch from port to port in ps, without queueing and serialization (assumed).
+
+The engine's switches forward without delay, so each of the two cables carries half of this latency.
+"""
 
 WIRING_NOTE = (
     f"cables: {PS_PER_METER} ps a meter, {FEC_PS // 1000} ns of FEC, {OPTICS_PS // 1000} ns in modules (assumed), "
@@ -44,10 +52,12 @@ WIRING_NOTE = (
 
 @dataclass(frozen=True, eq=False)
 class Wiring:
-    """Nodes, cables and ports. ``cables`` has the rows that ``PacketEngine`` takes; ``links`` are their names.
+    """Nodes, cables and ports of a network.
 
-    Ports are counted over all nodes; those of node n begin at ``first_port[n]``. ``end_ports`` has the ports of the two
-    ends of each cable, ``port_cable`` the cable of each port.
+    - ``cables``: rows in the form of ``PacketEngine``. ``links`` has their names.
+    - ``first_port``: the first port of each node. Ports are numbered across all nodes.
+    - ``end_ports``: the ports at both ends of each cable.
+    - ``port_cable``: the cable of each port.
     """
 
     nics: tuple[str, ...]
@@ -64,7 +74,7 @@ class Wiring:
     """The row of each link."""
 
     def port(self, link: str, name: str) -> int | None:
-        """Return the port, counted over all nodes, by which a NIC or switch is on a link; None if it is not on the link."""
+        """Return the port, numbered across all nodes, that connects a NIC or switch to a link; None if it is not on the link."""
         row, node = self.cable.get(link), self.node[name]
         if row is None:
             return None
@@ -74,24 +84,24 @@ class Wiring:
 
     @cached_property
     def _ends(self) -> tuple[list[list[int]], list[list[int]]]:
-        """Nodes and ports of the ends of each cable, as lists: numbers of arrays are slow to get one by one."""
+        """The nodes and ports at the ends of each cable, as lists, because single elements of arrays are slow to read."""
         nodes: list[list[int]] = self.cables[:, :2].tolist()
         ports: list[list[int]] = self.end_ports.tolist()
         return nodes, ports
 
     def port_link(self, port: int) -> str:
-        """The name of the link that a port is on."""
+        """Return the name of the link that a port is on."""
         return self.links[int(self.port_cable[port])]
 
 
 def nic_group(network: Network, server: Server, fabric: str) -> NicGroup | None:
-    """Return the catalog's NIC group by which a server is on a fabric; None if the catalog does not know the server model."""
+    """Return the catalog's NIC group that connects a server to a fabric, or None if the catalog lacks the server model."""
     model = network.catalog.servers.get(server.model)
     return model.nics.get(network.fabric(fabric).nics) if model else None
 
 
 def fabrics(network: Network) -> tuple[str, ...]:
-    """The fabrics that traffic of collectives takes: those of GPUs' own NICs, or all where there is none."""
+    """Return the fabrics that collectives use: those of the GPUs' own NICs, or all fabrics if there is no such fabric."""
     kinds = {(server.model, nic.fabric): server for server in network.servers for nic in server.nics}
     gpu_fabrics = {
         fabric
@@ -102,7 +112,7 @@ def fabrics(network: Network) -> tuple[str, ...]:
 
 
 def wire(network: Network) -> Wiring:
-    """The nodes and cables of a network's fabrics. NICs and switches without a cable are left out."""
+    """Return the nodes and cables of the fabrics that collectives use. NICs and switches without a cable are left out."""
     taken = set(fabrics(network))
     cables = [cable for cable in network.cables if cable.fabric in taken]
     cabled = {name for cable in cables for name in _ends(cable)}
@@ -138,7 +148,10 @@ def _ends(cable: Cable) -> tuple[str, str]:
 
 
 def _ports(cables: NDArray[np.uint64], nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """First port of each node, ports of the ends of each cable, cable of each port: a node's are in order of cables."""
+    """Return the first port of each node, the ports at both ends of each cable, and the cable of each port.
+
+    The ports of a node are in the order of its cables.
+    """
     ends = cables[:, :2].astype(np.int64).ravel()
     order = np.argsort(ends, kind="stable")
     first = np.zeros(nodes + 1, np.int64)
@@ -149,12 +162,13 @@ def _ports(cables: NDArray[np.uint64], nodes: int) -> tuple[NDArray[np.int64], N
 
 
 def servers(network: Network, wiring: Wiring, tenant: str = "") -> list[tuple[str, list[int], int]]:
-    """A job's servers: name, the hosts that are its NICs by rail, and how many GPUs it has; of a tenant, its own.
+    """Return the servers of a job: name, the hosts that are its NICs by rail, and the number of its GPUs.
 
-    Of a NIC with several ports that are one device to collective libraries, the host is its first port that is there.
+    Only NICs of ``tenant`` count. If collective libraries merge several ports of a NIC into one device, the host is the
+    first port that exists.
 
-    GPUs are as many as the catalog says of the model; one a NIC where it does not know the model. A tenant that has some of a
-    server's NICs has the same part of its GPUs.
+    The catalog gives the number of GPUs. For an unknown server model there is one GPU per NIC. A tenant with some of a
+    server's NICs has the same fraction of its GPUs.
     """
     job_servers: list[tuple[str, list[int], int]] = []
     for server in network.servers:

@@ -1,7 +1,9 @@
-"""Training jobs on a designed network: how long their communications take there, and with that their steps.
+"""Training jobs on a designed network: the times of their communications and steps.
 
-``loads`` makes process groups jobs, runs all groups of a communication by flows and keeps what each link carries. ``packets`` runs communications by
-packets too. ``storage`` has storage traffic, and how fast communications go that go on at the same time. ``question`` reads a job file and runs its
-jobs together, with traffic of others. ``answer`` has the result with its band, ``tiers`` its bytes by tier. ``variants`` compares jobs with one thing
-changed, and over seeds.
+- ``loads`` turns process groups into jobs, runs all groups of a communication by flows, and keeps the load of each link.
+- ``packets`` also runs communications by packets.
+- ``storage`` has storage traffic, and the pace of communications that run at the same time.
+- ``question`` reads a job file and runs its jobs together, with background traffic.
+- ``answer`` has the result with its band, and ``tiers`` the bytes by tier.
+- ``variants`` compares jobs with one setting changed, and over seeds.
 """

@@ -1,4 +1,7 @@
-"""The predictions for training jobs: the step time, the part of it that GPUs compute, and what GPUs wait for; as text and JSON."""
+"""The predictions for training jobs as text and JSON.
+
+They have the step time, the share of it that GPUs compute, and the causes for which GPUs wait.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +29,15 @@ if TYPE_CHECKING:
 
 TABLE = Path(__file__).with_name("errors.json")
 FEW = 5
-"""Of fewer rows the largest error is taken, as a ninth decile would be of nothing."""
+"""The number of rows below which the largest error is used, because they are too few for a 90th percentile."""
 
 
 @dataclass(frozen=True)
 class StepErrors:
-    """Published steps on one GPU. ``gpus``: the least and the most of them; errors in percent, whichever way."""
+    """The errors of predicted steps against published ones on a kind of GPU.
+
+    ``gpus`` has the least and the most GPUs of these steps. Errors are absolute values in percent.
+    """
 
     gpu: str
     gpus: tuple[int, int]
@@ -42,15 +48,16 @@ class StepErrors:
 
     @property
     def error(self) -> float:
-        """The part by which nine of ten of them were off at most; of few, all."""
+        """The relative error that nine of ten predictions do not exceed. With few rows, the largest error."""
         return (self.p90_abs_percent if self.rows >= FEW else self.max_abs_percent) / 100
 
 
 @dataclass(frozen=True)
 class StepBand(JsonObject):
-    """The range of a step's time in ps. ``error`` is None if no published step ran on the GPU.
+    """The range of a step's time in ps.
 
-    ``outside``: the part of the job that no published step has.
+    - ``error``: the relative error. None if no published step ran on the GPU.
+    - ``outside``: the properties of the job that no published step has.
     """
 
     JSON = ("low_ms=low_ps/1e9", "high_ms=high_ps/1e9", "error", "compared", "outside", "seeds_ms=seeds_ps/1e9")
@@ -63,7 +70,7 @@ class StepBand(JsonObject):
     seeds_ps: tuple[int, ...] = ()
 
     def to_text(self) -> str:
-        """A line for people, and another where the job is unlike what was compared."""
+        """Return a line for people, and a second line if the job differs from the published steps."""
         chance = ""
         if len(self.seeds_ps) > 1:
             low, high = min(self.seeds_ps), max(self.seeds_ps)
@@ -79,7 +86,7 @@ class StepBand(JsonObject):
 
 @cache
 def judged() -> dict[str, StepErrors]:
-    """The committed table, by GPU."""
+    """Return the committed errors of predicted steps, by GPU."""
     rows: list[dict[str, Any]] = json.loads(TABLE.read_text(encoding="utf-8"))
     by_gpu: dict[str, StepErrors] = {}
     for row in rows:
@@ -89,7 +96,11 @@ def judged() -> dict[str, StepErrors]:
 
 
 def step_band(plan: JobPlan | PlacedTrace, step_ps: int, seeds_ps: tuple[int, ...] = (), others: str = "") -> StepBand:
-    """The band of a step. ``seeds_ps``: its times with several seeds; ``others``: what else goes on that no published step has."""
+    """Return the band of a step.
+
+    - ``seeds_ps``: the times of the step with several seeds.
+    - ``others``: conditions of the run that no published step has.
+    """
     low, high = min(seeds_ps or (step_ps,)), max(seeds_ps or (step_ps,))
     if isinstance(plan, PlacedTrace):
         outside = "a trace has what was computed and sent; no published step was run from one"
@@ -128,35 +139,35 @@ KINDS = {
     "bubble": "waiting for other stages",
 }
 OF_TRACES = KINDS | {"bubble": "processors and other ranks"}
-"""The same of traces, which have no stages."""
+"""The names of the parts of a step for traces, which have no stages."""
 
 COMPUTING = "computing"
 LEAST_PART = 0.01
-"""Of a step: what GPUs wait for less than that binds nothing."""
+"""The fraction of a step below which waiting is too short to be its bottleneck."""
 
 
 @dataclass(frozen=True)
 class JobResult:
-    """The prediction for a job. ``carried``: by communication of the graph."""
+    """The prediction for a job. ``carried`` has an entry for each communication of the graph."""
 
     plan: JobPlan | PlacedTrace
     graph: Graph
     times: Times
     carried: tuple[CarriedCommunication, ...]
     step_ps: int
-    """A step, while the other jobs run; ``times`` has the operations of one."""
+    """The time of a step in ps while the other jobs run. ``times`` has the operations of a single step."""
     alone_ps: int
-    """Time of a step in ps with no one else on the network."""
+    """The time of a step in ps with no other job or traffic on the network."""
     sent: StepTraffic
     """The traffic of a step, by tier and link."""
     unlike: str = ""
     """Conditions of the run that no published step has; empty if there are none."""
     checked: tuple[PacketCheck, ...] = ()
-    """The communications run by packets next to flows; empty if this check was not requested."""
+    """The communications that were also run by packets; empty if this check was not requested."""
     seeds_ps: tuple[int, ...] = ()
-    """Times of a step with each of several seeds; empty where one was run."""
+    """The time of a step with each of several seeds; empty if only one seed was run."""
     checkpoint: CheckpointCost | None = None
-    """Its state while it is written to storage."""
+    """The cost of the job's checkpoints; None if it writes none."""
 
     @property
     def band(self) -> StepBand:
@@ -165,9 +176,10 @@ class JobResult:
 
     @property
     def mfu(self) -> float | None:
-        """Return the part of the GPUs' peak that the model's own operations take; None for a trace.
+        """The model FLOPs utilization: the share of the GPUs' peak that the model's operations use; None for a trace.
 
-        Recomputing is not counted. Attention is counted whole. A trace does not give the operations of the model.
+        Recomputation does not count, and attention counts over the whole sequence. A trace does not give the operations of the
+        model.
         """
         if self.plan.flops is None:
             return None
@@ -175,14 +187,14 @@ class JobResult:
 
     @property
     def tokens_per_second(self) -> float | None:
-        """Of the whole job; None of a trace."""
+        """The tokens per second of the whole job; None for a trace."""
         if self.plan.tokens is None:
             return None
         return self.plan.tokens / (self.step_ps / 1e12)
 
     @cached_property
     def parts(self) -> dict[str, float]:
-        """Return the time in ps of each kind of activity in a step: the mean over pipeline stages. The sum is the step."""
+        """The time in ps of each part of a step, averaged over pipeline stages. The parts add up to the step."""
         by_class = exposed(self.graph, self.times)
         kinds = dict.fromkeys([COMPUTE, *KINDS, *(kind for class_parts in by_class for kind in class_parts)])
         scale = self.step_ps / max(self.times.step_ps, 1)
@@ -191,24 +203,24 @@ class JobResult:
         }
 
     def name_of(self, kind: str) -> str:
-        """A part of a step for people; ranks of a trace wait for processors too."""
+        """Return the name of a part of a step for people. Traces have a different name for bubbles."""
         return OF_TRACES.get(kind, kind) if self.plan.flops is None else KINDS.get(kind, kind)
 
     @property
     def exposed_ps(self) -> float:
-        """Return how long GPUs wait for communication, in ps.
+        """The time in ps for which GPUs wait for communication.
 
-        A network without limits would save at most this time, except for bubbles that communication lengthens.
+        A network without limits would save at most this time, not counting the bubbles that communication lengthens.
         """
         return sum(time for kind, time in self.parts.items() if kind not in {COMPUTE, "bubble"})
 
     @property
     def wasted_gpus(self) -> float:
-        """GPUs that wait for communication, of all that the job has."""
+        """The number of GPUs that would do no work if all waiting for communication fell on them."""
         return self.plan.ranks * self.exposed_ps / self.step_ps
 
     def binds(self) -> str:
-        """Return what GPUs wait for most, with what binds it; ``computing`` if GPUs hardly wait."""
+        """Return the cause for which GPUs wait most, with its bottleneck; ``computing`` if GPUs hardly wait."""
         waits = {
             cause: time for cause, time in self.parts.items() if cause != COMPUTE and time > LEAST_PART * self.step_ps
         }
@@ -222,12 +234,12 @@ class JobResult:
         return f"{self.name_of(kind)}: {where}"
 
     def slowest(self) -> list[tuple[Communication, CarriedCommunication]]:
-        """Return each kind, collective and size sent between servers once: that of the stage where it takes longest."""
+        """Return each kind, collective and size sent between servers once, for the stage where it takes longest."""
         return slowest(self.graph, self.carried)
 
     @property
     def parts_table(self) -> Table:
-        """A row for each kind of activity in a step."""
+        """The table of the parts of a step, one per row."""
         return Table(
             (
                 Column("in a step", "text", "part"),
@@ -250,7 +262,7 @@ class JobResult:
 
     @property
     def tiers_table(self) -> Table:
-        """The traffic of a step by tier."""
+        """The table of the traffic of a step, by tier."""
         inside = (INSIDE, _gigabytes(self.sent.inside_bytes), EMPTY, EMPTY, EMPTY)
         return Table(
             (
@@ -277,7 +289,7 @@ class JobResult:
 
     @property
     def sent_table(self) -> Table:
-        """A row for each communication between servers."""
+        """The table of communications between servers, one per row."""
         return Table(
             (
                 *COMMUNICATION,
@@ -296,7 +308,7 @@ class JobResult:
 
     @property
     def packets_table(self) -> Table:
-        """A row for each communication that was run by packets."""
+        """The table of communications that were run by packets, one per row."""
         return Table(
             (
                 *COMMUNICATION,
@@ -324,7 +336,7 @@ class JobResult:
         )
 
     def to_text(self) -> str:
-        """Lines for people."""
+        """Return lines for people."""
         tokens, mfu = self.tokens_per_second, self.mfu
         lines = [
             f"{self.plan.job.name or 'job'}{self._tenant()}: {self.plan.about}",
@@ -351,7 +363,7 @@ class JobResult:
         return "" if self.step_ps == self.alone_ps else f", alone {_shown(self.alone_ps)} ({more:+.1%})"
 
     def to_json(self) -> dict[str, Any]:
-        """The documented object (docs/jobs.md)."""
+        """Return the documented JSON object (docs/jobs.md)."""
         return {
             "name": self.plan.job.name,
             "tenant": self.plan.job.tenant,
@@ -389,12 +401,12 @@ class JobResult:
 
 
 def _shown(time_ps: float) -> str:
-    """A time for people: of traces of single collectives, which take less than a millisecond, in microseconds."""
+    """Return a time for people: in ms, or in us below a millisecond, as for traces of single collectives."""
     return f"{time_ps / 1e6:.1f} us" if time_ps < 1e9 else f"{time_ps / 1e9:,.1f} ms"
 
 
 def _gigabytes(value: int) -> Cell:
-    """Bytes with their text in GB."""
+    """Return a table cell that shows bytes in GB."""
     return Cell(value, f"{value / 1e9:,.2f}")
 
 
@@ -405,11 +417,11 @@ COMMUNICATION = (
     Column("groups", "number", "groups"),
     Column("ranks", "number", "ranks"),
 )
-"""Columns of a communication."""
+"""The table columns that describe a communication."""
 
 
 def _communication(communication: Communication, size_bytes: int) -> tuple[object, ...]:
-    """Return the cells of a communication, of which ``size_bytes`` were run."""
+    """Return the table cells that describe a communication. ``size_bytes`` is the size that was run."""
     return (
         Cell(communication.kind, KINDS.get(communication.kind, communication.kind)),
         communication.collective,
@@ -430,7 +442,7 @@ class TrainingPrediction(JsonObject):
     fabric: PacketFabric
     notes: tuple[str, ...]
     own_jobs: int
-    """Number of jobs from the requested file; the other jobs are from the file of jobs that run beside them."""
+    """The number of jobs from the requested file. The others are from the file of jobs that run at the same time."""
 
     @property
     def complete(self) -> bool:
@@ -439,7 +451,7 @@ class TrainingPrediction(JsonObject):
 
     @property
     def table(self) -> Table:
-        """A row for each communication between servers, of all jobs."""
+        """The table of communications between servers of all jobs, one per row."""
         if len(self.jobs) == 1:
             return self.jobs[0].sent_table
         tables = [(job.plan.job.name or f"job {number}", job.sent_table) for number, job in enumerate(self.jobs, 1)]
@@ -447,6 +459,6 @@ class TrainingPrediction(JsonObject):
         return Table((Column("job", "text", "job"), *tables[0][1].columns), rows)
 
     def to_text(self) -> str:
-        """Lines for people."""
+        """Return lines for people."""
         told = ["\n".join(f"note: {remark}" for remark in self.fabric.remarks)] if self.fabric.remarks else []
         return "\n\n".join([*(job.to_text() for job in self.jobs), *told])

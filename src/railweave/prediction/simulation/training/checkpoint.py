@@ -1,7 +1,8 @@
-"""A checkpoint while a job trains: how long it takes, how long steps take meanwhile, and what that costs for each step.
+"""The cost of a checkpoint while a job trains: its time, the longer steps meanwhile, and the cost per step.
 
-The state is what it is between two steps. Where it is written meanwhile (``overlap``), steps share links with it until all of it is there: that is run over the first part of
-it, of up to two steps, and the rest is as that part. Else GPUs wait until it is written.
+The state is that between two steps. With ``overlap``, steps continue and share links with the checkpoint until it is
+written. The first part of the writing is simulated, up to two steps, and the rest is assumed to go on like it. Without
+``overlap``, GPUs wait until the checkpoint is written.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from railweave.prediction.simulation.training.loads import CarriedCommunication
 
 MOST_STEPS_RUN = 2
-"""Steps that a checkpoint is run over; one that takes longer goes on as it began."""
+"""The most steps for which the writing of a checkpoint is simulated. The rest is assumed to go on like them."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,9 @@ class CheckpointCost(JsonObject):
 
     @property
     def each_ps(self) -> float:
-        """Return the cost of the checkpoint per step, in ps.
+        """The cost of the checkpoint per step, in ps.
 
-        If the next checkpoint is due before this one is written, checkpoints are written without a pause.
+        If the next checkpoint is due before this one is written, checkpoints follow each other without a pause.
         """
         return self.cost_ps / max(self.every, self.steps)
 
@@ -77,7 +78,7 @@ class CheckpointCost(JsonObject):
 
     @property
     def summary(self) -> str:
-        """A sentence or two for people."""
+        """One or two sentences for people on the checkpoint, its time and its effect on steps."""
         return (
             f"A checkpoint of {self.size_bytes / 1e9:,.1f} GB goes over {self.fabric} to {self.servers} storage servers in {self.time_ps / 1e12:,.2f} s, "
             f"{self.alone_ps / 1e12:,.2f} s alone, bound by {self.bound}; a step meanwhile takes {self.step_ps / 1e9:,.1f} ms. "
@@ -85,7 +86,7 @@ class CheckpointCost(JsonObject):
         )
 
     def to_text(self, plain_ps: int) -> list[str]:
-        """Lines for people; ``plain_ps``: a step without it."""
+        """Return lines for people. ``plain_ps`` is the time of a step without a checkpoint."""
         to = f"{self.size_bytes / 1e9:,.1f} GB over {self.fabric} to {self.servers} storage servers"
         lines = [
             f"  checkpoint     {to} in {self.time_ps / 1e12:,.2f} s, alone {self.alone_ps / 1e12:,.2f} s: {self.bound}",
@@ -109,7 +110,12 @@ def written(
     servers: int,
     fabric: str,
 ) -> CheckpointCost:
-    """A checkpoint of a job whose step is ``graph``, with its communications ``known``, and takes ``step_ps``; ``to``: how it is written alone."""
+    """Return the cost of a checkpoint of a job.
+
+    - ``graph``, ``known``: the graph of the job's step, and the loads of its communications.
+    - ``step_ps``: the time of a step without a checkpoint.
+    - ``to``: the load of writing the checkpoint with nothing else on the network.
+    """
     every = wanted.steps(step_ps)
     if not wanted.overlap:
         cost, time, during, steps = wanted.snapshot + to.alone_ps, to.alone_ps, step_ps + to.alone_ps, 1.0
@@ -132,7 +138,7 @@ def written(
 
 
 def _repeated(graph: Graph, steps: int) -> Graph:
-    """Steps one after another, with a class more in which nothing is yet."""
+    """Return the graph of several steps one after another, with one more class that is still empty."""
     whole = Graph(graph.classes + 1)
     for communication in graph.communications:
         whole.communication(communication)

@@ -1,4 +1,4 @@
-"""Export the computing and sending of the ranks of predicted jobs, as execution traces for other simulators."""
+"""The export of predicted jobs as execution traces for other simulators: computation and communication of each rank."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def chakra_files(prediction: TrainingPrediction) -> Iterator[tuple[str, bytes]]:
-    """The files of every job, one at a time: ``NAME.RANK.et`` and ``NAME.comm_group.json``, after the job's name. Raises ``InputError`` for a job that is a trace, ``OutputError`` without protobuf."""
+    """Yield the trace files of all jobs: ``NAME.RANK.et`` and ``NAME.comm_group.json``, where NAME is the job's name.
+
+    Raises ``InputError`` for a job that is itself a trace, and ``OutputError`` if protobuf is not installed.
+    """
     names: list[str] = []
     for number, job in enumerate(prediction.jobs, 1):
         if not isinstance(job.plan, JobPlan):

@@ -1,4 +1,7 @@
-"""Process groups as jobs, and communications: the load on each link, and the time alone, all groups at once, by flows."""
+"""The loads of communications, by flows: the load on each link, and the time with nothing else on the network.
+
+Each process group becomes a job. All groups of a communication run at once.
+"""
 
 from __future__ import annotations
 
@@ -35,19 +38,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A group: its job, and the engine's host of each of the job's NICs."""
+    """A process group: its job, and the engine's host of each of the job's NICs."""
 
     job: Job
     hosts: NDArray[np.uint32]
 
     @property
     def shape(self) -> tuple[int, tuple[int, ...]]:
-        """Groups of one shape have the same program: servers, and the NIC of each GPU."""
+        """The number of servers and the NIC of each GPU. Groups with the same shape have the same program."""
         return len(self.job.servers), self.job.servers[0].nearest
 
 
 def group_of(job: Job, hosts: NDArray[np.uint32], ranks: Sequence[int]) -> Group:
-    """The group of some ranks of a job. Raises ``JobError`` where the servers do not take part alike."""
+    """Return the group of some ranks of a job. Raises ``JobError`` if the group's parts of the servers differ."""
     gpus, nics = job.gpus_per_server, job.nics_per_server
     members: dict[int, list[int]] = {}
     for rank in ranks:
@@ -73,14 +76,17 @@ def inside_ps(job: Job, collective: Collective, size_bytes: int, nccl: Parameter
 
 
 def inside_bytes(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> int:
-    """Return the bytes that the GPUs of a group send to others of their servers."""
+    """Return the bytes that the GPUs of a group send to other GPUs of their servers."""
     choice = choose(job, nccl, collective, size_bytes, channel_count(job, nccl))
     each = links_need_ps(job, nccl, collective, size_bytes, choice) * job.servers[0].link.gbps / 8000
     return round(each * job.ranks)
 
 
 def between(job: Job, collective: Collective, size_bytes: int, nccl: Parameters) -> Program:
-    """A collective between servers, with a message for each connection; of ``send-recv`` from the first of two ranks to the second."""
+    """Return the program of a collective between servers, with one message for each connection.
+
+    ``send-recv`` sends only from the first of two ranks to the second.
+    """
     if collective in RINGS:
         return whole(job, collective, size_bytes, nccl)
     load = loads(job, collective, size_bytes, nccl)
@@ -108,10 +114,15 @@ def between(job: Job, collective: Collective, size_bytes: int, nccl: Parameters)
 
 @dataclass(frozen=True, eq=False)
 class CarriedCommunication:
-    """A communication on a network: how long it takes alone, what part of that time each port is busy, and what binds it.
+    """The load of a communication that has the network to itself.
 
-    ``ports``, ``busy``: ports (counted over all nodes) that send, and the part of the time; ``bytes``: what each of them sent, with headers;
-    ``inside_bytes``: what GPUs sent inside servers. ``complete``: whether all of it arrived.
+    - ``alone_ps``: how long it takes.
+    - ``ports``: the ports that send, numbered across all nodes.
+    - ``busy``: the fraction of ``alone_ps`` for which each of these ports is busy.
+    - ``bytes``: the bytes that each of these ports sent, with headers.
+    - ``bound``: the bottleneck.
+    - ``complete``: True if all of it arrived.
+    - ``inside_bytes``: the bytes that GPUs sent inside servers.
     """
 
     alone_ps: int
@@ -126,7 +137,7 @@ class CarriedCommunication:
 
 @dataclass(frozen=True, eq=False)
 class PlacedJob:
-    """A job's place on a network. ``hosts``: the engine's host of each of its NICs."""
+    """A job placed on a network. ``hosts`` has the engine's host of each of its NICs."""
 
     fabric: PacketFabric
     job: Job
@@ -136,11 +147,14 @@ class PlacedJob:
     settings: Mapping[str, str]
 
     def groups(self, communication: Communication) -> list[Group]:
-        """The groups of a communication. Raises ``JobError``."""
+        """Return the groups of a communication. Raises ``JobError``."""
         return [group_of(self.job, self.hosts, ranks) for ranks in self._by_rail(communication)]
 
     def _by_rail(self, communication: Communication) -> tuple[tuple[int, ...], ...]:
-        """The groups; of a message to another rail from the GPU on that rail, which NCCL hands it over to first (PXN)."""
+        """Return the groups of a communication, with PXN applied to messages between rails.
+
+        NCCL first hands a message for another rail to the GPU on that rail, so this GPU becomes the sender.
+        """
         if communication.collective != "send-recv" or self.nccl["NCCL_PXN_DISABLE"]:
             return communication.groups
         gpus, server = self.job.gpus_per_server, self.job.servers[0]
@@ -162,7 +176,10 @@ class PlacedJob:
 
 
 def carried(placed: PlacedJob, communication: Communication) -> CarriedCommunication:
-    """Run a communication alone. Raises ``InputError`` as ``run_flows``, ``JobError`` where a group has unlike servers."""
+    """Run a communication with nothing else on the network.
+
+    Raises ``InputError`` as ``run_flows`` does, and ``JobError`` if servers of a group differ.
+    """
     way = usable(placed.fabric, placed.timeline)
     known: dict[object, Program] = {}
     within: dict[object, int] = {}
@@ -223,7 +240,7 @@ def _bound(alone: int, arrived: int, floor: int, proxy: int, link: str) -> str:
 
 
 def _joined(parts: list[Traffic]) -> Traffic:
-    """Traffics side by side: queue pairs and messages of one after those of the other; none of them waits."""
+    """Return several traffics as one, with queue pairs and messages in sequence. No message waits for another."""
     first = np.cumsum([0, *(len(part.pairs) for part in parts[:-1])])
     rows: list[NDArray[np.uint64]] = []
     for begin, part in zip(first.tolist(), parts, strict=True):
@@ -244,6 +261,6 @@ def _joined(parts: list[Traffic]) -> Traffic:
 
 
 def nccl_of(network: Network, settings: Mapping[str, str], job: Job, qps: int | None, colors: int) -> Parameters:
-    """NCCL's parameters for a job: as servers have them, but for ``qps`` and ``settings``."""
+    """Return NCCL's parameters for a job: those of the design, with ``qps`` and ``settings`` applied."""
     given = designed_variables(network, colors) | ({} if qps is None else {QUEUE_PAIRS: str(qps)})
     return parameters({**given, **settings}, job.library)

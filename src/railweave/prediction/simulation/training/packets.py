@@ -1,4 +1,4 @@
-"""The collectives of a step by packets, beside what flows say of them: all groups of a communication at once."""
+"""The collectives of a step run by packets, for comparison with flows. All groups of a communication run at once."""
 
 from __future__ import annotations
 
@@ -29,22 +29,24 @@ if TYPE_CHECKING:
     from railweave.prediction.jobs.graph import Communication, Graph
 
 WIRE_BYTES = 4178
-"""Of a full packet, with headers, preamble and gap."""
+"""The bytes of a full packet on the wire, with headers, preamble and gap."""
 ACKNOWLEDGED = 1.1
-"""Packets for each of data, with acknowledgements, about."""
+"""The approximate number of packets per data packet, including acknowledgements."""
 NOTE = (
     "packets: each communication takes alone as long as packets of all its groups did, where that is longer than flows say; those that go on at the same time "
     "share links as flows"
 )
 ALIGN = 1 << 16
-"""Sizes that are cut down are multiples of this."""
+"""The unit in bytes to which reduced sizes are rounded down."""
 
 
 @dataclass(frozen=True)
 class PacketCheck(JsonObject):
-    """A communication by packets and by flows. ``size_bytes``: what was run, less than the communication's where packets would be too many.
+    """A communication run by packets and by flows.
 
-    ``marked``, ``paused``: packets that were marked (ECN), and pauses (PFC).
+    - ``size_bytes``: the size that was run. It is smaller than the communication's if there would be too many packets.
+    - ``marked``: the number of packets with ECN marks.
+    - ``paused``: the number of PFC pauses.
     """
 
     JSON = (
@@ -74,11 +76,11 @@ class PacketCheck(JsonObject):
 
     @property
     def longer(self) -> float:
-        """By how much packets take longer than flows say."""
+        """The extra time of packets relative to flows."""
         return self.packet_ps / self.flow_ps - 1
 
     def to_text(self) -> str:
-        """A line for people."""
+        """Return one line for people."""
         communication = self.communication
         cut = "" if self.size_bytes == communication.size_bytes else f" (of {communication.size_bytes:,})"
         return (
@@ -94,7 +96,7 @@ class PacketCheck(JsonObject):
 
 
 def slowest(graph: Graph, loads: Sequence[CarriedCommunication]) -> list[tuple[Communication, CarriedCommunication]]:
-    """Return each kind, collective and size sent between servers once: that of the stage where it takes longest."""
+    """Return each kind, collective and size sent between servers once, for the stage where it takes longest."""
     by_key: dict[tuple[str, str, int], tuple[Communication, CarriedCommunication]] = {}
     for communication, load in zip(graph.communications, loads, strict=True):
         if key(communication) not in by_key or load.alone_ps > by_key[key(communication)][1].alone_ps:
@@ -103,14 +105,17 @@ def slowest(graph: Graph, loads: Sequence[CarriedCommunication]) -> list[tuple[C
 
 
 def key(communication: Communication) -> tuple[str, str, int]:
-    """Communications of all stages with one key are alike."""
+    """Return a key that is equal for communications of different stages that are alike."""
     return communication.kind, communication.collective, communication.size_bytes
 
 
 def as_long_as_packets(
     graph: Graph, loads: Sequence[CarriedCommunication], checked: Sequence[PacketCheck]
 ) -> list[CarriedCommunication]:
-    """Communications that take longer than flows say by what packets of their like took; those that packets were quicker at stay."""
+    """Return the loads, lengthened by the extra time that packets took for communications with the same key.
+
+    If packets were faster than flows, the load is unchanged.
+    """
     longer = {key(check.communication): max(1 + check.longer, 1.0) for check in checked if check.complete}
     return [
         replace(
@@ -128,9 +133,10 @@ def check_packets(
     progress: Callable[[str], None],
     most_hops: int = MOST_PACKET_HOPS,
 ) -> list[PacketCheck]:
-    """Communications (``slowest``) by packets and by flows.
+    """Run communications (from ``slowest``) by packets and by flows.
 
-    What packets would need more than ``most_hops`` links for is cut down to fewer bytes, for flows too. Raises ``InputError`` as the engines do.
+    If packets would cross more than ``most_hops`` links, both engines run fewer bytes. Raises ``InputError`` as the engines
+    do.
     """
     checks: list[PacketCheck] = []
     for communication, known in wanted:
@@ -172,7 +178,7 @@ def _checked(placed: PlacedJob, whole: Communication, size: int) -> PacketCheck:
 
 
 def _traffic(placed: PlacedJob, communication: Communication) -> tuple[Traffic, int, int]:
-    """All messages of a communication with what they wait for; what is added at the end, and the least time, ps."""
+    """Return all messages of a communication with their waits, the time added at the end, and the least time, in ps."""
     way = usable(placed.fabric, placed.timeline)
     known: dict[object, Program] = {}
     parts: list[Traffic] = []
@@ -206,7 +212,7 @@ def _traffic(placed: PlacedJob, communication: Communication) -> tuple[Traffic, 
 
 
 def joined(parts: Sequence[Traffic]) -> Traffic:
-    """Traffics side by side: queue pairs, messages and lists of what is waited for of one after those of the other."""
+    """Return several traffics as one, with queue pairs, messages and lists of waits in sequence."""
     messages: list[NDArray[np.uint64]] = []
     starts: list[NDArray[np.uint64]] = [np.zeros(1, np.uint64)]
     after: list[NDArray[np.uint32]] = []

@@ -48,15 +48,15 @@ NOTE = (
     "a communication goes as fast as the slowest of its links then lets it"
 )
 WINDOW_US = 10_000
-"""For how long its bytes are sent to see which way they go; any length gives the same parts."""
+"""The time for which background traffic is sent to find its paths. Any length gives the same shares."""
 
 
 def taken(
     fabric: PacketFabric, timeline: Timeline, wanted: Background, settings: Mapping[str, str]
 ) -> NDArray[np.float64]:
-    """By port: the part of its rate that background traffic asks for, at most 1.
+    """Return, by port, the share of its rate that background traffic asks for, at most 1.
 
-    Raises ``InputError`` where ports are not there, or do not reach those that they are to send to.
+    Raises ``InputError`` if ports do not exist, or do not reach their targets.
     """
     pairs_of = ends(fabric.wiring, wanted)
     sources = np.repeat(np.array([src for src, _ in pairs_of], np.uint32), wanted.qps)
@@ -80,12 +80,12 @@ def taken(
 
 
 READ = "read"
-"""The kind of what is read from storage."""
+"""The kind of communications that read from storage."""
 
 
 @dataclass(frozen=True)
 class StorageUse:
-    """The use of storage by a job of a file. ``whole``: the network with all of its fabrics."""
+    """The use of storage by a job of a file. ``whole`` is the network with all its fabrics."""
 
     whole: Network
     read: ReadJobs
@@ -93,7 +93,10 @@ class StorageUse:
     lb: str | None
 
     def add_reads(self, placed: PlacedJob, graph: Graph) -> CarriedCommunication | None:
-        """Add what is read for a step to the step, from its beginning on; gives how long that takes alone, None where nothing is read. Raises ``InputError``."""
+        """Add the storage reads of a step to its graph, from the beginning of the step. Return their load.
+
+        The load is that with nothing else on the network. The result is None if nothing is read. Raises ``InputError``.
+        """
         wanted = self.read.jobs[self.number].read
         if wanted is None:
             return None
@@ -110,7 +113,10 @@ class StorageUse:
         known: Sequence[CarriedCommunication],
         step_ps: int,
     ) -> CheckpointCost | None:
-        """Return the job's checkpoint with no one else on the network; None if the job makes none. Raises ``InputError``."""
+        """Return the cost of the job's checkpoint with no other job on the network, or None if the job writes none.
+
+        Raises ``InputError``.
+        """
         wanted = self.read.jobs[self.number].checkpoint
         if wanted is None:
             return None
@@ -137,18 +143,18 @@ class StorageUse:
 
 
 def _ranks(placed: PlacedJob) -> tuple[tuple[int, ...], ...]:
-    """The ranks of each server: it reads for all of them together."""
+    """Return the ranks of each server, because a server reads for all of its ranks together."""
     gpus = placed.job.gpus_per_server
     return tuple(tuple(range(first, first + gpus)) for first in range(0, placed.job.ranks, gpus))
 
 
 MOST_STEPS = 40
-"""Of a job that runs beside a longer one."""
+"""The most steps of a job that are run while a longer job runs."""
 
 
 @dataclass(frozen=True)
 class StartedJob:
-    """A job: the graph of its step, and when its first one begins."""
+    """A job: the graph of its step, and the time at which its first step begins."""
 
     graph: Graph
     start_ps: int
@@ -160,10 +166,13 @@ def together(
     load: NDArray[np.float64] | None,
     alone_ps: Sequence[int],
 ) -> list[tuple[Times, int]]:
-    """Steps of all jobs at the same time: of each the times of its last one, and how long one takes.
+    """Run the steps of all jobs at the same time. Return, for each job, the times of its last step and the time of a step.
 
-    ``known``: what each communication of each job carries; ``load``: the part of ports that traffic of others asks for; ``alone_ps``: steps by themselves.
-    Jobs repeat their steps until the longest has made two, so that the others meet every part of it.
+    - ``known``: the load of each communication of each job.
+    - ``load``: by port, the share of its rate that background traffic asks for.
+    - ``alone_ps``: the time of each job's step without the other jobs.
+
+    Jobs repeat their steps until the longest has made two, so that the others overlap with every part of it.
     """
     until = 2 * max(alone_ps) + max(job.start_ps for job in jobs)
     whole = Graph(sum(job.graph.classes for job in jobs))
@@ -196,7 +205,7 @@ def together(
 
 
 def _last_step(times: Times, count: int, begins: Sequence[int]) -> tuple[Times, int]:
-    """The last step of a job, from its beginning, and the mean of all but the first."""
+    """Return the times of a job's last step, from its beginning, and the mean time of all steps but the first."""
     ends = [max(times.end_ps[begin : begin + count]) for begin in begins]
     first, last = ends[-2], begins[-1]
     begin = tuple(max(moment - first, 0) for moment in times.begin_ps[last : last + count])
@@ -213,7 +222,7 @@ class _Job:
 
 
 ENGINES = ("auto", "flow", "packet")
-"""Engines that time communications; ``auto`` is ``flow``."""
+"""The engines that can time communications. ``auto`` means ``flow``."""
 
 
 def predict_training(
@@ -233,18 +242,18 @@ def predict_training(
     engine: str = "flow",
     progress: Callable[[str], None] | None = None,
 ) -> TrainingPrediction:
-    """Return the predicted step of each job of a file on a network while the other jobs run too.
+    """Return the predicted step of each job of a file while all jobs run at the same time.
 
-    - ``changes``: fields of all jobs in place of those of the file, by path (``parallel.tensor``).
+    - ``changes``: new values for fields of all jobs in the file, by path (``parallel.tensor``).
     - ``lb``, ``settings``: as for ``predict``.
-    - ``qps``: queue pairs per connection of jobs that give no number.
-    - ``faults``: faults that happened before, and that routes have followed.
-    - ``scenario``: a file of more faults, and of background traffic.
-    - ``whole``: the network with fabrics of storage too, if ``network`` is one of several.
-    - ``others``: a file of jobs that run beside these, as the file has them.
-    - ``background``: traffic of others, in place of the scenario's.
-    - ``check``: run the communications by packets too. With ``engine`` packet, a communication takes the time of
-      packets if this is longer than the time of flows.
+    - ``qps``: queue pairs per connection, for jobs that give no number.
+    - ``faults``: faults that have already happened, and that routes have followed.
+    - ``scenario``: a file with more faults and background traffic.
+    - ``whole``: the network including storage fabrics, if ``network`` is only one of its fabrics.
+    - ``others``: a file of jobs that run at the same time, without ``changes``.
+    - ``background``: background traffic, in place of the scenario's.
+    - ``check``: also run the communications by packets.
+    - ``engine``: with packet, a communication takes the time of packets if it is longer than that of flows.
 
     Raises ``InputError``, with lines of the file.
     """
@@ -330,7 +339,7 @@ def predict_training(
 
 
 def _shared(jobs: Sequence[_Job]) -> str:
-    """A note where several jobs are on one server; else empty."""
+    """Return a note if several jobs are on one server, else an empty string."""
     names = Counter(server.name for job in jobs for server in job.placed.job.servers)
     both = [name for name, often in names.items() if often > 1]
     if not both:
@@ -341,11 +350,14 @@ def _shared(jobs: Sequence[_Job]) -> str:
 
 
 def _nothing(_: str) -> None:
-    """Say nothing."""
+    """Ignore a progress message."""
 
 
 def _scenario(network: Network, path: Path | None) -> tuple[tuple[FaultTarget, ...], Background | None]:
-    """Faults and background traffic of a scenario file. Raises ``InputError`` where it has a job's traffic too."""
+    """Return the faults and background traffic of a scenario file.
+
+    Raises ``InputError`` if the file also has traffic of a job.
+    """
     if path is None:
         return (), None
     scenario = read_scenario(path, "sim")
@@ -356,7 +368,7 @@ def _scenario(network: Network, path: Path | None) -> tuple[tuple[FaultTarget, .
 
 
 def _after(bed: SimulatedNetwork, faults: Sequence[FaultTarget]) -> Timeline:
-    """The network after faults have happened and routes have followed."""
+    """Return the state of the network after the faults, when routes have followed them."""
     timeline = conditions_of(bed, None, faults, 0).timeline if faults else Timeline()
     return timeline.since(max(timeline.moments)) if timeline.moments else timeline
 

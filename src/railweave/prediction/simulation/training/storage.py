@@ -1,7 +1,7 @@
-"""The storage writes and reads of a job: on the fabric of its GPUs beside their traffic, or on a fabric of their own.
+"""The storage traffic of a job, on the fabric of its GPUs or on a separate fabric.
 
-All NICs of the job's servers on that fabric take part, each with an even part of the bytes, to or from every storage
-server alike. If a storage server has NICs on a client NIC's own rail, only those NICs serve that client.
+All NICs of the job's servers on that fabric take part. Each carries an equal part of the bytes, spread evenly over the
+storage servers. If a storage server has NICs on a client NIC's own rail, only those NICs serve that client.
 """
 
 from __future__ import annotations
@@ -33,19 +33,23 @@ if TYPE_CHECKING:
 
 
 LEAST = 1e-4
-"""Part of the time below which a busy port slows no one down."""
+"""The busy fraction below which a port is taken to slow no communication."""
 GRAIN = 1e-3
-"""Links whose use differs by less are one."""
+"""The resolution of the use of links. Links whose use differs by less are treated as one."""
 MOST_TAKEN = 0.5
-"""Of a link: what traffic of others keeps from jobs at most."""
+"""The largest share of a link that background traffic takes from jobs."""
 LEAST_PACE = 1e-9
 
 
 class SharedLinks:
-    """The communications of all jobs, on their links. A ``Network`` as ``prediction.jobs.run`` takes it."""
+    """The links that the communications of all jobs share. The class implements ``Network`` of ``prediction.jobs.run``."""
 
     def __init__(self, carried: Sequence[CarriedCommunication], taken: NDArray[np.float64] | None = None) -> None:
-        """``carried``: by number of the communication; ``taken``: by port, the part that traffic of others asks for."""
+        """Find the links that can fill.
+
+        ``carried`` has the load of each communication, by number. ``taken`` has, by port, the share that background traffic asks
+        for.
+        """
         self._alone = [load.alone_ps for load in carried]
         much = [load.busy > LEAST for load in carried]
         met = [load.ports[keep] for load, keep in zip(carried, much, strict=True)]
@@ -62,11 +66,11 @@ class SharedLinks:
         self._use, self._room = use, room
 
     def alone_ps(self, communication: int) -> int:
-        """Return the time of a communication alone, in ps."""
+        """Return the time of a communication in ps if no other communication runs."""
         return self._alone[communication]
 
     def paces(self, active: tuple[int, ...]) -> list[float]:
-        """Return the pace of each of these communications while all of them are in progress."""
+        """Return the pace of each of these communications if all of them run at once."""
         use = self._use[list(active)]
         pace = np.ones(len(active))
         if not use.size:
@@ -91,12 +95,17 @@ class SharedLinks:
 
 
 RUN_BYTES = 1 << 30
-"""Of a connection that are run: more take as many times longer, for flows have no other."""
+"""The most bytes of a connection that are simulated. The time of more bytes is scaled, because nothing else shares the links."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stores:
-    """The way to the storage of a job. ``clients``, ``servers``: hosts of the engine of the job's NICs, and of each storage server's; ``on_gpu_fabric``: whether the fabric to it is that of the GPUs."""
+    """The connection of a job with its storage.
+
+    - ``clients``: the engine's hosts of the job's NICs.
+    - ``servers``: the engine's hosts of each storage server's NICs.
+    - ``on_gpu_fabric``: True if the storage is on the fabric of the GPUs.
+    """
 
     fabric: PacketFabric
     name: str
@@ -110,7 +119,13 @@ class Stores:
 def stores_of(
     whole: Network, placed: PlacedJob, wanted: Storage, lb: str | None, tell: Callable[[str, str, str], Problem]
 ) -> Stores:
-    """The storage that a job names. ``whole``: the network with all of its fabrics; ``tell`` makes a problem of a field, what is wrong, and what would be right. Raises ``InputError`` with the line where it is not there, or no fabric joins it and the job."""
+    """Return the storage that a job names.
+
+    - ``whole``: the network with all its fabrics.
+    - ``tell``: makes a problem from a field, a description and a fix.
+
+    Raises ``InputError`` with the line if the storage does not exist, or if no fabric connects it with the job.
+    """
     try:
         names = ordered({server.name: "" for server in whole.servers}, wanted.storage)
     except InputError as error:
@@ -148,13 +163,13 @@ def stores_of(
 
 
 def _fabric(network: Network, lb: str | None) -> PacketFabric:
-    """A fabric that no job runs on, as engines take it."""
+    """Return the engines' view of a fabric that no job runs on."""
     plane = ControlPlane([device_config(network, switch.name) for switch in network.switches], network.absent)
     return packet_fabric(present(network), plane.configs, plane.routes(), lb)
 
 
 def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> CarriedCommunication:
-    """Return the load of writing or reading so many bytes with nothing else on the network.
+    """Return the load of writing or reading ``size_bytes`` with nothing else on the network.
 
     Raises ``InputError`` as ``run_flows`` does.
     """
@@ -189,7 +204,7 @@ def stored(stores: Stores, wanted: Storage, size_bytes: int, *, reads: bool) -> 
 
 
 def _connections(stores: Stores) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-    """Return the pairs of a client's NIC and a storage server's NIC, and the part of all bytes that each pair carries."""
+    """Return pairs of a client's NIC and a storage server's NIC, and the fraction of all bytes that each pair carries."""
     ends: list[tuple[int, int]] = []
     parts: list[float] = []
     for client in stores.clients.tolist():

@@ -27,7 +27,12 @@ TIERS = ("server to leaf", "leaf to spine", "spine to super-spine", "between sit
 
 @dataclass(frozen=True)
 class Tier(JsonObject):
-    """A tier: bytes up and down, with headers; ``busiest`` of its links, from which end, and for what part of a step it is busy with this job."""
+    """The traffic of a job on a tier of the network.
+
+    - ``up_bytes``, ``down_bytes``: the bytes in each direction, with headers.
+    - ``busiest``: the busiest link. ``busiest_from`` is the end that sends.
+    - ``busy``: the fraction of a step for which the job keeps that link busy.
+    """
 
     name: str
     links: int
@@ -40,9 +45,11 @@ class Tier(JsonObject):
 
 @dataclass(frozen=True, eq=False)
 class StepTraffic:
-    """The traffic of a step of a job. ``ports``: bytes by port of the wiring.
+    """The traffic of a step of a job.
 
-    ``tier_of``: the place of each cable's tier in ``TIERS``. ``inside_bytes``: bytes between GPUs of one server.
+    - ``ports``: the bytes that each port sends.
+    - ``tier_of``: the index of each cable's tier in ``TIERS``.
+    - ``inside_bytes``: the bytes between GPUs of one server.
     """
 
     wiring: Wiring
@@ -53,12 +60,12 @@ class StepTraffic:
 
     @cached_property
     def busy(self) -> NDArray[np.float64]:
-        """By port: the part of a step for which it sends."""
+        """The fraction of a step for which each port sends."""
         rates = self.wiring.cables[self.wiring.port_cable, 2].astype(np.float64)
         return self.ports * 8e6 / rates / max(self.step_ps, 1)
 
     def tiers(self) -> list[Tier]:
-        """The tiers that carry anything, from the servers up."""
+        """Return the tiers that carry any traffic, from the servers up."""
         tiers: list[Tier] = []
         for place, name in enumerate(TIERS):
             cables = np.flatnonzero(self.tier_of == place)
@@ -83,7 +90,7 @@ class StepTraffic:
         return tiers
 
     def links(self, most: int | None = None) -> list[dict[str, Any]]:
-        """A row for each link and direction that carries anything, the busiest first; at most so many."""
+        """Return a row for each link and direction that carries traffic, the busiest first; at most ``most`` rows."""
         order = np.argsort(-self.busy, kind="stable")[: int((self.ports > 0).sum())]
         return [
             {
@@ -105,7 +112,7 @@ class StepTraffic:
 def sent(
     network: Network, wiring: Wiring, graph: Graph, carried: Sequence[CarriedCommunication], step_ps: int
 ) -> StepTraffic:
-    """Return the traffic of a step, with each communication as often as it is in the graph."""
+    """Return the traffic of a step. Each communication counts as often as it occurs in the graph."""
     often = Counter(op.communication for op in graph.ops if op.communication is not None)
     ports = np.zeros(len(wiring.port_cable))
     inside = sum(op.inside_bytes for op in graph.ops)

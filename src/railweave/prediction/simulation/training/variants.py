@@ -1,4 +1,4 @@
-"""Training jobs with one thing changed: side by side, what each choice costs in time and in GPUs."""
+"""The comparison of training jobs with one setting changed: the cost of each choice in time and GPUs."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 def training_over_seeds(
     network: Network, path: Path, seeds: int, given: Mapping[str, Any], progress: Callable[[str], None]
 ) -> TrainingPrediction:
-    """The prediction of the median seed, by the steps of all jobs, with the times of all. ``given``: arguments of ``predict_training``.
+    """Return the prediction of the median seed by the steps of all jobs, with the times of all seeds.
 
-    Seeds count from the one that was set, or 1. Raises ``InputError``.
+    ``given``: arguments of ``predict_training``. Seeds count up from the seed in the settings, or from 1. Raises
+    ``InputError``.
     """
     settings: Mapping[str, str] = given.get("settings") or {}
     first = int(settings.get("seed", "1"))
@@ -48,9 +49,11 @@ def training_over_seeds(
 
 
 def oversubscribed(network: Network, text: str) -> dict[str, str]:
-    """The changes that give leaves so much server bandwidth for their uplinks, ``2:1``: fewer links to each spine, or fewer spines.
+    """Return the changes of the fabric file that give leaves an oversubscription ratio such as ``2:1``.
 
-    Server bandwidth is that of the leaf with the most. Raises ``InputError`` where whole links cannot give the ratio, or there are no spines.
+    The ratio is the server bandwidth of a leaf over its uplink bandwidth; the leaf with the most server bandwidth counts.
+    The changes are fewer links to each spine, or fewer spines. Raises ``InputError`` if whole links cannot give the ratio,
+    or if there are no spines.
     """
     try:
         wanted = ratio(text)
@@ -73,9 +76,10 @@ def oversubscribed(network: Network, text: str) -> dict[str, str]:
 
 
 def on_leaves(network: Network, text: str) -> dict[str, str]:
-    """The changes that spread the NICs of each server over so many leaves of its stripe, with as many uplinks of the stripe in all.
+    """Return the changes that spread each server's NICs over a number of leaves in its stripe.
 
-    As many leaves as rails are a rail-optimised fabric, 1 is a leaf that has everything of its servers. Raises ``InputError``.
+    The stripe keeps its total number of uplinks. As many leaves as rails make a rail-optimised fabric; with 1 leaf, all NICs
+    of a server are on the same leaf. Raises ``InputError``.
     """
     leaves = Counter(switch.stripe for switch in network.switches if switch.role == "leaf")
     now = max(leaves.values(), default=0)
@@ -101,7 +105,7 @@ def on_leaves(network: Network, text: str) -> dict[str, str]:
 
 
 def _colors(network: Network, uplinks: int) -> dict[str, str]:
-    """Fewer path colors, where those there are do not divide the uplinks of a leaf."""
+    """Return the change to fewer path colors if the present number does not divide the uplinks of a leaf; else no change."""
     fabric = network.fabrics[0]
     now = len(fabric.colors)
     if not now or not uplinks % now:
@@ -114,7 +118,10 @@ def _colors(network: Network, uplinks: int) -> dict[str, str]:
 
 
 def _leaf(network: Network) -> tuple[int, int, int, int]:
-    """Of the leaf with the most servers: Gb/s of servers, uplinks, spines that they lead to, Gb/s of an uplink."""
+    """Return four numbers for the leaf with the most server bandwidth.
+
+    They are the Gb/s of its servers, its uplinks, the spines that they lead to, and the Gb/s of an uplink.
+    """
     servers: Counter[str] = Counter()
     uplinks: dict[str, list[tuple[str, int]]] = {}
     leaves = {switch.name for switch in network.switches if switch.role == "leaf"}
@@ -147,7 +154,11 @@ FIX = (
 
 @dataclass(frozen=True)
 class Choice:
-    """One value of what is varied. ``fabric``: fields of the fabric file that it changes; ``given``: arguments of ``predict_training``."""
+    """One value of the varied setting.
+
+    - ``fabric``: the fields of the fabric file that it changes.
+    - ``given``: the arguments of ``predict_training`` that it sets.
+    """
 
     name: str
     value: str
@@ -156,7 +167,10 @@ class Choice:
 
 
 def choices(network: Network, words: str, given: Mapping[str, Any]) -> list[Choice]:
-    """The values of ``NAME=a,b``. ``given``: arguments of ``predict_training`` besides. Raises ``InputError``."""
+    """Return the choices of a text such as ``NAME=a,b``.
+
+    ``given``: the other arguments of ``predict_training``. Raises ``InputError``.
+    """
     name, equals, rest = words.partition("=")
     values = values_of(name, rest) if equals else []
     made = _made(network, name, given)
@@ -166,7 +180,7 @@ def choices(network: Network, words: str, given: Mapping[str, Any]) -> list[Choi
 
 
 def _made(network: Network, name: str, given: Mapping[str, Any]) -> Callable[[str], Choice] | None:
-    """Return the function that makes a choice of a value; None if nothing has that name."""
+    """Return the function that makes a choice from a value, or None if no setting has this name."""
     head, dot, _ = name.partition(".")
     if name == "lb":
         return lambda value: Choice(name, value, given={"lb": value})
@@ -200,7 +214,7 @@ def _changed(path: str, name: str, value: str, given: Mapping[str, Any]) -> Choi
 SEVERAL = "choice"
 """Name of the column if several settings are varied."""
 AS_IT_IS = "as it is"
-"""The row without a change, where several things are varied."""
+"""The label of the row without a change, if several settings are varied."""
 COLUMNS = (
     Column("step ms", "number", "step_ms"),
     Column("slower", "number", "slower"),
@@ -209,12 +223,16 @@ COLUMNS = (
     Column("GPUs wasted", "number", "gpus_wasted"),
     Column("bound by", "text", "bound_by"),
 )
-"""Columns of a comparison, after that of its values."""
+"""The columns of a comparison after the varied value."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A job with one choice. ``slower``: its step over that of the quickest, less 1; ``gpus_wasted``: how many fewer would do at that pace."""
+    """A job with one choice.
+
+    - ``slower``: the extra time of its step relative to the fastest choice.
+    - ``gpus_wasted``: how many fewer GPUs would give the same speed with the fastest choice.
+    """
 
     label: str
     job: JobResult
@@ -223,7 +241,7 @@ class Row:
 
     @property
     def cells(self) -> tuple[object, ...]:
-        """Return the row of a table, under ``COLUMNS`` and that of its label."""
+        """The cells of the table row, under the column of the label and ``COLUMNS``."""
         bound = self.job.binds()
         return (
             self.label,
@@ -243,7 +261,7 @@ class Variants:
     name: str
     predictions: tuple[tuple[str, TrainingPrediction], ...]
     jobs: int
-    """Number of jobs of a prediction that are the file's own. The jobs of other files come after these."""
+    """The number of jobs of a prediction that come from the requested file. Jobs of other files come after them."""
 
     @property
     def complete(self) -> bool:
@@ -251,7 +269,7 @@ class Variants:
         return all(prediction.complete for _, prediction in self.predictions)
 
     def rows(self, number: int) -> list[Row]:
-        """A job with each choice, in the order in which they were given."""
+        """Return a row for each choice of a job, in the order in which choices were given."""
         results = [(label, prediction.jobs[number]) for label, prediction in self.predictions]
         best = min(result.step_ps for _, result in results)
         return [
@@ -264,7 +282,7 @@ class Variants:
         return self.predictions[0][1].jobs[number].plan.job.name or f"job {number + 1}"
 
     def job_table(self, number: int) -> Table:
-        """A row for each choice of a job."""
+        """Return the table of a job's choices, one per row."""
         rows = self.rows(number)
         best = min(rows, key=lambda row: row.job.step_ps)
         return Table(
@@ -275,7 +293,7 @@ class Variants:
 
     @property
     def table(self) -> Table:
-        """A row for each choice, of all jobs."""
+        """The table of the choices of all jobs, one per row."""
         if self.jobs == 1:
             return self.job_table(0)
         tables = [self.job_table(number) for number in range(self.jobs)]
@@ -286,7 +304,7 @@ class Variants:
         )
 
     def to_text(self) -> str:
-        """A table for each job."""
+        """Return a table for each job, as text."""
         blocks = [
             "\n".join([*([self.title(number)] if self.jobs > 1 else []), *self.job_table(number).to_text()])
             for number in range(self.jobs)
@@ -297,7 +315,7 @@ class Variants:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The documented object (docs/jobs.md)."""
+        """Return the documented JSON object (docs/jobs.md)."""
         costs = [self.rows(number) for number in range(self.jobs)]
         return {
             "compared": self.name,
@@ -320,12 +338,16 @@ def compare_training(
     progress: Callable[[str], None],
     designed: Callable[[Mapping[str, str]], tuple[Network, Network]] | None = None,
 ) -> Variants:
-    """Run a job file with each of several values of one thing, ``lb=ecmp,dlb``, or of several, ``lb=ecmp oversubscription=2:1,4:1``.
+    """Run a job file with each of several values of one setting or of several settings.
 
-    Of several things each value is run alone, beside the jobs as they are.
+    Examples are ``lb=ecmp,dlb`` and ``lb=ecmp oversubscription=2:1,4:1``. With several settings, each value is run with all
+    other settings unchanged, and the jobs are also run without any change.
 
-    ``given``: arguments of ``predict_training``; ``designed``: designs the network with fields of its fabric file changed, and that with fabrics
-    of storage too; None: there is no file. Raises ``InputError``.
+    - ``given``: arguments of ``predict_training``.
+    - ``designed``: designs the network again with changed fields of its fabric file, and also the network including storage
+      fabrics. None: there is no fabric file.
+
+    Raises ``InputError``.
     """
     several = words.split()
     wanted = [choice for word in several for choice in choices(network, word, given)]
