@@ -150,7 +150,9 @@ def _add(top: Section, open_: list[_Open], made: Section, column: int) -> None:
 
 
 def _kind(line: str) -> tuple[str, tuple[str, ...]]:
-    """The kind of section that a line opens, and those that it stands in; the empty word: none."""
+    """Return the kind of section that a line opens, and the kinds in which that section is; an empty kind if it opens none."""
+    if _OPENS.match(line) is None:
+        return "", ()
     return next(((kind, inside) for kind, begins, inside in _SECTIONS if begins.match(line)), ("", ()))
 
 
@@ -170,6 +172,8 @@ def _flat(open_: list[_Open], line: str, inside: tuple[str, ...], *, opens: bool
 
 
 _SECTIONS = tuple((kind, re.compile(begins), inside) for kind, begins, inside in SECTIONS)
+_OPENS = re.compile("|".join(f"(?:{begins})" for _, begins, _ in SECTIONS))
+"""Any header: most lines are none, and one search shows this."""
 
 
 NOS = "dell_sonic"
