@@ -189,7 +189,7 @@ def _fabric(
 
 
 def _local(spec: FabricSpec) -> tuple[str, ...]:
-    """Return the prefixes that leaves may originate: the server pools, those of other links, and the prefixes of edge ports."""
+    """Return the prefixes that leaves may originate: those of the server pools, the pools of other links, and the edge ports."""
     others = (
         pool
         for other_link in spec.addressing.other_links.values()
@@ -200,7 +200,7 @@ def _local(spec: FabricSpec) -> tuple[str, ...]:
 
 
 def _other_link(spec: FabricSpec) -> Literal["", "access", "trunk", "routed"]:
-    """Return the kind of link that servers of other links have on their leaves; empty if they are routed like the rest."""
+    """Return the link type of the fabric's other links, or an empty string if it does not differ from the usual server link."""
     for other_link in spec.addressing.other_links.values():
         if other_link.server_link != spec.addressing.server_link:
             return other_link.server_link
@@ -213,13 +213,13 @@ def _overlay(intent: OverlayIntent, tenants: tuple[Tenant, ...]) -> Overlay:
 
 
 def _overlay_prefixes(overlay: OverlayIntent, router_ids: str, *, colored: bool) -> tuple[str, ...]:
-    """Return the pools that the underlay of an overlay carries: loopbacks, and the tunnel endpoints of path colors."""
+    """Return the pools that the underlay carries for an overlay: loopbacks and, if ``colored``, the tunnel endpoints of path colors."""
     loopbacks = router_ids if overlay.vtep == "ipv4" else overlay.loopbacks
     return (loopbacks, overlay.endpoint_pool()) if colored else (loopbacks,)
 
 
 def _intents(context: Context, layout: Layout, cables: Sequence[Cable]) -> dict[RoleName, RoleIntent]:
-    """Return the intent of every role, those without switches in the fabric included; for them nothing is reported."""
+    """Return the intent of every role. Roles without switches in the fabric are included, but cause no findings."""
     spec = layout.spec
     given: dict[RoleName, tuple[str, Role]] = {
         "leaf": ("leaf", spec.leaf),
@@ -248,7 +248,10 @@ def _intents(context: Context, layout: Layout, cables: Sequence[Cable]) -> dict[
 
 
 def _site(context: Context, group: ServerGroup, nics: Sequence[Nic]) -> str:
-    """The site of a server: as given, or of its stripe where a fabric spans sites."""
+    """Return the site of a server: the one in the file, or, in a fabric that spans sites, the site of its stripe.
+
+    Raises ``DesignError`` if the two differ.
+    """
     for nic in nics:
         across = context.source.spec.fabrics[nic.fabric].topology.interconnect
         there = across.site_of(nic.stripe) if across else ""
@@ -263,7 +266,7 @@ def _site(context: Context, group: ServerGroup, nics: Sequence[Nic]) -> str:
 
 
 def _servers(context: Context, nics_of: dict[str, list[Nic]]) -> tuple[Server, ...]:
-    """Every server of the file, in its order, with its NICs of all fabrics."""
+    """Return every server, in file order, with its NICs on all fabrics. Notes a problem for each override of an unknown NIC."""
     sites = next(iter(context.source.spec.sites))
     known = {f"{server}:{nic.name}" for server, made in nics_of.items() for nic in made}
     for key in context.source.spec.overrides.nics:

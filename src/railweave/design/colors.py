@@ -1,4 +1,4 @@
-"""Path colors: how many, their names and numbers, and which uplink has which."""
+"""Path colors: their names and numbers, and the color of each uplink."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ COLORS_UNBALANCED = Rule(
 
 
 def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tuple[str, int], int]]:
-    """The path colors of a fabric, and the color index of each uplink by (spine name, link).
+    """Return the path colors of a fabric, and the color index of each uplink by (spine name, link).
 
-    Without path colors both are empty. With one color per uplink an uplink's slot is its color, so that a spine more
-    or less changes no other color; with fewer, uplinks take the colors in turn. A name keeps its color too, also when
-    one before it is dropped.
+    Without path colors both are empty. With one color per uplink, an uplink's slot is its color, so adding or removing a spine
+    changes no other color. With fewer colors, uplinks get them in rotation. A name keeps its color even if an earlier name is
+    removed.
     """
     spec, name = layout.spec, layout.name
     if spec.load_balancing.mode != "rlb":
@@ -86,9 +86,9 @@ def color(context: Context, layout: Layout) -> tuple[tuple[Color, ...], dict[tup
 
 
 def _place_names(lock: Lock, pool: str, names: list[str], live: list[int]) -> dict[str, int]:
-    """The color index of each name: the one it had, else the first live color without a name, in order.
+    """Return the color index of each name: the one in the lock, or else the first live color that has no name.
 
-    So a name keeps its color when one before it is dropped, and a renamed color keeps its uplinks.
+    So a name keeps its color when an earlier name is removed, and a renamed color keeps its uplinks.
     """
     had = lock.pools.get(pool, {})
     placed = {name: had[name] for name in names if name in had}

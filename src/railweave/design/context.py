@@ -1,4 +1,4 @@
-"""The context of every design decision: the input, the catalog, the lock, and a place to report problems."""
+"""The context that all design decisions share: the input, the catalog, the lock, and the collected problems and findings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Context:
-    """Shared by the modules of one design run. ``lock`` is a working copy that allocations are added to."""
+    """The state that the modules of one design run share. ``lock`` is a working copy to which allocations are added."""
 
     source: Source
     lock: Lock
@@ -30,19 +30,19 @@ class Context:
     findings: list[Finding] = field(default_factory=list[Finding])
 
     def problem(self, location: Iterable[Key], message: str, fix: str) -> None:
-        """Note that something asked for cannot be built; design stops at the next ``check``."""
+        """Note a requirement that cannot be met; design stops at the next ``check``."""
         problem = self.source.document.problem(location, message, fix)
         if problem not in self.problems:
             self.problems.append(problem)
 
     def inventory_problem(self, line: int, message: str, fix: str) -> None:
-        """Note that a line of the inventory does not go with the rest; design stops at the next ``check``."""
+        """Note an inventory line that contradicts the design; design stops at the next ``check``."""
         problem = Problem(FileLine(self.source.inventory.file, line), message, fix)
         if problem not in self.problems:
             self.problems.append(problem)
 
     def check(self) -> None:
-        """Raise ``DesignError`` with everything noted so far, if anything."""
+        """Raise ``DesignError`` with all problems noted so far, if there are any."""
         if self.problems:
             raise DesignError(self.problems)
 
@@ -57,6 +57,6 @@ class Context:
         why: str | None = None,
         fix: str | None = None,
     ) -> None:
-        """Note something that is worth knowing but stops nothing; what is not given is as the rule says."""
+        """Note a finding, which does not stop the design. Omitted arguments take the rule's defaults."""
         file, line = self.source.path.name, self.source.document.line(location)
         self.findings.append(rule.finding(where, message, file=file, line=line, severity=severity, why=why, fix=fix))

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FaultTarget:
-    """A fault with the links it is aimed at, as ``Cable.name``: those of ``link``, of ``nic``, of the sessions, or none.
+    """A fault with its targets.
 
-    ``devices`` are the switches and servers that ``device`` or ``plane`` stands for.
+    - ``links``: the links, as ``Cable.name``, that ``link``, ``nic`` or the fault's sessions denote; may be empty.
+    - ``devices``: the switches and servers that ``device`` or ``plane`` denotes.
     """
 
     fault: Fault
@@ -28,7 +29,7 @@ class FaultTarget:
 
 
 class _UnknownError(ValueError):
-    """A name that is not on the network: the field that holds the name, the problem and the fix."""
+    """A name that does not exist on the network, with the field that holds it, the problem and the fix."""
 
     def __init__(self, field: str, message: str, fix: str) -> None:
         super().__init__(field, message, fix)
@@ -36,7 +37,7 @@ class _UnknownError(ValueError):
 
 
 def fault_targets(network: Network, file: ScenarioFile) -> list[FaultTarget]:
-    """The faults of a scenario, in its order. Raises ``SpecError`` with the line of every name that is not on the network."""
+    """Return the faults of a scenario, in its order, with their targets. Raises ``SpecError`` with the line of each unknown name."""
     problems: list[Problem] = []
     targets: list[FaultTarget] = []
     for place, fault in enumerate(file.scenario.faults):
@@ -85,7 +86,7 @@ def _target(network: Network, fault: Fault) -> FaultTarget:
 
 
 def _plane(network: Network, text: str) -> tuple[str, ...]:
-    """The switches of a plane, ``plane2`` or ``FABRIC/plane2``."""
+    """Return the switches of a plane, written ``plane2`` or ``FABRIC/plane2``."""
     fabric, _, name = text.rpartition("/")
     planes: dict[str, list[str]] = {}
     for switch in network.switches:
@@ -106,7 +107,7 @@ def _plane(network: Network, text: str) -> tuple[str, ...]:
 
 
 def _links(network: Network, text: str) -> tuple[str, ...]:
-    """The links that ``A:port--B:port`` or ``A--B`` stands for, either end first."""
+    """Return the links that ``A:port--B:port`` or ``A--B`` denotes; either end may come first."""
     near, dashes, far = text.partition("--")
     names = {cable.name for cable in network.cables}
     for name in (text, f"{far}--{near}"):

@@ -1,7 +1,7 @@
-"""Positions of devices with cable lengths between them, and the inventory checked against the design.
+"""Device positions and the cable lengths between them, and checks of the inventory against the design.
 
-A device or a cabled port may have left the fabric file, and its row stayed: that is a finding. A NIC that its server
-model does not have is a mistake.
+An inventory row whose device or port is no longer in the design gives a finding. A NIC that its server model does not have is
+a mistake.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 UNIT_M = 0.04445
-"""Height of a rack unit (EIA-310)."""
+"""The height of a rack unit in metres (EIA-310)."""
 
 ASSUMED_UNITS = 1
-"""Height of a device whose model does not say."""
+"""The assumed height in rack units of a device whose model gives none."""
 
 
 def positions(context: Context, layouts: Iterable[Layout]) -> dict[str, Position]:
-    """The place of every device that the file puts into a rack. Notes problems where it cannot be, and stops there."""
+    """Return the position of each device that the file puts in a rack. Raises ``DesignError`` if a position is impossible."""
     heights = _heights(context, layouts)
     places: dict[str, Position] = {}
     for rack, spec in context.source.spec.racks.racks.items():
@@ -69,7 +69,7 @@ def _expanded(context: Context, at: tuple[str, ...], pattern: str) -> list[str]:
 
 
 def _heights(context: Context, layouts: Iterable[Layout]) -> dict[str, int]:
-    """Every device of the network with its height in rack units."""
+    """Return the height of every device of the network, in rack units."""
     known = context.catalog
     heights: dict[str, int] = {}
     for layout in layouts:
@@ -82,9 +82,9 @@ def _heights(context: Context, layouts: Iterable[Layout]) -> dict[str, int]:
 
 
 def cable_length(spec: Racks, places: Mapping[str, Position], device: str, other: str) -> float | None:
-    """The length of a cable between two devices, metres; None where one of them has no place.
+    """Return the length of a cable between two devices in metres, or None if either device has no position.
 
-    In one rack it runs from unit to unit. Between racks it rises to the top of each and runs along and across the rows.
+    In one rack the cable runs from unit to unit. Between racks it rises to the top of each and runs along and across the rows.
     """
     near, far = places.get(device), places.get(other)
     if near is None or far is None:
@@ -100,7 +100,7 @@ def cable_length(spec: Racks, places: Mapping[str, Position], device: str, other
 
 
 DEVICE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]*")
-"""Interfaces and RDMA devices whose names need no quoting anywhere."""
+"""The names of interfaces and RDMA devices that need no quoting anywhere."""
 
 INVENTORY_UNUSED = Rule(
     id="inventory-unused",
@@ -115,7 +115,7 @@ INVENTORY_UNUSED = Rule(
 def check_inventory(
     context: Context, servers: Sequence[Server], switches: Sequence[Switch], cables: Sequence[Cable]
 ) -> None:
-    """Note rows about a device or an interface that there is not, and interface names that Linux would refuse."""
+    """Note inventory rows for an unknown device or interface, and interface names that Linux would refuse."""
     if not context.source.inventory.items:
         return
     models = {server.name: context.catalog.servers[server.model] for server in servers}
@@ -151,7 +151,7 @@ def check_inventory(
 
 
 def _check_apart(context: Context, server: Server) -> None:
-    """No two NICs of a server have a name in common, be it the inventory's or the server model's."""
+    """Check that no two NICs of a server share an interface or RDMA device name, from the inventory or the server model."""
     for column in ("netdev", "rdma"):
         owners: dict[str, str] = {}
         for nic in server.nics:

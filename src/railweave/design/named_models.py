@@ -1,4 +1,4 @@
-"""Models by the words of the fabric file: ``device: qfx5240-64`` means what ``init --switch qfx5240-64`` does."""
+"""Models by short names in the fabric file: ``device: qfx5240-64`` means the same model as ``init --switch qfx5240-64``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OUTSIDE = Rule(
 def used_hardware(
     context: Context, switches: Iterable[Switch], servers: Iterable[Server], cables: Iterable[Cable]
 ) -> Hardware:
-    """Of the models that are not the package's those that the network has."""
+    """Return the models that the network uses and that are not part of the package's catalog."""
     own_hardware = context.catalog.own_hardware
     if own_hardware.empty:
         return own_hardware
@@ -67,7 +67,7 @@ HOW = "docs/howto/add-a-nic-vendor.md says how to add it; or choose another serv
 
 
 def check_nic_vendors(context: Context) -> None:
-    """Note every NIC that is connected and whose vendor has no folder under ``railweave.nics``, or lacks a part. Stops there."""
+    """Raise ``DesignError`` if a connected NIC's vendor has no folder under ``railweave.nics``, or if that folder is incomplete."""
     spec, models = context.source.spec, context.catalog.servers
     for index, group in enumerate(spec.servers):
         for name, fabric in spec.fabrics.items():
@@ -105,10 +105,10 @@ _ROLES = ("leaf", "spine", "super_spine", "dci")
 
 
 def with_catalog_names(spec: FabricFile, catalog: Catalog) -> FabricFile:
-    """The fabric file with each model's name in place of a word that means it; a word that means none stays.
+    """Return the fabric file with short names replaced by the models that they mean. A word without a match stays.
 
-    A role whose ``nos`` the file does not give runs the usual system, or the first of its model's where that does not run it:
-    as ``init --switch`` and ``--device`` choose.
+    A role without ``nos`` in the file runs the default system or, if its model does not run that, the model's first system.
+    ``init --switch`` and ``--device`` choose in the same way.
     """
     chosen = {at: means[0] for at, _, means in _words(spec, catalog)}
     fabrics = {
@@ -146,7 +146,7 @@ def _with_system(role: Role, catalog: Catalog) -> Role:
 
 
 def note_words(context: Context, spec: FabricFile) -> None:
-    """Note the words of a file that mean several models."""
+    """Note the short names in a file that match several models."""
     for at, word, means in _words(spec, context.catalog):
         if len(means) > 1:
             message = f"{word!r} means {', '.join(means)}: {means[0]} is taken"
@@ -154,7 +154,7 @@ def note_words(context: Context, spec: FabricFile) -> None:
 
 
 def _words(spec: FabricFile, catalog: Catalog) -> Iterator[tuple[Location, str, list[str]]]:
-    """Every word in a model's place that is no model's name and means some: where, the word, the models."""
+    """Yield each short name used instead of a model's name: its place, the word, and the matching models."""
     places: list[tuple[Location, str]] = [
         (("fabrics", name, role, "device"), given.device)
         for name, fabric in spec.fabrics.items()

@@ -1,4 +1,4 @@
-"""Checks of the fabric file's own parts: sites, stripes by fabric, servers and NIC groups that must be there once."""
+"""Checks that sites, stripes, servers and NIC groups that the fabric file refers to exist exactly once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_references(context: Context) -> None:
-    """Note every part that is named and not there, or there twice. Stops where there is one."""
+    """Raise ``DesignError`` with every reference to a missing part, and every part that the file defines twice."""
     _check_sites(context)
     _check_servers(context)
     _check_nic_groups(context)
@@ -23,7 +23,7 @@ def check_references(context: Context) -> None:
 
 
 def _check_sites(context: Context) -> None:
-    """Check that everything is in one site, and names the site if there are several."""
+    """Check that every fabric and server group names its site if there are several sites."""
     spec = context.source.spec
     items: list[tuple[Location, str, str | None]] = [
         (("fabrics", name), f"fabric {name!r}", fabric.site)
@@ -44,7 +44,7 @@ def _check_sites(context: Context) -> None:
 
 
 def _check_servers(context: Context) -> None:
-    """A server is given once, and its stripes are of fabrics that there are."""
+    """Check that each server is defined once, and that the fabrics it refers to exist."""
     spec = context.source.spec
     seen: dict[str, int] = {}
     for index, group in enumerate(spec.servers):
@@ -68,7 +68,7 @@ def _check_servers(context: Context) -> None:
 
 
 def check_color_names(context: Context, fabrics: Iterable[Fabric]) -> None:
-    """Colors that are given a class of their own are there."""
+    """Check that each path color with its own DSCP under ``color_dscp`` exists."""
     known = sorted({color.name for fabric in fabrics for color in fabric.colors})
     for name in context.source.spec.hosts.job.color_dscp:
         if name not in known:
@@ -77,7 +77,7 @@ def check_color_names(context: Context, fabrics: Iterable[Fabric]) -> None:
 
 
 def _check_versions(context: Context) -> None:
-    """NICs and drivers of which a version is asked for are known."""
+    """Check that the NIC models and drivers with a required version are in the catalog."""
     versions, nics = context.source.spec.hosts.versions, context.catalog.nics
     drivers = {nic.driver for nic in nics.values()}
     for key, asked, known in (
@@ -91,7 +91,7 @@ def _check_versions(context: Context) -> None:
 
 
 def _check_nic_groups(context: Context) -> None:
-    """A NIC is on one fabric: fabrics that connect one group of NICs have different servers."""
+    """Check that each NIC is on only one fabric: fabrics that connect the same group of NICs must have different servers."""
     spec = context.source.spec
     for (name, first), (other, second) in combinations(spec.fabrics.items(), 2):
         if first.nics != second.nics or first.site != second.site:

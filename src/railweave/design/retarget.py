@@ -1,7 +1,7 @@
-"""A fabric file for other switches than it names: ``--device leaf=MODEL:NOS``.
+"""Design of a fabric file with other switches than the file names: ``--device leaf=MODEL:NOS``.
 
-Port ranges, overrides and the inventory are written for the file's own switches. They are read as places: the third
-port stays the third port, whatever the other switch calls it.
+The file's port ranges, overrides and inventory are written for its own switches. Ports are matched by position: the third port
+stays the third port, whatever its name on the new switch.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ HOW = "write [[FABRIC/]ROLE=]MODEL:NOS[:RELEASE], for example leaf=qfx5240-64od:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The model and system that the switches of a role are to have.
+    """The model and system that the switches of a role get.
 
-    An empty ``fabric`` or ``role`` means every fabric or every role. An empty ``model`` or ``nos`` stays as it is, or becomes
-    what goes with the rest.
+    An empty ``fabric`` or ``role`` means every fabric or every role. An empty ``model`` or ``nos`` keeps its value if the
+    combination is possible, or else changes to a value that fits.
     """
 
     text: str
@@ -54,7 +54,7 @@ class Target:
 
 
 def parse_target(text: str) -> Target:
-    """A target from ``[[FABRIC/]ROLE=]MODEL:NOS[:RELEASE]``. Raises ``InputError``."""
+    """Return the target that ``[[FABRIC/]ROLE=]MODEL:NOS[:RELEASE]`` describes. Raises ``InputError``."""
     match = _FORM.fullmatch(text)
     parts = {key: value or "" for key, value in match.groupdict().items()} if match else {}
     if not parts.get("model") and not parts.get("nos"):
@@ -82,7 +82,7 @@ def _wrong(text: str, message: str, fix: str) -> InputError:
 
 
 def retargeted(source: Source, words: Iterable[str]) -> Source:
-    """The source with every target applied, later ones over earlier ones. Raises ``InputError``."""
+    """Return the source with every target applied; later targets override earlier ones. Raises ``InputError``."""
     targets = [parse_target(word) for word in words]
     if not targets:
         return source
@@ -115,7 +115,7 @@ def _apply(spec: FabricFile, target: Target, as_written: dict[tuple[str, str], R
 
 
 def _roles(fabric: Fabric) -> dict[RoleName, Role]:
-    """The roles that a fabric has switches of."""
+    """Return the roles of a fabric that have switches."""
     roles: dict[RoleName, Role] = {"leaf": fabric.leaf}
     if fabric.topology.spine_names():
         roles["spine"] = fabric.spine_role()
@@ -128,7 +128,10 @@ def _roles(fabric: Fabric) -> dict[RoleName, Role]:
 
 
 def _other(role: Role, target: Target) -> Role:
-    """A role's intent for other switches. The release is the catalog's, unless the system stays and none is given."""
+    """Return a role changed to the target's model and system.
+
+    The release is the catalog's, unless the target gives one or the system stays the same.
+    """
     known = catalog()
     old = known.switches.get(role.device)
     if old is None:  # the design says so, with its line
@@ -149,9 +152,9 @@ def _other(role: Role, target: Target) -> Role:
 
 
 def _like(name: str, old: SwitchModel, target: Target) -> str:
-    """The model itself where it runs the system; else one that does: with ports like its own, or as many, or the most.
+    """Return the model if it runs the target's system, or else the most similar model that does.
 
-    Where they are too few the design says so.
+    A similar model has ports of the same speed, preferably as many, or else more; if none has enough, the design reports that.
     """
     if target.nos in old.systems:
         return name
@@ -175,9 +178,9 @@ def _shape(model: SwitchModel) -> tuple[int, int]:
 
 
 def rename_ports(context: Context, layouts: Sequence[Layout]) -> list[Layout]:
-    """Read the file's overrides, links to routers outside and the inventory for the switches that are to be others.
+    """Translate the port names in overrides, external links and the inventory for switches that ``--device`` replaced.
 
-    Ports have their new names in what is returned, and in the source of ``context``.
+    The layouts returned, and the source of ``context``, have the new names.
     """
     source = context.source
     overrides = source.spec.overrides
@@ -227,7 +230,7 @@ def rename_ports(context: Context, layouts: Sequence[Layout]) -> list[Layout]:
 
 
 def _outside(spec: Fabric, names: dict[str, dict[str, str]]) -> Fabric:
-    """A fabric whose links to external routers, and edge ports, have their ports by their new names."""
+    """Return a fabric whose external links and edge ports have the new port names."""
 
     def renamed(router: ExternalRouter) -> ExternalRouter:
         links = tuple(
@@ -248,7 +251,7 @@ def _outside(spec: Fabric, names: dict[str, dict[str, str]]) -> Fabric:
 
 
 def _names(before: Role, now: Role) -> dict[str, str]:
-    """The new name of every port, by the name that it has as the file has it, whatever its split."""
+    """Return the new name of each port by its old name, in every breakout mode. Ports without a counterpart are left out."""
     known = catalog()
     old, new = known.switches[before.device], known.switches[now.device]
     offset = new.ports[0].first - old.ports[0].first

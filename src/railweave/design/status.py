@@ -1,4 +1,4 @@
-"""The parts of the network that the fabric file's ``status:`` declares as not active, by name."""
+"""The parts of the network that the fabric file's ``status:`` declares as not active."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ TREATED_AS_ABSENT = Rule(
 def not_active(
     context: Context, switches: Sequence[Switch], servers: Sequence[Server], cables: Sequence[Cable]
 ) -> tuple[InactivePart, ...]:
-    """Every switch, server and link whose status is not ``active``, in this order; of several lines the last one holds.
+    """Return every switch, server and link whose status is not ``active``, in this order. Later lines override earlier ones.
 
-    Notes a problem for a line that names nothing, and a finding for each that makes something absent.
+    Notes a problem for a line that matches nothing, and a finding for each line that makes something absent.
     """
     if not context.source.spec.status:
         return ()
@@ -66,7 +66,7 @@ def not_active(
 
 
 def _planes(switches: Sequence[Switch]) -> dict[str, list[str]]:
-    """The switches of each plane, by ``FABRIC/PLANE``."""
+    """Return the names of the switches of each plane, by ``FABRIC/PLANE``."""
     planes: dict[str, list[str]] = {}
     for switch in switches:
         if switch.plane:
@@ -79,14 +79,14 @@ def _short(planes: Iterable[str]) -> list[str]:
 
 
 def _by_rdma(pattern: str, servers: Sequence[Server]) -> str:
-    """The remedy where a NIC is called by its RDMA device or interface: its name. Empty elsewhere."""
+    """Return advice to use the NIC's name if a pattern uses its RDMA device or interface; empty otherwise."""
     name, _, port = pattern.partition(":")
     nic = next((server.nic(port) for server in servers if server.name == name), None)
     return f"a NIC is named by its name here: write {name}:{nic.name}" if nic else ""
 
 
 def _unknown(pattern: str, names: Sequence[str]) -> str:
-    """Return the part of a pattern that names nothing: the whole pattern, or one name of a host list; empty if there is none."""
+    """Return the part of a pattern without a match: the whole pattern, or one name of a host list. Empty if everything matches."""
     if "[" in pattern and not set("*:") & set(pattern) and "--" not in pattern:
         return next((name for name in expand(pattern) if name not in names), "")
     return "" if names else pattern

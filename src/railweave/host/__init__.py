@@ -1,16 +1,14 @@
-"""The program of a GPU server: routing tables and rules, RDMA GIDs, a job's environment, checks and counters.
+"""The program on a GPU server: routing tables and rules, RDMA GIDs, a job's environment, checks and counters.
 
-Takes: ``host.json``, and what the server shows.
-Gives: what it changed, findings, metrics.
+Input: ``host.json`` and the state of the server. Output: the changes made, findings, and metrics.
 
-The wing stands alone: the Python standard library (3.9 or newer, as on an air-gapped Ubuntu 22.04) and iproute2, nothing
-else of railweave. ``python -m railweave.host`` and the zipapp that ``bundle`` writes are the same program as
-``railweave host``.
+The package needs only the Python standard library (3.9 or newer, as on an air-gapped Ubuntu 22.04) and iproute2, and nothing
+else of railweave. ``python -m railweave.host``, the zipapp that ``bundle`` writes, and ``railweave host`` are the same program.
 
-The way of a value: ``host_file`` reads the plan; ``kernel`` reads what is there; ``changes`` compares the two with what
-the ``journal`` says is ours; ``apply`` carries the difference out, or leaves everything as it was.
+Data flow: ``host_file`` reads the plan, and ``kernel`` reads the present state. ``changes`` compares the two, with the
+``journal`` of entries that are ours. ``apply`` makes the changes, or leaves everything as it was.
 
-Imports: no other wing.
+Imports: no other top-level package of railweave.
 """
 
 __version__ = "0.1.0"

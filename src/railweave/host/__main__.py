@@ -1,4 +1,4 @@
-"""``python -m railweave.host``, and the zipapp."""
+"""The entry point of ``python -m railweave.host`` and of the zipapp."""
 
 import gc
 import sys

@@ -1,4 +1,4 @@
-"""Apply the plan to the kernel and the names file, or leave everything as it was; undo it; watch and repair it."""
+"""Application of the plan to the kernel and the names file, all or nothing; also undo, and continuous repair."""
 
 from __future__ import annotations
 
@@ -28,26 +28,30 @@ if TYPE_CHECKING:
 
 
 _NAMED = 10
-"""As many commands are named in a message."""
+"""The most commands that a message lists."""
 
 
 @dataclass(frozen=True)
 class Remains:
-    """``more``: there now and not before. ``less``: there before and gone now. Both as the kernel shows them."""
+    """The difference between the kernel before and now, in the kernel's own notation.
+
+    - ``more``: entries that exist now and did not before.
+    - ``less``: entries that existed before and do not now.
+    """
 
     more: tuple[Entry, ...]
     less: tuple[Entry, ...]
 
     @property
     def lines(self) -> list[str]:
-        """The commands for an operator to type: what to remove, and what to put back."""
+        """The commands for an operator to enter: entries to remove, and entries to restore."""
         lines = [f"still there, to be removed: {some([('del', entry) for entry in self.more])}"] if self.more else []
         return lines + ([f"gone, to be put back: {some([('add', entry) for entry in self.less])}"] if self.less else [])
 
     def kept(self, journal: Journal) -> Journal:
-        """The journal of before, with what ``undo`` must do besides.
+        """Return the earlier journal, extended by the differences that ``undo`` must reverse.
 
-        What could not be written back as it was is left out: a rule or a route that says less would do more.
+        Entries that cannot be restored exactly are left out, because an incomplete rule or route would match more than the original.
         """
         added, replaced = ({entry.identity for entry in known} for known in (journal.added, journal.replaced))
         restorable = (
@@ -63,9 +67,13 @@ class Remains:
 def after(commands: Sequence[Command], before: Kernel, now: Kernel) -> Remains:
     """Return the entries that differ from before, among all that the commands could have touched.
 
-    The commands could have touched the entries that they name, every entry in one of their tables, and every entry that selects
-    what one of their rules selects. The kernel may show an entry in other words than it was given in. Of entries that no
-    command names, new ones count if their protocol is ours; others are not our doing.
+    The commands could have touched:
+
+    - the entries that they name
+    - every entry in one of their tables
+    - every entry with the same selector as one of their rules, because the kernel may show an entry differently than it was given
+
+    New entries that no command names count only if their protocol is ours; others were made by someone else.
     """
     touched = [entry for _, entry in commands]
     names = {entry.identity for entry in touched}
@@ -84,7 +92,7 @@ def after(commands: Sequence[Command], before: Kernel, now: Kernel) -> Remains:
 
 
 def some(commands: Sequence[Command]) -> str:
-    """Commands as one would type them, the first of them where they are many."""
+    """Return commands as an operator would type them; of a long list, only the first."""
     lines = [command_line(command) for command in commands[:_NAMED]]
     rest = len(commands) - len(lines)
     return ", ".join(lines) + (f" and {rest} more" if rest else "")
@@ -94,14 +102,14 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def by_exception() -> None:
-    """From now on both signals end the program as Ctrl-C does: with KeyboardInterrupt."""
+    """Make both signals end the program with KeyboardInterrupt from now on, as Ctrl-C does."""
     for signal_number in _SIGNALS:
         signal.signal(signal_number, signal.default_int_handler)
 
 
 @contextmanager
 def held() -> Generator[Callable[[], None], None, None]:
-    """Hold both signals back; gives a function that raises InterruptedRunError if one came."""
+    """Delay both signals, and yield a function that raises InterruptedRunError if a signal arrived."""
     came: list[int] = []
 
     def note(number: int, _: FrameType | None) -> None:
@@ -121,16 +129,16 @@ def held() -> Generator[Callable[[], None], None, None]:
 
 @dataclass(frozen=True)
 class Places:
-    """The files that belong to a server's state: the journal, and the names of routing tables."""
+    """The files that hold a server's state: the journal, and the names of routing tables."""
 
     journal: Path
     names: Path
 
 
 def places(state_file: Path, names_file: Path | None) -> Places:
-    """The places; the names are where the journal has them, else in ``names_file``, else where iproute2 looks.
+    """Return the file locations. The names file is that of the journal, or else ``names_file``, or else iproute2's default.
 
-    Raises HostInputError where they were put elsewhere before: of two files, ``undo`` would know one only.
+    Raises HostInputError if ``names_file`` differs from the journal's, because ``undo`` could restore only one of the two files.
     """
     given = None if names_file is None else names_file.absolute()
     known = journal.load(state_file).names
@@ -140,19 +148,16 @@ def places(state_file: Path, names_file: Path | None) -> Places:
 
 
 def work_out(plan: HostFile, places: Places, skip: Collection[str] = ()) -> Changes:
-    """Return the changes that ``apply`` would make now.
-
-    Raises HostError.
-    """
+    """Return the changes that ``apply`` would make now. Raises HostError."""
     now = files.read(places.names)
     return changes.to_plan(plan, kernel.read(), journal.load(places.journal), now, skip, places.names)
 
 
 def apply(plan: HostFile, places: Places, lock: int, skip: Collection[str] = ()) -> Changes:
-    """Bring the server to the plan, all but the network devices in ``skip``; gives what was changed.
+    """Apply the plan to the server, except for the network devices in ``skip``, and return the changes made.
 
-    Raises HostError where a step failed and InterruptedRunError after a signal; everything is then as it was before, or
-    the text names what the kernel has otherwise, and the journal keeps it for ``undo``.
+    Raises HostError if a step fails, and InterruptedRunError after a signal. Everything is then as it was before. If that is not
+    possible, the message names the differences in the kernel, and the journal keeps them for ``undo``.
     """
     before, names_before = kernel.read(), files.read(places.names)
     old = journal.load(places.journal)
@@ -175,10 +180,10 @@ def apply(plan: HostFile, places: Places, lock: int, skip: Collection[str] = ())
 
 
 def undo(state_file: Path, lock: int) -> int | None:
-    """Take back all that ``apply`` did since the first time; gives the number of entries changed, None for nothing to do.
+    """Undo everything that ``apply`` has done, and return the number of changed entries, or None if there was nothing to undo.
 
-    Raises HostError where a step failed: all others are done, the text names what is left, the journal stays, and a
-    second ``undo`` goes on from there.
+    Raises HostError if a step fails. All other steps are then done, the message names the rest, and the journal is kept, so that
+    a second ``undo`` can continue.
     """
     old = journal.load(state_file)
     if old == journal.Journal():
@@ -211,7 +216,7 @@ def _change(wanted: Changes, places: Places, lock: int, check: Callable[[], None
 def _put_back(
     wanted: Changes, before: Kernel, names_before: str | None, old: Journal, places: Places, lock: int
 ) -> str:
-    """Put everything back as far as it goes; gives, as the end of a sentence, what the kernel and the files are then."""
+    """Restore as much as possible, and return the resulting state of the kernel and the files as the end of a sentence."""
     troubles: list[str] = []
     try:
         troubles += kernel.attempt(changes.back(wanted, before, kernel.read()), lock)
@@ -239,24 +244,24 @@ def _put_back(
 
 
 def _verify(plan: HostFile, skip: Collection[str]) -> None:
-    """The kernel accepts some routes and drops them at once, such as on a link that goes down meanwhile."""
+    """Raise HostError if a planned entry is missing; the kernel drops some routes right away, such as when a link goes down."""
     missing = changes.undone(plan, kernel.read(), skip)
     if missing:
         raise HostError(f"{kernel.command_line(('add', missing[0]))}: done, but it is not there; {len(missing)} such")
 
 
 _SETTLE_S = 0.2
-"""A change seldom comes alone: look when so long nothing more was said, so that a flap is one repair."""
+"""Seconds without a further event before a repair. Changes seldom come alone, so a flap needs only one repair."""
 _SETTLE_AT_MOST_S = 2.0
 _LOOK_ANYWAY_S = 60.0
-"""The kernel does not tell of every route it drops (IPv4, when a link goes down), and drops news when there is too much."""
+"""Seconds between checks without an event: the kernel does not report every dropped route, and loses events when there are many."""
 
 _TRY_AGAIN_S = 3.0
-"""After a repair that failed: often something else was still at it."""
+"""Seconds to wait after a failed repair; often another program was still making changes."""
 
 
 def watch(plan: HostFile, places: Places, lock: int, say: Callable[[str], None]) -> None:
-    """Repair until KeyboardInterrupt; ``say`` gets a line for each repair, and for each NIC that goes or comes back."""
+    """Repair the server until KeyboardInterrupt; ``say`` gets a line for each repair and for each NIC that disappears or returns."""
     blocked: dict[str, str] = {}
     trouble = ""
     while True:
@@ -294,7 +299,7 @@ def _few(lines: list[str]) -> list[str]:
 
 @contextmanager
 def _news() -> Generator[int, None, None]:
-    """A descriptor on which the kernel's news of links, addresses, routes and rules can be read."""
+    """Yield a file descriptor with the kernel's events about links, addresses, routes and rules."""
     try:
         with subprocess.Popen(
             ["ip", "monitor", "link", "address", "route", "rule"],
@@ -312,7 +317,7 @@ def _news() -> Generator[int, None, None]:
 
 
 def _settled(news: int, wait: float) -> bool:
-    """Wait so long for news, and then until there is no more for a moment. False where the source has dried up."""
+    """Wait up to ``wait`` seconds for events, and then until they pause. Returns False if the event source has ended."""
     end = time.monotonic() + wait
     while select.select([news], [], [], max(0.0, min(wait, end - time.monotonic())))[0]:
         if not os.read(news, 1 << 16):

@@ -1,4 +1,4 @@
-"""This program as one file that any Python from 3.9 on runs: for servers that nothing can be installed on."""
+"""This program as one file that any Python from 3.9 on can run, for servers on which nothing can be installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TIME = (1980, 1, 1, 0, 0, 0)  # the earliest a zip file can say: same sources, 
 
 
 def write(file: Path) -> None:
-    """Write the zipapp. Raises HostError where it cannot be written."""
+    """Write the zipapp. Raises HostError if it cannot be written."""
     sources, out = _sources(), io.BytesIO()
     out.write(b"#!/usr/bin/env python3\n")
     with zipfile.ZipFile(out, "w") as archive:
@@ -27,7 +27,7 @@ def write(file: Path) -> None:
 
 
 def _sources() -> dict[str, str]:
-    """The room's modules, under a name of their own; also from within a zipapp."""
+    """Return the source of every module of this package, by its path in the zipapp. Also works from within a zipapp."""
     here = Path(__file__).parent
     if here.is_dir():
         sources = {

@@ -1,4 +1,4 @@
-"""Changes to make, and the journal entries about them: arithmetic on values, no commands."""
+"""Computation of changes and of their journal entries, on values only; runs no commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Changes:
-    """Commands in their order, the text of the names file (None: no change), and the journal during and after them."""
+    """The changes to make: commands in order, the text of the names file (None: no change), and the journal during and after them."""
 
     commands: tuple[Command, ...]
     names: str | None
@@ -42,11 +42,13 @@ def to_plan(
 ) -> Changes:
     """Return the changes from the present state to the plan, leaving out the network devices in ``skip``.
 
-    - Entries that do what is planned stay, no matter who made them.
-    - Entries that we made and that are no longer planned go, and the entries that they had displaced return.
-    - Conflicting entries of others (a route's place, or a rule's selector, leading elsewhere) make way and are remembered.
+    - Entries that already do what is planned stay, no matter who made them.
+    - Entries of ours that are no longer planned are removed, and the entries that they had replaced are restored.
+    - Conflicting entries of others are removed and remembered. They have the place of a planned route, or the selector of a planned
+      rule, but lead elsewhere.
 
-    ``names_now`` is the text of ``names_file``; None if there is no file. Raises HostError if an entry could not be put back as it was.
+    ``names_now`` is the text of ``names_file``; None if there is no file. Raises HostError if a removed entry could not be restored
+    exactly.
     """
     planned = [entry for _, entry in plan.entries]
     planned_at = _by_place(planned)
@@ -102,7 +104,7 @@ def to_plan(
 
 
 def to_before(kernel: Kernel, journal: Journal) -> tuple[Command, ...]:
-    """The way from what is there to what was there before us."""
+    """Return the commands that restore the state before any ``apply``."""
     ours = _identities(journal.added)
     stale = [entry for entry in kernel.entries if entry.identity in ours]
     left = [entry for entry in kernel.entries if entry.identity not in ours]
@@ -110,7 +112,7 @@ def to_before(kernel: Kernel, journal: Journal) -> tuple[Command, ...]:
 
 
 def back(changes: Changes, before: Kernel, now: Kernel) -> tuple[Command, ...]:
-    """The way back to before, from wherever carrying these changes out ended."""
+    """Return the commands that restore the state before these changes, however far they got."""
     had, has = _identities(before.entries), _identities(now.entries)
     touched = [entry for _, entry in changes.commands]
     new, lost = has - had, had - has
@@ -120,13 +122,13 @@ def back(changes: Changes, before: Kernel, now: Kernel) -> tuple[Command, ...]:
 
 
 def undone(plan: HostFile, kernel: Kernel, skip: Collection[str] = ()) -> list[Entry]:
-    """The planned entries that nothing in the kernel does."""
+    """Return the planned entries that no entry in the kernel fulfills."""
     at = _by_place(kernel.entries)
     return [entry for dev, entry in plan.entries if dev not in skip and not any(r.does(entry) for r in at[entry.place])]
 
 
 def _by_place(entries: Iterable[Entry]) -> defaultdict[Any, list[Any]]:
-    """Entries by their place, where each is a route, or each a rule."""
+    """Return entries, either all routes or all rules, grouped by place."""
     by_place: defaultdict[Any, list[Any]] = defaultdict(list)
     for entry in entries:
         by_place[entry.place].append(entry)
@@ -142,12 +144,12 @@ def _planned(entry: Entry, planned_at: defaultdict[Any, list[Any]]) -> bool:
 
 
 def _removals(entries: Iterable[Entry]) -> list[Command]:
-    """Rules first, so that none leads to a table half empty."""
+    """Return the commands that remove entries, rules first, so that no rule leads to a half-empty table."""
     return [("del", entry) for entry in sorted(entries, key=lambda entry: isinstance(entry, Route))]
 
 
 def _returns(entries: Iterable[Entry], left: Iterable[Entry]) -> list[Command]:
-    """Put back what is not there, unless someone has put another route in its place."""
+    """Return the commands that restore missing entries, except routes whose place another route has taken."""
     taken = {(*entry.place, entry.metric if isinstance(entry, Route) else entry.identity) for entry in left}
     missing = [
         entry
@@ -158,9 +160,10 @@ def _returns(entries: Iterable[Entry], left: Iterable[Entry]) -> list[Command]:
 
 
 def _free_priorities(left: Iterable[Entry]) -> dict[int, int]:
-    """Per family, the priority below which the kernel would put a rule that has none: that of the second rule.
+    """Return, for each family, the priority below which the kernel puts a rule without priority: that of the second rule.
 
-    (fib_default_rule_pref in the kernel's net/core/fib_rules.c.) Chosen here, so that the journal can name the rule.
+    See fib_default_rule_pref in the kernel's net/core/fib_rules.c. Railweave chooses the priority itself so that the journal can
+    name the rule.
     """
     priorities = {4: 0, 6: 0}
     for family in priorities:

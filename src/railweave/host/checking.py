@@ -1,4 +1,4 @@
-"""``check``, ``capture`` and ``support``: the readiness of this server for a job, a support case, and recorded machines."""
+"""The commands ``check``, ``capture`` and ``support``: readiness of a server for a job, recorded machines, and support archives."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class RecordedMachine(FileMachine):
-    """A machine as ``record`` has written it. Raises HostInputError where the folder holds none."""
+    """A machine that ``record`` wrote to a folder. Raises HostInputError if the folder has no recording."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder / "root")
@@ -41,7 +41,7 @@ class RecordedMachine(FileMachine):
             self.said[tuple(line.split(" "))] = _said(folder, command)
 
     def has(self, tool: str) -> bool:
-        """Return whether a tool was installed: a command of the tool was recorded."""
+        """Return whether a tool was installed, that is, whether a command of the tool was recorded successfully."""
         return any(words[0] == tool and not answer.missing for words, answer in self.said.items())
 
     def _run(self, words: tuple[str, ...]) -> CommandOutput:
@@ -50,7 +50,7 @@ class RecordedMachine(FileMachine):
 
 
 def record(machine: Machine, folder: Path) -> None:
-    """Write what was looked at to a folder, which is made. Raises HostError where it cannot be written."""
+    """Write everything that the checks read to a new folder. Raises HostError if it cannot be written."""
     root = folder / "root"
     for path, real in sorted(machine.reals.items()):  # links first: what is read lies behind them
         if real is not None:
@@ -85,7 +85,7 @@ def record(machine: Machine, folder: Path) -> None:
 
 
 def _link(root: Path, path: str, real: str) -> None:
-    """Make ``path`` lead to ``real``, as it does on the machine."""
+    """Create a symbolic link from ``path`` to ``real``, as on the machine."""
     link, to = root / path.lstrip("/"), root / real.lstrip("/")
     to.mkdir(parents=True, exist_ok=True)
     link.parent.mkdir(parents=True, exist_ok=True)
@@ -123,7 +123,7 @@ _POLL_S = 2.0
 
 
 def check(asked: Namespace) -> int:
-    """Check this server, or a recorded one."""
+    """Check this server or a recorded one, print the results, and return the exit code."""
     if asked.list:
         print(listed(asked.json))
         return 0
@@ -149,7 +149,7 @@ def check(asked: Namespace) -> int:
 
 
 def capture(asked: Namespace) -> int:
-    """Record what the checks look at."""
+    """Record the files and command outputs that the checks read."""
     _must_be_new(asked.folder)
     looked = _recorded(asked, asked.folder)
     number = show.count(len(looked.machine.said), "command")
@@ -218,7 +218,7 @@ _SECRETS = (
 
 
 def redacted(content: str) -> str:
-    """A text without what looks like a secret: keys, passwords and tokens by their names, and those within URLs."""
+    """Return a text without apparent secrets: keys, passwords and tokens (found by their names), and credentials in URLs."""
     for pattern, by in _SECRETS:
         content = pattern.sub(by, content)
     return content
@@ -239,7 +239,7 @@ def _recorded(asked: Namespace, folder: Path) -> Server:
 
 
 def looked_at(asked: Namespace, earlier: Counters | None) -> Server:
-    """The server that is asked for: this one, or one that was recorded. Raises HostError."""
+    """Return the requested server: this one or a recorded one. Raises HostError."""
     folder = getattr(asked, "capture", None)
     machine: Machine = RecordedMachine(folder) if folder else ThisMachine(getattr(asked, "sysfs", options.SYSFS))
     file = asked.host_file
@@ -250,7 +250,7 @@ def looked_at(asked: Namespace, earlier: Counters | None) -> Server:
 
 
 def _earlier(file: Path) -> Counters:
-    """The counters of an earlier ``check --json``. Raises HostInputError."""
+    """Return the counters from the output of an earlier ``check --json``. Raises HostInputError."""
     try:
         document = files.parsed(files.content(file))
         nics = {
@@ -265,7 +265,7 @@ def _earlier(file: Path) -> Counters:
 
 
 def document(looked: Server, results: list[Result]) -> dict[str, Any]:
-    """All of it for machines."""
+    """Return all results as data for JSON."""
     return {
         "schema": SCHEMA,
         "version": __version__,
@@ -291,7 +291,10 @@ def document(looked: Server, results: list[Result]) -> dict[str, Any]:
 
 
 def text(looked: Server, results: list[Result], *, everything: bool) -> str:
-    """Return the results for people: faults first, each with the wanted value and the fix; equal findings of several NICs as one."""
+    """Return the results as text: faults first, each with the wanted value and the fix.
+
+    Equal results of several NICs are shown once.
+    """
     count = running.counted(results)
     summary = ", ".join(f"{count[verdict]} {verdict}" for verdict in VERDICTS if count.get(verdict))
     lines = [
@@ -317,11 +320,11 @@ def text(looked: Server, results: list[Result], *, everything: bool) -> str:
 
 
 _THING = "\0"
-"""Stands for the name of a thing in a remedy, while remedies are compared."""
+"""The placeholder for the name of a NIC or GPU, used to compare remedies."""
 
 
 def _alike(results: list[Result], verdict: str) -> dict[tuple[str, str, str, str, str], list[str]]:
-    """Verdicts that say the same of several things, and those things."""
+    """Return equal results as one entry each, with the names of the NICs or GPUs that have it."""
     alike: dict[tuple[str, str, str, str, str], list[str]] = {}
     for result in results:
         o = result.outcome
@@ -346,7 +349,7 @@ def _names(of: list[str]) -> str:
 
 
 def reason(results: list[Result]) -> str:
-    """The first failures in a line, for a scheduler; empty where nothing failed."""
+    """Return the first failures in one line, for a scheduler; empty if nothing failed."""
     wrong = [result for result in results if result.outcome.verdict == FAILED]
     reasons = [
         f"{result.check.id}{' ' + result.outcome.of if result.outcome.of else ''}: {result.outcome.seen}"
@@ -357,7 +360,7 @@ def reason(results: list[Result]) -> str:
 
 
 def listed(as_json: bool) -> str:
-    """All checks: id and rule."""
+    """Return a list of all checks, each with its ID and its rule."""
     if as_json:
         keys = ("id", "subject", "what", "why", "how", "source", "root", "per_nic")
         return json.dumps([{key: getattr(entry, key) for key in keys} for entry in ALL.values()], indent=1)

@@ -1,4 +1,4 @@
-"""The command line: what each verb does, and what it prints. Words are parsed in ``options``."""
+"""The subcommands of the command line and their output. ``options`` parses the arguments."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the program; gives its exit code: 0 good, 1 errors found, 2 bad use or input, 130 interrupted."""
+    """Run the program and return its exit code: 0 good, 1 errors found, 2 bad usage or input, 130 interrupted."""
     apply.by_exception()
     try:
         asked = options.parse(argv)
@@ -263,7 +263,10 @@ def _zipapp(asked: Namespace) -> int:
 
 
 def _known_device(name: str, machine: ThisMachine, plan: host_file.HostFile | None) -> None:
-    """A planned device may be missing, which ``--check`` says; one that is neither planned nor there is a slip."""
+    """Raise HostInputError for a device name that is neither planned nor present.
+
+    A planned device may be missing; ``--check`` reports that.
+    """
     there = gids.devices(machine)
     if name not in {*there, *(nic.rdma for nic in (plan.nics if plan else ()))}:
         known = f"there are {', '.join(there)}" if there else "there is none at all: is the RDMA driver loaded?"
@@ -271,7 +274,7 @@ def _known_device(name: str, machine: ThisMachine, plan: host_file.HostFile | No
 
 
 def _maybe_plan(asked: Namespace, *, needed: bool) -> host_file.HostFile | None:
-    """The plan; None where there is no file and it is not needed: GIDs can be looked at without."""
+    """Return the plan, or None if it is not needed and the default file does not exist; GIDs can be listed without a plan."""
     if not needed and asked.host_file == options.HOST_FILE and not asked.host_file.exists():
         return None
     return host_file.load(asked.host_file)

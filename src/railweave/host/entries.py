@@ -1,10 +1,10 @@
-"""Routes and rules as values, from ``ip -j`` and back to the words of ``ip``.
+"""Routes and rules as values, converted from ``ip -j`` and back to the arguments of ``ip``.
 
-Three questions are kept apart:
+Three questions are separate:
 
 - Does an entry *do* what is planned, no matter who made it (``does``)?
 - Does an entry *conflict* with what is planned (``conflicts``, among entries of one ``place``)?
-- Is it *the same* entry (``identity``)? Only an entry that is the same as what we made is ever removed as ours.
+- Is it *the same* entry (``identity``)? An entry is removed as ours only if it is the same as one that we made.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any, Union
 
 
 def spelled(text: str, *, strict: bool = False) -> str:
-    """A prefix as ``str(ipaddress.ip_network(text, strict))`` has it: host bits cleared; a lone address is a whole prefix.
+    """Return a prefix as ``str(ipaddress.ip_network(text, strict))`` does: host bits cleared, and /32 or /128 for a plain address.
 
-    Raises ValueError where it is none, and where it is ``strict`` and a host bit is set.
+    Raises ValueError for any other text, and with ``strict`` also if a host bit is set.
     """
     address, slash, length = text.partition("/")
     family, bits = (socket.AF_INET6, 128) if ":" in address else (socket.AF_INET, 32)
@@ -39,10 +39,10 @@ def spelled(text: str, *, strict: bool = False) -> str:
 
 UNICAST = "unicast"
 STATIC = "4"
-"""RTPROT_STATIC, by number: names of protocols can be changed in /etc/iproute2. Netplan's routes have it too."""
+"""RTPROT_STATIC, as a number, because /etc/iproute2 can change protocol names. Netplan's routes have it too."""
 
 SYSTEM_TABLES = frozenset({0, 253, 254, 255})
-"""unspec, default, main and local: never ours to change."""
+"""The tables unspec, default, main and local, which are never ours to change."""
 
 _METRIC = {4: 0, 6: 1024}  # what the kernel gives a route without one
 _METRICS = {"mtu", "advmss", "hoplimit", "initcwnd", "initrwnd", "window", "cwnd", "quickack"}
@@ -63,7 +63,7 @@ _KINDS = dict(
         ]
     )
 )
-"""Types of routes by number, which is what ``ip -N`` shows; ``ip route add`` takes names only."""
+"""The names of route types by number: ``ip -N`` shows numbers, and ``ip route add`` takes only names."""
 _SCOPES = {"global": "0", "link": "253", "host": "254"}
 _PLAIN_ROUTE = {
     "type", "dst", "gateway", "via", "dev", "table", "protocol", "scope", "metric", "prefsrc", "flags", "metrics", "pref",
@@ -80,7 +80,7 @@ _PLAIN_RULE = {"priority", "src", "srclen", "dst", "dstlen", "table", "protocol"
 
 @lru_cache(maxsize=1 << 18)  # the kernel's tables are read before and after a change, and have the planned prefixes
 def network(text: str, family: int | None = None) -> str:
-    """A prefix in its one spelling, host bits cleared; ``default`` of a family; a lone address is a whole prefix."""
+    """Return a prefix in canonical form, with host bits cleared; ``default`` becomes the family's, a plain address gets full length."""
     if text in {"default", "all"}:
         return "0.0.0.0/0" if family == 4 else "::/0"
     return spelled(text)
@@ -88,7 +88,12 @@ def network(text: str, family: int | None = None) -> str:
 
 @dataclass(frozen=True)
 class Route:
-    """A route. ``via`` is empty on the link; ``rest`` holds further words; ``opaque`` names what cannot be written back."""
+    """A route.
+
+    - ``via``: the next hop; empty if the destination is on the link.
+    - ``rest``: further arguments of ``ip route``.
+    - ``opaque``: the attributes that cannot be written back.
+    """
 
     family: int
     table: int
@@ -103,17 +108,17 @@ class Route:
 
     @cached_property  # it is compared many times
     def place(self) -> tuple[int, int, str]:
-        """The destination in a table, which only one route should hold."""
+        """The family, table and destination, of which there should be only one route."""
         return (self.family, self.table, self.to)
 
     @property
     def destination(self) -> str:
-        """``to`` as one writes it."""
+        """The destination in the notation of ``ip``."""
         return "default" if self.to in {"0.0.0.0/0", "::/0"} else self.to
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """All of it."""
+        """All attributes of the route."""
         return (*self.place, self.dev, self.via, self.metric, self.protocol, self.kind, self.rest, self.opaque)
 
     def does(self, planned: Route) -> bool:
@@ -125,7 +130,7 @@ class Route:
         return self.place == planned.place and not self.does(planned)
 
     def words(self, verb: str) -> list[str]:
-        """The words after ``ip -4`` or ``ip -6``; ``verb`` is ``add`` or ``del``."""
+        """Return the arguments after ``ip -4`` or ``ip -6``; ``verb`` is ``add`` or ``del``."""
         kind = [] if self.kind == UNICAST else [self.kind]
         via = ["via", *self.via.split()] if self.via else []
         dev = ["dev", self.dev] if self.dev else []
@@ -136,10 +141,11 @@ class Route:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that looks a table up for a source, a destination or both (empty: any), spelled as the kernel has it.
+    """A rule that looks up a table by source, destination or both, in the kernel's spelling; an empty selector matches any address.
 
-    ``priority`` None: the kernel's choice. ``plain``: selects by nothing else; others are never ours. ``more`` is what else it selects by,
-    and what it does besides looking a table up, in the words of ``ip``; ``not`` is the first.
+    - ``priority``: None lets the kernel choose.
+    - ``plain``: True if the rule has no other selectors or actions; other rules are never ours.
+    - ``more``: the other selectors and actions in the notation of ``ip``, with ``not`` first.
     """
 
     family: int
@@ -153,12 +159,12 @@ class Rule:
 
     @cached_property
     def place(self) -> tuple[int, str, str]:
-        """The rule's selector, in one spelling: the kernel keeps host bits, and gives no prefix for every address."""
+        """The rule's selector in canonical form. The kernel keeps host bits, and shows no prefix for a rule that matches every address."""
         return (self.family, _selected(self.from_), _selected(self.to))
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """All that the kernel tells rules apart by."""
+        """All attributes by which the kernel distinguishes rules."""
         return (*self.place, self.priority, self.table, self.plain, self.more)
 
     def does(self, planned: Rule) -> bool:
@@ -172,7 +178,7 @@ class Rule:
         return rival and (planned.priority is None or (self.priority or 0) <= planned.priority)
 
     def words(self, verb: str) -> list[str]:
-        """The words after ``ip -4`` or ``ip -6``; ``verb`` is ``add`` or ``del``."""
+        """Return the arguments after ``ip -4`` or ``ip -6``; ``verb`` is ``add`` or ``del``."""
         priority = [] if self.priority is None else ["priority", str(self.priority)]
         selector = (["from", self.from_] if self.from_ else []) + (["to", self.to] if self.to else [])
         protocol = ["protocol", self.protocol] if verb == "add" and self.protocol not in {"", "0"} else []
@@ -183,12 +189,12 @@ Entry = Union[Route, Rule]
 
 
 def planned_route(family: int, table: int, to: str, dev: str, via: str) -> Route:
-    """A route as we make it. ``to`` and ``via`` are in their one spelling; ``to`` may be ``default``."""
+    """Return a route as railweave creates it. ``to`` and ``via`` are in canonical form; ``to`` may be ``default``."""
     return Route(family, table, network(to, family) if to == "default" else to, dev, via, _METRIC[family])
 
 
 def route_of(family: int, shown: dict[str, Any]) -> Route:
-    """A route as ``ip -N -d -j route`` shows it."""
+    """Return the route that a row of ``ip -N -d -j route`` describes."""
     opaque = sorted(set(shown) - _PLAIN_ROUTE)
     rest: list[str] = []
     scope = str(shown.get("scope", "0"))
@@ -233,19 +239,19 @@ def _hop(hop: dict[str, Any]) -> list[str]:
 
 @lru_cache(maxsize=1 << 10)
 def _address(text: str) -> str:
-    """An address in its one spelling: ``ip`` writes the end of some as IPv4, which Python does not."""
+    """Return an address in canonical form; ``ip`` writes the end of some IPv6 addresses as IPv4, and Python does not."""
     return str(ipaddress.ip_address(text))
 
 
 @lru_cache(maxsize=1 << 18)
 def _selected(end: str) -> str:
-    """An end of a rule in its one spelling: empty for every address, as the kernel says ``from 0.0.0.0/0`` too."""
+    """Return a rule's source or destination in canonical form; empty if it matches every address, also for ``from 0.0.0.0/0``."""
     prefix = spelled(end) if end else ""
     return "" if prefix.endswith("/0") else prefix
 
 
 def rule_of(family: int, shown: dict[str, Any]) -> Rule:
-    """A rule as ``ip -N -d -j rule`` shows it."""
+    """Return the rule that a row of ``ip -N -d -j rule`` describes."""
 
     def prefix(key: str, length: str) -> str:
         text = shown.get(key, "all")

@@ -1,4 +1,4 @@
-"""The environment of a job on this server: what ``host.json`` says, and GID indexes, found by value when a job starts."""
+"""The environment of a job on this server: the values in ``host.json``, and GID indexes, which are looked up when a job starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .host_file import HostFile, Nic, PathAddress
 
 _REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))(:?)")
-"""``$NAME`` or ``${NAME}``, and the colon after it: in a list of folders an empty one means the current folder."""
+"""A reference ``$NAME`` or ``${NAME}`` with the colon after it; in a list of folders, an empty part means the current folder."""
 
 _ADVICE = {
     "NCCL_IB_GID_INDEX": "NCCL 2.21 and newer find GIDs themselves: set NCCL_IB_ADDR_FAMILY, NCCL_IB_ADDR_RANGE and"
@@ -25,7 +25,7 @@ _ADVICE = {
 
 
 def resolve(plan: HostFile, gids: Iterable[Gid]) -> tuple[dict[str, str], list[str]]:
-    """The values of the variables in ``job.resolve``, and a warning for each that has none.
+    """Return the values of the variables in ``job.resolve``, and a warning for each that has no value.
 
     A variable ``*_GID_INDEX`` is one number for all devices: the index of the RoCE v2 GID of the first path of every NIC
     beside a GPU.
@@ -60,21 +60,21 @@ def _common_index(plan: HostFile, gids: list[Gid]) -> tuple[int | None, str]:
 
 
 def _first_path(plan: HostFile, nic: Nic) -> PathAddress | None:
-    """The first path of a NIC; where it has both address families, of the one that the job's GIDs are of."""
+    """Return the first path of a NIC. With both address families, the path has the family that the job uses."""
     version = {"AF_INET": 4, "AF_INET6": 6}.get(plan.environment.get("NCCL_IB_ADDR_FAMILY", ""))
     alike = (path for path in nic.paths if path.prefix.version == version)
     return next(alike, nic.paths[0] if nic.paths else None)
 
 
 def chosen(planned: Mapping[str, str], present: Mapping[str, str], *, override: bool) -> dict[str, str]:
-    """The planned variables that count: one the user has set stays, unless its planned value extends it (``$NAME``)."""
+    """Return the planned variables to set. A user's value stays, unless the planned value extends it by reference (``$NAME``)."""
     return {
         name: value for name, value in planned.items() if override or name not in present or name in _references(value)
     }
 
 
 def expanded(variables: Mapping[str, str], present: Mapping[str, str]) -> dict[str, str]:
-    """The variables with references replaced by what the environment has. No shell: nothing else is special."""
+    """Return the variables with references replaced by values from the environment. No shell is used, so nothing else is special."""
 
     def value(match: re.Match[str]) -> str:
         now = present.get(match[1] or match[2], "")
@@ -84,7 +84,7 @@ def expanded(variables: Mapping[str, str], present: Mapping[str, str]) -> dict[s
 
 
 def exports(variables: Mapping[str, str]) -> str:
-    """The variables as ``export`` lines for a POSIX shell, in which references stay references."""
+    """Return the variables as ``export`` lines for a POSIX shell. References are kept for the shell to expand."""
     return "".join(f"export {name}={_quoted(text)}\n" for name, text in variables.items())
 
 

@@ -1,16 +1,16 @@
 """Errors of ``railweave host``, as a user reads them.
 
-HostError                exit code 1: something on this server is not as it must be.
+HostError                exit code 1: something on this server is wrong.
 ├── HostInputError       exit code 2: a file or an option is wrong.
 │   └── HostUsageError   the command line cannot be parsed.
-└── InterruptedRunError  exit code 130: SIGINT or SIGTERM, with everything put back, or what is left named.
+└── InterruptedRunError  exit code 130: SIGINT or SIGTERM; everything is restored, or the message names the rest.
 """
 
 from __future__ import annotations
 
 
 class HostError(Exception):
-    """Something on this server is not as it must be; the text says what, where, and what would be right."""
+    """An error because something on this server is wrong. The text says what is wrong, where, and what would be right."""
 
     exit_code = 1
 
@@ -22,7 +22,7 @@ class HostInputError(HostError):
 
 
 class HostUsageError(HostInputError):
-    """The words are no command line: ``usage`` says how one looks, ``program`` whose."""
+    """An invalid command line. ``usage`` shows the correct form, and ``program`` is the program's name."""
 
     def __init__(self, message: str, usage: str, program: str) -> None:
         super().__init__(message, usage, program)  # all of it, for whoever unpickles it
@@ -34,6 +34,6 @@ class HostUsageError(HostInputError):
 
 
 class InterruptedRunError(HostError):
-    """Stopped by a signal, with everything put back; else the text says what is left."""
+    """A run that a signal stopped. Everything is restored, or else the text names the rest."""
 
     exit_code = 130

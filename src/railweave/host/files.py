@@ -1,6 +1,6 @@
-"""Files: read no further than could be meant; written so that one is old or new, whatever happens, also a loss of power.
+"""Limited reads and atomic writes of files: a file is either old or new, even after a loss of power.
 
-This room runs without the rest of railweave, so it has a reader and a writer of its own.
+This package runs without the rest of railweave, so it has its own reader and writer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LINE = re.compile(r"\s*(0x[0-9a-fA-F]+|\d+)\s+([^\s#]+)\s*(?:#.*)?")
 
 
 def rt_tables_text(host: str, network: str, tables: Mapping[int, str]) -> str:
-    """The file's content: a number and a name a line, with a tab between as in iproute2's own file."""
+    """Return the content of the names file: one number and name per line, separated by a tab as in iproute2's own file."""
     return (
         f"# {host} of {network}, written by railweave. Goes to {RT_TABLES_FILE}\n"
         "# Names of the routing tables for `ip`; routing itself goes by number and works without them.\n"
@@ -40,11 +40,11 @@ def rt_tables(text: str | None) -> set[tuple[int, str]]:
 
 
 MOST_BYTES = 16 << 20
-"""Of a file that is read: a thousand times what a server's has."""
+"""The size limit for reading a file, in bytes: a thousand times that of a typical server's file."""
 
 
 def content(file: Path) -> str:
-    """A file's text. Raises OSError, and ValueError where it is no text or longer than any that is meant."""
+    """Return a file's text. Raises OSError, and ValueError if the file is not UTF-8 text or exceeds ``MOST_BYTES``."""
     with file.open("rb") as stream:
         data = stream.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
@@ -53,7 +53,7 @@ def content(file: Path) -> str:
 
 
 def parsed(text: str) -> Any:  # noqa: ANN401 - JSON
-    """The value of a JSON text. Raises ValueError where it is none, or has brackets without end."""
+    """Return the value of a JSON text. Raises ValueError if it is not JSON or nested too deeply."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -61,7 +61,7 @@ def parsed(text: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def read(file: Path) -> str | None:
-    """A file's text, None where there is none. Raises HostError."""
+    """Return a file's text, or None if the file does not exist. Raises HostError."""
     try:
         return content(file)
     except FileNotFoundError:
@@ -71,7 +71,7 @@ def read(file: Path) -> str | None:
 
 
 def write(file: Path, text: str | bytes | None, mode: int = 0o666) -> None:
-    """Replace a file's content, or remove the file (None). Raises HostError."""
+    """Replace a file's content, or remove the file if ``text`` is None. Raises HostError."""
     staged = file.with_name(f".{file.name}.{secrets.token_hex(8)}")  # which nobody can have put a link at
     try:
         if text is None:
@@ -91,7 +91,7 @@ def write(file: Path, text: str | bytes | None, mode: int = 0o666) -> None:
 
 
 def _replace(file: Path, staged: Path, data: bytes, mode: int) -> None:
-    """Put a file in the place of what is there, a link too, by way of ``staged``. Raises OSError."""
+    """Replace a file, or a link, atomically through the temporary file ``staged``. Raises OSError."""
     try:
         handle = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
         with os.fdopen(handle, "wb") as out:

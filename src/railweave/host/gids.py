@@ -1,4 +1,4 @@
-"""The GIDs of RDMA devices, and which path each is: by its value. A GID's index changes when addresses come and go."""
+"""The GIDs of RDMA devices and their paths, matched by value, because indexes change when addresses come and go."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ V2 = "RoCE v2"
 
 @dataclass(frozen=True)
 class Gid:
-    """An entry of a port's GID table. ``path`` is None where no planned prefix holds it."""
+    """An entry of a port's GID table. ``path`` is None if no planned prefix contains the GID's address."""
 
     device: str
     port: int
@@ -36,23 +36,23 @@ class Gid:
 
 
 def devices(machine: Machine) -> list[str]:
-    """The names of the RDMA devices that are there."""
+    """Return the names of the RDMA devices on this machine."""
     return machine.names(DEVICES)
 
 
 def ports(machine: Machine) -> list[tuple[str, int]]:
-    """Every port of every RDMA device: device and number."""
+    """Return every port of every RDMA device, as device and port number."""
     return [(device, port) for device in devices(machine) for port in _numbers(machine, f"{DEVICES}/{device}/ports")]
 
 
 def read(machine: Machine, plan: HostFile | None) -> list[Gid]:
-    """All GIDs that are not zero, by device, port and index. Empty where there is no RDMA device."""
+    """Return all nonzero GIDs by device, port and index; empty if there is no RDMA device."""
     nics = {(nic.rdma, nic.rdma_port): nic for nic in (plan.nics if plan else ())}
     return [gid for port in ports(machine) for gid in of_port(machine, *port, nics.get(port))]
 
 
 def of_port(machine: Machine, device: str, port: int, nic: Nic | None) -> list[Gid]:
-    """The GIDs of a port that are not zero, by index; with their paths where its planned NIC is given."""
+    """Return a port's nonzero GIDs by index. ``nic`` is the port's planned NIC; with it, GIDs have their paths."""
     gids: list[Gid] = []
     folder = f"{DEVICES}/{device}/ports/{port}"
     for index in _numbers(machine, f"{folder}/gids"):
@@ -68,13 +68,13 @@ def of_port(machine: Machine, device: str, port: int, nic: Nic | None) -> list[G
 
 
 def missing(plan: HostFile, gids: Iterable[Gid]) -> list[tuple[Nic, PathAddress]]:
-    """The planned paths that no RoCE v2 GID of their NIC stands for."""
+    """Return the planned paths without a RoCE v2 GID on their NIC."""
     have = {(gid.device, gid.port, gid.path) for gid in gids if gid.type == V2}
     return [(nic, path) for nic in plan.nics for path in nic.paths if (nic.rdma, nic.rdma_port, path) not in have]
 
 
 def path_of(nic: Nic, address: Address) -> PathAddress | None:
-    """The path of the NIC whose prefix holds the address; of several, the longest."""
+    """Return the path of the NIC whose prefix contains the address, or None. If several do, the longest prefix counts."""
     holding = [path for path in nic.paths if address in path.prefix and (path.slaac or path.address in {None, address})]
     return max(holding, key=lambda path: path.prefix.prefixlen, default=None)
 
@@ -84,7 +84,7 @@ def _numbers(machine: Machine, folder: str) -> list[int]:
 
 
 def as_address(gid: str) -> Address | None:
-    """A GID as an address, an IPv4-mapped one as IPv4; None for an empty slot."""
+    """Return a GID as an address, an IPv4-mapped GID as IPv4; None for an empty slot."""
     try:
         address = ipaddress.IPv6Address(gid)
     except ValueError:

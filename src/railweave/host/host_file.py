@@ -1,4 +1,4 @@
-"""Read ``host.json``: everything used is checked here, so that nothing odd can reach a command."""
+"""The reader of ``host.json``, which validates every value that is used, so that no invalid value reaches a command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class PathAddress:
-    """An address of a NIC, the way it stands for, and the table that routes it. ``address`` None: not known yet."""
+    """An address of a NIC, with its path and the table that routes it. ``address`` is None if it is not known yet."""
 
     number: int
     color: int | None
@@ -36,7 +36,7 @@ class PathAddress:
 
 @dataclass(frozen=True)
 class Nic:
-    """A NIC. ``gpu`` is the GPU beside it, None where it serves none of its own; ``tenant`` is empty where it has none."""
+    """A NIC. ``gpu`` is the GPU that it serves, or None if it serves none. ``tenant`` is empty if it belongs to none."""
 
     netdev: str
     rdma: str
@@ -51,7 +51,7 @@ class Nic:
 
 @dataclass(frozen=True)
 class Job:
-    """The environment of jobs: values, and the variables whose value is found at launch."""
+    """The environment of jobs: variables with fixed values, and variables whose value is looked up at launch."""
 
     environment: dict[str, str]
     resolve: tuple[str, ...]
@@ -59,9 +59,10 @@ class Job:
 
 @dataclass(frozen=True)
 class HostFile:
-    """The configuration of this server. ``entries``: the routes, then the rules, with the network device that each is for.
+    """The configuration of this server.
 
-    ``tenants`` has a job for each tenant, where the GPUs belong to several; there is no other then.
+    - ``entries``: the routes, then the rules, each with the network device that it is for.
+    - ``tenants``: a job for each tenant, if GPUs belong to several; no other job exists then.
     """
 
     file: Path
@@ -74,7 +75,7 @@ class HostFile:
     tenants: dict[str, Job]
 
     def of_tenant(self, name: str) -> HostFile:
-        """The plan as one tenant's jobs see it: its NICs and its environment. Raises HostInputError where it has none here."""
+        """Return the plan for one tenant's jobs: its NICs and its environment. Raises HostInputError if the tenant has no NIC here."""
         here = tuple(nic for nic in self.nics if nic.tenant == name)
         if not here:
             known = dict.fromkeys(nic.tenant for nic in self.nics if nic.tenant)
@@ -85,23 +86,23 @@ class HostFile:
 
     @property
     def tables(self) -> dict[int, str]:
-        """The name of every routing table."""
+        """The names of the routing tables, by number."""
         return {path.table: path.table_name for nic in self.nics for path in nic.paths}
 
     @property
     def gpu_nics(self) -> list[Nic]:
-        """The NICs that collectives use: those beside a GPU; all of the first fabric where none is."""
+        """The NICs that collectives use: those with a GPU, or all of the first fabric if no NIC has one."""
         return [nic for nic in self.nics if nic.gpu is not None] or [
             nic for nic in self.nics if nic.fabric == self.nics[0].fabric
         ]
 
 
 class _WrongError(Exception):
-    """An error at a key; the file is added where the error is caught."""
+    """An error at a key. The handler adds the name of the file."""
 
 
 def load(file: Path) -> HostFile:
-    """Read and check a ``host.json``. Raises HostInputError that names file and key."""
+    """Read and validate a ``host.json``. Raises HostInputError with file and key."""
     try:
         document = files.parsed(files.content(file))
     except FileNotFoundError:
@@ -119,7 +120,7 @@ def load(file: Path) -> HostFile:
 
 
 class _Item:
-    """An object of the file and where it stands."""
+    """An object of the file, with its place in it."""
 
     def __init__(self, where: str, value: Any) -> None:  # noqa: ANN401 - JSON
         if not isinstance(value, dict):
@@ -131,7 +132,7 @@ class _Item:
         return f"{self.where}.{key}" if self.where else key
 
     def get(self, key: str, read: Callable[[Any], T]) -> T:
-        """A value that must be there."""
+        """Return the value of a required key."""
         if key not in self.value:
             raise _WrongError(f"{self.at(key)} is missing")
         try:
@@ -140,7 +141,7 @@ class _Item:
             raise _WrongError(f"{self.at(key)}: {json.dumps(self.value[key])} {error}") from None
 
     def maybe(self, key: str, read: Callable[[Any], T]) -> T | None:
-        """A value that may be absent or null."""
+        """Return the value of an optional key; None if it is absent or null."""
         return None if self.value.get(key) is None else self.get(key, read)
 
     def items(self, key: str) -> list[_Item]:
@@ -224,7 +225,7 @@ def _route(item: _Item, netdevs: list[str]) -> Route:
 
 
 _shown = lru_cache(maxsize=1 << 10)(str)
-"""Many routes have few gateways."""
+"""A cached ``str``, because many routes share a few gateways."""
 
 
 def _rule(item: _Item, netdevs: list[str]) -> tuple[str, Rule]:

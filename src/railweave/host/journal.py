@@ -1,4 +1,4 @@
-"""The journal of what is ours on this server, and what we displaced, written before any change that it describes.
+"""The journal of our entries on this server, and of entries that we replaced. It is written before any change that it describes.
 
 The journal holds intents, not steps: "of these entries, remove those that exist; of those, put back the missing ones". So the
 journal is right at every moment between two changes, and after a SIGKILL at any of them, without knowing which change was last.
@@ -31,9 +31,12 @@ _FIELDS = {kind: [(field.name, field.default) for field in fields(kind)] for kin
 
 @dataclass(frozen=True)
 class Journal:
-    """``added``: ours, or about to be. ``replaced``: there before us, or about to be displaced.
+    """The journal of changes to this server.
 
-    ``names``: the file of table names, where it is ours; ``names_before``: what stood there before, None for no file.
+    - ``added``: entries that we made or are about to make.
+    - ``replaced``: earlier entries that we replaced or are about to replace.
+    - ``names``: the file of table names, if we have written it.
+    - ``names_before``: its content before that; None if it did not exist.
     """
 
     added: tuple[Entry, ...] = ()
@@ -43,9 +46,9 @@ class Journal:
 
 
 def load(file: Path) -> Journal:
-    """The journal; empty where there is none. Raises HostError where it cannot be understood.
+    """Return the journal; empty if the file does not exist. Raises HostError if it cannot be parsed.
 
-    Of one from before the last boot only the names file counts: the kernel has forgotten everything else.
+    For a journal from before the last boot, only the names file counts, because the kernel has lost all other changes.
     """
     text = files.read(file)
     if text is None:
@@ -66,7 +69,7 @@ def load(file: Path) -> Journal:
 
 
 def save(file: Path, journal: Journal) -> None:
-    """Write the journal, or remove it where nothing is ours. Raises HostError."""
+    """Write the journal, or remove the file if the journal is empty. Raises HostError."""
     if journal == Journal():
         files.write(file, None)
         return
@@ -93,7 +96,7 @@ def save(file: Path, journal: Journal) -> None:
 
 @contextmanager
 def locked(file: Path) -> Generator[int, None, None]:
-    """Hold the lock beside the journal; gives its descriptor. Raises HostError that says who has it."""
+    """Hold the lock file next to the journal and yield its descriptor. Raises HostError with the holder of the lock."""
     lock = file.with_suffix(".lock")
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
@@ -121,12 +124,12 @@ def locked(file: Path) -> Generator[int, None, None]:
 
 
 def _boot() -> str:
-    """Return what tells this boot from others; empty if the system does not say."""
+    """Return an identifier of the present boot; empty if the system has none."""
     return _BOOT.read_text(encoding="ascii").strip() if _BOOT.exists() else ""
 
 
 def _value(entry: Entry) -> dict[str, Any]:
-    """An entry without what is as it is by default."""
+    """Return an entry for JSON, without the fields that have their default value."""
     values = {
         name: getattr(entry, name)
         for name, default in _FIELDS[type(entry)]

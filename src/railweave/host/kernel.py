@@ -1,6 +1,6 @@
 """Kernel state, and changes to it, through iproute2's ``ip``.
 
-``-N`` asks for numbers: the names of tables are what we change, and those of protocols can be changed by anyone.
+``-N`` asks for numbers, because table names are changed by railweave itself, and protocol names can be changed by anyone.
 """
 
 from __future__ import annotations
@@ -19,34 +19,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 Command = tuple[str, Entry]
-"""``add`` or ``del``, and what."""
+"""A command to ``add`` or ``del`` an entry."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """The routes of all tables and the rules, of both families, in the kernel's order."""
+    """The rules and the routes of all tables, of both families, in the kernel's order."""
 
     routes: tuple[Route, ...]
     rules: tuple[Rule, ...]
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """Both."""
+        """All rules, then all routes."""
         return (*self.rules, *self.routes)
 
 
 def read() -> Kernel:
-    """The kernel's state now. Raises HostError where ``ip`` cannot say."""
+    """Return the kernel's present state. Raises HostError if ``ip`` fails."""
     routes = [route_of(f, row) for f in (4, 6) for row in ip_json(f"-{f}", "-N", "-d", "route", "show", "table", "all")]
     rules = [rule_of(f, row) for f in (4, 6) for row in ip_json(f"-{f}", "-N", "-d", "rule", "show")]
     return Kernel(tuple(routes), tuple(rules))
 
 
 def ip_json(*words: str) -> list[dict[str, Any]]:
-    """Return the entries that ``ip -j WORDS`` prints.
-
-    Raises HostError.
-    """
+    """Return the entries that ``ip -j WORDS`` prints. Raises HostError."""
     done = _ip("-j", *words)
     while "Dump was interrupted" in done.stderr:  # something else changed it meanwhile: "may be inconsistent"
         done = _ip("-j", *words)
@@ -59,28 +56,28 @@ def ip_json(*words: str) -> list[dict[str, Any]]:
 
 
 def command_line(command: Command) -> str:
-    """A change as one would type it."""
+    """Return a change as an operator would type it."""
     verb, entry = command
     return " ".join(["ip", f"-{entry.family}", *entry.words(verb)])
 
 
 def change(commands: Iterable[Command], lock: int) -> None:
-    """Make changes in their order, those of IPv4 first. Stops at the first that fails.
+    """Make changes in order, IPv4 first. Stops at the first failure and raises HostError with the command.
 
-    ``lock`` is the descriptor of the lock: ``ip`` holds it too, so that what it still does after we were killed is done
-    before anything else begins. Raises HostError that names the command.
+    ``lock`` is the descriptor of the lock. ``ip`` inherits it, so that the lock stays held until ``ip`` ends, even if this program
+    is killed.
     """
     for failed in _batches(commands, lock):
         raise HostError(failed)
 
 
 def attempt(commands: Iterable[Command], lock: int) -> list[str]:
-    """As ``change``, but go on after a change that fails; gives those that failed, and why. Raises HostError without ``ip``."""
+    """Make changes like ``change``, but continue after a failure, and return the failures. Raises HostError if ``ip`` is missing."""
     return list(_batches(commands, lock, "-force"))
 
 
 def _batches(commands: Iterable[Command], lock: int, *options: str) -> Iterator[str]:
-    """Carry out the changes of a family and give what failed in it, before the changes of the next."""
+    """Make the changes of each family in turn, and yield the failures of one family before the changes of the next."""
     commands = list(commands)
     for family in (4, 6):
         batch = [command for command in commands if command[1].family == family]

@@ -1,4 +1,4 @@
-"""The machine that is looked at: this server, or one that was recorded (``checking.RecordedMachine``). Everything is read through here."""
+"""The machine that checks read: this server, or a recorded one (``checking.RecordedMachine``). All reads go through this module."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from . import files
 T = TypeVar("T")
 
 COMMAND_S = 4.0
-"""The longest a command may take: a check of a server is to end within 5 s."""
+"""The time limit for a command in seconds; the check of a server should end within 5 s."""
 SYSFS = Path("/sys")
 _LONGEST_FILE = 1 << 20  # below /proc/sys the kernel refuses to be asked for 4 MiB or more (proc_sysctl.c: ENOMEM)
 _TOOLS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/rocm/bin"
 
 
 class CannotTellError(Exception):
-    """Something could not be looked at; the text says why: no permission, no such tool, an answer in an unknown form."""
+    """An error because something could not be read. The text says why: no permission, a missing tool, or output in an unknown form."""
 
 
 @dataclass(frozen=True)
 class CommandOutput:
-    """The output of a command; ``missing``: the command is not installed; ``code`` None: the command did not end in time."""
+    """The output of a command. ``missing``: the command is not installed. ``code`` is None if the command did not end in time."""
 
     out: str
     err: str = ""
@@ -36,7 +36,7 @@ class CommandOutput:
 
 
 class Machine:
-    """Files and commands of a server; each is looked at once, so that all checks see the same moment."""
+    """The files and commands of a server. Each is read only once, so that all checks see the same state."""
 
     def __init__(self) -> None:
         self.texts: dict[str, str | None] = {}
@@ -51,21 +51,21 @@ class Machine:
         self.root_user = os.geteuid() == 0
 
     def text(self, path: str) -> str | None:
-        """A file's text without the space around it; None where there is no such file. Raises CannotTellError."""
+        """Return a file's text without surrounding space, or None if the file does not exist. Raises CannotTellError."""
         self._once(self.texts, path, lambda: self._text(path))
         if path in self.denied:
             raise CannotTellError(f"{path}: {self.denied[path]}")
         return self.texts[path]
 
     def readable(self, path: str) -> str | None:
-        """A file's text; None where there is no such file, or the kernel refuses: it does so for what has no value now."""
+        """Return a file's text, or None if it does not exist or cannot be read; the kernel refuses to read attributes without a value."""
         try:
             return self.text(path)
         except CannotTellError:
             return None
 
     def number(self, path: str) -> int | None:
-        """A file's whole number; None where there is no such file, or none in it. Raises CannotTellError."""
+        """Return the whole number in a file, or None if the file does not exist or holds no number. Raises CannotTellError."""
         text = self.text(path) or ""
         try:
             return int(text.split()[0], 0)
@@ -73,11 +73,11 @@ class Machine:
             return None
 
     def names(self, folder: str) -> list[str]:
-        """The names in a folder, sorted; none where there is no such folder."""
+        """Return the sorted names in a folder; empty if the folder does not exist."""
         return self._once(self.listed, folder, lambda: self._names(folder))
 
     def real(self, path: str) -> str | None:
-        """Where a path leads, with links followed; None where it leads nowhere."""
+        """Return the path with all links resolved, or None if it does not exist."""
         return self._once(self.reals, path, lambda: self._real(path))
 
     def run(self, *words: str) -> CommandOutput:
@@ -105,7 +105,7 @@ class Machine:
         return answer.out
 
     def json(self, *words: str) -> Any:  # noqa: ANN401 - JSON
-        """The JSON that a command prints; None where it prints nothing. Raises CannotTellError."""
+        """Return the JSON that a command prints, or None if it prints nothing. Raises CannotTellError."""
 
         def parsed() -> Any:  # noqa: ANN401 - JSON
             text = self.output(*words).strip()
@@ -117,11 +117,11 @@ class Machine:
         return self.once(("json", *words), parsed)
 
     def rows(self, *words: str) -> list[dict[str, Any]]:
-        """The objects of the JSON list that a command prints; of one object, that. Raises CannotTellError."""
+        """Return the objects in the JSON that a command prints, either a list or a single object. Raises CannotTellError."""
         return objects(self.json(*words))
 
     def once(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
-        """Return the result of ``make``, made once for a key: several checks use parts of the same answer."""
+        """Return the result of ``make``, which is called only once for each key, because several checks use the same result."""
         return self._once(self._made, key, make)
 
     def has(self, tool: str) -> bool:
@@ -150,13 +150,13 @@ class Machine:
 
 
 def objects(value: object) -> list[dict[str, Any]]:
-    """The objects of a JSON list, or the one object; nothing else is in it."""
+    """Return the objects of a JSON list, or the single object as a list. Other values are dropped."""
     members = cast("list[object]", value) if isinstance(value, list) else [value]
     return [cast("dict[str, Any]", member) for member in members if isinstance(member, dict)]
 
 
 class FileMachine(Machine):
-    """A machine whose files stand under a folder."""
+    """A machine whose files are under a folder."""
 
     def __init__(self, root: Path) -> None:
         super().__init__()
@@ -191,7 +191,7 @@ class FileMachine(Machine):
 
 
 class ThisMachine(FileMachine):
-    """The server that this runs on. Nothing is ever written. ``sysfs`` is read in place of /sys."""
+    """The server on which this program runs, read-only. ``sysfs`` replaces /sys."""
 
     def __init__(self, sysfs: Path = SYSFS) -> None:
         super().__init__(Path("/"))

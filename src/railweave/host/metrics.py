@@ -1,7 +1,7 @@
-"""``metrics``: counters of the planned NICs and of the net plugin, as node_exporter's textfile collector takes them, or as JSON.
+"""The command ``metrics``: counters of planned NICs and the net plugin, for node_exporter's textfile collector or as JSON.
 
-What is counted has one name whatever the driver calls it: counters of one meaning are added up, as the checks of counters do. A series is
-of a NIC, or of a direction, NIC, path color and leaf of the plugin; never of a queue pair.
+A quantity has the same name for every driver: counters with the same meaning are added up, as in the checks of counters. A series
+belongs to a NIC or, for the plugin, to a direction, NIC, path color and leaf; never to a queue pair.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from .plugin import Page
 
 SCHEMA = 1
-"""Of the document: it rises when a key changes its meaning or goes."""
+"""The version of the JSON document; it increases when a key changes its meaning or is removed."""
 NOTIFICATION = "counters-notification"
 _MARKS = {
     "ecn_marked_packets": "Packets that arrived with a mark of congestion.",
     "congestion_notifications_sent": "Congestion notification packets sent.",
     "congestion_notifications_handled": "Congestion notification packets that slowed a sender here.",
 }
-"""The meanings of the counters of ``counters-notification``, in their order."""
+"""The descriptions of the counters of ``counters-notification``, in the same order."""
 COUNTED = {
     "counters-lossless-drops": ("lossless_drops", "Packets of the lossless class that the NIC dropped."),
     "counters-resends": ("resends", "Times that packets were sent again, or arrived out of order."),
@@ -39,10 +39,10 @@ COUNTED = {
     "counters-link-errors": ("link_errors", "Errors after FEC, and times that the link went down."),
     "counters-congestion-ignored": ("congestion_notifications_ignored", "Congestion notification packets that slowed nobody."),
 }  # fmt: skip
-"""The name of what a check goes by, and what it counts."""
+"""The metric name and the description of the counters that each check uses, by the ID of the check."""
 _BYTES = {"receive_bytes": "port_rcv_data", "transmit_bytes": "port_xmit_data"}
 _UNIT = 4
-"""Bytes in one of ``port_rcv_data`` and ``port_xmit_data`` (Linux, Documentation/ABI/stable/sysfs-class-infiniband)."""
+"""The bytes in one unit of ``port_rcv_data`` and ``port_xmit_data`` (Linux, Documentation/ABI/stable/sysfs-class-infiniband)."""
 _GAUGES = {
     "up": "Whether the NIC has a carrier.",
     "speed_bytes_per_second": "Speed of the NIC's link.",
@@ -51,7 +51,7 @@ _GAUGES = {
 
 
 def document(server: Server, pages: list[Page]) -> dict[str, Any]:
-    """All of it for machines. A counter that cannot be read is not there."""
+    """Return the metrics as data for JSON. Counters that cannot be read are left out."""
     return {
         "schema": SCHEMA,
         "version": __version__,
@@ -103,10 +103,7 @@ def _nic(server: Server, nic: WantedNic) -> dict[str, Any]:
 
 
 def _up(server: Server, nic: WantedNic) -> int | None:
-    """Return 1 if the NIC has a carrier, else 0; a planned NIC that does not exist has none.
-
-    None if ``ip`` cannot say.
-    """
+    """Return 1 if the NIC has a carrier, otherwise 0 (also if it does not exist). Returns None if ``ip`` fails."""
     try:
         links = server.machine.rows("ip", "-j", "addr", "show")
     except CannotTellError:
@@ -133,7 +130,7 @@ def helps() -> dict[str, str]:
 
 
 def text(shown: dict[str, Any], pages: list[Page]) -> str:
-    """The document in Prometheus' text format (version 0.0.4), with what the net plugin's processes did."""
+    """Return the document in Prometheus' text format (version 0.0.4), with the counters of the net plugin's processes."""
     nics: list[dict[str, Any]] = shown["nics"]
     lines: list[str] = []
     for name, says in _GAUGES.items():

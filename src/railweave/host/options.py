@@ -1,4 +1,4 @@
-"""The words of the command line, with their help."""
+"""The subcommands and options of the command line, with their help."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ STATE_FILE = Path("/var/lib/railweave/host.state.json")
 
 
 def parse(argv: list[str] | None = None) -> Namespace:
-    """Return the parsed options; words after ``--`` are the command to run, whatever they look like.
-
-    Raises HostInputError.
-    """
+    """Return the parsed options. Arguments after ``--`` are the command to run and are not parsed. Raises HostInputError."""
     words = sys.argv[1:] if argv is None else argv
     if words[:1] == ["rdma-ping"]:
         return Namespace(verb="rdma-ping", command=words[1:])
@@ -33,13 +30,13 @@ def parse(argv: list[str] | None = None) -> Namespace:
 
 
 def wants_json(argv: list[str] | None = None) -> bool:
-    """Return whether ``--json`` is among the words, up to those of a command to run."""
+    """Return whether ``--json`` is among the arguments before ``--``."""
     words = sys.argv[1:] if argv is None else argv
     return words[:1] != ["rdma-ping"] and "--json" in words[: words.index("--") if "--" in words else len(words)]
 
 
 class _Parser(ArgumentParser):
-    """A parser that raises errors, and leaves the printing to the caller that ends with the error."""
+    """A parser that raises errors and leaves printing to the caller."""
 
     def error(self, message: str) -> NoReturn:
         """Raise ``HostUsageError``."""
@@ -47,7 +44,7 @@ class _Parser(ArgumentParser):
 
 
 def parser() -> ArgumentParser:
-    """The parser of the whole program."""
+    """Return the parser of the whole program."""
     top = _Parser(
         prog="railweave host",
         description="Routing tables and rules, RDMA GIDs and job environment of this GPU server, from its host.json.",

@@ -1,4 +1,4 @@
-"""The net plugin: what it counts, and what is wrong with it on this server."""
+"""Counters of the net plugin, and faults of its setup on this server."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ _HELP = {
 
 @dataclass(frozen=True)
 class PathSums:
-    """Sums over one way: direction, NIC, path color, leaf of the other end. Latencies in ns, from posting to completion."""
+    """Sums over one path, defined by direction, NIC, path color and the other end's leaf.
+
+    Latencies are in ns, from posting to completion.
+    """
 
     device: str
     leaf: str
@@ -69,7 +72,7 @@ class PathSums:
 
     @property
     def key(self) -> tuple[str, str, int, str]:
-        """The values that tell ways apart."""
+        """The values that distinguish paths."""
         return self.direction, self.device, self.color, self.peer_leaf
 
 
@@ -84,13 +87,13 @@ class Page:
 
 
 def _text(raw: bytes) -> str:
-    """A name; what would end a line or a label in what is printed is not shown."""
+    """Return a name, with characters that would end a line or a label in the output replaced by ``?``."""
     text = raw.split(b"\0", 1)[0].decode(errors="replace")
     return "".join(character if character.isprintable() and character not in '"\\' else "?" for character in text)
 
 
 def parse(data: bytes) -> Page | None:
-    """A page; None where it is being written just now, is of another version, or none of ours."""
+    """Return the page that ``data`` holds. Returns None if it is being written, has another version, or is no page of the plugin."""
     if len(data) < _HEADER.size:
         return None
     magic, version, entry_bytes, sequence, written_ns, pid, n, host = _HEADER.unpack_from(data)
@@ -109,14 +112,14 @@ def parse(data: bytes) -> Page | None:
 
 
 def _content(file: Path) -> bytes:
-    """A page as it stands. Anyone can put something into that folder: links are not followed, and no pipe is waited for."""
+    """Return the present content of a page's file. Any user can write to that folder, so links and pipes are not read."""
     handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as page:
         return page.read(files.MOST_BYTES) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
 
 
 def read(folder: Path) -> list[Page]:
-    """The pages of all processes that run; each is read again until it holds still."""
+    """Return the pages of all running processes. Each is read again until two readings agree."""
     pages: list[Page] = []
     for file in sorted(folder.glob("railweave-net-*")):
         for _ in range(_TRIES):
@@ -133,7 +136,7 @@ def read(folder: Path) -> list[Page]:
 
 
 def total(pages: list[Page]) -> list[PathSums]:
-    """One entry per way over all processes: sums, and the worst of latencies."""
+    """Return one entry per path over all processes: sums, and the worst latencies."""
     sums: dict[tuple[str, str, int, str], PathSums] = {}
     for page in pages:
         for path in page.paths:
@@ -152,7 +155,7 @@ def _add(a: PathSums, b: PathSums) -> PathSums:
 
 
 def rates(before: list[Page], after: list[Page]) -> dict[tuple[str, str, int, str], float]:
-    """Bytes per second of each way between two readings, of the processes that are in both."""
+    """Return the bytes per second of each path between two readings, for the processes in both."""
     old = {page.pid: page for page in before}
     per_second: dict[tuple[str, str, int, str], float] = {}
     for page in after:
@@ -167,7 +170,7 @@ def rates(before: list[Page], after: list[Page]) -> dict[tuple[str, str, int, st
 
 
 def table(paths: list[PathSums], speed: dict[tuple[str, str, int, str], float]) -> str:
-    """For people: a line per way. A share is of what its NIC sends or receives."""
+    """Return a table with a row per path. A share is the path's part of its NIC's traffic in that direction."""
     rows = [
         ["direction", "device", "color", "peer leaf", "live", "MB/s", "share", "bytes", "resent", "deaths", "p99 us"]
     ]
@@ -185,14 +188,14 @@ def table(paths: list[PathSums], speed: dict[tuple[str, str, int, str], float]) 
 
 
 def document(pages: list[Page], speed: dict[tuple[str, str, int, str], float]) -> dict[str, object]:
-    """For programs."""
+    """Return the paths of all pages as data for JSON."""
     return {"pids": [page.pid for page in pages], "paths": [
         {**asdict(way), "bytes_per_s": round(speed.get(way.key, 0.0))} for way in total(pages)
     ]}  # fmt: skip
 
 
 def prometheus(paths: list[PathSums]) -> str:
-    """The textfile format of node_exporter, summed over processes: labels do not grow with them."""
+    """Return the metrics in node_exporter's textfile format, summed over processes so that the number of labels stays small."""
     lines: list[str] = []
     for name in (field.name for field in fields(PathSums)):
         counter = name in COUNTERS
@@ -223,7 +226,7 @@ _WITHOUT_BFD_MS, _AFTER_BFD_MS = 1500, 500
 
 @dataclass(frozen=True)
 class Verdict:
-    """One thing looked at. ``level``: ``good``, ``warning`` or ``error``."""
+    """One finding about the setup. ``level`` is ``good``, ``warning`` or ``error``."""
 
     level: str
     what: str
@@ -231,13 +234,13 @@ class Verdict:
 
 
 def examine(plan: HostFile, raw: Mapping[str, Any], machine: Machine, variables: Mapping[str, str]) -> list[Verdict]:
-    """All findings. ``raw`` is ``host.json`` as read, ``variables`` the environment that the job will have."""
+    """Return all findings. ``raw`` is ``host.json`` as read; ``variables`` is the environment of the job."""
     verdicts = [*speeds(raw, machine), *_mtus(plan, machine), *_addresses(plan, machine), _gpu_memory(machine)]
     return [*verdicts, *timeout(raw, variables), *variables_of_nccl(variables), *tuner(variables)]
 
 
 def speeds(raw: Mapping[str, Any], machine: Machine) -> list[Verdict]:
-    """Ports slower than the design says."""
+    """Return a finding for the speed of each NIC: an error if it is slower than designed."""
     verdicts: list[Verdict] = []
     for nic in raw.get("nics", []):
         rdma, wanted = nic.get("rdma", ""), nic.get("speed_gbps")
@@ -290,7 +293,7 @@ def _gpu_memory(machine: Machine) -> Verdict:
 
 
 def timeout(raw: Mapping[str, Any], variables: Mapping[str, str]) -> list[Verdict]:
-    """The NIC's retries against the time that the fabric needs to reroute."""
+    """Return a finding on whether the NIC retries long enough for the fabric to reroute."""
     given = variables.get("NCCL_IB_TIMEOUT", "")
     if not given.isdigit():
         return []
@@ -314,7 +317,7 @@ def timeout(raw: Mapping[str, Any], variables: Mapping[str, str]) -> list[Verdic
 
 
 def variables_of_nccl(variables: Mapping[str, str]) -> list[Verdict]:
-    """Variables that harm, or that are missing."""
+    """Return findings about harmful or missing variables."""
     verdicts: list[Verdict] = []
     if variables.get("NCCL_IB_GID_INDEX"):
         verdicts.append(Verdict("error", "variables", "NCCL_IB_GID_INDEX leaves one path per NIC: unset it"))
@@ -334,7 +337,7 @@ def variables_of_nccl(variables: Mapping[str, str]) -> list[Verdict]:
 
 
 def tuner(variables: Mapping[str, str]) -> list[Verdict]:
-    """The table that NCCL is to choose by: without it this rank would choose otherwise than the rest."""
+    """Return a finding about NCCL's tuner table; without the table, this rank would choose differently from the others."""
     if variables.get("RAILWEAVE_NET_TUNER", "0") == "0":
         return []
     table = Path(variables.get("RAILWEAVE_NET_TUNER_FILE") or _TUNER_FILE)
@@ -347,10 +350,10 @@ def tuner(variables: Mapping[str, str]) -> list[Verdict]:
 
 
 def load_raw(file: Path) -> dict[str, Any]:
-    """``host.json`` as it is; it has been checked before."""
+    """Return the plain content of a ``host.json`` that was already validated."""
     return files.parsed(files.content(file))
 
 
 def lines(verdicts: list[Verdict]) -> str:
-    """For people."""
+    """Return the findings as text, one per line."""
     return "\n".join(f"{verdict.level:<8} {verdict.what:<11} {verdict.text}" for verdict in verdicts)

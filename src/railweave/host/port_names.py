@@ -1,7 +1,7 @@
-"""The port that an LLDP neighbor announces (IEEE 802.1AB, port id and port description).
+"""Identification of the port that an LLDP neighbor announces (IEEE 802.1AB, port ID and port description).
 
 Systems announce their ports in different ways: by name (EOS, Junos as configured), by alias and description (SONiC), by SNMP
-index and description (Junos by default), by MAC address (lldpd by default, firmware of NICs). Every check of cables asks here.
+index and description (Junos by default), by MAC address (lldpd by default, firmware of NICs). All cabling checks use this module.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ Port = TypeVar("Port")
 _MAC = re.compile(r"[0-9a-f]{2}([:.-]?[0-9a-f]{2}){5}")
 _INDEX = re.compile(r"\d+")
 _NAME = re.compile(r"([a-z]+[-_]?)[\d/:._-]*\d", re.IGNORECASE)
-"""The name of a port by its place: ``Ethernet8``, ``Eth1/2/1``, ``et-0/0/0:1``."""
+"""A port name with its position, such as ``Ethernet8``, ``Eth1/2/1`` or ``et-0/0/0:1``."""
 
 
 def announced(
     ports: Mapping[str, Port], port_id: str | None, kind: str | None, description: str | None
 ) -> tuple[bool, Port | None]:
-    """Return whether a neighbor tells which of its ports it is, and the port (None: one that ``ports`` has not).
+    """Return whether a neighbor's announcement identifies a port, and that port (None if it is not in ``ports``).
 
-    ``ports`` are the neighbor's ports by all their names. ``kind`` is the subtype of the id, in any system's words. A MAC address, an
-    interface index and a locally assigned text mean something to the neighbor only, unless they are among the names: then the description decides.
+    ``ports`` are the neighbor's ports by all their names. ``kind`` is the subtype of the port ID in any system's terms. If the ID is a
+    MAC address, an interface index or a local text, and not among the names, the description decides.
     """
     port_name, about = plain(port_id), plain(description)
     if port_name in ports:
@@ -48,7 +48,10 @@ def announced(
 
 
 def by_names(ports: Mapping[Port, Sequence[str]]) -> dict[str, Port]:
-    """Return ports by all their names, the first of each first: what two ports have at the same place tells neither."""
+    """Return ports by all their names; earlier names of a port take precedence.
+
+    A name that several ports have at the same position identifies none of them.
+    """
     by_name: dict[str, Port] = {}
     for rank in zip_longest(*ports.values(), fillvalue=""):
         times = Counter(plain(name) for name in rank)
@@ -59,7 +62,7 @@ def by_names(ports: Mapping[Port, Sequence[str]]) -> dict[str, Port]:
 
 
 def plain(name: str | None) -> str:
-    """Return a port's name without quotes and the logical unit 0 (``et-0/0/0:0.0``), a MAC address with colons in small letters."""
+    """Return a port's name without quotes and logical unit 0 (``et-0/0/0:0.0``), or a MAC address in lower case with colons."""
     text = (name or "").strip().strip('"')
     if _MAC.fullmatch(text.lower()):
         digits = re.sub("[:.-]", "", text.lower())
@@ -69,6 +72,6 @@ def plain(name: str | None) -> str:
 
 
 def _by_place(name: str, heads: set[str]) -> bool:
-    """Return whether a name is of the form that the known ports have: ``Eth1/3/1`` where another is called ``Eth1/2/1``."""
+    """Return whether a name has the same form as known ports: ``Eth1/3/1`` if another port is called ``Eth1/2/1``."""
     match = _NAME.fullmatch(name)
     return match is not None and match[1] in heads

@@ -1,10 +1,10 @@
-"""Probe other servers of the fabric: by ICMP echo of the designed size, whole, between given addresses; or by ``railweave-rdma-ping``.
+"""Probes of other servers of the fabric, by ICMP echo of the designed size without fragmentation, or by ``railweave-rdma-ping``.
 
-``python -m railweave_host.probing FILE`` reads the probes (``[{"source", "target", "bytes"}]``) and prints what came of each, in
-their order. ``railweave fleet mesh`` runs it, from the zipapp. Nothing on the server is changed.
+``python -m railweave_host.probing FILE`` reads probes (``[{"source", "target", "bytes"}]``) and prints their outcomes in the same
+order. ``railweave fleet mesh`` runs it from the zipapp. Nothing on the server is changed.
 
-It sends by ICMP datagram sockets, which need no right where ``net.ipv4.ping_group_range`` has the user's group, else by raw
-sockets (root), else by the ``ping`` program.
+It uses ICMP datagram sockets, which need no privileges if ``net.ipv4.ping_group_range`` includes the user's group. Otherwise it
+uses raw sockets (root) or the ``ping`` program.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _INSTALLED = ("/usr/local/bin", "/usr/bin", "/opt/railweave/bin")
 
 
 def find() -> Path:
-    """The program: ``$RAILWEAVE_RDMA_PING``, on the PATH, where ``cmake --install`` puts it, or in a checkout's build folder.
+    """Return the path of railweave-rdma-ping. Raises HostInputError if it is not found.
 
-    Raises HostInputError where it is in none of them.
+    The places are ``$RAILWEAVE_RDMA_PING``, the PATH, the folders of ``cmake --install``, and a checkout's build folder.
     """
     named = os.environ.get("RAILWEAVE_RDMA_PING")
     if named:
@@ -53,7 +53,7 @@ def find() -> Path:
 
 
 def run(words: list[str]) -> int:
-    """Become the program, with these words; comes back only with an error."""
+    """Replace this process by the program with these arguments. Raises HostInputError if it cannot be run."""
     program = find()
     try:
         os.execv(program, [PROGRAM, *words])
@@ -66,17 +66,24 @@ SIZE = "size"
 LOST = "lost"
 REFUSED = "refused"
 NOT_TRIED = "not tried"
-"""Outcomes of a probe: it came back; only small packets do; none does; the server sends nothing; it could not be tried."""
+"""The outcomes of a probe.
+
+- ``OK``: it returned.
+- ``SIZE``: only small packets return.
+- ``LOST``: no packet returns.
+- ``REFUSED``: the server does not send it.
+- ``NOT_TRIED``: it could not be tried.
+"""
 
 TRIES = 3
 WAIT_S = 0.7
-"""A probe is tried so often, and each time waited for so long."""
+"""The time in seconds to wait for an answer, in each of ``TRIES`` attempts."""
 
 _AT_ONCE = 32
-"""Packets that are on their way together: enough to be quick, and few enough that no queue on the way drops any."""
+"""The number of packets in flight together: enough to be quick, and few enough that no queue on the path drops any."""
 
 _SMALL = 128
-"""Bytes of the packets that are sent where large ones do not come back."""
+"""The size in bytes of the packets to send if large ones do not return."""
 
 _HEADERS = {socket.AF_INET: 20 + 8, socket.AF_INET6: 40 + 8}
 _REQUEST = {socket.AF_INET: 8, socket.AF_INET6: 128}
@@ -106,7 +113,7 @@ _SAID = {
 
 @dataclass
 class Outcome:
-    """The outcome of a probe; ``by``: the address from which an error message came; ``ms``: the round trip."""
+    """The outcome of a probe. ``by`` is the address that sent an error message; ``ms`` is the round-trip time."""
 
     outcome: str = LOST
     said: str = ""
@@ -128,7 +135,7 @@ class _Probe:
 
 
 def main(words: list[str] | None = None) -> int:
-    """Run the probes of a file and print what came of them."""
+    """Run the probes in a file and print their outcomes as JSON."""
     (name,) = sys.argv[1:] if words is None else words
     asked = [
         _Probe(str(load["source"]), str(load["target"]), int(load["bytes"]))
@@ -140,7 +147,7 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _rdma_ping() -> str:
-    """``railweave-rdma-ping`` on this server, where it has RDMA devices; empty where not."""
+    """Return the path of ``railweave-rdma-ping``, or an empty string if it is missing or the server has no RDMA devices."""
     try:
         return str(find()) if any(Path("/sys/class/infiniband").iterdir()) else ""
     except (OSError, HostInputError):
@@ -148,7 +155,7 @@ def _rdma_ping() -> str:
 
 
 def probed(probes: list[_Probe]) -> str:
-    """Send all of them and note what came back; gives by what they were sent."""
+    """Send all probes, record the outcome of each, and return the method that was used."""
     try:
         with _Sockets(probes) as sockets:
             _rounds(sockets, probes, None)
@@ -167,7 +174,7 @@ def probed(probes: list[_Probe]) -> str:
 
 
 class _Sockets:
-    """A socket for each source address, as far as the server has it."""
+    """The sockets for each source address that the server has."""
 
     def __init__(self, probes: list[_Probe]) -> None:
         self.kind = "datagram"
@@ -216,7 +223,7 @@ class _Sockets:
 
 
 def _rounds(sockets: _Sockets, probes: list[_Probe], size: int | None) -> None:
-    """Try probes again and again until they come back; with ``size``, packets of that many bytes in place of their own."""
+    """Send probes up to ``TRIES`` times until they return; ``size`` replaces their own number of bytes."""
     for _ in range(TRIES):
         open_ones = {LOST, SIZE} if size else {LOST}
         left = [probe for probe in probes if probe.outcome.outcome in open_ones and probe.outcome.ms is None]
@@ -275,7 +282,7 @@ def _replies(sockets: _Sockets, source: str, waiting: dict[tuple[str, str], _Pro
 
 
 def _errors(sockets: _Sockets, source: str, waiting: dict[tuple[str, str], _Probe]) -> None:
-    """Take error messages off the queue: who sent them, and about which packet."""
+    """Read error messages from a socket's queue, and record the sender and reason in the probe that each concerns."""
     while True:
         try:
             _, extra, _, address = sockets.of[source].recvmsg(0, 1024, _MSG_ERRQUEUE)
@@ -309,7 +316,7 @@ def _told(error: OSError) -> str:
 
 
 def _sum(data: bytes) -> int:
-    """The checksum of the Internet (RFC 1071)."""
+    """Return the Internet checksum (RFC 1071)."""
     data += bytes(len(data) % 2)
     total = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
@@ -318,7 +325,7 @@ def _sum(data: bytes) -> int:
 
 
 def _by_program(probe: _Probe) -> None:
-    """By ``ping`` of iputils: whole first, then small."""
+    """Probe with ``ping`` of iputils: full size first, then small."""
     for size in (probe.size, _SMALL):
         words = ["ping", "-n", "-M", "do", "-c", str(TRIES), "-i", "0.2", "-W", "1", "-I", probe.source]
         words += ["-s", str(size - _HEADERS[probe.family]), probe.target]

@@ -1,4 +1,4 @@
-"""Check that the NICs are as the plan needs them (present, up, with their addresses), and wait until they are."""
+"""Readiness of the NICs as planned (present, up, with their addresses), and a function that waits for it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ _POLL_S = 0.25
 
 @dataclass(frozen=True)
 class NicState:
-    """A NIC now. ``blocked``: why nothing can be routed by it, empty where it can. ``addresses``: path by path.
+    """The present state of a NIC.
 
-    ``missing`` and ``notes`` are sentences: addresses that are not there, and what else is not as planned.
+    - ``blocked``: the reason why no traffic can be routed through the NIC; empty if it can.
+    - ``addresses``: the address of each path.
+    - ``missing``: sentences about missing addresses.
+    - ``notes``: sentences about other differences from the plan.
     """
 
     netdev: str
@@ -34,13 +37,13 @@ class NicState:
 
 
 def read(plan: HostFile) -> list[NicState]:
-    """The state of every NIC of the plan. Raises HostError."""
+    """Return the state of every NIC in the plan. Raises HostError."""
     shown = {link["ifname"]: link for link in kernel.ip_json("addr", "show")}
     return [_state(nic, shown.get(nic.netdev)) for nic in plan.nics]
 
 
 def wait(plan: HostFile, seconds: float) -> list[NicState]:
-    """The state once nothing is missing, or after so many seconds. Raises HostError."""
+    """Wait until nothing is missing, for at most ``seconds``, and return the state of every NIC. Raises HostError."""
     end = time.monotonic() + seconds
     while True:
         states = read(plan)
@@ -78,7 +81,10 @@ def _state(nic: Nic, link: dict[str, Any] | None) -> NicState:
 
 
 def address_of(path: PathAddress, shown: list[dict[str, Any]]) -> tuple[str | None, str]:
-    """The usable address of a path, or why there is none. By SLAAC any in the prefix will do, else only the planned."""
+    """Return the usable address of a path, or None and the reason.
+
+    With SLAAC, any address in the prefix is usable; otherwise only the planned one.
+    """
     why = f"no address in {path.prefix}" if path.slaac or path.address is None else f"no address {path.address}"
     for row in shown:
         address = ipaddress.ip_address(row["local"]) if "local" in row else None

@@ -1,4 +1,4 @@
-"""Print what ``plan`` and ``apply`` do, and what this server has now: for people, and as JSON."""
+"""The output of ``plan`` and ``apply``, and the state of this server, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 SCHEMA = 1
-"""Of the document: it rises when a key changes its meaning or goes."""
+"""The version of the JSON document; it increases when a key changes its meaning or is removed."""
 
 _LLDP = ("lldpcli", "-f", "json", "show", "neighbors")
 _LOCAL = 255
-"""The kernel's own table, of addresses of this server: it follows from them."""
+"""The kernel's own table, which follows from this server's addresses."""
 _DOUBTFUL = ("tentative", "dadfailed", "deprecated", "temporary")
 
 
 def state_document(machine: Machine) -> dict[str, Any]:
-    """All of it for machines. Raises HostError where ``ip`` cannot say; what else is not there is a note."""
+    """Return the state of this server as data for JSON. Raises HostError if ``ip`` fails; other missing sources give a note."""
     shown = kernel.ip_json("-s", "addr", "show")
     have = kernel.read()
     lldp, note = _lldp(machine)
@@ -91,7 +91,7 @@ def state_document(machine: Machine) -> dict[str, Any]:
 
 
 def table(shown: dict[str, Any]) -> str:
-    """A line for each link, and one of the rest, for people."""
+    """Return the state of this server as text, with a line for each link and one for everything else."""
     width = max((len(link["name"]) for link in shown["links"]), default=0)
     addresses: dict[str, list[str]] = {}
     for address in shown["addresses"]:
@@ -140,7 +140,7 @@ def _address(dev: str, shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rdma(machine: Machine, device: str, port: int) -> dict[str, Any]:
-    """A port of an RDMA device: its state and rate in the kernel's words, and every counter that it has."""
+    """Return the state and rate of an RDMA port, in the kernel's words, and all its counters."""
     at = f"{gids.DEVICES}/{device}/ports/{port}"
     counters = {
         name: number
@@ -153,7 +153,7 @@ def _rdma(machine: Machine, device: str, port: int) -> dict[str, Any]:
 
 
 def _number(machine: Machine, path: str, least: int = 0) -> int | None:
-    """A file's number; None where the kernel refuses or it is less: the speed of a link that is down is -1."""
+    """Return the number in a file; None if it cannot be read or is below ``least`` (the speed of a link that is down is -1)."""
     try:
         value = int(machine.readable(path) or "")
     except ValueError:
@@ -162,7 +162,7 @@ def _number(machine: Machine, path: str, least: int = 0) -> int | None:
 
 
 def _lldp(machine: Machine) -> tuple[Any, str]:
-    """Return what lldpd receives, in its own form, or the reason why it is not known."""
+    """Return the neighbors that lldpd reports, in its own format, or None and the reason."""
     if not machine.has(_LLDP[0]):
         return None, "lldpcli is not there: LLDP neighbors are not known"
     try:
@@ -172,7 +172,7 @@ def _lldp(machine: Machine) -> tuple[Any, str]:
 
 
 def count(number: int, noun: str) -> str:
-    """``1 route``, ``2 routes``."""
+    """Return a number with its noun, such as ``1 route`` or ``2 routes``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
@@ -183,7 +183,7 @@ def planned(plan: HostFile) -> str:
 
 
 def nics(states: list[NicState]) -> str:
-    """A line for each NIC, and one for all that is not as it must be."""
+    """Return the state of the NICs as text, with a line for each NIC and one for each difference from the plan."""
     width = max((len(state.netdev) for state in states), default=0)
     lines: list[str] = []
     for state in states:
@@ -200,7 +200,7 @@ def nics(states: list[NicState]) -> str:
 
 
 def commands(plan: HostFile, changes: Changes, names_file: object) -> str:
-    """The commands under the network device each is for; what is not of the plan first."""
+    """Return the commands grouped by network device; commands for entries outside the plan come first."""
     groups: dict[str, list[str]] = {"no longer planned, or in the way": []}
     dev_of = {(*entry.place, entry.table): dev for dev, entry in plan.entries}
     for command in changes.commands:
@@ -215,7 +215,7 @@ def commands(plan: HostFile, changes: Changes, names_file: object) -> str:
 
 
 def document(plan: HostFile, states: list[NicState], changes: Changes) -> dict[str, Any]:
-    """All of it for machines."""
+    """Return the plan's state and its changes as data for JSON."""
     return {
         "host": plan.host,
         "nics": [
@@ -238,7 +238,7 @@ def document(plan: HostFile, states: list[NicState], changes: Changes) -> dict[s
 
 
 def failure(error: HostError) -> dict[str, Any]:
-    """An error for machines, as every verb of railweave gives it (docs/cli/README.md)."""
+    """Return an error as data for JSON, in the form that every railweave command uses (docs/cli/README.md)."""
     kind = {1: "HostError", 2: "InputError", 130: "Interrupted"}[error.exit_code]
     return {"error": kind, "exit_code": error.exit_code, "message": str(error), "problems": []}
 

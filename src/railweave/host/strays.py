@@ -1,7 +1,7 @@
-"""Rules, routes and neighbors that are not planned and take a server's traffic from the planned path.
+"""Unplanned rules, routes and neighbors that divert a server's traffic from the planned path.
 
-The kernel asks rules in their order, and the first whose table has a route decides (ip-rule(8)). So a rule before a planned one
-is stray if it selects any of the packets that the planned one is for. A route is stray if it is in a planned table and not planned.
+The kernel evaluates rules in order, and the first whose table has a route decides (ip-rule(8)). So a rule before a planned one is
+stray if it selects any of that rule's packets. A route is stray if it is in a planned table and not planned.
 """
 
 from __future__ import annotations
@@ -18,15 +18,19 @@ if TYPE_CHECKING:
 
 MAIN, LOCAL = 254, 255
 MAIN_PRIORITY = 32766
-"""Priority of the kernel's own rule for the main table (net/ipv6/fib6_rules.c, net/ipv4/fib_rules.c)."""
+"""The priority of the kernel's own rule for the main table (net/ipv6/fib6_rules.c, net/ipv4/fib_rules.c)."""
 
 
 @dataclass(frozen=True)
 class Stray:
-    """An entry that is not planned: ``what`` is wrong with the entry, and ``remedy`` is the command that fixes it.
+    """An entry that is not planned and diverts traffic.
 
-    An entry that is not ``certain`` takes packets in some cases only, for example those that a program marks. ``table`` is the planned
-    table whose packets the entry takes, ``place`` the entry's own place (``Rule.place``, ``Route.place``), ``dev`` a neighbor's device.
+    - ``what``: a description of the fault.
+    - ``remedy``: the command that fixes it.
+    - ``certain``: False if the entry takes packets only in some cases, for example those that a program marks.
+    - ``table``: the planned table whose packets the entry takes.
+    - ``place``: the entry's own place (``Rule.place``, ``Route.place``).
+    - ``dev``: the device of a neighbor.
     """
 
     what: str
@@ -38,9 +42,9 @@ class Stray:
 
 
 def stray_rules(planned: Sequence[Rule], there: Sequence[Rule], prefixes: Iterable[str]) -> list[Stray]:
-    """Return the rules that are asked before a planned one about its packets.
+    """Return the rules that the kernel evaluates before a planned rule and that match some of its packets.
 
-    ``prefixes`` are those of the server's own addresses: packets from one without a planned rule are for the main table.
+    ``prefixes`` are those of the server's own addresses. Packets from a prefix without a planned rule belong to the main table.
     """
     every = list(planned)
     for prefix in prefixes:
@@ -76,9 +80,9 @@ def stray_rules(planned: Sequence[Rule], there: Sequence[Rule], prefixes: Iterab
 def stray_routes(
     planned: Sequence[Route], there: Iterable[Route], sources: Mapping[int, Collection[str]]
 ) -> list[Stray]:
-    """Return the routes of planned tables that are not as planned; of the system's tables those in the place of a planned one.
+    """Return the unplanned routes in planned tables, and those in system tables that replace a planned route.
 
-    ``sources`` are the prefixes of each table's own addresses: a route may prefer such an address, and no other.
+    ``sources`` are the prefixes of each table's own addresses; a route may prefer only such an address.
     """
     tables = {route.table for route in planned} - SYSTEM_TABLES
     at: dict[tuple[int, int, str], list[Route]] = {}
@@ -112,7 +116,10 @@ def stray_routes(
 
 
 def stray_neighbors(there: Iterable[tuple[str, str, str]], devices: Collection[str]) -> list[Stray]:
-    """Return the permanent neighbors (device, address, MAC address) on planned devices: no plan has any, and none is asked for again."""
+    """Return the permanent neighbors (device, address, MAC address) on planned devices.
+
+    No plan has permanent neighbors, and the kernel never resolves them again.
+    """
     return [
         Stray(
             f"permanent neighbor {address} ({mac or 'no MAC address'}) on {dev}: nobody asks where it is now",
@@ -129,7 +136,7 @@ def _family(prefix: str) -> int:
 
 
 def _overlap(prefix: str, other: str) -> bool:
-    """Return whether two prefixes of one family have addresses in common; empty is every address."""
+    """Return whether two prefixes of one family share addresses; an empty prefix stands for every address."""
     if not prefix or not other:
         return True
     first, second = (ipaddress.ip_network(each, strict=False) for each in (prefix, other))
@@ -153,13 +160,16 @@ def _place(wanted: Rule, kernel: Sequence[Rule]) -> int:
 
 
 def _harmless(rule: Rule) -> bool:
-    """Return whether a rule decides nothing: it looks up this machine's own addresses, is a mark for others, or is for VRFs, which have their own."""
+    """Return whether a rule has no effect on the server's traffic.
+
+    Such a rule looks up local addresses, is only a jump target for other rules, or belongs to VRFs.
+    """
     words = rule.more.split()
     return rule.table == LOCAL or "nop" in words or "l3mdev" in words or ("goto" in words and "unresolved" in words)
 
 
 def _takes(rule: Rule, wanted: Rule) -> bool:
-    """Return whether a rule selects packets that a planned one is for, and sends them elsewhere."""
+    """Return whether a rule selects packets of a planned rule and sends them elsewhere."""
     if rule.plain and rule.table == wanted.table:
         return False
     jump = re.search(r"\bgoto (\d+)", rule.more)
@@ -171,7 +181,10 @@ def _takes(rule: Rule, wanted: Rule) -> bool:
 
 
 def _only_some(rule: Rule) -> bool:
-    """Return whether a rule is for packets that a program marks, or that come in by another interface: what this server sends has neither by itself."""
+    """Return whether a rule matches only packets that a program marks or that arrive on another interface.
+
+    The packets that this server sends have neither by default.
+    """
     words = rule.more.split()
     if words[:1] == ["not"]:
         return False
@@ -199,7 +212,7 @@ def _delete(rule: Rule) -> str:
 
 
 def _way(route: Route, *, kind: bool = False) -> str:
-    """A route's next hop in words; of the kind, where it is no plain route."""
+    """Return a route's next hop in words; with ``kind``, also its type and further attributes."""
     special = f"{route.kind} " if kind and route.kind != "unicast" else ""
     via = f"via {route.via} " if route.via else ""
     dev = f"dev {route.dev} " if route.dev else ""

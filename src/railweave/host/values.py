@@ -1,4 +1,4 @@
-"""Checks of single values of ``host.json``: each gives the value, or raises ValueError with the rest of a sentence."""
+"""Validators of single values in ``host.json``. Each returns the value, or raises ValueError with the end of a sentence."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ Prefix = Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 
 
 _address = lru_cache(maxsize=1 << 10)(ipaddress.ip_address)
-"""Many routes have few gateways."""
+"""A cached ``ip_address``, because many routes share a few gateways."""
 
 
 def a_list(value: object) -> list[Any]:
-    """A list."""
+    """Return a list. Raises ``ValueError`` for any other value."""
     if isinstance(value, list):
         return cast("list[Any]", value)
     raise ValueError("is not a list […]")
 
 
 def an_object(value: object) -> dict[str, Any]:
-    """An object."""
+    """Return an object. Raises ``ValueError`` for any other value."""
     if isinstance(value, dict):
         return cast("dict[str, Any]", value)
     raise ValueError("is not an object {…}")
 
 
 def a_line(value: object) -> str:
-    """Text without control characters."""
+    """Return a text without control characters. Raises ``ValueError`` for any other value."""
     if isinstance(value, str) and value.isprintable():
         return value
     raise ValueError("is not a line of text")
@@ -49,7 +49,7 @@ def a_variable_value(value: object) -> str:
 
 
 def a_number(value: object) -> int:
-    """A whole number, 0 or more."""
+    """Return a whole number, 0 or more. Raises ``ValueError`` for any other value."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
     raise ValueError("is not a whole number, 0 or more")
@@ -71,7 +71,7 @@ a_variable_name = _matching("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable")
 
 
 def a_table(value: object) -> int:
-    """The number of a routing table that is not the system's."""
+    """Return the number of a routing table that is not the system's. Raises ``ValueError`` for any other value."""
     number = a_number(value)
     if number not in SYSTEM_TABLES and number < 2**32:
         return number
@@ -79,7 +79,7 @@ def a_table(value: object) -> int:
 
 
 def a_priority(value: object) -> int:
-    """The priority of a rule."""
+    """Return the priority of a rule. Raises ``ValueError`` for any other value."""
     number = a_number(value)
     if number < 2**32:
         return number
@@ -87,14 +87,14 @@ def a_priority(value: object) -> int:
 
 
 def an_origin(value: object) -> bool:
-    """Return whether the origin of an address is SLAAC."""
+    """Return True for ``slaac`` and False for ``static``. Raises ``ValueError`` for any other value."""
     if value in {"slaac", "static"}:
         return value == "slaac"
     raise ValueError('is neither "slaac" nor "static"')
 
 
 def an_address(value: object) -> Address:
-    """An IP address without a zone."""
+    """Return an IP address without a zone. Raises ``ValueError`` for any other value."""
     if isinstance(value, str) and "%" not in value:
         try:
             return _address(value)
@@ -104,7 +104,7 @@ def an_address(value: object) -> Address:
 
 
 def _spelled(value: object, strict: bool, expected: str) -> str:
-    """A prefix in its one spelling."""
+    """Return a prefix in canonical form. Raises ``ValueError`` for any other value."""
     if isinstance(value, str) and "%" not in value:
         try:
             return spelled(value, strict=strict)
@@ -118,12 +118,12 @@ def _strictly(value: object) -> str:
 
 
 def a_prefix(value: object) -> Prefix:
-    """A prefix with its host bits 0."""
+    """Return a prefix without host bits. Raises ``ValueError`` for any other value."""
     return ipaddress.ip_network(_strictly(value))
 
 
 def an_end(value: object) -> str:
-    """The source or destination of a rule as it is written: the kernel keeps its host bits."""
+    """Return the source or destination of a rule unchanged, because the kernel keeps host bits. Raises ``ValueError`` if invalid."""
     if _spelled(value, False, "an IP address or prefix, such as 192.168.1.1 or fc00:1:1:1::/64").endswith("/0"):
         raise ValueError(
             "is every address, so that the rule would take all traffic, the system's too:"
@@ -133,5 +133,5 @@ def an_end(value: object) -> str:
 
 
 def a_destination(value: object) -> str:
-    """The destination of a route in its one spelling, or ``default``."""
+    """Return a route's destination in canonical form, or ``default``. Raises ``ValueError`` for any other value."""
     return "default" if value == "default" else _strictly(value)

@@ -1,1 +1,1 @@
-"""Numbers and prefixes: of switches, links, server segments, NICs and tunnel endpoints."""
+"""Allocation of numbers and prefixes to switches, links, server segments, NICs and tunnel endpoints."""

@@ -1,4 +1,4 @@
-"""Numbers of switches: AS number, router id, management address; link addresses of numbered peering."""
+"""Allocation of AS numbers, router IDs and management addresses to switches."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ MANAGEMENT_ADDRESS_TAKEN = Rule(
 )
 
 FIRST_MANAGEMENT_HOST = 10
-"""Hosts below this in the management pool are left to the gateway and to servers such as NTP and DNS."""
+"""The first host of the management pool that a switch can get; lower ones are for the gateway and for servers such as NTP and DNS."""
 
 
 class _Entry(NamedTuple):
-    """A switch before it has numbers."""
+    """A switch that has no AS number and no addresses yet."""
 
     role: RoleName
     name: str
@@ -44,7 +44,7 @@ class _Entry(NamedTuple):
 
 
 def switches(context: Context, layout: Layout) -> list[Switch]:
-    """The switches of a fabric, leaves first, with their numbers. Notes problems where a pool is too small."""
+    """Return the switches of a fabric, leaves first, with their numbers and addresses. Notes a problem for each pool that is too small."""
     spec, name = layout.spec, layout.name
     management = context.source.spec.management
     site = spec.site or next(iter(context.source.spec.sites))
@@ -128,7 +128,7 @@ def switches(context: Context, layout: Layout) -> list[Switch]:
 
 
 def _room_for(number: int, first: int, others: Sequence[tuple[int, int]]) -> str:
-    """A pool for so many AS numbers: the pool widened, or, if it would then overlap another, one behind all others."""
+    """Return advice to resize a pool of AS numbers to ``number``: widen it, or move it if it would then overlap another pool."""
     last = first + number - 1
     if all(last < low or first > high for low, high in others):
         return f"widen it to at least {first}-{last}"
@@ -137,10 +137,10 @@ def _room_for(number: int, first: int, others: Sequence[tuple[int, int]]) -> str
 
 
 def _beside_lists(slots: Mapping[str, int], owners: Mapping[int, str], device: str) -> int:
-    """The host part of a router id from the pool: the switch's slot, or, where a list gives that one away, the slot of who has it.
+    """Return the host part of a switch's router ID in the pool: by default its slot.
 
-    ``owners`` are those that have a router id of a list, by its host part. Their own slots are free; so no other switch gets
-    another router id.
+    ``owners`` gives, by host part, the switches whose router ID comes from a list. If a list gives the slot's address to another
+    switch, that switch's own slot is free, and this switch takes it. So all other switches keep their router IDs.
     """
     host = slots[device]
     while host in owners:
@@ -157,7 +157,10 @@ def listed(
     number: int,
     device: str,
 ) -> str:
-    """The address that a list has for the switch of a number; empty where its role has none. Notes a list that is too short."""
+    """Return the address that a list gives to the ``number``-th switch of a role, or an empty string if the role has no list.
+
+    Notes a problem if the list is too short, or if the address is not in its pool.
+    """
     addresses, at = lists.of(role), ("fabrics", layout.name, *part, role.replace("-", "_"))
     if not addresses:
         return ""
@@ -183,7 +186,7 @@ def _loopbacks(layout: Layout) -> str:
 
 
 def _check_management(context: Context, pool: ipaddress.IPv4Network | ipaddress.IPv6Network) -> None:
-    """A management address that is fixed for a switch is in the pool, whose length and gateway it gets."""
+    """Check that every management address that an override fixes is in the management pool."""
     for device, override in context.source.spec.overrides.devices.items():
         address = override.management_address
         if address is not None and ipaddress.ip_address(address) not in pool:
@@ -210,9 +213,10 @@ def _host(
 
 
 def check_distinct(context: Context, all_switches: Sequence[Switch]) -> None:
-    """Note every AS number of a fabric, router id and management address that two switches share.
+    """Note a problem for each AS number, router ID or management address that two switches share, and for overrides of unknown switches.
 
-    The switches of a fabric's top tier may share an AS number, for no path leads through two of them (RFC 7938, 5.2.1).
+    AS numbers need to be distinct only within a fabric. Switches of its top tier may share one, because no path leads through two
+    of them (RFC 7938, section 5.2.1).
     """
     middle = {(switch.fabric, "spine") for switch in all_switches if switch.role == "super-spine"}
     by_name = {switch.name: switch for switch in all_switches}
@@ -244,7 +248,7 @@ def check_distinct(context: Context, all_switches: Sequence[Switch]) -> None:
 
 
 def _given_at(context: Context, attribute: str, switch: Switch, other: str) -> Location:
-    """Where the file says what two switches both have: in overrides, or in the lists of router ids."""
+    """Return the place in the file that gives two switches the same value: an override, a list of router IDs, or the pool."""
     spec = context.source.spec
     place = next((n for n in (switch.name, other) if n in spec.overrides.devices), switch.name)
     lists = spec.fabrics[switch.fabric].pools.router_ids
@@ -264,7 +268,7 @@ def _both_on_top(switch: Switch, other: Switch, middle: set[tuple[str, str]]) ->
 
 
 def check_management(context: Context, all_switches: Sequence[Switch], servers: Sequence[Server]) -> None:
-    """Note management addresses of switches that the gateway, a server of management or a GPU server's NIC has."""
+    """Note each management address of a switch that a gateway, a management server or a GPU server's NIC also has."""
     wanted = context.source.spec.management
     taken: dict[str, tuple[str, Location]] = {}
     named: list[tuple[str, str, str]] = [

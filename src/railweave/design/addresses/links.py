@@ -1,4 +1,4 @@
-"""Addresses of links between switches for numbered peering, of loopbacks and tunnel endpoints, and of edge ports."""
+"""Addresses of numbered links between switches, of loopbacks and tunnel endpoints, and of edge ports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def edge_segments(context: Context, layout: Layout) -> list[Segment]:
-    """A segment for each edge port, in which the leaf has the first address. Notes leaves and tenants that are not there."""
+    """Return a segment for each edge port; the leaf has its first address. Notes a problem for each unknown leaf or tenant."""
     leaves = {leaf.name: leaf for leaf in layout.leaves}
     overlay = layout.spec.evpn() is not None
     segments: list[Segment] = []
@@ -60,12 +60,12 @@ def _subnet(prefix: str) -> Subnet:
 
 
 def edge_length(layout: Layout, intent: EdgePortIntent) -> float:
-    """Return the cable length of an edge port, metres: from the file, else the planned length of cables to servers."""
+    """Return the cable length of an edge port in metres: from the file, or else the planned length of server cables."""
     return layout.spec.cabling.server.length if intent.length is None else intent.length
 
 
 def edge_ports(context: Context, layout: Layout, cables: Sequence[Cable]) -> tuple[EdgePort, ...]:
-    """The edge ports of a fabric. Notes problems where a port is taken, or not there."""
+    """Return the edge ports of a fabric. Notes a problem for each port that is taken or does not exist."""
     if not layout.spec.edge_ports:
         return ()
     panels = panels_of(layout, cables)
@@ -89,16 +89,16 @@ def edge_ports(context: Context, layout: Layout, cables: Sequence[Cable]) -> tup
 
 
 ENDPOINTS_PER_LEAF = 64
-"""Room for the path colors of a leaf, so that one more moves no address (``paths_per_nic`` is at most this)."""
+"""The endpoint addresses reserved for each leaf, the most ``paths_per_nic`` allows; so a further path color moves no address."""
 
 
 def with_endpoints(
     context: Context, layout: Layout, switches: Sequence[Switch], colors: Sequence[Color]
 ) -> list[Switch]:
-    """The switches with the address their overlay sessions run between; leaves with their tunnel endpoints too.
+    """Return the switches with the addresses of their overlay sessions and, for leaves, their tunnel endpoints.
 
-    Without path colors a leaf's one endpoint is its loopback; with them it has one address per color besides, so that the
-    path of a tunnel is the path of its color. Notes problems where a pool is too small.
+    Without path colors, a leaf's only endpoint is its loopback. With path colors, a leaf also has one endpoint address per color, so
+    that a tunnel follows the path of its color. Notes a problem for each pool that is too small.
     """
     overlay = layout.spec.evpn()
     if overlay is None:
@@ -144,7 +144,7 @@ def with_endpoints(
 
 
 def with_tunnels(segments: Sequence[Segment], switches: Sequence[Switch]) -> tuple[Segment, ...]:
-    """The segments, those of layer-2 networks with the tunnel endpoint that leads to this leaf's servers."""
+    """Return the segments; those of layer-2 networks get the tunnel endpoint of their leaf."""
     endpoint = {switch.name: switch.endpoints[0].address for switch in switches if switch.endpoints}
     return tuple(
         replace(segment, subnets=tuple(replace(subnet, tunnel=endpoint[segment.leaf]) for subnet in segment.subnets))
@@ -155,7 +155,7 @@ def with_tunnels(segments: Sequence[Segment], switches: Sequence[Switch]) -> tup
 
 
 class Pair(NamedTuple):
-    """The addresses of the lower and the upper end of a link, and the length of its prefix."""
+    """The addresses of a link's lower and upper end, with the prefix length."""
 
     low: str
     high: str
@@ -163,17 +163,17 @@ class Pair(NamedTuple):
 
 
 class _Numbered(NamedTuple):
-    """A cable between switches, and which of several parallel ones it is, from 1."""
+    """A cable between two switches, with its number among the parallel cables of that pair (from 1)."""
 
     cable: Cable
     link: int
 
 
 def number_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> list[Cable]:
-    """Give every leaf-spine cable an address pair, for numbered peering (RFC 3021, RFC 6164).
+    """Give every leaf-spine cable an address pair for numbered peering (RFC 3021, RFC 6164).
 
-    Addresses that ``overrides.cables`` fixes come first; the others are dealt as ``pools`` says. Notes problems where a pool is
-    too small.
+    Addresses that ``overrides.cables`` fixes come first; the other cables get theirs from the pool as ``pools`` says. Notes a problem
+    if a pool is too small.
     """
     fixed = {
         (*cable.between, cable.link): cable.addresses
@@ -217,9 +217,10 @@ def _at(layout: Layout, key: str) -> Location:
 
 
 def _by_port(context: Context, layout: Layout) -> Callable[[_Numbered], Pair]:
-    """A pair's place in the pool follows from the leaf's number and the uplink's port, so that it never moves.
+    """Return a function that computes an address pair from the leaf's number and its uplink port, so that pairs never move.
 
-    Links of spines to what is above them have the second half of the pool, those between routers of two sites the end of it.
+    If there is a tier above the spines, links from spines to it use the second half of the pool. Links between routers of two sites
+    use its last quarter.
     """
     pool = ipaddress.ip_network(layout.spec.pools.fabric_links)
     half = pool.num_addresses // 2
@@ -255,7 +256,10 @@ def _by_port(context: Context, layout: Layout) -> Callable[[_Numbered], Pair]:
 
 
 def _by_cable(context: Context, layout: Layout, between: Sequence[_Numbered]) -> Callable[[_Numbered], Pair]:
-    """Pairs one after another, in the order of the cables; the lock keeps them, also for a cable that has others by an override."""
+    """Return a function that gives address pairs in cable order. The lock keeps each pair.
+
+    A cable whose addresses an override fixes keeps its pair reserved as well.
+    """
     pool = ipaddress.ip_network(layout.spec.pools.fabric_links)
     slots = context.lock.allot(f"{layout.name}/links", [_label(numbered) for numbered in between])
     need = 2 * max(slots.values(), default=0)

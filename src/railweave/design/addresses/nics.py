@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 
 FIRST_TABLE = 10000
-"""The first routing table on servers (RLB document, Table 8)."""
+"""The first routing table number on servers (RLB document, Table 8)."""
 
 TABLES_PER_FABRIC = 1000
-"""Room for the tables of one fabric on a server, where the file does not number them."""
+"""The routing table numbers reserved for each fabric on a server, if the file does not number the tables."""
 
 LAST_TABLE = 2**32 - 1
-"""Table numbers have 32 bits (rtnetlink, RTA_TABLE)."""
+"""The highest routing table number: they have 32 bits (rtnetlink, RTA_TABLE)."""
 
 LAST_RULE = 32765
-"""The last priority before the rule of the main table, 32766."""
+"""The last rule priority before that of the main table, 32766."""
 
 RESERVED = range(253, 256)
-"""Tables of the kernel's own: default, main and local (iproute2, rt_tables)."""
+"""The kernel's own routing tables: default, main and local (iproute2, rt_tables)."""
 
 
 def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequence[Server]) -> None:
-    """Note problems where tables of a server would share a number or a name, or rules would not act as meant."""
+    """Note a problem if routing tables of a server would share a number or a name, or if its rules would not act as intended."""
     for designed_fabric in fabrics:
         _check_priority(context, designed_fabric)
     used: dict[str, int] = {}
@@ -93,7 +93,10 @@ def check_host_tables(context: Context, fabrics: Sequence[Fabric], servers: Sequ
 
 
 def _check_priority(context: Context, fabric: Fabric) -> None:
-    """On routed links a second rule sends what is bound to no address into the fabric; it must come after all others."""
+    """Check that ``rule_priority`` leaves room on routed links for a second rule, which must come after all others.
+
+    That rule, one number higher, sends traffic that is not bound to an address into the fabric.
+    """
     priority = fabric.host_routing.rule_priority
     if fabric.server_link == "routed" and (priority is None or priority >= LAST_RULE):
         shown = "null" if priority is None else str(priority)
@@ -106,7 +109,7 @@ def _check_priority(context: Context, fabric: Fabric) -> None:
 
 
 def _names(context: Context, fabric: Fabric, server: Server) -> set[str]:
-    """The table names of a fabric's NICs. Notes a name that two tables would have."""
+    """Return the routing table names of a fabric's NICs on a server. Notes a problem for each invalid or duplicate name."""
     names: set[str] = set()
     for nic in server.nics:
         if nic.fabric != fabric.name:
@@ -143,11 +146,11 @@ MAC_PLACEHOLDER = Rule(
 
 
 SLAAC_LENGTH = 64
-"""The length of a prefix that NICs form addresses in (RFC 4291, section 2.5.1)."""
+"""The length of the prefixes in which NICs form their own addresses (RFC 4291, section 2.5.1)."""
 
 
 def eui64(prefix: str, mac: str) -> str:
-    """The SLAAC address of a MAC in a /64 (RFC 4291, appendix A): ``fc00:1:1:1:a288:c2ff:fe3b:5066``."""
+    """Return the SLAAC address of a MAC address in a /64, such as ``fc00:1:1:1:a288:c2ff:fe3b:5066`` (RFC 4291, appendix A)."""
     network, interface = _network(prefix), _interface(mac)
     if network.text:  # an interface has no two zeros in a row either: nothing is left out
         return f"{network.text}:{interface.text}"
@@ -155,7 +158,10 @@ def eui64(prefix: str, mac: str) -> str:
 
 
 class _Half(NamedTuple):
-    """Half of an IPv6 address; a network with a zero in it has no text, for it depends on the rest what is left out."""
+    """Half of an IPv6 address, as bits and as text.
+
+    A network with a zero group has no text, because the way to compress it depends on the other half.
+    """
 
     bits: bytes
     text: str
@@ -170,14 +176,14 @@ def _network(prefix: str) -> _Half:
 
 @lru_cache(maxsize=64)
 def _interface(mac: str) -> _Half:
-    """Every address of a NIC has the same; there are eight, one after another."""
+    """Return the interface half of a MAC's SLAAC addresses; cached, because a NIC has the same one in each of its prefixes."""
     octets = bytes.fromhex(mac.replace(":", ""))
     bits = bytes([octets[0] ^ 0x02]) + octets[1:3] + b"\xff\xfe" + octets[3:]
     return _Half(bits, ":".join(f"{group:x}" for group in struct.unpack(">4H", bits)))
 
 
 def placeholder_mac(server: str, nic: str) -> str:
-    """Return a locally administered MAC address as a placeholder for an unknown one; it follows from the names only."""
+    """Return a locally administered MAC address as a placeholder for an unknown one, derived from the server's and NIC's names only."""
     digest = hashlib.sha256(f"{server}:{nic}".encode()).digest()
     return f"02:{digest[:5].hex(':')}"
 
@@ -190,7 +196,7 @@ def nics(
     colors: Sequence[Color],
     owners: Mapping[str, Owner],
 ) -> dict[str, list[Nic]]:
-    """The NICs of every server on a fabric, with their addresses, by server."""
+    """Return the NICs of every server on a fabric, with their addresses, by server name."""
     segment_of = {segment.key[1:]: segment for segment in segments}
     usual = layout.spec.addressing
     mixed = bool(usual.other_links)
@@ -313,7 +319,10 @@ def _addresses(
 
 
 def _fixed(fixed: Mapping[str, str], label: str, subnet: Subnet, both: bool) -> str | None:
-    """The address that an override fixes in a subnet; of a NIC with ``both`` families, that of the subnet's."""
+    """Return the address that an override fixes in a subnet, or None.
+
+    For a NIC with ``both`` address families, an address of the other family than the subnet's does not count.
+    """
     given = fixed.get(label)
     if given is not None and both and (":" in given) != (":" in subnet.prefix):
         return None
@@ -328,14 +337,14 @@ def _length(addressing: Addressing, subnet: Subnet) -> int:
 
 
 def _length_at(layout: Layout, tenant: str, subnet: Subnet) -> Location:
-    """Where the file says how long prefixes like this one are."""
+    """Return the place in the file that sets the length of prefixes like this one."""
     version = 6 if ":" in subnet.prefix else 4
     pool = next(tenant_pool for tenant_pool in tenant_pools(layout, tenant) if tenant_pool.network.version == version)
     return (*pool.at, "server_prefix" if pool.addressing.server_prefix else "prefix_length")
 
 
 def _static(subnet: Subnet, number: int) -> str | None:
-    """The ``number``-th address of a prefix that is not the gateway's; None where there is none."""
+    """Return the ``number``-th address of a prefix, the gateway not counted, or None if there is no such address."""
     network = ipaddress.ip_network(subnet.prefix)
     host = number - 1 if network.num_addresses == 2 else number
     gateway = int(ipaddress.ip_address(subnet.gateway)) - int(network.network_address)
@@ -344,7 +353,7 @@ def _static(subnet: Subnet, number: int) -> str | None:
 
 
 def check_addresses(context: Context, servers: Sequence[Server]) -> None:
-    """Note every address that two NICs have. Only an override can bring that about, for the rest is counted or from MACs."""
+    """Note each address that two NICs share. Only overrides can cause this: all other addresses are numbered or derived from MACs."""
     overrides = context.source.spec.overrides.nics
     owners: dict[str, str] = {}
     for server in servers if overrides else ():

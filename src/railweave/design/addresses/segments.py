@@ -1,4 +1,4 @@
-"""Server-facing segments with their VLANs and prefixes, and the parts of pools that several fabrics share."""
+"""Server-facing segments with their VLANs and prefixes, and the division of pools that several fabrics share."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     """A prefix that is allotted, to whom, and where the file says from what."""
 
 BLOCKS = 8
-"""Parts that a shared pool is cut into: a power of two, so that prefixes are cut evenly."""
+"""The number of parts into which a shared pool is cut: a power of two, so that prefixes are cut evenly."""
 
 
 def with_own_pools(context: Context) -> dict[str, FabricSpec]:
-    """The fabrics by name, each with its own part of the pools it shares. Notes problems."""
+    """Return the fabrics by name, each with its own part of every shared pool. Notes a problem for each pool that cannot be shared."""
     fabrics = dict(context.source.spec.fabrics)
     if len(fabrics) < 2 and "fabrics" not in context.lock.pools:
         return fabrics
@@ -70,7 +70,7 @@ def with_own_pools(context: Context) -> dict[str, FabricSpec]:
 
 
 def _value(fabric: FabricSpec, part: str, key: str) -> tuple[int, int] | str | None:
-    """A pool, where the fabric takes something from it."""
+    """Return the pool of a fabric under ``key``, or None if the fabric takes nothing from it."""
     if part == "overlay":
         overlay = fabric.evpn()
         networks = any(tenant.networks for tenant in fabric.tenants.values())
@@ -112,7 +112,7 @@ def check_apart(
     segments: Sequence[Segment],
     cables: Sequence[Cable],
 ) -> None:
-    """Note prefixes that are allotted twice or lie inside each other, of all fabrics and the management network."""
+    """Note prefixes that overlap or are allocated twice, across all fabrics and the management network."""
     held = sorted(
         _held(context, fabrics, switches, segments, cables),
         key=lambda holding: (holding[0].version, int(holding[0].network_address), holding[0].prefixlen),
@@ -171,7 +171,7 @@ def _held(
 
 
 def _of_tenants(fabrics: Sequence[Fabric]) -> Iterator[Held]:
-    """Layer-2 networks, loopbacks of VRFs, and links to routers outside."""
+    """Yield the prefixes of tenants: layer-2 networks, VRF loopbacks, and links to external routers."""
     for fabric in fabrics:
         at: Location = ("fabrics", fabric.name)
         for tenant in fabric.tenants:
@@ -194,7 +194,7 @@ def _of_tenants(fabrics: Sequence[Fabric]) -> Iterator[Held]:
 
 
 def check_tagged(context: Context, layout: Layout, all_segments: Iterable[Segment]) -> None:
-    """Note tagged VLANs whose number a segment has: its leaf's trunk ports would carry the one without a tag and the other with one."""
+    """Note each tagged VLAN whose number is also a segment's: trunk ports would carry that number both tagged and untagged."""
     tagged = layout.spec.addressing.tagged_vlans
     if not tagged:
         return
@@ -223,11 +223,15 @@ if TYPE_CHECKING:
 def segments(
     context: Context, layout: Layout, colors: Sequence[Color], owners: Mapping[str, Owner]
 ) -> tuple[Segment, ...]:
-    """The segments of every leaf, with VLAN and prefixes: one a rail of a stripe, or one a NIC on routed links.
+    """Return the segments of every leaf with their VLANs and prefixes: one per rail of a stripe, or one per NIC on routed links.
 
-    ``owners`` gives the tenant of a NIC (``server:nic``): each tenant's NICs have segments of their own, those on a
-    layer-2 network one a leaf, and NICs without a tenant, where there is an overlay, one without subnets. With dual stack the
-    prefixes of the first family come before those of the second. Notes problems where a pool is too small.
+    ``owners`` gives the tenant of each NIC (``server:nic``).
+
+    - Each tenant's NICs have their own segments. NICs on a layer-2 network share one segment per leaf.
+    - In a fabric with an overlay, NICs without a tenant are in a segment without subnets.
+    - With dual stack, prefixes of the first address family come before those of the second.
+
+    Notes a problem if a pool is too small.
     """
     of_fabric, of_tenants = _cutters(context, layout, colors)
     of_others = _other_cutters(context, layout, colors)
@@ -286,7 +290,7 @@ def segments(
 
 
 def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple[Cutters, dict[str, Cutters]]:
-    """Return the functions that cut the prefixes of the fabric, and of each tenant that has its own pools."""
+    """Return the functions that cut prefixes from the fabric's pools, and from the pools of each tenant that has its own."""
     of_fabric = tuple(
         server_prefixes.cutter(context, layout, colors, pool) for pool in server_prefixes.fabric_pools(layout)
     )
@@ -302,7 +306,7 @@ def _cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> tuple
 
 
 def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) -> dict[str, Cutters]:
-    """Return the functions that cut the prefixes of servers with other links, by the name of the links.
+    """Return the functions that cut prefixes for servers with other links, by the name of the other link.
 
     Notes a problem if a fabric has both other links and tenants, and for each unknown server.
     """
@@ -328,14 +332,14 @@ def _other_cutters(context: Context, layout: Layout, colors: Sequence[Color]) ->
 
 
 def _kinds(layout: Layout) -> Callable[[str], str]:
-    """The name of the other link of a server; empty where it has none."""
+    """Return a function that gives the name of a server's other link, or an empty string if the server has none."""
     others = layout.spec.addressing.other_links
     by_server = {server: name for name, other_link in others.items() for server in other_link.servers}
     return lambda server: by_server.get(server, "")
 
 
 def _shared(fabric: str, leaf: Leaf, here: Sequence[PlacedServer], owners: Mapping[str, Owner]) -> list[Segment]:
-    """A leaf's parts of layer-2 networks that it has members of."""
+    """Return a segment for each layer-2 network that has members on this leaf."""
     first: dict[tuple[str, VirtualNetwork], int] = {}
     for rail in leaf.rails:
         for server in here:
@@ -354,7 +358,10 @@ def _shared(fabric: str, leaf: Leaf, here: Sequence[PlacedServer], owners: Mappi
 
 
 def _vlan(context: Context, layout: Layout, leaf: Leaf, rail: int, owner: Tenant | None) -> int:
-    """The VLAN of a rail: its own in every stripe; with tenants, which routes join and VLANs do not, in every tenant."""
+    """Return the VLAN of a rail: different in every stripe or, with tenants, in every tenant.
+
+    Stripes of one tenant share VLAN numbers, because routes connect them and VLANs do not.
+    """
     first, last = layout.spec.pools.vlan
     group = leaf.stripe_slot if owner is None else owner.slot
     vlan = first + (group - 1) * layout.rails + rail - 1
@@ -401,7 +408,7 @@ def _check_gateway(context: Context, layout: Layout, all_segments: Sequence[Segm
 
 
 def _check_pairs(context: Context, layout: Layout, all_segments: Sequence[Segment]) -> None:
-    """Check that no NIC gets the network or broadcast address of the pool with proxy ARP: NICs see the pool as one subnet."""
+    """Check that no NIC gets the network or broadcast address of the pool with proxy ARP, because NICs see the pool as one subnet."""
     addressing = layout.spec.addressing
     if addressing.server_link != "proxy-arp":
         return
@@ -419,7 +426,7 @@ def _check_pairs(context: Context, layout: Layout, all_segments: Sequence[Segmen
 
 
 def _check_apart(context: Context, pool: server_prefixes.ServerPool, all_segments: Iterable[Segment]) -> None:
-    """Prefixes of a formula may overlap, where it leaves out a number that tells segments apart."""
+    """Check that prefixes of a formula do not overlap, as they do if the formula omits a number that distinguishes segments."""
     version = pool.network.version
     nets = sorted(
         (
@@ -446,7 +453,7 @@ def _check_apart(context: Context, pool: server_prefixes.ServerPool, all_segment
 
 
 def _check_local_prefixes(context: Context, layout: Layout, all_segments: Sequence[Segment]) -> None:
-    """A leaf originates what is in its local prefixes only, so they must hold the prefixes of its servers."""
+    """Check that the local prefixes contain every server prefix, because a leaf originates nothing outside them."""
     local = [ipaddress.ip_network(prefix) for prefix in layout.spec.addressing.local_prefixes]
     if layout.spec.evpn() is not None or not local:
         return  # tenants' prefixes go by EVPN, the underlay has loopbacks only

@@ -1,4 +1,4 @@
-"""Server pools, and prefixes cut from them: by bit fields, or by the file's formula."""
+"""Server pools, and the prefixes that are cut from them by bit fields or by the file's formula."""
 
 from __future__ import annotations
 
@@ -19,11 +19,16 @@ if TYPE_CHECKING:
 
 
 LENGTHS = {4: 24, 6: 64}
-"""Lengths of server prefixes of a tenant's own pool, where the fabric has no pool of that family; on routed links 31 for IPv4."""
+"""The prefix lengths of a tenant's own pool, by IP version, if the fabric has no pool of that family. Routed IPv4 links use /31."""
 
 
 class ServerPool(NamedTuple):
-    """A pool, as the addressing it is cut by, and where the file says so. ``tenant`` is empty where it is the fabric's."""
+    """A server pool.
+
+    - ``addressing``: the addressing that says how the pool is cut.
+    - ``at``: the place of the pool in the file.
+    - ``tenant``: the tenant that owns the pool; empty for the fabric's pools.
+    """
 
     addressing: Addressing
     at: Location
@@ -41,7 +46,7 @@ class ServerPool(NamedTuple):
 
 
 def fabric_pools(layout: Layout) -> tuple[ServerPool, ...]:
-    """The pools of a fabric: one, or with dual stack one of each family, that of ``server_pool`` first."""
+    """Return the pools of a fabric, that of ``server_pool`` first. With dual stack there is one for each address family."""
     addressing, at = layout.spec.addressing, ("fabrics", layout.name, "addressing")
     second = addressing.of_second()
     first = ServerPool(addressing, at)
@@ -49,7 +54,7 @@ def fabric_pools(layout: Layout) -> tuple[ServerPool, ...]:
 
 
 def other_pools(layout: Layout) -> dict[str, tuple[ServerPool, ...]]:
-    """The pools of servers that are on their leaves in another way, by the name of that."""
+    """Return the pools of servers with other links, by the name of the other link."""
     base, pools = layout.spec.addressing, dict[str, tuple[ServerPool, ...]]()
     for name, other_link in base.other_links.items():
         at: Location = ("fabrics", layout.name, "addressing", "other_links", name)
@@ -60,12 +65,12 @@ def other_pools(layout: Layout) -> dict[str, tuple[ServerPool, ...]]:
 
 
 def every_pool(layout: Layout) -> tuple[ServerPool, ...]:
-    """The pools of a fabric, and those of its other links."""
+    """Return the pools of a fabric, followed by those of its other links."""
     return (*fabric_pools(layout), *(pool for pools in other_pools(layout).values() for pool in pools))
 
 
 def tenant_pools(layout: Layout, tenant: str) -> tuple[ServerPool, ...]:
-    """The pools of a tenant: its own where it has some, else the fabric's."""
+    """Return the pools of a tenant: its own if it has any, or else the fabric's."""
     intent = layout.spec.tenants.get(tenant)
     if intent is None or not intent.server_pools:
         return fabric_pools(layout)
@@ -90,7 +95,7 @@ def tenant_pools(layout: Layout, tenant: str) -> tuple[ServerPool, ...]:
 
 
 def check_slaac(context: Context, layout: Layout) -> None:
-    """Note a problem where NICs should form addresses and no pool gives them IPv6 prefixes of /64."""
+    """Note a problem if NICs are to form their own addresses (SLAAC) and the pools do not give them IPv6 prefixes of length 64."""
     pools = fabric_pools(layout)
     if pools[0].addressing.server_mode != "slaac":
         return
@@ -108,7 +113,7 @@ def check_slaac(context: Context, layout: Layout) -> None:
 
 
 def check_own_pools(context: Context, layout: Layout) -> None:
-    """Note pools of tenants that overlap the fabric's or each other: prefixes cut later could be the same."""
+    """Note each tenant pool that overlaps the fabric's pools or another tenant's, because both could yield the same prefix."""
     known = [(fabric_pool, "the fabric's server pool") for fabric_pool in fabric_pools(layout)]
     for pool in _own(layout):
         for other, whose in known:
@@ -120,7 +125,7 @@ def check_own_pools(context: Context, layout: Layout) -> None:
 
 
 def _own(layout: Layout) -> Iterator[ServerPool]:
-    """The pools that tenants have of their own."""
+    """Yield the pools that belong to a tenant."""
     for tenant in layout.spec.tenants:
         yield from (tenant_pool for tenant_pool in tenant_pools(layout, tenant) if tenant_pool.tenant)
 
@@ -132,7 +137,7 @@ if TYPE_CHECKING:
 
 
 MOST_BITS = 32
-"""Of a field of a prefix."""
+"""The greatest width of a prefix field, in bits."""
 
 
 def cutter(context: Context, layout: Layout, colors: Sequence[Color], pool: ServerPool) -> Callable[[Place], Subnet]:
@@ -161,7 +166,7 @@ def is_host(network: Prefix, host: int) -> bool:
 
 
 def _formula(context: Context, pool: ServerPool) -> Callable[[Place], Subnet]:
-    """Prefixes by the user's formula."""
+    """Return a function that computes prefixes by the file's formula."""
     addressing, at = pool.addressing, pool.at
     formula = addressing.server_prefix or ""
     where, whole = (*at, "server_prefix"), pool.network
@@ -202,7 +207,7 @@ def _formula(context: Context, pool: ServerPool) -> Callable[[Place], Subnet]:
 
 
 def _bits(context: Context, layout: Layout, colors: Sequence[Color], of: ServerPool) -> Callable[[Place], Subnet]:
-    """Prefixes by numbers in bit fields after the pool."""
+    """Return a function that computes prefixes by writing numbers into bit fields after the pool's prefix."""
     addressing, pool = of.addressing, of.network
     length = addressing.prefix_length
     free = length - pool.prefixlen
@@ -248,7 +253,7 @@ def _default_bits(free: int) -> FieldBits:
 
 
 def _tenant_bits(free: int) -> FieldBits:
-    """Bits where tenants share the pool."""
+    """Return the default bit fields if tenants share the pool."""
     if free >= 40:
         more = max(0, free - 32 - MOST_BITS)
         return _capped(tenant=free - 32 - more, stripe=16 + more, rail=8, color=8)
@@ -258,7 +263,7 @@ def _tenant_bits(free: int) -> FieldBits:
 
 
 def _routed_bits(free: int) -> FieldBits:
-    """Bits where every NIC has a prefix of its own."""
+    """Return the default bit fields if every NIC has its own prefix."""
     color = 8 if free >= 40 else 4 if free >= 20 else 0
     rail = min(4, free - color)
     server = min(16 if free >= 40 else 8, free - color - rail)
@@ -267,7 +272,7 @@ def _routed_bits(free: int) -> FieldBits:
 
 
 def _capped(*, stripe: int, rail: int, color: int, server: int = 0, tenant: int = 0) -> FieldBits:
-    """Fields of 32 bits at most: what is more goes to others that have room, as long prefixes of a short IPv6 pool need."""
+    """Return the fields with at most 32 bits each. Excess bits go to fields with room, as long prefixes in a short IPv6 pool need."""
     from railweave.model.intent.addressing import FieldBits
 
     bits = {"rail": rail, "color": color, "server": server, "stripe": stripe, "tenant": tenant}
@@ -311,15 +316,15 @@ def _check_bits(context: Context, layout: Layout, bits: FieldBits, free: int, co
 
 
 def _tenants(context: Context, layout: Layout) -> int:
-    """The highest number of a tenant."""
+    """Return the highest tenant number."""
     return max(context.lock.allot(f"{layout.name}/tenants", layout.spec.tenants).values())
 
 
 def inside(inner: Prefix, outer: Prefix) -> bool:
-    """Return whether a prefix is part of another."""
+    """Return whether the prefix ``inner`` is inside ``outer`` or equal to it."""
     return inner.version == outer.version and inner.prefixlen >= outer.prefixlen and inner.network_address in outer
 
 
 def stripes(layout: Layout) -> int:
-    """The highest number of a stripe."""
+    """Return the highest stripe number."""
     return max(leaf.stripe_slot for leaf in layout.leaves)

@@ -1,1 +1,1 @@
-"""Cabling of the ports: which port is joined to which, with cables and optics."""
+"""Cabling: the pairs of ports that are connected, with their cables and optics."""

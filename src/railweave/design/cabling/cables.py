@@ -1,4 +1,4 @@
-"""Every cable: its two ports, speed, optic and length."""
+"""Every cable of a fabric with its two ports, speed, optics and length."""
 
 from __future__ import annotations
 
@@ -50,10 +50,13 @@ def choose(
     measured_on: int,
     copper: bool,
 ) -> str:
-    """The catalog name of the optic for one end; ``asked`` wins where it fits. Notes a problem where it does not.
+    """Return the catalog name of the optic for one cable end: ``asked`` if given, or else the best fit.
 
-    ``channels`` is how many links the port carries; ``measured_on`` the inventory's line where the length was measured
-    (0: it is planned). Copper assemblies join a switch and a NIC, so leaf-spine cables leave them out.
+    - ``channels``: the number of links that the port carries.
+    - ``measured_on``: the inventory line with the measured length, or 0 if the length is planned.
+    - ``copper``: whether copper assemblies may be chosen. They connect a switch and a NIC, not two switches.
+
+    Notes a problem if ``asked`` does not fit, and a finding if the catalog has no optic that fits.
     """
     fits = fitting(context.catalog, cage, channels, speed_gbps, length_m, copper=copper)
     if asked is not None:
@@ -79,7 +82,7 @@ def _check(
     length_m: float,
     measured_on: int,
 ) -> None:
-    """Note where an optic that was asked for does not reach, or does not go into its port."""
+    """Note a problem if the requested optic is unknown, does not fit its port, or does not reach."""
     optics = context.catalog.optics
     optic = optics.get(asked)
     if optic is None:
@@ -116,7 +119,7 @@ OPTIC_MISMATCH = Rule(
 def settled(
     context: Context, fabric: str, cables: list[Cable], needs: Mapping[tuple[str, str], OpticRequirement]
 ) -> list[Cable]:
-    """The cables with optics that understand each other; a finding where the catalog has none. ``needs``: by device and port."""
+    """Return the cables with optics that interoperate; report a finding if the catalog has none. ``needs`` is keyed by device and port."""
     known = context.catalog.optics
 
     def apart(cable: Cable) -> bool:
@@ -147,7 +150,7 @@ def settled(
 
 
 def _one_a_module(catalog: Catalog, cables: Sequence[Cable]) -> dict[Module, str]:
-    """The optics of modules whose channels chose different ones: the longest reach that any of them needs."""
+    """Return one optic for each module whose channels chose different ones: the optic with the longest reach among them."""
     known = catalog.optics
     best: dict[Module, str] = {}
     differ: set[Module] = set()
@@ -165,7 +168,7 @@ def _one_a_module(catalog: Catalog, cables: Sequence[Cable]) -> dict[Module, str
 
 
 def _refitted(cables: list[Cable], chosen: Mapping[Module, str]) -> list[Cable]:
-    """The cables with the optics chosen for their modules."""
+    """Return the cables with the optics that were chosen for their modules."""
     if not chosen:
         return cables
 
@@ -181,7 +184,7 @@ def _refitted(cables: list[Cable], chosen: Mapping[Module, str]) -> list[Cable]:
 
 
 def _groups(cables: Sequence[Cable]) -> dict[Module, set[Module]]:
-    """By module all that must be of its kind: the larger of two sets takes the other in."""
+    """Return, for each module, the set of modules that must have optics of the same kind because cables connect them."""
     groups: dict[Module, set[Module]] = {}
     for cable in cables:
         group, other = (groups.setdefault(place, {place}) for place in (cable.a.module, cable.b.module))
@@ -211,7 +214,7 @@ def _note(
 
 
 class _Tier(NamedTuple):
-    """The links between a tier of switches and the tier above: roles, and parallel links of a pair."""
+    """A tier of links: the lower and the upper role, and the number of parallel links between two switches."""
 
     lower: RoleName
     upper: RoleName
@@ -220,14 +223,14 @@ class _Tier(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A switch, and its place among those that a switch of the other tier has links to; it decides the port there."""
+    """A switch with its place among the neighbors of a switch in the other tier; the place decides which port it gets there."""
 
     name: str
     place: int
 
 
 class _Length(NamedTuple):
-    """The length of a cable, and the inventory's line on which it was measured (0: it is planned)."""
+    """The length of a cable in metres, and the inventory line on which it was measured (0 if the length is planned)."""
 
     metres: float
     line: int
@@ -240,11 +243,10 @@ def cable(
     overrides: CableOverrides,
     places: Mapping[str, Position],
 ) -> list[Cable]:
-    """Every cable of a fabric: servers first, in file order, then leaf by leaf, then spine by spine.
+    """Return every cable of a fabric: servers first in file order, then leaf by leaf, then spine by spine.
 
+    ``colors`` gives the path-color index of a leaf-spine link by (spine name, link). ``places`` gives the rack positions of devices.
     Notes problems in the context.
-
-    ``colors`` gives the path-color index of a leaf-spine link by (spine name, link), ``places`` where devices stand.
     """
     return _Cabler(context, layout, colors, overrides, places).run()
 
@@ -296,7 +298,7 @@ class _Cabler:
         return settled(self.context, layout.name, [cable for cable in made if cable], self.needs)
 
     def _interconnect(self, across: Interconnect) -> list[Cable | None]:
-        """The cables of spines to the routers of their site, and those between sites: each pair of routers once."""
+        """Return the cables from spines to their site's routers and those between sites, each pair of routers once."""
         made: list[Cable | None] = []
         borders = self.layout.borders
         up = _Tier("spine", "dci", across.links_per_router)
@@ -314,7 +316,7 @@ class _Cabler:
         return made
 
     def _up(self, tier: _Tier, lower: _Place, uppers: list[_Place]) -> list[Cable | None]:
-        """The cables of a switch to every switch of the tier above that it has links to."""
+        """Return the cables from a switch to each of its neighbors in the tier above."""
         links = range(1, tier.links + 1)
         return [self._fabric_cable(tier, lower, upper, link) for upper in uppers for link in links]
 
@@ -389,7 +391,7 @@ class _Cabler:
         )
 
     def _most_above(self, role: RoleName) -> int:
-        """The highest place of a spine among those a leaf sees, or of a super-spine in its plane."""
+        """Return the highest position of an upper switch with this role; a lower switch needs uplink ports up to that position."""
         if role == "spine":
             return max(spine.position for spine in self.layout.spines)
         if role == "super-spine":
@@ -397,7 +399,7 @@ class _Cabler:
         return max(border.position for border in self.layout.borders)
 
     def _most_below(self, role: RoleName) -> int:
-        """The highest place of a leaf on its spines, or of a pod on the super-spines."""
+        """Return the highest position of a lower switch (or its pod) with this role; an upper switch needs ports up to that position."""
         if role == "leaf":
             return max(leaf.place for leaf in self.layout.leaves)
         if self.layout.borders:
@@ -405,7 +407,7 @@ class _Cabler:
         return max(pod_number(spine.pod) for spine in self.layout.spines)
 
     def _planned(self, intent: CableIntent, fixed: FixedCable | None, device: str, other: str) -> float:
-        """The length of this cable as fixed, else as its racks make it, else as planned for its kind."""
+        """Return the planned length of a cable in metres: from an override, or else from rack positions, or else the default of its kind."""
         if fixed and fixed.override.length is not None:
             return fixed.override.length
         across = intent is self.layout.spec.cabling.interconnect
@@ -413,7 +415,7 @@ class _Cabler:
         return intent.length if by_racks is None else by_racks
 
     def _length(self, intent: CableIntent, fixed: FixedCable | None, *ends: tuple[str, str]) -> _Length:
-        """The length measured at either end, else the one that is planned."""
+        """Return the length measured at either end of a cable, or else the planned length."""
         inventory = self.context.source.inventory
         for device, port in ends if inventory.items else ():
             item = inventory.get(device, port)
@@ -433,9 +435,9 @@ class _Cabler:
         *,
         far: bool = False,
     ) -> str:
-        """The optic of one end, ``of`` a device and its port.
+        """Return the optic of one cable end; ``of`` is its device and port.
 
-        As fixed for this cable, else as asked for its kind, else the shortest that fits.
+        An override of this cable comes first, then the optic requested for cables of its kind, then the shortest optic that fits.
         """
         intent: CableIntent = getattr(self.layout.spec.cabling, kind)
         at = ("fabrics", self.layout.name, "cabling", kind, "far_optic" if far else "optic")

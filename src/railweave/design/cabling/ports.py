@@ -1,6 +1,6 @@
-"""Ports of a device: which are taken, and which one a cable takes.
+"""The ports of a device: those that are taken, and the one that each cable gets.
 
-A port follows from a slot number alone, so that adding or removing a neighbor moves no other cable.
+A port depends only on a slot number, so that adding or removing a neighbor moves no other cable.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 PortKind = Literal["server_ports", "uplink_ports", "leaf_ports"]
-"""Keys of a role: a leaf's ports to servers, a leaf's or spine's ports up, a spine's or super-spine's ports down."""
+"""The port ranges of a role: a leaf's ports to servers, ports to the tier above, and a spine's or super-spine's ports down."""
 
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """A place on a device: a physical port, and the channel of it where it is split."""
+    """A physical port of a device or, if the port is split, one channel of it."""
 
     physical: int
     channel: int | None
@@ -37,19 +37,19 @@ class Port:
 
     @property
     def lane(self) -> int:
-        """The first electrical lane, 1-based."""
+        """The number of the first electrical lane, from 1."""
         return (self.channel or 0) * (self.group.lanes // self.channels) + 1
 
     @property
     def lanes(self) -> str:
-        """The electrical lanes, 1-based: ``1-4`` is the first half of an eight-lane port."""
+        """The electrical lanes, numbered from 1. For example, ``1-4`` is the first half of an eight-lane port."""
         width = self.group.lanes // self.channels
         return f"{self.lane}-{self.lane + width - 1}" if width > 1 else str(self.lane)
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A resolved port range: physical ports ``first`` to ``last``, each split in ``channels`` of ``speed_gbps``."""
+    """A resolved port range: physical ports ``first`` to ``last``, each split into ``channels`` of ``speed_gbps``."""
 
     group: PortGroup
     first: int
@@ -64,7 +64,10 @@ class Range:
         return max(0, self.last - self.first + 1) * self.channels
 
     def port(self, slot: int, link: int, links: int) -> Port | None:
-        """The port of parallel link ``link`` (0-based, of ``links``) to the neighbor in ``slot`` (1-based); None: no room."""
+        """Return the port of a parallel link to a neighbor, or None if the range has no room.
+
+        ``link`` counts from 0 and is one of ``links``; ``slot`` is the neighbor's number, from 1.
+        """
         if self.spread:
             ports_each = -(-links // self.channels)
             physical = self.first + (slot - 1) * ports_each + link // self.channels
@@ -78,7 +81,7 @@ class Range:
 
 
 def slowed(port: Port, speed_gbps: int) -> Port | None:
-    """The port for a link slower than its range's: the first channel of its place, split as the speed needs; None: it cannot."""
+    """Return the port for a link slower than its range, split as that speed requires, or None if the port cannot do that speed."""
     mode = next((mode for mode in port.group.modes() if mode.speed_gbps == speed_gbps), None)
     if mode is None:
         return None
@@ -89,7 +92,7 @@ def slowed(port: Port, speed_gbps: int) -> Port | None:
 def resolve(
     model: SwitchModel, ports: PortRange, breakout: Breakout, first: int, last: int | None = None
 ) -> Range | None:
-    """The range with its defaults filled in; None where its first port does not exist."""
+    """Return a port range with its defaults filled in, or None if its first port does not exist."""
     start = first if ports.first is None else ports.first
     group = model.group_of(start)
     if group is None:
@@ -131,7 +134,7 @@ class Conflict(NamedTuple):
 
 @dataclass
 class Panel:
-    """The ports of one device that are taken: by whom, and how each physical port is split."""
+    """The taken ports of one device, with their owners and the split of each physical port."""
 
     device: str
     model: SwitchModel
@@ -139,7 +142,7 @@ class Panel:
     splits: dict[int, tuple[int, Owner]] = field(default_factory=dict[int, tuple[int, Owner]])
 
     def take(self, port: Port, owner: Owner) -> Conflict | None:
-        """Take a port, or say why it cannot be taken."""
+        """Take a port, or return the conflict that prevents it."""
         key = (port.physical, port.channel)
         if key in self.owners:
             return Conflict(f"is taken by {self.owners[key].text}", self.owners[key])
@@ -154,7 +157,7 @@ class Panel:
 def port_named(
     context: Context, at: Location, device: str, model: SwitchModel, system: System, name: str, speed_gbps: int
 ) -> Port | None:
-    """The port that ``name`` means on a device model, for a link of a speed. Notes a problem where it means none."""
+    """Return the port that ``name`` denotes on a device model at a given link speed. Notes a problem and returns None if there is none."""
     ports = list(ports_of(model, system))
     fitting = {port_name: port for port_name, port, speed in ports if speed == speed_gbps}
     if name in fitting:
@@ -177,7 +180,7 @@ def port_named(
 
 
 def ports_of(model: SwitchModel, system: System) -> Iterator[tuple[str, Port, int]]:
-    """Every breakout mode of every port: its name, the port, its speed."""
+    """Yield the name, port and speed of every channel of every port, in each breakout mode."""
     for group in model.ports:
         for physical in range(group.first, group.last + 1):
             for mode in group.modes():
@@ -188,7 +191,7 @@ def ports_of(model: SwitchModel, system: System) -> Iterator[tuple[str, Port, in
 
 
 def panels_of(layout: Layout, cables: Sequence[Cable]) -> dict[str, Panel]:
-    """The leaves' ports that cables take."""
+    """Return the ports that cables take on each leaf, by leaf name."""
     panels = {leaf.name: Panel(leaf.name, layout.equipment[leaf.name].model) for leaf in layout.leaves}
     for cable in cables:
         for end, far in ((cable.a, cable.b), (cable.b, cable.a)):

@@ -1,4 +1,4 @@
-"""The ports of switches that cables take: each from its range or as overridden, none twice."""
+"""The switch ports that cables take: each from its range or from an override, none used twice."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FixedCable:
-    """The override that fixes parts of a cable, and its place in the fabric file."""
+    """An override that fixes attributes of a cable, and its place in the fabric file."""
 
     at: Location
     override: CableOverride
 
 
 class CableOverrides:
-    """The overrides of cables that have not found their cable yet."""
+    """The cable overrides that have not been matched to a cable yet."""
 
     def __init__(self, context: Context) -> None:
         self._left: dict[tuple[str, str, int], FixedCable] = {}
@@ -46,11 +46,11 @@ class CableOverrides:
         context.check()
 
     def take(self, a: str, b: str, link: int = 1) -> FixedCable | None:
-        """Return what is fixed about a cable, or None; each override is returned only once."""
+        """Return the override of a cable, or None; each override is returned only once."""
         return self._left.pop((a, b, link), None) if self._left else None
 
     def check_all_taken(self, context: Context) -> None:
-        """Note every override of a cable that there is not."""
+        """Note a problem for each override whose cable does not exist."""
         for (a, b, link), fixed in self._left.items():
             context.problem(
                 fixed.at,
@@ -71,7 +71,10 @@ LINK_SLOWER = Rule(
 
 
 def port_ranges(context: Context, layout: Layout) -> dict[tuple[Equipment, PortKind], Range]:
-    """The ports of everything a fabric's switches are, for each kind of cable. Raises where a device has no such ports."""
+    """Return the port range of each model in each role of the fabric, by kind of port.
+
+    Raises ``DesignError`` if a device has no such ports.
+    """
     ranges: dict[tuple[Equipment, PortKind], Range] = {}
     for equipment in layout.kinds():
         for kind in _kinds(layout, equipment):
@@ -92,7 +95,7 @@ def _kinds(layout: Layout, equipment: Equipment) -> tuple[PortKind, ...]:
 
 
 def _check_common_speed(context: Context, layout: Layout) -> None:
-    """Every kind of switch has a speed in common with every kind of the tier above."""
+    """Check that each kind of switch shares a link speed with each kind in the tier above."""
     wanted, tiers = layout.spec.topology.link_speed, layout.tiers
     for lower in layout.kinds():
         for upper in layout.kinds():
@@ -111,7 +114,7 @@ def _check_common_speed(context: Context, layout: Layout) -> None:
 
 
 def _note_slower(context: Context, layout: Layout, ranges: dict[tuple[Equipment, PortKind], Range]) -> None:
-    """Switches whose ports do less than the speed that was asked for of links between switches."""
+    """Report switches whose ports are slower than the link speed requested between switches."""
     wanted = layout.spec.topology.link_speed
     slow = {
         (equipment.role.device, ports.speed_gbps): None
@@ -130,9 +133,9 @@ def _note_slower(context: Context, layout: Layout, ranges: dict[tuple[Equipment,
 
 
 def _port_range(context: Context, layout: Layout, equipment: Equipment, kind: PortKind) -> Range | None:
-    """The ports for one kind of cable. Notes a problem where the device has no such ports or cannot split them so.
+    """Return the port range for one kind of link. Notes a problem if the device has no such ports or cannot split them as needed.
 
-    Ports between switches that cannot do the speed asked for give the next lower one, where other switches can do it.
+    If ports between switches cannot do the requested speed, and other switches of the role can, they use the next lower speed.
     """
     role, model = equipment.role, equipment.model
     ports: PortRange = getattr(role, kind)
@@ -162,7 +165,7 @@ def _port_range(context: Context, layout: Layout, equipment: Equipment, kind: Po
 
 
 def _halves(model: SwitchModel, role: Role, kind: PortKind, breakout: Breakout) -> Range | None:
-    """Under super-spines leaves take the first half of a spine's ports and super-spines the second, by default."""
+    """Return a spine's default range under super-spines: leaves get the first half of its ports, super-spines the second."""
     group = model.ports[0]
     middle = group.first + group.count // 2
     if kind == "uplink_ports":
@@ -185,7 +188,7 @@ def _exist(context: Context, at: Location, device: str, model: SwitchModel, port
 def _cannot_split(
     context: Context, at: Location, device: str, model: SwitchModel, ports: PortRange, speed: int
 ) -> None:
-    """Note why the ports of a range do not give a link speed."""
+    """Note the reason why the ports of a range cannot provide a link speed."""
     group = model.group_of(ports.first or model.ports[0].first)
     can = [str(mode) for mode in group.modes()] if group else []
     message, fix = (
@@ -201,7 +204,7 @@ def _cannot_split(
 
 
 def _before_servers(layout: Layout, leaf: Role, model: SwitchModel) -> int | None:
-    """Uplinks end before server ports begin, where those come after them."""
+    """Return the last port for uplinks if server ports come after them; None if server ports come first."""
     servers = leaf.server_ports.first
     if servers is None:
         servers = default_server_first(model, layout.spec.topology)
@@ -213,7 +216,7 @@ _KINDS: tuple[PortKind, ...] = ("server_ports", "leaf_ports", "uplink_ports")
 
 
 class PortPosition(NamedTuple):
-    """A port of a range, which every switch of a kind has at the same place, with its name and its electrical lanes."""
+    """A port of a range, with its name and electrical lanes. All switches of one kind have it at the same place."""
 
     port: Port
     name: str
@@ -233,12 +236,12 @@ class SwitchPorts:
         self.spots: dict[tuple[Equipment, PortKind, int, int, int, int | None], PortPosition | None] = {}
 
     def check(self) -> None:
-        """Note ports that two ranges gave out, and switches with more ports in use than their silicon has."""
+        """Note ports that belong to two ranges, and switches that use more ports than their silicon supports."""
         self._check_overlaps()
         self._check_silicon()
 
     def _check_overlaps(self) -> None:
-        """Ports that two ranges of a switch gave out are one mistake, however many."""
+        """Note one problem for each kind of switch whose ranges overlap, however many ports they share."""
         for equipment, overlaps in self.overlaps.items():
             ranges = [(kind, self.ranges[equipment, kind]) for kind in _KINDS if (equipment, kind) in self.ranges]
             named = [f"{kind} {ports.first} to {ports.last}" for kind, ports in ranges]
@@ -262,7 +265,7 @@ class SwitchPorts:
     def spot(
         self, device: str, kind: PortKind, slot: int, link: int, links: int, speed: int | None = None
     ) -> PortPosition | None:
-        """The place of a link in a range; one between switches, which is slower than the range, takes a place all the same."""
+        """Return the port of a link in a range, or None if it has no room. A link between switches may be slower than the range."""
         equipment = self.layout.equipment[device]
         key = (equipment, kind, slot, link, links, speed)
         if key not in self.spots:
@@ -281,7 +284,7 @@ class SwitchPorts:
     def take(
         self, device: str, kind: PortKind, spot: PortPosition | None, owner: str, fixed: FixedCable | None, speed: int
     ) -> PortPosition | None:
-        """The port of a cable at a switch, taken for it; None, and a problem noted, where there is none for it."""
+        """Take and return the switch port of a cable. Notes a problem and returns None if no port is available."""
         fixed_at = None
         if fixed and device in fixed.override.ports:
             fixed_at = (*fixed.at, "ports", device)
@@ -310,7 +313,7 @@ class SwitchPorts:
         return None
 
     def too_few(self, device: str, kind: PortKind, wanted: str, neighbors: int, links: int) -> None:
-        """Note, once for each kind of switch, that a range gives fewer ports than ``neighbors`` of so many links need."""
+        """Note, once for each kind of switch, that a range has fewer ports than ``neighbors`` with ``links`` links each need."""
         equipment = self.layout.equipment[device]
         if (equipment, kind) in self.short:
             return

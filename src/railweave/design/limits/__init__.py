@@ -1,1 +1,1 @@
-"""The capacities of switches, hosts and protocols, and the demands of a design on them."""
+"""The limits of switches, hosts and protocols, checked against the design."""

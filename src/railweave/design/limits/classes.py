@@ -1,4 +1,7 @@
-"""Checks of traffic classes: lossless ones without traffic, share, marking or buffers; exceptions of ports; ECN levels as queue lengths."""
+"""Checks of traffic classes, of QoS exceptions on ports, and of ECN levels as queue lengths.
+
+Lossless classes are checked for traffic, bandwidth share, marking and buffers.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def check_port_qos(context: Context, layout: Layout, switches: Sequence[Switch], cables: Sequence[Cable]) -> None:
-    """Note exceptions of ports that nothing is on, and of one end only of a link between switches."""
+    """Note QoS exceptions on ports that no link uses, and those on only one end of a link between switches."""
     qos_by_port = {(switch.name, each.port): each for switch in switches for each in switch.port_qos}
     if not qos_by_port:
         return
@@ -57,13 +60,14 @@ ECN_BYTES = Rule(
     fix="give `min_bytes` and `max_bytes` to choose the lengths yourself",
 )
 STEP = 1000
-"""Thresholds are whole kilobytes, the unit of EOS and of Enterprise SONiC."""
+"""The step of thresholds in bytes: one kilobyte, the unit of EOS and of Enterprise SONiC."""
 
 
 def with_lengths(context: Context, qos: Qos, role: Role, speed_gbps: int, at: Location) -> Qos:
-    """A role's QoS with queue lengths for the fill levels that were given, where its system counts bytes; a finding says them.
+    """Return a role's QoS with ECN fill levels converted to queue lengths, if the role's system counts bytes.
 
-    ``at`` is where the QoS is given. Where no fill level is, the system's own lengths stay, with the probability that is given.
+    ``at`` is the place of the QoS in the file. If the file gives no fill level, the system's own lengths stay, with the probability
+    of the file. Each conversion gives a finding.
     """
     system, model = context.catalog.systems[role.nos], context.catalog.switches[role.device]
     if system.marking is None:
@@ -131,7 +135,7 @@ LOSSLESS_POOL_IDLE = Rule(
 
 
 def check_lossless(context: Context, layout: Layout, base: Location, qos: Qos) -> None:
-    """Findings of lossless classes that nothing is classified into, or that have no share of a NIC."""
+    """Report lossless classes without a DSCP, and those without a share of the NIC's bandwidth."""
     shares = qos.nic_shares(context.source.spec.hosts.roce_bandwidth)
     for name, traffic_class in qos.classes.items():
         if not traffic_class.lossless:
@@ -145,7 +149,7 @@ def check_lossless(context: Context, layout: Layout, base: Location, qos: Qos) -
 
 
 def check_roles(context: Context, layout: Layout, roles: Mapping[RoleName, RoleIntent]) -> None:
-    """Findings of roles that treat a lossless class otherwise than leaves do, and of buffers that nothing uses."""
+    """Report roles that treat a lossless class differently from the leaves, and buffer settings that nothing uses."""
     at = ("fabrics", layout.name)
     able: list[RoleName] = [name for name in layout.tiers if context.catalog.systems[roles[name].nos].queues]
     leaf = roles["leaf"].qos if "leaf" in able else None

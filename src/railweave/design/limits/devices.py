@@ -1,4 +1,4 @@
-"""Limits of switches, hosts and protocols that a design meets, and values that an operating system does not take."""
+"""Limits of switches, hosts and protocols that a design must keep, and values that an operating system rejects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def check_strict_queues(context: Context, system: System, qos: Qos, base: Location) -> None:
-    """Note a problem where a strict class cannot be above all classes that share, as a system wants it that serves queues by number."""
+    """Note a problem if a strict-priority class cannot be above all weighted classes, on a system that serves queues by number."""
     if not (system.pfc_by_queue and system.strict_on_top):
         return
     strict = [
@@ -44,7 +44,7 @@ def check_strict_queues(context: Context, system: System, qos: Qos, base: Locati
 
 
 def _sharing_above(qos: Qos, queue: int) -> list[str]:
-    """Classes that share the port by weight and have a higher queue."""
+    """Return the classes with a weighted share of the port and a higher queue number."""
     return [
         name
         for name, traffic_class in qos.classes.items()
@@ -61,7 +61,7 @@ def _these(strict: Sequence[str]) -> str:
 
 
 def check_flowsets(context: Context, layout: Layout) -> None:
-    """Note a problem if the flowset table of DLB is larger than a system of the fabric takes."""
+    """Note a problem if the flowset table of DLB is larger than a system of the fabric supports."""
     wanted = layout.spec.load_balancing
     if wanted.group_mode() != "dlb-flowlet":
         return
@@ -77,9 +77,10 @@ def check_flowsets(context: Context, layout: Layout) -> None:
 
 
 def check_ranges(context: Context, layout: Layout) -> None:
-    """Note a problem for each number of a fabric that a system of its switches does not take; those of QoS are its role's.
+    """Note a problem for each number in a fabric's settings that is out of range for a system of its switches.
 
-    BFD that is off has no timers, and a fabric without tenants has no sessions of an overlay.
+    QoS settings are checked for each role instead. BFD timers count only if BFD is enabled, and those of the overlay only if the
+    fabric has tenants.
     """
     spec = layout.spec
     timed = {"underlay": spec.underlay.bfd, "overlay": spec.overlay.bfd if spec.overlay and spec.tenants else None}
@@ -95,7 +96,7 @@ def check_ranges(context: Context, layout: Layout) -> None:
 
 
 def check_qos_ranges(context: Context, system: System, qos: Qos, base: Location) -> None:
-    """Note a problem for each number of a role's QoS that a system does not take."""
+    """Note a problem for each number in a role's QoS that is out of range for its system."""
     for field, takes in system.ranges.items():
         part, _, rest = field.partition(".")
         if part == "qos":
@@ -110,7 +111,7 @@ def _check_range(context: Context, system: System, part: object, field: str, tak
 
 
 def _numbers(part: object, field: list[str]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """The numbers of a field, each with its place; ``*`` is every name, and what is not given has none."""
+    """Yield the place and value of each number of a field. ``*`` in the field matches every name; unset values are left out."""
     if not field:
         if isinstance(part, int):
             yield (), part
@@ -127,7 +128,7 @@ def _numbers(part: object, field: list[str]) -> Iterator[tuple[tuple[str, ...], 
 
 
 def check_watchdog(context: Context, system: System, qos: Qos, base: Location, release: str | None) -> None:
-    """Note a problem for each timer of the PFC watchdog that a system does not take."""
+    """Note a problem for each timer of the PFC watchdog that a system rejects."""
     dog, takes = qos.pfc.watchdog, system.watchdog_times
     lossless = any(traffic_class.lossless for traffic_class in qos.classes.values())
     if dog is None or takes is None or not lossless or not system.has("pfc-watchdog", release):
@@ -137,7 +138,7 @@ def check_watchdog(context: Context, system: System, qos: Qos, base: Location, r
 
 
 def _refused(dog: Watchdog, takes: WatchdogTimes) -> Iterator[tuple[str, str, str]]:
-    """The fields that are refused, each with what is wrong and what is right."""
+    """Yield each rejected watchdog field with the problem and the fix."""
     timeout = dog.poll_interval * dog.detection
     times = (
         ("poll_interval", "poll_interval", dog.poll_interval, takes.poll_ms, 1),
@@ -160,7 +161,7 @@ def _refused(dog: Watchdog, takes: WatchdogTimes) -> Iterator[tuple[str, str, st
 
 
 ETHERNET_HEADER = 14
-"""Bytes of a frame before its IP packet, which an MTU of a switch's port counts."""
+"""The Ethernet header in bytes, which a switch port's MTU includes."""
 
 ECMP_NARROW = Rule(
     id="ecmp-narrow",
@@ -211,12 +212,12 @@ def tunnel_overhead_bytes(vtep: str) -> int:
 
 
 def ecmp_width(layout: Layout) -> int:
-    """The widest next-hop group that can arise on a leaf: all its uplinks; at least 1."""
+    """Return the size of the widest next-hop group that a leaf can have: the number of its uplinks, at least 1."""
     return max(1, layout.uplinks)
 
 
 def check_limits(context: Context, layout: Layout, cables: Sequence[Cable], colors: Sequence[Color]) -> None:
-    """Note problems where a limit of the catalog is exceeded, and findings where one is near or a default is in the way."""
+    """Note problems for exceeded catalog limits, and findings for limits that are near and defaults that interfere."""
     _check_ecmp(context, layout)
     check_flowsets(context, layout)
     check_ranges(context, layout)
@@ -233,7 +234,7 @@ def check_limits(context: Context, layout: Layout, cables: Sequence[Cable], colo
 
 
 def _ports(layout: Layout, cables: Sequence[Cable]) -> dict[Equipment, list[tuple[str, Cable]]]:
-    """Every cabled port of the switches by what they are: the switch's name, and the cable."""
+    """Return the cabled ports of each kind of switch, as switch name and cable."""
     ports: dict[Equipment, list[tuple[str, Cable]]] = {}
     for cable in cables:
         for device in (cable.a.device, cable.b.device):
@@ -244,7 +245,7 @@ def _ports(layout: Layout, cables: Sequence[Cable]) -> dict[Equipment, list[tupl
 
 
 def _qos_at(layout: Layout, kind: Equipment) -> Location:
-    """Where the QoS of switches is given: for their role, else for the fabric."""
+    """Return the place in the file of a switch's QoS: that of its role if set, or else the fabric's."""
     base = ("fabrics", layout.name)
     return (*base, kind.role_name.replace("-", "_"), "qos") if layout.roles[kind.role_name].role.qos else (*base, "qos")
 
@@ -288,7 +289,7 @@ def _check_ecmp(context: Context, layout: Layout) -> None:
 
 
 def _check_qos(context: Context, layout: Layout, kind: Equipment, *, again: bool) -> None:
-    """``again``: others of the role were checked, and what concerns their classes alone was said."""
+    """Check the QoS of one kind of switch. ``again`` skips checks of classes that another kind of the same role already had."""
     role, role_name = kind.role, kind.role_name
     qos = role.qos or layout.spec.qos
     system = context.catalog.systems[role.nos]

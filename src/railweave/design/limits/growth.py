@@ -1,6 +1,6 @@
-"""Findings about growth and order: what is left to grow into, empty stripes, crossings of stripes, and pinned paths.
+"""Findings about growth, empty stripes, the server order between stripes, and pinned paths.
 
-``growth`` is a function of a fabric's switches and cables alone.
+``growth`` depends only on a fabric's switches and cables.
 """
 
 from __future__ import annotations
@@ -27,10 +27,15 @@ if TYPE_CHECKING:
 
 
 def size_of(catalog: Catalog, layout: Layout) -> Size | None:
-    """A fabric of two or three tiers as a size; None where it has what sizing does not count.
+    """Return the size of a two- or three-tier fabric, or None if it has a feature that sizing does not support.
 
-    That is switches or servers of several models, links of another speed than the NICs', ports or servers placed by the
-    file, several rails on a leaf, and sites.
+    Sizing does not support:
+
+    - several models of switches or servers
+    - links at a different speed than the NICs
+    - ports or servers that the file places
+    - several rails on a leaf
+    - several sites
     """
     topology, kinds = layout.spec.topology, layout.kinds()
     models, servers = {kind.role.device for kind in kinds}, {server.model for server in layout.servers}
@@ -89,7 +94,7 @@ RANK_ORDER_CROSSES = Rule(
 
 
 def note_rank_order(context: Context, layout: Layout) -> None:
-    """Note where the servers' order makes more hops between stripes than there have to be; tenants' jobs have orders of their own."""
+    """Note if the server order makes a ring cross the spines more often than necessary; jobs of tenants have their own order."""
     if layout.spec.tenants or layout.rails < 2:  # rings run where servers have a NIC for each GPU, or for a few of them
         return
     stripes = {server.name: server.stripe for server in layout.servers}
@@ -100,7 +105,7 @@ def note_rank_order(context: Context, layout: Layout) -> None:
 
 
 def note_empty_stripes(context: Context, layout: Layout) -> None:
-    """Note the stripes without servers, where the fabric has servers at all."""
+    """Note stripes without servers, unless the fabric has no servers at all."""
     if not layout.servers:
         return
     used = {server.stripe for server in layout.servers}
@@ -151,11 +156,13 @@ PINNED_TO_THE_SPINE = Rule(
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Room to grow of one fabric.
+    """The room to grow of one fabric.
 
-    ``ports`` and ``used`` count the ports of one switch of the top tier (at link speed; the fullest one); ``top`` is its
-    role, ``free_stripes`` how many more stripes it takes without moving a cable. ``pinned`` says what a queue pair is
-    pinned to: one ``link`` in each hop, the uplinks of its ``color``, or only the way up to the ``spine``.
+    - ``top``: the role of the top tier.
+    - ``ports`` and ``used``: all ports (at link speed) and used ports of the fullest switch in the top tier.
+    - ``free_stripes``: the number of further stripes that fit without moving a cable.
+    - ``pinned``: the part of the path that a queue pair is pinned to: one ``link`` in each hop, the uplinks of its ``color``, or
+      only the way up to the ``spine``.
     """
 
     fabric: str
@@ -175,9 +182,9 @@ class Growth:
 def growth(
     fabric: str, switches: Sequence[Switch], cables: Sequence[Cable], colors: Sequence[Color], *, by_port: bool = False
 ) -> Growth:
-    """The room to grow of a fabric, from its switches and the cables between them.
+    """Return the room to grow of a fabric, from its switches and the cables between them.
 
-    ``by_port``: its planes are those of NIC ports, each of which joins all rails.
+    ``by_port``: planes are those of NIC ports, and each plane connects all rails.
     """
     roles = {switch.role for switch in switches}
     top: RoleName = "super-spine" if "super-spine" in roles else "spine" if "spine" in roles else "leaf"
@@ -214,7 +221,7 @@ def growth(
 
 
 def _below(switches: Sequence[Switch], shape: Shape, top: Switch) -> tuple[int, int]:
-    """Return the number of stripes, or pods, that the top tier's fullest switch links to, and the number of all stripes."""
+    """Return the number of stripes (or pods) below the fullest switch of the top tier, and the number of all stripes."""
     stripes = len({switch.stripe for switch in switches if switch.role == "leaf"})
     if shape == "super-spines":
         return len({switch.pod for switch in switches if switch.role == "spine" and switch.plane == top.plane}), stripes
@@ -224,7 +231,7 @@ def _below(switches: Sequence[Switch], shape: Shape, top: Switch) -> tuple[int, 
 
 
 def _ports(model: str, speed_gbps: int) -> int:
-    """Ports of a switch model at a link speed: its physical ports, split as finely as that speed allows."""
+    """Return the number of ports of a switch model at a link speed, with physical ports split as that speed allows."""
     switch_model = catalog().switches.get(model)
     ports = [
         group.count * mode.channels
@@ -236,7 +243,7 @@ def _ports(model: str, speed_gbps: int) -> int:
 
 
 def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None:
-    """Findings about a fabric that cannot grow as it is, that has no way between rails, or that pins only part of a path."""
+    """Report a fabric that cannot grow, that has no path between rails, or that pins only part of each path."""
     spread = layout.spine_uplinks
     at = ("fabrics", fabric_growth.fabric, "topology")
     tier = f"{fabric_growth.top}s"
@@ -279,7 +286,7 @@ def note_growth(context: Context, fabric_growth: Growth, layout: Layout) -> None
 
 
 def ways_out(layout: Layout, fabric_growth: Growth) -> str:
-    """Return how a full fabric can grow: if sizing counts such fabrics, its answer for twice the servers, in every shape."""
+    """Return ways for a full fabric to grow: the steps that sizing computes for twice the servers, or else general advice."""
     counted = size_of(catalog(), layout)
     if counted is not None:
         return "; or ".join(growth_lines(growth_steps(catalog(), counted, 2.0, every=True), 2.0))

@@ -1,4 +1,4 @@
-"""PFC headroom: what a port needs, whether a switch's buffer holds it for all ports, and what pauses on long links would cost."""
+"""PFC headroom: the need of each port, whether a switch's buffer suffices for all ports, and the cost of pausing long links."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ INTERCONNECT_LOSSY = Rule(
 
 
 def note_long_links(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
-    """A finding with the headroom that the fullest router would need to pause its long links, where they are not paused."""
+    """Report the headroom that the fullest router would need if the links between sites, which are not paused, were."""
     across = layout.spec.topology.interconnect
     if across is None or across.pfc or (layout.spec.qos.lossless_class() is None):
         return
@@ -61,9 +61,9 @@ def note_long_links(context: Context, layout: Layout, cables: Sequence[Cable]) -
 
 
 THIN_HEADROOM = 0.75
-"""Share of the headroom partition above which a design is near the limit, if no figures on dedicated buffers exist.
+"""The share of the headroom partition above which a design is near the limit, for models without figures on dedicated buffers.
 
-The figures give how much of a model's packet buffer is dedicated to ports. Partitions here are shares of the whole buffer; the
+Such figures say how much of a model's packet buffer is dedicated to ports. Partitions here are shares of the whole buffer; the
 switch takes them from the shared part.
 """
 
@@ -99,9 +99,9 @@ HEADROOM_SHARED = Rule(
 def check_headroom(
     context: Context, layout: Layout, kind: Equipment, ports: Sequence[tuple[str, Cable]], qos_at: Location
 ) -> None:
-    """Findings where ports of a kind of switch need more headroom than there is, or nearly so.
+    """Report if the ports of a kind of switch need more headroom than their switch has, or almost all of it.
 
-    ``ports`` are their cabled ports: the switch's name, and the cable; edge ports count too. ``qos_at`` is where their QoS is given.
+    ``ports`` are the cabled ports, as switch name and cable; edge ports count too. ``qos_at`` is the place of their QoS in the file.
     """
     model, qos = kind.model, kind.role.qos or layout.spec.qos
     priorities = sum(1 for traffic_class in qos.classes.values() if traffic_class.lossless)
@@ -169,7 +169,7 @@ def check_headroom(
 def _needs(
     context: Context, layout: Layout, kind: Equipment, ports: Sequence[tuple[str, Cable]]
 ) -> dict[str, list[PortHeadroom]]:
-    """The headroom of every port that pauses, by switch."""
+    """Return the headroom of every port that pauses, by switch."""
     model, qos = kind.model, kind.role.qos or layout.spec.qos
     need: dict[str, list[PortHeadroom]] = {}
     known: dict[tuple[float, int, str], PortHeadroom] = {}

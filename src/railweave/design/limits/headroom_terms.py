@@ -1,6 +1,6 @@
-"""PFC headroom per switch against its partition of the packet buffer: the arithmetic, laid open.
+"""The PFC headroom of each switch against its partition of the packet buffer, term by term.
 
-The sum is the one that design checks (``design.limits.headroom``); here each of its terms is shown.
+The sum is the one that design checks (``design.limits.headroom``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Ports of a device that need the same headroom: ``ports`` of them, what ``port`` says per lossless priority."""
+    """A group of ``ports`` on a device that need the same headroom. ``port`` is the need of one port per lossless priority."""
 
     kind: str
     ports: int
@@ -31,11 +31,11 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """The headroom that one switch needs.
+    """The headroom that one switch needs, and the headroom that it has.
 
-    ``partition_bytes`` is the headroom that its buffer allocates, split as ``buffers`` gives it. ``published_bytes`` is the same
-    for the shared buffer by published figures, less dedicated buffers; None if no figures are published. ``taken_first``
-    describes what the system takes off before it partitions the buffer.
+    - ``partition_bytes``: the headroom that the switch's buffer allocates, split according to ``buffers``.
+    - ``published_bytes``: the same without the dedicated buffers, by published figures; None if no figures are published.
+    - ``taken_first``: a description of the part that the system reserves before it partitions the buffer.
     """
 
     role: RoleName
@@ -51,7 +51,7 @@ class Headroom:
 
     @property
     def need_bytes(self) -> int:
-        """The headroom that all ports need together, in every lossless class."""
+        """The headroom that all ports need together for all lossless classes, in bytes."""
         return self.priorities * sum(term.ports * term.port.need_bytes for term in self.terms)
 
     @property
@@ -66,7 +66,7 @@ class Headroom:
 
     @property
     def is_thin(self) -> bool:
-        """True if dedicated buffers take what is left, by published figures; without such figures, if they may take it."""
+        """True if dedicated buffers take the remaining headroom (by published figures) or may take it (without such figures)."""
         if self.published_bytes is not None:
             return self.need_bytes > self.published_bytes
         return self.used > THIN_HEADROOM
@@ -77,9 +77,9 @@ class Headroom:
         return self.need_bytes / 1e4 / max(1, self.partition_percent)
 
     def longest_m(self, kind: str, have_bytes: int) -> float | None:
-        """Return the greatest length (m) that all cables of a kind can have before ``have_bytes`` are short.
+        """Return the greatest length in metres that all cables of a kind can have within ``have_bytes`` of headroom.
 
-        Cables of the other kind stay as they are. Returns None if no cable has the kind.
+        Cables of other kinds keep their lengths. Returns None if no cable has the kind.
         """
         mine = [term for term in self.terms if term.kind == kind]
         if not mine:
@@ -92,7 +92,7 @@ class Headroom:
 
 
 def headrooms(network: Network, fabric: Fabric, role: RoleName) -> list[Headroom]:
-    """The headroom of every switch of a role; none without a lossless class or where the model is not known."""
+    """Return the headroom of every switch of a role; empty if there is no lossless class or the model is unknown."""
     switch_headrooms: list[Headroom] = []
     for switch in network.switches:
         if switch.fabric != fabric.name or switch.role != role:
@@ -126,7 +126,7 @@ def _published(model: SwitchModel, buffers: Buffers, nos: str) -> int | None:
 
 
 def headroom(network: Network, fabric: Fabric, role: RoleName) -> Headroom | None:
-    """The headroom of the switch of a role that needs most of what it has; None where there is none to speak of."""
+    """Return the headroom of the role's switch that uses the greatest share of its headroom, or None if no switch needs any."""
     candidates = headrooms(network, fabric, role)
     return max(candidates, key=lambda candidate: candidate.used, default=None)
 

@@ -1,4 +1,4 @@
-"""Servers and clients of management that the control plane's own filter shuts out."""
+"""Checks for management servers and clients that the switches' control-plane filter blocks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BY_NAME = Rule(
 
 
 def check_reach(context: Context) -> None:
-    """Note who is not let in by the filter of the control plane: it has prefixes, or else the management pool."""
+    """Note each host that the control-plane filter blocks. The filter admits its prefixes or, without any, the management pool."""
     management = context.source.spec.management
     control_plane = management.security.control_plane if management.security else None
     if control_plane is None:
@@ -63,9 +63,9 @@ def _holds(prefix: str, value: str) -> bool:
 
 
 def _asked(management: Management) -> Iterator[tuple[str, str, Location]]:
-    """Yield every host that answers a switch or queries it: a description, its address, prefix or name, and the place in the file.
+    """Yield every host that answers a switch or queries it, as description, address (or prefix or name), and place in the file.
 
-    Receivers of syslog and of SNMP traps answer nothing.
+    Syslog servers and SNMP trap receivers are left out: they only receive.
     """
     for place, host in enumerate(management.ntp):
         yield "NTP server", host, ("management", "ntp", place)

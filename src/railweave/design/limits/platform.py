@@ -1,4 +1,4 @@
-"""The defaults of a switch's platform for a fabric file that gives none, and the settings that its system does not render."""
+"""Platform defaults for settings that the fabric file omits, and the settings that a switch's system does not render."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ NOT_RENDERED = Rule(
     fix="leave the field out, configure it by `extra:`, or use another system",
 )
 ROLES = {"leaf": "leaf", "spine": "spine", "super_spine": "super-spine", "dci": "dci"}
-"""The role whose switches a part of a fabric is for, by its key."""
+"""The role that each part of a fabric applies to, by its key in the file."""
 
 LEAVES_ONLY = frozenset({"addressing", "router_advertisements", "tenants"})
-"""Parts of a fabric that no other role has anything of."""
+"""The parts of a fabric that apply to leaves only."""
 
 
 def note_not_rendered(context: Context, layout: Layout) -> None:
-    """Note the fields of a fabric, and of what all fabrics share, that systems of its switches have no statement for."""
+    """Note the fields of a fabric and of management for which a system of its switches has no statement."""
     roles: dict[str, set[str]] = {}
     for kind in layout.kinds():
         roles.setdefault(kind.role.nos, set()).add(kind.role_name)
@@ -73,7 +73,7 @@ def _below(value: object, at: Location) -> Iterator[tuple[Location, object]]:
 
 
 def _field(at: Location, roles: set[str]) -> str:
-    """The field of a place, as ``not_rendered`` names it; empty where it is of no switch of ``roles``."""
+    """Return the field at a place in the file, as ``not_rendered`` names it; empty if it does not apply to any of ``roles``."""
     keys = [str(key) for key in (at[2:] if at[0] == "fabrics" else at)]
     if keys and keys[0] in ROLES:
         return ".".join(keys[1:]) if ROLES[keys[0]] in roles else ""
@@ -99,7 +99,7 @@ PORTS_UNUSED = Rule(
 
 
 def note_unused_ports(context: Context, layout: Layout) -> None:
-    """Note ranges of ports, of roles and of single switches, that no link takes."""
+    """Note port ranges, of roles and of single switches, that no link uses."""
     document = cast("dict[str, Any]", context.source.document.value)
     fabric = cast("dict[str, Any]", document["fabrics"][layout.name])
     for key, role in ROLES.items():
@@ -122,7 +122,7 @@ def _note(context: Context, layout: Layout, given: object, role: str, at: Locati
 
 
 def _taken(layout: Layout, role: RoleName) -> set[str]:
-    """The ranges that links of a role are put on."""
+    """Return the names of the port ranges that links of a role use."""
     across = layout.spec.topology.interconnect
     above = {
         "leaf": bool(layout.spines) or across is not None,
@@ -134,7 +134,7 @@ def _taken(layout: Layout, role: RoleName) -> set[str]:
 
 
 def with_platform_defaults(qos: Qos, device: str) -> Qos:
-    """A role's QoS with the platform's own ECN fill level where the fabric file gives none."""
+    """Return a role's QoS with the platform's own ECN fill level filled in if the fabric file gives none."""
     model = catalog().switches.get(device)
     fill = model.platform.ecn_min_fill if model else None
     if fill is None:
@@ -149,7 +149,7 @@ def with_platform_defaults(qos: Qos, device: str) -> Qos:
 
 
 def own_marking(qos: Qos, usual: str, device: str) -> tuple[tuple[str, int], ...]:
-    """Classes that a switch marks from another fill level than its role, for it is another device; with that level."""
+    """Return the classes, with fill level, that a switch marks at a different level than its role, because its model differs."""
     if usual == device:
         return ()
     here, there = with_platform_defaults(qos, device), with_platform_defaults(qos, usual)

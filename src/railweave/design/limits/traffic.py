@@ -1,4 +1,4 @@
-"""Limits of load balancing, and of jobs over it."""
+"""Limits of load balancing, and of the jobs that use it."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ JOB_SPLIT_DATA = Rule(
 _TRAFFIC_CLASSES = ("NCCL_IB_TC", "UCX_IB_TRAFFIC_CLASS")
 _GID_INDEXES = ("NCCL_IB_GID_INDEX", "UCX_IB_GID_INDEX")
 _BY_VALUE = {-1, "auto"}
-"""The values that tell NCCL and UCX to look for an index themselves."""
+"""The values that make NCCL and UCX find an index on their own."""
 
 
 def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
-    """Note what the file asks of jobs that the fabrics of GPUs' own NICs are not made for.
+    """Note job settings in the file that do not suit the fabrics of the GPUs' NICs.
 
-    The RDMA load-balancing document ("Running the NCCL Job") has a queue pair for each path; that a traffic class is set
-    follows from the Thor2 guide, section 2.5 (settings of NIC and switch match). NCCL's own default of both is 0.
+    The RDMA load-balancing document ("Running the NCCL Job") uses one queue pair for each path. The Thor2 guide, section 2.5,
+    requires matching settings on NIC and switch, so a traffic class must be set. NCCL's default for both is 0.
     """
     job = context.source.spec.hosts.job
     models = [context.catalog.servers[name] for name in {group.model for group in context.source.spec.servers}]
@@ -115,9 +115,9 @@ def check_job(context: Context, fabrics: Sequence[Fabric]) -> None:
 def _check_splitting(
     context: Context, fabric: Fabric, models: Sequence[ServerModel], pairs: int, where: Sequence[Key]
 ) -> None:
-    """Note that splitting messages over queue pairs costs more than it may, of the NICs that it costs most.
+    """Note if splitting messages over queue pairs costs too much, for the NICs with the highest cost.
 
-    Between sites the distance bounds what is under way, whatever is posted.
+    Links between sites are not checked: there the distance limits the data in flight.
     """
     job = context.source.spec.hosts.job
     asked = SPLIT in job.environment
@@ -143,7 +143,7 @@ def _check_splitting(
 
 
 def _check_merging(context: Context, used: Sequence[Fabric]) -> None:
-    """Note variables by which NCCL takes each port of a NIC for a NIC of its own."""
+    """Note variables that make NCCL treat each port of a NIC as a separate NIC."""
     environment = context.source.spec.hosts.job.environment
     apart = {"NCCL_IB_MERGE_NICS": "0", "NCCL_NET_MERGE_LEVEL": "LOC"}
     for name, value in apart.items():
@@ -157,7 +157,7 @@ def _check_merging(context: Context, used: Sequence[Fabric]) -> None:
 
 
 def _check_family(context: Context, used: Sequence[Fabric]) -> None:
-    """Note a problem where NICs have no address of the family that jobs are to use."""
+    """Note a problem if NICs have no address of the family that jobs are to use."""
     wanted = context.source.spec.hosts.job.address_family
     for fabric in used if wanted else ():
         owners = [tenant.name for tenant in fabric.tenants] or [""]
@@ -173,7 +173,7 @@ def _check_family(context: Context, used: Sequence[Fabric]) -> None:
 
 
 def _number(value: str | int) -> int | None:
-    """A variable's number; None where it is none, as where it names another variable."""
+    """Return a variable's value as a number, or None if it is not a number, for example the name of another variable."""
     try:
         return int(value)
     except ValueError:
@@ -181,13 +181,13 @@ def _number(value: str | int) -> int | None:
 
 
 MOST_LEAVES = 64
-"""Leaves of a fabric with global load balancing (Juniper, Global Load Balancing: "Considerations")."""
+"""The most leaves of a fabric with global load balancing (Juniper, Global Load Balancing: "Considerations")."""
 
 NIC_ADAPTIVE_ROUTING = "nic-adaptive-routing"
-"""The feature of switch models that a document has behind NICs with adaptive routing."""
+"""The feature of switch models that documents describe with NICs that use adaptive routing."""
 
 SPRAYING = ("dlb-per-packet", "spray")
-"""Modes under which packets of a queue pair take several paths, for which NICs turn adaptive routing on."""
+"""The modes that send packets of one queue pair over several paths; NICs then use adaptive routing."""
 
 SELECTIVE_DLB_ABSENT = Rule(
     id="selective-dlb-absent",
@@ -235,11 +235,11 @@ ADAPTIVE_ROUTING_UNDOCUMENTED = Rule(
     fix="use mode dlb-flowlet, or try one pair of leaves first",
 )
 SHORTEST_TRIED_US = 128
-"""The shortest pause between flowlets of the test reports' tables, microseconds (EVPN test report, Tables 1.1 to 3.1)."""
+"""The shortest pause between flowlets in the test reports, in microseconds (EVPN test report, Tables 1.1 to 3.1)."""
 
 
 def check_balancing(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
-    """Note where switches lack a form of load balancing that was asked for, and where a topology rules it out."""
+    """Note switches that lack a requested form of load balancing, and topologies that rule it out."""
     wanted = layout.spec.load_balancing
     at = ("fabrics", layout.name, "load_balancing")
     if wanted.global_balancing:
@@ -274,7 +274,7 @@ def check_balancing(context: Context, layout: Layout, cables: Sequence[Cable]) -
 
 
 def _check_speeds(context: Context, layout: Layout, cables: Sequence[Cable]) -> None:
-    """Note next-hop groups that span speeds: the uplinks of a switch, of one path color where there are such."""
+    """Note next-hop groups with uplinks of different speeds. With path colors, each color of a switch is a group."""
     group_speeds: dict[tuple[str, int | None], set[int]] = {}
     for cable in cables:
         if cable.kind == "fabric":
@@ -292,7 +292,7 @@ def _check_speeds(context: Context, layout: Layout, cables: Sequence[Cable]) -> 
 
 
 def _check_adaptive_routing(context: Context, layout: Layout) -> None:
-    """Note models behind which the NICs would use adaptive routing, and which no document has with it."""
+    """Note switch models whose NICs would use adaptive routing although no document describes the model with it."""
     if layout.spec.load_balancing.group_mode() not in SPRAYING:
         return
     nics = {context.catalog.nics[server.nics.nic].vendor for server in layout.servers}
@@ -306,7 +306,7 @@ def _check_adaptive_routing(context: Context, layout: Layout) -> None:
 
 
 def _without(context: Context, layout: Layout, feature: str) -> list[str]:
-    """The models and releases that lack a feature, as they are called; emulation is not asked."""
+    """Return the descriptions of the models and releases that lack a feature. Emulated switches are not considered."""
     systems = context.catalog.systems
     return list(
         dict.fromkeys(

@@ -34,8 +34,8 @@ OVERRIDE_LEFT_OUT = Rule(
 class Equipment:
     """The equipment of one or more switches of a role.
 
-    ``own_keys`` are the keys that an override gives, and ``at`` is that override. Switches that are alike share one object, so that
-    each kind is derived once and its problems are reported once.
+    ``own_keys`` are the keys that an override sets, and ``at`` is the place of that override. Switches with the same equipment share
+    one object, so that each kind is derived once and its problems are reported once.
     """
 
     role_name: RoleName
@@ -46,12 +46,12 @@ class Equipment:
     own_keys: frozenset[str] = frozenset()
 
     def place(self, key: str) -> Location:
-        """Where the fabric file says a part of this, or would: in the override where it has it, else in the role."""
+        """Return the place of a key in the fabric file: in the override if the override sets it, or else in the role."""
         ports_of_another = key.endswith("_ports") and "device" in self.own_keys
         return (*(self.at if key in self.own_keys or ports_of_another else self.role_at), key)
 
     def link_speeds(self, kind: PortKind, wanted_gbps: int) -> set[int]:
-        """The speeds that a range of ports can give a link between switches, up to the one wanted."""
+        """Return the speeds in Gb/s, up to ``wanted_gbps``, that a port range can give a link between switches."""
         ports: PortRange = getattr(self.role, kind)
         mode = link_breakout(self.model, ports, wanted_gbps)
         group = self.model.group_of(ports.first or self.model.ports[0].first)
@@ -63,10 +63,7 @@ class Equipment:
 
 
 def role_equipment(context: Context, name: str, fabric: Fabric) -> dict[RoleName, Equipment]:
-    """Return the equipment of switches without overrides, by role.
-
-    Notes problems, and raises if there are any.
-    """
+    """Return the equipment of switches without overrides, by role. Raises ``DesignError`` if there are problems."""
     given: tuple[tuple[RoleName, str, Role | None], ...] = (
         ("leaf", "leaf", fabric.leaf),
         ("spine", "spine", fabric.spine),
@@ -96,10 +93,9 @@ def equipment_of(
     roles: dict[RoleName, Equipment],
     switches: Iterable[tuple[RoleName, str]],
 ) -> dict[str, Equipment]:
-    """Return the equipment of each switch, by name, with its overrides, and note problems.
+    """Return the equipment of each switch by name, with overrides applied, and note problems.
 
-    A role whose switches are replaced by others than the file's (``--device``) takes those whole. Of the role's overrides only a
-    release stays, and only if the system stays.
+    If ``--device`` replaces the switches of a role, their overrides are ignored, except for a release if the system stays the same.
     """
     overrides = context.source.spec.overrides
     written = context.source.as_written

@@ -1,7 +1,7 @@
-"""The routers that join sites: who they are, and whom each has links to.
+"""The routers that connect sites, and the links of each to its peers.
 
-At every site they are either routers of their own, above the site's spines, or the site's only leaf. Each has parallel
-links to every one of the other sites.
+At every site they are either dedicated routers above the site's spines, or the site's only leaf. Each has parallel links to
+every router of the other sites.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """A switch that joins its site to others, before it has numbers; ``number`` counts over all sites by slot."""
+    """A switch that connects its site to others, before allocation of addresses. ``number`` counts over all sites by slot."""
 
     name: str
     site: str
@@ -30,7 +30,7 @@ class Border:
 
 
 def borders_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Leaf]) -> tuple[Border, ...]:
-    """The routers of the interconnect, or the leaves where it has none of its own; empty without interconnect."""
+    """Return the routers of the interconnect, or the leaves if it has no dedicated routers. Empty without an interconnect."""
     wanted = fabric.topology.interconnect
     if wanted is None:
         return ()
@@ -60,7 +60,7 @@ def borders_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Lea
 
 
 def peers(borders: Sequence[Border], router: Border) -> list[tuple[Border, int]]:
-    """Whom a router has links to, and their places among its neighbors, which decide its ports (1-based)."""
+    """Return the neighbors of a router at other sites, with their places among its neighbors (from 1), which decide the ports."""
     each = max(border.position for border in borders)
     return [
         (other, (other.site_slot - 1 - (other.site_slot > router.site_slot)) * each + other.position)
@@ -70,7 +70,7 @@ def peers(borders: Sequence[Border], router: Border) -> list[tuple[Border, int]]
 
 
 def check_sites(context: Context, name: str, fabric: Fabric) -> None:
-    """Note stripes that stand at no site, or that there are not, and sites that are not defined."""
+    """Note stripes without a site, unknown stripes, and sites that are not defined."""
     wanted = fabric.topology.interconnect
     if wanted is None:
         return

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlacedServer:
-    """A server on a fabric: its stripe, its slot there (which decides its ports), its NICs."""
+    """A server on a fabric with its stripe, its NICs, and its slot in the stripe, which decides its ports."""
 
     name: str
     stripe: str
@@ -33,7 +33,7 @@ class PlacedServer:
 def room_of(
     fabric: Fabric, leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speeds: Mapping[str, int]
 ) -> dict[str, int]:
-    """Return the number of servers that each stripe takes: as asked for, else as many as the leaf with the fewest ports takes."""
+    """Return the number of servers that fit in each stripe: as the file says, or as many as its leaf with the fewest ports takes."""
     asked = fabric.topology.servers_per_stripe
     room: dict[str, int] = {}
     for leaf in leaves:
@@ -50,7 +50,7 @@ def room_of(
 
 
 def _stripes_of(room: dict[str, int]) -> str:
-    """The stripes by the servers they take: ``2 stripes of 16 and 1 stripes of 8``."""
+    """Return the stripes in words, counted by their number of servers: ``2 stripes of 16 and 1 stripes of 8``."""
     return " and ".join(f"{count} stripes of {servers}" for servers, count in Counter(room.values()).items())
 
 
@@ -61,10 +61,10 @@ def place(
     stripes: dict[str, int],
     room: dict[str, int],
 ) -> list[PlacedServer]:
-    """Give every server a stripe and a slot in it. ``room`` is how many servers each stripe takes.
+    """Return the servers, each with a stripe and a slot in it. ``room`` is the number of servers that fit in each stripe.
 
-    A server is where its group says, else where the lock has it. The others are spread evenly, in order; where
-    ``servers_per_stripe`` is given they fill one stripe after another up to it.
+    A server is in the stripe that its group names, or else in the one that the lock has. The others are spread evenly, in order. If
+    the file sets ``servers_per_stripe``, they fill one stripe after another up to that number instead.
     """
     members: dict[str, list[tuple[str, ServerGroup, NicGroup]]] = {stripe: [] for stripe in stripes}
     floating: list[tuple[int, str, ServerGroup, NicGroup]] = []
@@ -125,7 +125,7 @@ def _fitting(
     nics: NicGroup,
     members: Mapping[str, list[tuple[str, ServerGroup, NicGroup]]],
 ) -> list[str]:
-    """The stripes that servers of a group may be in: those of its site, where a fabric spans several, with NICs as fast."""
+    """Return the stripes that a group's servers may be in: at their site and, if possible, with NICs of the same speed."""
     across = context.source.spec.fabrics[name].topology.interconnect
     here = [
         member for member in members if across is None or group.site is None or across.site_of(member) == group.site
@@ -141,7 +141,7 @@ def _check_lock(
     members: Mapping[str, list[tuple[str, ServerGroup, NicGroup]]],
     homes: Mapping[str, str],
 ) -> None:
-    """Note a problem where the lock keeps more servers in a stripe than the file wants there."""
+    """Note a problem if the lock keeps more servers in a stripe than ``servers_per_stripe`` allows."""
     asked = context.source.spec.fabrics[name].topology.servers_per_stripe
     lock = context.source.path.with_suffix(".lock").name
     for stripe, servers in members.items():

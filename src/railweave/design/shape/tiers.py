@@ -1,4 +1,4 @@
-"""Spines and super-spines: which leaves share which spines, what joins the spines; and the names of devices.
+"""Spines and super-spines, the leaves that share them, and the names of devices.
 
 There are four shapes:
 
@@ -32,7 +32,7 @@ _FIELDS = {"leaf": "{stripe} and {leaf}", "spine": "{spine}", "super_spine": "{s
 
 
 def switch_name(context: Context, naming: Naming, fabric: str, role: str, **fields: str | int) -> str:
-    """The name of a switch of a role by its pattern, or its own. Notes a problem where a sum of the pattern is below 0."""
+    """Return the name of a switch by the pattern of its role, or its individual name. Notes a problem if the pattern gives no name."""
     try:
         return naming.name_of(named(getattr(naming, role), fabric=fabric, **fields))
     except ValueError as error:
@@ -45,7 +45,7 @@ def switch_name(context: Context, naming: Naming, fabric: str, role: str, **fiel
 
 
 def check_names(context: Context, layouts: Sequence[Layout]) -> None:
-    """Note names that two devices would have: the first that each naming pattern gives."""
+    """Note names that two devices would share: the first for each naming pattern."""
     groups = enumerate(context.source.spec.servers)
     servers = {name.casefold(): index for index, group in groups for name in group.names}
     owners: dict[str, str] = {}
@@ -68,7 +68,7 @@ def check_names(context: Context, layouts: Sequence[Layout]) -> None:
 
 
 def _check_renamed(context: Context, layout: Layout) -> None:
-    """A switch that gets a name of its own is there."""
+    """Check that each switch with an individual name exists."""
     there = set(layout.equipment)
     for patterned, name in layout.spec.naming.switches.items():
         if name not in there:
@@ -87,7 +87,7 @@ def _check_servers(context: Context, servers: dict[str, int], names: Sequence[st
 
 
 def _check_length(context: Context, fabric: str, role: str, names: Sequence[str]) -> None:
-    """A pattern may make a longer name than the one that it was tried with."""
+    """Check that no host name is too long; a pattern can give longer names than the example it was validated with."""
     longest = max(names, key=len, default="")
     if len(longest) > LONGEST:
         context.problem(
@@ -113,9 +113,9 @@ def _note(context: Context, fabric: str, role: str, name: str, other: str) -> No
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A leaf before it has numbers.
+    """A leaf before allocation of addresses.
 
-    ``number`` counts leaves over all stripes by slot, so it never moves; ``place`` counts those that share its spines.
+    ``number`` counts the leaves of all stripes by slot, so it never changes. ``place`` counts the leaves that share its spines.
     """
 
     name: str
@@ -136,7 +136,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Spine:
-    """A spine before it has numbers. ``position`` counts the spines that a leaf sees, ``number`` all of the fabric."""
+    """A spine before allocation of addresses. ``position`` counts the spines that a leaf sees; ``number`` counts all in the fabric."""
 
     name: str
     key: str
@@ -153,7 +153,7 @@ class Spine:
 
 @dataclass(frozen=True, slots=True)
 class SuperSpine:
-    """A super-spine before it has numbers: it joins the spines of ``plane``, one in each pod."""
+    """A super-spine before allocation of addresses. It connects the spines of ``plane``, one in each pod."""
 
     name: str
     plane: str
@@ -164,10 +164,10 @@ class SuperSpine:
 def block_of(
     topology: Topology, stripe: str, slot: int, position: int, each: int, leaves_of_plane: int
 ) -> tuple[str, str]:
-    """The pod and the plane of leaf ``position`` of a stripe in ``slot``; ``each`` is how many rails it serves.
+    """Return the pod and the plane of the leaf at ``position`` in the stripe with this ``slot``; ``each`` is its number of rails.
 
-    Where a fabric spans sites, each is a pod: it has spines of its own. Planes of NIC ports have ``leaves_of_plane`` leaves of
-    every stripe: those of the first ports come first.
+    In a fabric that spans sites, each site is a pod, with its own spines. Each plane of NIC ports has ``leaves_of_plane`` leaves in
+    every stripe; leaves of the first plane come first.
     """
     if topology.interconnect:
         return topology.interconnect.site_of(stripe), ""
@@ -179,9 +179,9 @@ def block_of(
 
 
 def place_of(topology: Topology, slot: int, position: int, leaves_of_plane: int) -> int:
-    """The place of a leaf among those that share its spines, 1-based; it decides the spines' ports.
+    """Return the place of a leaf among those that share its spines, from 1; it decides the spines' ports.
 
-    ``leaves_of_plane`` are those of a stripe, and of one plane of NIC ports where there are such.
+    ``leaves_of_plane`` is the number of leaves in a stripe or, with planes of NIC ports, in one plane of it.
     """
     if topology.planes == "rail":
         return slot
@@ -190,7 +190,7 @@ def place_of(topology: Topology, slot: int, position: int, leaves_of_plane: int)
 
 
 def spines_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Leaf]) -> tuple[Spine, ...]:
-    """The spines of every block, by number."""
+    """Return the spines of all pods and planes, by number."""
     positions = context.lock.allot(f"{name}/spines", fabric.topology.spine_names())
     blocks = dict.fromkeys((leaf.pod, leaf.plane) for leaf in leaves)
     placed: list[tuple[str, str, int, str, str]] = []
@@ -218,7 +218,7 @@ def spines_of(context: Context, name: str, fabric: Fabric, leaves: Sequence[Leaf
 
 
 def super_spines_of(context: Context, name: str, fabric: Fabric, spines: Sequence[Spine]) -> tuple[SuperSpine, ...]:
-    """The super-spines of every plane, by number."""
+    """Return the super-spines of every plane, by number."""
     count = fabric.topology.super_spines
     if not count:
         return ()
@@ -234,5 +234,5 @@ def super_spines_of(context: Context, name: str, fabric: Fabric, spines: Sequenc
 
 
 def pod_number(pod: str) -> int:
-    """The number of a pod, which decides the super-spines' ports."""
+    """Return the number of a pod, which decides the super-spines' ports."""
     return int(pod.removeprefix("pod"))

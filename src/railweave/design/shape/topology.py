@@ -1,4 +1,4 @@
-"""The layout of a fabric: stripes, leaves, spines and the servers of each stripe; checks of size, ports, oversubscription and underlay."""
+"""The layout of a fabric: stripes, leaves, spines and servers. Checks size, ports, oversubscription and underlay."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ LINKS_AMONG_SERVERS = Rule(
 
 
 def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
-    """Note where path colors, tenants or addresses ask for what IS-IS, or an interconnect of leaves, does not have."""
+    """Note path colors, tenants or addresses that IS-IS or an interconnect of leaves does not support."""
     at = ("fabrics", name)
     colored = fabric.load_balancing.mode == "rlb"
     if fabric.underlay.protocol == "isis":
@@ -97,7 +97,7 @@ def check_underlay(context: Context, name: str, fabric: Fabric) -> None:
 
 
 def check_systems(context: Context, name: str, fabric: Fabric, equipment: Iterable[Equipment]) -> None:
-    """Note switches whose operating system does not have the underlay's protocol, or perhaps not its path colors."""
+    """Note switches whose operating system lacks the underlay's protocol, or is not documented to support its path colors."""
     equipment = list(equipment)
     if fabric.underlay.path_color == "dpf" and fabric.load_balancing.mode == "rlb":
         _note_dpf(context, name, equipment)
@@ -126,7 +126,7 @@ def _note_dpf(context: Context, name: str, equipment: Iterable[Equipment]) -> No
 
 
 def _note_links(context: Context, name: str, fabric: Fabric, equipment: Iterable[Equipment]) -> None:
-    """Note links with addresses of servers, and IPv6 routes that would go over sessions of IPv4, where that is not known to work."""
+    """Note link addresses that overlap server pools, and IPv6 routes over IPv4 sessions on systems not known to support them."""
     underlay, overlay, links = fabric.underlay, fabric.evpn(), fabric.pools.fabric_links
     if underlay.protocol != "bgp" or underlay.peering != "numbered":
         return
@@ -152,13 +152,13 @@ def _overlap(pool: str, other: str) -> bool:
 
 
 MOST_SWITCHES = 16_384
-"""Of a fabric: twelve times those of 32,768 GPUs under super-spines."""
+"""The most switches of a fabric: twelve times those of 32,768 GPUs under super-spines."""
 MOST_LINKS = 524_288
-"""Between its switches."""
+"""The most links between the switches of a fabric."""
 
 
 def check_extent(context: Context, name: str, fabric: Fabric, leaves: int) -> None:
-    """Raise ``DesignError`` where a fabric with so many leaves would have more switches or links than any."""
+    """Raise ``DesignError`` if a fabric with this number of leaves would exceed the largest number of switches or links."""
     topology = fabric.topology
     blocks = _blocks(topology, leaves)
     spines = blocks * len(topology.spine_names())
@@ -195,9 +195,9 @@ def _blocks(topology: Topology, leaves: int) -> int:
 def check_ports(
     context: Context, name: str, fabric: Fabric, groups: Sequence[tuple[int, ServerGroup, NicGroup]]
 ) -> None:
-    """Note a problem where NICs do not have a port for each plane, or differ in their ports.
+    """Note a problem if NICs lack a port for each plane, or differ in their number of ports.
 
-    ``groups`` are those that the fabric connects, each with its place in the file.
+    ``groups`` are the server groups that the fabric connects, each with its place in the file.
     """
     if not groups:
         return
@@ -232,7 +232,7 @@ def _ports(nics: NicGroup) -> str:
 
 
 def check_oversubscription(context: Context, layout: Layout) -> None:
-    """No leaf has more of servers below it than ``oversubscription:`` accepts, no spine more of leaves. Notes a problem in the context."""
+    """Note a problem if a leaf's or spine's downlinks exceed its uplinks by more than ``oversubscription:`` accepts."""
     if not layout.spines:
         return
     at = ("fabrics", layout.name, "topology", "oversubscription")
@@ -266,13 +266,13 @@ def check_oversubscription(context: Context, layout: Layout) -> None:
 
 
 def _bandwidth_up(layout: Layout, leaf: Leaf) -> int:
-    """Return the bandwidth of all uplinks of a leaf together, Gb/s."""
+    """Return the total bandwidth of a leaf's uplinks, in Gb/s."""
     spines = (spine for spine in layout.spines if spine.block == leaf.block)
     return layout.spec.topology.links_per_spine * sum(layout.link_speed(leaf.name, spine.name) for spine in spines)
 
 
 def _bandwidth_of(layout: Layout, spine: Spine) -> tuple[int, int]:
-    """Return the bandwidth of a spine's links to all leaves that can be below it, and of its links to super-spines, Gb/s."""
+    """Return a spine's bandwidth in Gb/s to all leaves that can be below it, and to super-spines."""
     topology = layout.spec.topology
     leaves = [leaf for leaf in layout.leaves if leaf.block == spine.block]
     most = max(layout.link_speed(leaf.name, spine.name) for leaf in leaves)
@@ -288,7 +288,7 @@ def _bandwidth_of(layout: Layout, spine: Spine) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Layout:
-    """The skeleton of one fabric. ``roles`` is what switches without overrides are, ``equipment`` what each switch is."""
+    """The skeleton of one fabric. ``roles`` is the equipment of switches without overrides; ``equipment`` is that of each switch."""
 
     name: str
     spec: Fabric
@@ -299,16 +299,16 @@ class Layout:
     super_spines: tuple[SuperSpine, ...]
     servers: tuple[PlacedServer, ...]
     rails: int
-    """Ports of each server, counted over all planes of NIC ports."""
+    """The number of NIC ports of each server, over all planes."""
     ports: int
-    """Ports of each NIC."""
+    """The number of ports of each NIC."""
     nic_speeds: Mapping[str, int]
-    """The speed of the NICs of each stripe's servers, Gb/s."""
+    """The NIC speed of the servers in each stripe, in Gb/s."""
     borders: tuple[Border, ...] = ()
 
     @cached_property
     def tiers(self) -> tuple[RoleName, ...]:
-        """The roles that it has switches of; a leaf's intent counts also without leaves."""
+        """The roles that have switches in the fabric. ``leaf`` is included even without leaves."""
         above: tuple[tuple[RoleName, bool], ...] = (
             ("spine", bool(self.spines)),
             ("super-spine", bool(self.super_spines)),
@@ -323,7 +323,7 @@ class Layout:
         return kinds if self.leaves else [self.roles["leaf"], *kinds]
 
     def link_speed(self, lower: str, upper: str) -> int:
-        """The speed of links between two switches: the one asked for, or the highest below it that both can do; 0: none."""
+        """Return the speed of links between two switches, in Gb/s: the highest, up to the requested one, that both can do; 0 if none."""
         below, above = self.equipment[lower], self.equipment[upper]
         if (below, above) not in self._speeds:
             wanted = self.spec.topology.link_speed
@@ -336,28 +336,28 @@ class Layout:
         return {}
 
     def server_speed(self, equipment: Equipment) -> int:
-        """The speed of links from servers to leaves of a kind: every kind of leaf has one (``_by_speed``)."""
+        """Return the speed of links from servers to leaves of a kind; every kind of leaf has only one (``_by_speed``)."""
         stripes = (leaf.stripe for leaf in self.leaves if self.equipment[leaf.name] is equipment)
         return self.nic_speeds[next(stripes, next(iter(self.nic_speeds)))]
 
     @property
     def dci(self) -> tuple[Border, ...]:
-        """The routers of the interconnect, where those are not the leaves."""
+        """The dedicated routers of the interconnect; empty if the leaves connect the sites."""
         return self.borders if self.spines else ()
 
     @property
     def border_role(self) -> RoleName | None:
-        """The role of what joins sites; None where nothing does."""
+        """The role of the switches that connect sites; None without an interconnect."""
         return None if not self.borders else "dci" if self.dci else "leaf"
 
     @property
     def uplinks(self) -> int:
-        """Uplinks of each leaf."""
+        """The number of uplinks of each leaf."""
         return len(self.spec.topology.spine_names()) * self.spec.topology.links_per_spine
 
     @property
     def spine_uplinks(self) -> int:
-        """Links of each spine to super-spines, or to the routers of its site's interconnect."""
+        """The number of links of each spine to super-spines, or to the routers of its site's interconnect."""
         topology = self.spec.topology
         if topology.interconnect is not None:
             return topology.interconnect.routers * topology.interconnect.links_per_router
@@ -460,7 +460,7 @@ def lay_out(context: Context, name: str, fabric: Fabric) -> Layout:
 
 
 def _places(context: Context, name: str, topology: Topology, stripes: dict[str, int]) -> dict[str, int]:
-    """The places of stripes on the ports of their spines: their slots, or where each site has spines, those there."""
+    """Return the places of stripes on their spines' ports: their slots or, if each site has spines, their slots at that site."""
     if topology.interconnect is None or not topology.spine_names():
         return stripes
     places: dict[str, int] = {}
@@ -474,7 +474,10 @@ def _at(name: str) -> tuple[str, str]:
 
 
 def _served_groups(context: Context, name: str, fabric: Fabric) -> list[tuple[int, ServerGroup, NicGroup]]:
-    """Server groups that have NICs for this fabric, stand on its site and are meant for it, with their place in the file."""
+    """Return the server groups that a fabric connects, with their place in the file and their NICs.
+
+    These groups have NICs for the fabric, are on its site, and do not exclude it.
+    """
     result: list[tuple[int, ServerGroup, NicGroup]] = []
     for index, group in enumerate(context.source.spec.servers):
         model = context.catalog.servers.get(group.model)
@@ -493,7 +496,7 @@ def _served_groups(context: Context, name: str, fabric: Fabric) -> list[tuple[in
 
 
 def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, NicGroup]]) -> tuple[int, int]:
-    """Return the number of rails, the same for all servers, and the NIC speed of the first servers."""
+    """Return the number of rails, which must be the same for all servers, and the NIC speed of the first servers in Gb/s."""
     if not groups and any(group.model not in context.catalog.servers for group in context.source.spec.servers):
         return 1, 400  # what NICs there are is not known until the models are right
     if not groups:
@@ -518,7 +521,7 @@ def _rails(context: Context, name: str, groups: list[tuple[int, ServerGroup, Nic
 
 
 def _stripe_speeds(context: Context, name: str, groups: list[tuple[int, ServerGroup, NicGroup]]) -> dict[str, int]:
-    """The NICs' speed in each stripe that servers are put into by the file. Notes a problem where one would have two."""
+    """Return the NIC speed in each stripe that the file assigns servers to. Notes a problem if a stripe would have two speeds."""
     speeds: dict[str, int] = {}
     for index, group, nics in groups:
         stripe = group.stripe.get(name) if isinstance(group.stripe, dict) else group.stripe
@@ -535,7 +538,7 @@ def _stripe_speeds(context: Context, name: str, groups: list[tuple[int, ServerGr
 def _by_speed(
     leaves: Sequence[Leaf], equipment: Mapping[str, Equipment], speeds: Mapping[str, int]
 ) -> dict[str, Equipment]:
-    """The equipment by switch, leaves of one kind told apart where their servers' NICs differ in speed."""
+    """Return the equipment by switch, with a separate object for each NIC speed among leaves of one kind."""
     kinds: dict[tuple[Equipment, int], Equipment] = {}
     used: set[Equipment] = set()
     result = dict(equipment)
@@ -549,7 +552,7 @@ def _by_speed(
 
 
 def _check_speeds(context: Context, layout: Layout) -> None:
-    """Servers that filled a stripe by themselves have NICs of its speed."""
+    """Check that servers that the design placed in a stripe have NICs of the stripe's speed."""
     for server in layout.servers:
         speed, wanted = context.catalog.nics[server.nics.nic].speed_gbps, layout.nic_speeds[server.stripe]
         if speed != wanted:

@@ -1,1 +1,1 @@
-"""From a number of GPUs to a fabric file: every shape counted before there is a design, and what growth costs."""
+"""Sizing: from a number of GPUs to a fabric file. Counts every shape before there is a design, and the cost of growth."""

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 LEAST_SHARED = 0.5
-"""Share of a packet buffer that its partitions are parts of, if no source gives what a model dedicates to its ports.
+"""The share of the packet buffer that is divided into partitions, if no source says how much a model dedicates to its ports.
 
-Of the models with public figures a QFX5240 shares least: 86 of 165 MB (``dedicated`` in the catalog).
+Of the models with public figures, the QFX5240 shares least: 86 of 165 MB (``dedicated`` in the catalog).
 """
 
 
 def shared_bytes(catalog: Catalog, size: Size) -> float:
-    """Return the bytes of a switch's packet buffer that its partitions are parts of."""
+    """Return the size in bytes of the part of a switch's packet buffer that is divided into partitions."""
     model = catalog.switches[size.wanted.switch]
     if model.dedicated is not None:
         return model.dedicated.shared_bytes(None, None)
@@ -36,7 +36,7 @@ def shared_bytes(catalog: Catalog, size: Size) -> float:
 
 
 def headroom_need(catalog: Catalog, size: Size) -> int:
-    """Headroom of the switch that needs most, bytes."""
+    """Return the headroom in bytes of the switch that needs the most."""
     lengths, mtu, speed = Cabling(), Mtu(), size.ports.speed_gbps
     lossless = sum(traffic_class.lossless for traffic_class in Qos().classes.values())
     model = catalog.switches[size.wanted.switch]
@@ -47,20 +47,20 @@ def headroom_need(catalog: Catalog, size: Size) -> int:
 
 
 def headroom_percent(catalog: Catalog, size: Size) -> int:
-    """The headroom partition that holds it, percent; the default where that does."""
+    """Return the headroom partition in percent that holds the needed headroom, at least the default."""
     need = headroom_need(catalog, size)
     return max(Qos().buffers.headroom, math.ceil(100 * need / shared_bytes(catalog, size)))
 
 
 LOWEST = 1
-"""The lowest threshold that every chip has, as an index: alpha 1/64 (lint ``eos-threshold``)."""
+"""The lowest threshold index that every chip supports: alpha 1/64 (lint ``eos-threshold``)."""
 
 
 def pausing_threshold(ports: int, lossless: int, egress_lossless: int) -> int:
     """Return the highest ingress threshold with which all other ports pause before a queue with the ``MOST_THRESHOLD`` is full.
 
-    ``ports`` is how many links a switch can have, so that the value holds when all are in use. The shares of lossless classes are percent
-    of the packet buffer. The check ``lossless-queue-full`` compares the same two amounts.
+    ``ports`` is the number of links that a switch can have, so that the value holds when all are in use. The shares of lossless
+    classes are percentages of the packet buffer. The check ``lossless-queue-full`` compares the same two amounts.
     """
     queue = egress_lossless * held_share(MOST_THRESHOLD)
     fits = (index for index in range(MOST_THRESHOLD, LOWEST, -1) if lossless * held_share(index, ports - 1) <= queue)
@@ -68,15 +68,15 @@ def pausing_threshold(ports: int, lossless: int, egress_lossless: int) -> int:
 
 
 def system_of(catalog: Catalog, switch: str) -> str:
-    """The operating system that a sized file has a switch model run: that of a file which says nothing, else the first it is known to run."""
+    """Return the operating system for a switch model in a sized file: the default if the model runs it, or else the model's first."""
     systems = catalog.switches[switch].systems
     return DEFAULT_SYSTEM if DEFAULT_SYSTEM in systems else systems[0]
 
 
 def server_names(size: Size, first: int = 1, last: int = 0) -> str:
-    """The names of servers ``first`` to ``last`` (0: the last) of a size, as a host list.
+    """Return the names of servers ``first`` to ``last`` as a host list; 0 for ``last`` means the last server of the size.
 
-    Numbers have as many digits as they need once grown: names stay as they are when servers are added.
+    Numbers have as many digits as the grown network needs, so names do not change when servers are added.
     """
     last = last or size.servers
     digits = len(str(size.wanted.grown(size.servers)))
@@ -84,10 +84,11 @@ def server_names(size: Size, first: int = 1, last: int = 0) -> str:
 
 
 def fabric_text(catalog: Catalog, size: Size, qps: int = 0, tenants: int = 0, server: str = "") -> str:
-    """The fabric file of a size; at most 17 lines, and one for each tenant.
+    """Return the fabric file of a size; at most 17 lines, and one more for each tenant.
 
-    ``qps``: queue pairs per connection, 0 for one per path color; ``tenants``: how many tenants share the servers equally;
-    ``server``: the words for a server, where its model alone is not enough.
+    - ``qps``: queue pairs per connection; 0 for one per path color.
+    - ``tenants``: the number of tenants that share the servers equally.
+    - ``server``: the text that describes a server in the file, if its model is not enough.
     """
     wanted, ports = size.wanted, size.ports
     topology: dict[str, object] = {"stripes": size.stripes}
@@ -140,7 +141,7 @@ def fabric_text(catalog: Catalog, size: Size, qps: int = 0, tenants: int = 0, se
 
 
 def _tenants(size: Size, tenants: int) -> list[str]:
-    """Lines that share the servers among tenants, one after another; the first have one more where they do not divide."""
+    """Return the lines that divide the servers among tenants. The first tenants get one more if the number does not divide evenly."""
     if not tenants:
         return []
     each, more = divmod(size.servers, tenants)
@@ -153,14 +154,14 @@ def _tenants(size: Size, tenants: int) -> list[str]:
 
 
 def inventory_text(catalog: Catalog, size: Size) -> str:
-    """The inventory to fill in: a row for each MAC address, of every NIC of every server."""
+    """Return an inventory template with a row for each NIC of every server, in which to fill in MAC addresses."""
     names = catalog.servers[size.wanted.server].nics["gpu"].names
     digits = len(str(size.wanted.grown(size.servers)))
     return template((f"gpu-{number:0{digits}d}", nic) for number in range(1, size.servers + 1) for nic in names)
 
 
 def _load_balancing(catalog: Catalog, size: Size, system: str) -> list[str]:
-    """The line for fabrics without spines, which have no paths to color, and for systems without dynamic load balancing."""
+    """Return the load-balancing line, for fabrics without spines (no paths to color) and for systems without dynamic load balancing."""
     if not size.spines:
         return ["    load_balancing: {mode: ecmp}"]
     if not catalog.systems[system].has("dlb-flowlet"):
@@ -169,13 +170,13 @@ def _load_balancing(catalog: Catalog, size: Size, system: str) -> list[str]:
 
 
 FIRST_ASN = 4200300001
-"""AS numbers of roles whose default pool is too small begin here, behind all default pools."""
+"""The first AS number for roles whose default pool is too small; it is after all default pools."""
 
 
 def _pools(size: Size) -> list[str]:
-    """The line for roles with more switches, once grown, than their default pool has AS numbers.
+    """Return the line of AS number pools, for roles that will have more switches after growth than their default pool has numbers.
 
-    A pool of its own has room for at least ten times as many: pools may be widened later, but not moved.
+    Each such pool has room for at least ten times as many switches, because pools may be widened later but not moved.
     """
     grown = replace(size, stripes=max(size.stripes, -(-size.wanted.grown(size.servers) // size.servers_per_stripe)))
     counts = {
@@ -194,10 +195,10 @@ def _pools(size: Size) -> list[str]:
 
 
 def _qos(catalog: Catalog, size: Size, system: str) -> list[str]:
-    """The line for what default buffers do not give.
+    """Return the line of QoS settings that differ from the defaults.
 
     - PFC headroom beyond its default share, at the expense of lossless traffic.
-    - The same share at egress, on models that ask for it.
+    - The same share at egress, on models that require it.
     - Thresholds at which ports pause before a lossless queue is full, on systems that give these queues a threshold.
     """
     usual, headroom = Buffers(), headroom_percent(catalog, size)

@@ -1,4 +1,4 @@
-"""The results of sizing, for a terminal and for machines: models, the choice, its alternatives, growth, limits met."""
+"""The results of sizing, for a terminal and as JSON: models, the chosen shape, alternatives, growth and limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def limits(catalog: Catalog, size: Size, mtu: int = 9000) -> list[tuple[str, int, int | None]]:
-    """Return what is counted, as rows of a name, the count, and the largest possible count (None: not known)."""
+    """Return the quantities that have a limit, as rows of name, count and maximum (None if the maximum is unknown)."""
     server, model = catalog.servers[size.wanted.server], catalog.switches[size.wanted.switch]
     nic, kernel, colors = catalog.nics[server.nics["gpu"].nic], catalog.kernel, size.colors
     rails = {"rail-planes": 1, "port-planes": size.ports.nics}.get(size.shape, size.ports.rails)
@@ -54,9 +54,9 @@ def limits(catalog: Catalog, size: Size, mtu: int = 9000) -> list[tuple[str, int
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """The result of sizing: every shape asked for, the shape taken, and other models that match the request.
+    """The result of sizing: the requested shapes, the best of them, and other models that match the request.
 
-    The other models are those that ``nic`` and ``switch``, as they were asked for, also mean.
+    ``other_servers`` and ``other_switches`` also match ``nic`` and ``switch``, which hold the text of the request.
     """
 
     shapes: dict[Shape, Size | RefusedShape]
@@ -68,7 +68,7 @@ class Sizing:
 
 
 def words(catalog: Catalog, sized: Sizing) -> Iterator[str]:
-    """Lines for a terminal: the models, the choice, then the alternatives."""
+    """Yield lines for a terminal: the models, the chosen shape, then the alternatives."""
     best = sized.best
     yield from _models(catalog, sized)
     yield f"chosen: {TITLES[best.shape]}, " + ("the first that fits" if len(sized.shapes) > 1 else "as asked for")
@@ -105,7 +105,7 @@ def _models(catalog: Catalog, sized: Sizing) -> Iterator[str]:
 
 
 def optics_of(catalog: Catalog, size: Size) -> dict[str, str]:
-    """The optics that the file's design takes by default, by the end that they are for."""
+    """Return the optics that the file's design chooses by default, by the cable end that they are for."""
     wanted, ports, lengths = size.wanted, size.ports, Cabling()
     nic = catalog.nics[catalog.servers[wanted.server].nics["gpu"].nic]
     cage = catalog.switches[wanted.switch].ports[0].cage
@@ -178,7 +178,7 @@ def _limit_lines(catalog: Catalog, size: Size) -> Iterator[str]:
 
 
 def to_json(catalog: Catalog, sized: Sizing) -> dict[str, Any]:
-    """The same for machines."""
+    """Return the results of sizing as data for JSON."""
     best = sized.best
     return {
         "chosen": best.shape,

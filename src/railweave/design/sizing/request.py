@@ -1,4 +1,4 @@
-"""A request for a fabric, with the models it means and the shape taken for it."""
+"""A request for a fabric, with the models that it matches and the shape that is chosen for it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Request:
     """The request of ``init --gpus``; the fields are its options.
 
-    ``nic`` and ``switch`` are models, or a text that a model's name contains or begins with. ``stripes``, ``qps`` and ``tenants``
+    ``nic`` and ``switch`` are model names, or texts that model names contain or begin with. ``stripes``, ``qps`` and ``tenants``
     are 0 if not given. ``gpus_per_server`` and ``nics_per_server`` are None if a server has as many as its model.
     """
 
@@ -44,7 +44,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of a request, with the catalog that knows its server, and the words for that server in a fabric file."""
+    """The result of a request, with a catalog that contains its server, and the text for that server in a fabric file."""
 
     request: Request
     catalog: Catalog
@@ -57,12 +57,12 @@ class Answer:
         return f"rail-{self.request.gpus}"
 
     def fabric(self) -> str:
-        """The fabric file of the shape taken."""
+        """The fabric file of the chosen shape."""
         asked = self.request
         return fabric_text(self.catalog, self.sized.best, asked.qps, asked.tenants, self.server)
 
     def fabrics(self) -> dict[Shape, str]:
-        """The fabric file of each shape that fits, as it is without tenants."""
+        """The fabric file of each shape that fits, without tenants."""
         shapes = self.sized.shapes.items()
         return {
             shape: fabric_text(self.catalog, candidate, server=self.server)
@@ -71,12 +71,12 @@ class Answer:
         }
 
     def inventory(self) -> str:
-        """The inventory to fill in."""
+        """The inventory template of the chosen shape, to be filled in."""
         return inventory_text(self.catalog, self.sized.best)
 
 
 def answer(known: Catalog, request: Request) -> Answer:
-    """Size what is asked for. Raises ``InputError`` for models that ``known`` lacks, and where nothing fits."""
+    """Size a fabric for a request. Raises ``InputError`` if ``known`` lacks a model, or if no shape fits."""
     servers, switches = servers_named(known, request.nic), switches_named(known, request.switch)
     if not servers:
         raise InputError([Problem(Option("--nic"), *unknown_server(known, request.nic))])
@@ -114,7 +114,7 @@ def answer(known: Catalog, request: Request) -> Answer:
 
 
 def _server(known: Catalog, model: str, request: Request) -> tuple[Catalog, str, str]:
-    """The catalog with the server as it is asked for, its name there, and the words for it in a fabric file."""
+    """Return the catalog with the requested server added, the server's name there, and its text for a fabric file."""
     counts = {"gpus": request.gpus_per_server, "gpu_nics": request.nics_per_server}
     given = {key: count for key, count in counts.items() if count is not None}
     words = ", ".join([f"model: {model}", *(f"{key}: {count}" for key, count in given.items())])
@@ -130,7 +130,7 @@ def _nothing_fits(
     candidates: dict[Shape, Size | RefusedShape],
     asked: dict[Shape, Size | RefusedShape],
 ) -> Problem:
-    """Return the problem that no shape asked for fits, with the reasons and the way out."""
+    """Return the problem that none of the requested shapes fits, with the reasons and a fix."""
     why = "; ".join(f"{name}: {candidate.why}" for name, candidate in asked.items() if not isinstance(candidate, Size))
     fix = "take a larger switch, or fewer GPUs"
     if wanted.stripes and choose(sizes(known, replace(wanted, stripes=0))):

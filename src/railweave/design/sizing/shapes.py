@@ -1,18 +1,18 @@
-"""From "I have so many GPUs and these switches" to a fabric: every shape counted, the one to take, and the cost of growth.
+"""Sizing: from "I have so many GPUs and these switches" to a fabric. Counts every shape, the choice, and the cost of growth.
 
 Everything is arithmetic on the catalog. Except for ``one-leaf``, shapes are rail-optimised with one leaf per rail and stripe:
 
-- ``port-planes``: only for NICs of several ports. The first ports of all NICs are on a network of their own, and so are the
-  second ports. Each of these planes is two tiers, or one leaf if all its ports fit.
+- ``port-planes``: only for NICs with several ports. The first ports of all NICs are on a separate network, and so are the
+  second ports. Each of these planes has two tiers, or one leaf if all its ports fit.
 - ``one-leaf``: every NIC on one switch.
-- ``two-tier``: one set of spines joins all leaves. The shape ends when a spine has no port for another leaf.
-- ``rail-planes``: each rail has its own spines, so the number of leaves can be larger by a factor of the number of rails.
-  There is no path from rail to rail. A rail of one leaf needs no spines, and servers may have all of its ports.
-- ``super-spine``: pods of stripes with spines of their own, half of whose ports go up to super-spines.
+- ``two-tier``: one set of spines joins all leaves. The shape reaches its limit when a spine has no port for another leaf.
+- ``rail-planes``: each rail has its own spines, so the fabric can have as many times more leaves as there are rails. There is no
+  path from rail to rail. A rail of one leaf needs no spines, and all its ports may go to servers.
+- ``super-spine``: pods of stripes have their own spines. Half of each spine's ports go up to super-spines.
 
-Stripes are as few as the ports allow and equally full. Spines are the fewest whose links carry the stripes at the
-oversubscription asked for. Each spine takes the same number of links from every leaf that it joins, no more than its ports
-allow after growth: growth up to the size asked for then moves no cable.
+Stripes are as few as the ports allow, and equally full. Spines are the fewest that carry the stripes at the requested
+oversubscription. Each spine has the same number of links to every leaf that it joins, and no more than its ports allow after
+growth. So growth up to the requested size moves no cable.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def ports_of(catalog: Catalog, wanted: SizeRequest) -> Ports:
 
 
 def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None = None) -> Size | RefusedShape:
-    """The fabric of one shape for what is wanted, or why there is none.
+    """Size one shape for a request, or explain why it does not fit.
 
-    ``there`` is what it grows from: it keeps its stripes with their servers, as many uplinks, and its pods.
+    ``there`` is the fabric to grow from. The result keeps its stripes with their servers, its number of uplinks, and its pods.
     """
     ports = ports_of(catalog, wanted)
     servers = -(-wanted.gpus // ports.gpus_per_server)
@@ -120,16 +120,16 @@ def size(catalog: Catalog, wanted: SizeRequest, shape: Shape, there: Size | None
 
 
 def sizes(catalog: Catalog, wanted: SizeRequest) -> dict[Shape, Size | RefusedShape]:
-    """Every shape for what is wanted; planes of NIC ports only where NICs have several."""
+    """Return the size of every shape for a request. Planes of NIC ports are included only for NICs with several ports."""
     planes = catalog.servers[wanted.server].nics["gpu"].ports > 1
     return {shape: size(catalog, wanted, shape) for shape in SHAPES if planes or shape != "port-planes"}
 
 
 def choose(candidates: dict[Shape, Size | RefusedShape]) -> Size | None:
-    """The shape to take: the first that fits; None: none does.
+    """Return the first shape that fits, or None.
 
-    NICs with several ports get a plane for each, for only then may a network fail and jobs go on. Of the others each costs more or
-    promises less than the one before.
+    NICs with several ports get a plane for each port, because jobs survive the failure of a network only with planes. Each of the
+    other shapes costs more, or guarantees less, than the one before.
     """
     return next((candidate for candidate in candidates.values() if isinstance(candidate, Size)), None)
 
@@ -139,7 +139,7 @@ def _grown(wanted: SizeRequest) -> str:
 
 
 def _other_stripes(base: Size, down: int) -> str:
-    """Return the reason why servers are not spread over as many stripes as asked for."""
+    """Return the reason why servers are not spread over the requested number of stripes."""
     servers, asked = counted(base.servers, "server"), base.wanted.stripes
     if asked < base.stripes:
         return f"{servers} take {base.stripes} stripes: the leaves of a stripe have ports for {down}"
@@ -147,13 +147,13 @@ def _other_stripes(base: Size, down: int) -> str:
 
 
 def _most(ports: Ports, shape: Shape) -> int:
-    """Most GPUs of a shape of two tiers, at its oversubscription."""
+    """Return the largest number of GPUs of a two-tier shape, at its oversubscription."""
     leaves = ports.total * {"rail-planes": ports.rails, "port-planes": ports.nic_ports}.get(shape, 1)
     return leaves // ports.rails * ports.down * ports.gpus_per_server
 
 
 def _super_spine(base: Size, later: int, need: int, there: Size | None) -> Size | RefusedShape:
-    """Pods of a size that costs the fewest spines and super-spines, the fewest pods among those, then the fewest cables."""
+    """Return the cheapest size with super-spines: the fewest switches above leaves, then the fewest pods, then the fewest cables."""
     ports = base.ports
     per_pod = ports.half // ports.rails
     if per_pod == 0:
@@ -177,7 +177,7 @@ def _super_spine(base: Size, later: int, need: int, there: Size | None) -> Size 
 
 
 def _pods(base: Size, later: int, need: int, sizes_of_pods: range) -> Iterator[tuple[Size, int, Size]]:
-    """Every size of pods that fits: the fabric once grown, its cables, and the fabric now."""
+    """Yield, for each pod size that fits, the fabric after growth, its number of cables, and the fabric now."""
     ports = base.ports
     for per_pod in sizes_of_pods:
         pods, down = -(-later // per_pod), per_pod * ports.rails
@@ -202,7 +202,7 @@ def _pods(base: Size, later: int, need: int, sizes_of_pods: range) -> Iterator[t
 
 @dataclass(frozen=True, slots=True)
 class RelaidCables:
-    """Cables in place that growth lays again: ``elsewhere`` to another switch, ``ports`` to another port of the same switch."""
+    """The existing cables that growth moves: ``elsewhere`` to another switch, ``ports`` to another port of the same switch."""
 
     elsewhere: int = 0
     ports: int = 0
@@ -213,7 +213,7 @@ class RelaidCables:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The cost of growth: switches, cables and optics to add, those of the new servers included, and cables to lay again."""
+    """The cost of growth: switches, cables and optics to add, including those of the new servers, and cables to move."""
 
     before: Size
     gpus: int
@@ -227,7 +227,7 @@ class Step:
 
     @property
     def moved(self) -> int:
-        """Cables in place that do not stay as they are."""
+        """The number of existing cables that growth moves."""
         return self.laid.elsewhere + self.laid.ports + self.servers_laid
 
 
@@ -254,7 +254,7 @@ def grow(catalog: Catalog, before: Size, factor: float, shape: Shape | None = No
 
 
 def growth_steps(catalog: Catalog, current: Size, factor: float, *, every: bool = False) -> list[Step]:
-    """Growth in the shape there is; where that does not take it, or for ``every`` way, by changing to others that do."""
+    """Return the growth in the present shape; if it does not fit, or with ``every``, also by a change to other shapes that fit."""
     first = grow(catalog, current, factor)
     if isinstance(first.size, Size) and not every:
         return [first]
@@ -263,12 +263,12 @@ def growth_steps(catalog: Catalog, current: Size, factor: float, *, every: bool 
 
 
 def default_growth(current: Size) -> float:
-    """The growth that is counted: the one asked for, else to twice the servers."""
+    """Return the growth factor to compute: the requested one, or else 2.0 (twice the servers)."""
     return current.wanted.growth if current.wanted.growth > 1 else 2.0
 
 
 def _laid(before: Size, after: Size) -> RelaidCables:
-    """Return the cables between switches that growth lays again.
+    """Return the cables between switches that growth moves.
 
     A switch's ports follow from its own number, its neighbor's number and the number of links to each neighbor. If the number of
     links changes, the ports change.
@@ -293,15 +293,15 @@ def _laid(before: Size, after: Size) -> RelaidCables:
 
 
 def _place(size: Size, stripe: int) -> tuple[int, int]:
-    """The pod of a stripe and its place there, both from 0."""
+    """Return the pod of a stripe and its place in that pod, both counted from 0."""
     return divmod(stripe, size.stripes_per_pod) if size.stripes_per_pod else (0, stripe)
 
 
 def _of_one(place: int, links: tuple[int, int], uppers: tuple[int, int], *, same: bool) -> RelaidCables:
-    """Return the links of one switch that growth lays again; the switch has ``place`` below its upper switches, from 0.
+    """Return the links of one switch that growth moves; ``place`` is the switch's place below its upper switches, from 0.
 
-    ``links`` and ``uppers`` are pairs: before and after growth. ``same``: the switch keeps its place. Link n to upper switch u has
-    port u x links + n on this switch, and port place x links + n on the upper switch.
+    ``links`` and ``uppers`` are pairs: before and after growth. ``same`` is True if the switch keeps its place. Link n to upper
+    switch u has port u x links + n on this switch, and port place x links + n on the upper switch.
     """
     total, both = links[0] * uppers[0], min(uppers)
     between = both * min(links)

@@ -1,4 +1,4 @@
-"""A fabric of one shape, counted: what sizing finds, before there is a design."""
+"""The size of a fabric of one shape: counts of its switches, cables and ports, before there is a design."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 MOST_COLORS = 8
-"""Path colors per NIC: with more uplinks a color spans several (16 addresses are Linux's default, the link-local counts)."""
+"""The most path colors per NIC; with more uplinks, a color spans several (Linux allows 16 addresses, link-local included)."""
 
 LEAST_COLORS = 4
-"""Fewer would leave hashing to share what colors are there to share."""
+"""The fewest path colors per NIC; with fewer, hashing would decide too much of the distribution."""
 
 MOST_LINKS = 64
-"""Most parallel links between two switches (``links_per_spine``)."""
+"""The most parallel links between two switches (``links_per_spine``)."""
 
 
 def colors_of(uplinks: int) -> int:
-    """Path colors per NIC for so many uplinks of a leaf: one each up to eight, else the most that divide them equally."""
+    """Return the path colors per NIC for a number of uplinks: one each up to eight, or else the most that divide them equally."""
     return next((count for count in range(min(uplinks, MOST_COLORS), 0, -1) if uplinks % count == 0), 1)
 
 
@@ -33,11 +33,11 @@ def shared(uplinks: int) -> bool:
 
 
 def spread(need: int, most: int, links: int, *, colored: bool = True) -> tuple[int, int]:
-    """The fewest upper switches, and the fewest links to each, that carry ``need`` links of a lower switch.
+    """Return the fewest upper switches, and the fewest links to each, that carry ``need`` links of a lower switch.
 
-    It has ports for at most ``most`` links, an upper switch for at most ``links`` of them. There are at least two upper
-    switches, so that one may fail, and ``colored`` uplinks are so many as path colors share equally. Raises
-    ``ValueError`` where there is no such number, which cannot be where ``most`` is one.
+    The lower switch has ports for at most ``most`` links, and an upper switch takes at most ``links`` of them. There are at least
+    two upper switches, so that one may fail. Path colors share ``colored`` uplinks equally. Raises ``ValueError`` if no numbers
+    fit, which cannot happen if ``most`` is 1.
     """
     links = min(links, MOST_LINKS)
     for count in range(max(-(-need // links), min(2, most)), most + 1):
@@ -48,7 +48,7 @@ def spread(need: int, most: int, links: int, *, colored: bool = True) -> tuple[i
 
 
 def default_server_first(model: SwitchModel, topology: Topology) -> int:
-    """Where server ports begin by default: uplinks take the first ports, in the proportion asked for."""
+    """Return the default first server port. Uplinks take the ports before it, in proportion to the oversubscription."""
     group = model.ports[0]
     if topology.spine_names() == []:
         across = topology.interconnect  # the first ports lead to other sites
@@ -62,9 +62,9 @@ SHAPES: tuple[Shape, ...] = ("port-planes", "one-leaf", "two-tier", "rail-planes
 
 @dataclass(frozen=True, slots=True)
 class SizeRequest:
-    """The size asked for; ``growth`` is the factor by which the GPUs can increase without moving a cable.
+    """A requested size. ``growth`` is the factor by which the GPUs can increase later without moving a cable.
 
-    ``stripes`` is the number of stripes that the servers are spread over; 0: as few as fit.
+    ``stripes`` is the number of stripes that the servers are spread over; 0 means as few as possible.
     """
 
     gpus: int
@@ -76,22 +76,25 @@ class SizeRequest:
 
     @property
     def ratio(self) -> Fraction:
-        """The oversubscription as a fabric file says it, exactly: 1.1 is 11/10."""
+        """The exact oversubscription as written in a fabric file: 1.1 is 11/10."""
         return Fraction(f"{self.oversubscription:g}")
 
     def grown(self, servers: int) -> int:
-        """So many servers once grown."""
+        """Return the number of servers after growth."""
         return math.ceil(servers * Fraction(f"{self.growth:g}"))
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The use of the ports of the switches.
+    """The use of switch ports, counted in links at ``speed_gbps``.
 
-    ``down_built`` of a leaf's links face servers. At most ``up`` go to spines, a number that path colors share equally; ``up``
-    uplinks suffice for ``down`` of the links to servers. Without spines servers may have all ``total`` links. ``per_module`` is the
-    number of links that a pluggable at a switch carries, and ``group`` the widest group of next hops. A server has ``rails`` ports
-    of NICs, ``nic_ports`` on each NIC.
+    - ``total``: the links of a switch; without spines, all may go to servers.
+    - ``down_built``: the links of a leaf that face servers.
+    - ``up``: the most links of a leaf to spines, a number that path colors share equally.
+    - ``down``: the links to servers for which ``up`` uplinks suffice.
+    - ``per_module``: the links that a pluggable at a switch carries.
+    - ``rails``: the NIC ports of a server, ``nic_ports`` on each NIC.
+    - ``group``: the widest group of next hops.
     """
 
     speed_gbps: int
@@ -107,21 +110,22 @@ class Ports:
 
     @property
     def nics(self) -> int:
-        """NICs of a server."""
+        """The number of NICs of a server."""
         return self.rails // self.nic_ports
 
     @property
     def half(self) -> int:
-        """Links of a spine under super-spines that go down, and as many up."""
+        """The number of links of a spine that go down under super-spines; as many go up."""
         return self.total // self.per_module // 2 * self.per_module
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A fabric of one shape, counted.
+    """The size of a fabric of one shape.
 
-    ``servers_per_stripe`` are those of the fullest stripe, ``spines`` those that a leaf sees, ``super_spines`` those that a
-    spine sees.
+    - ``servers_per_stripe``: the servers of the fullest stripe.
+    - ``spines``: the spines that a leaf sees.
+    - ``super_spines``: the super-spines that a spine sees.
     """
 
     shape: Shape
@@ -138,84 +142,84 @@ class Size:
 
     @property
     def gpus(self) -> int:
-        """GPUs of its servers: at least those asked for."""
+        """The number of GPUs in all servers; at least the requested number."""
         return self.servers * self.ports.gpus_per_server
 
     @property
     def pods(self) -> int:
-        """Pods under super-spines, else 1."""
+        """The number of pods under super-spines; 1 if there are none."""
         return -(-self.stripes // self.stripes_per_pod) if self.stripes_per_pod else 1
 
     @property
     def blocks(self) -> int:
-        """Sets of spines: one a plane, one a pod."""
+        """The number of sets of spines: one per plane or pod."""
         return {"rail-planes": self.ports.rails, "port-planes": self.ports.nic_ports}.get(self.shape, self.pods)
 
     @property
     def uplinks(self) -> int:
-        """Uplinks of a leaf."""
+        """The number of uplinks of a leaf."""
         return self.spines * self.links_per_spine
 
     @property
     def spine_uplinks(self) -> int:
-        """Links of a spine to super-spines."""
+        """The number of links from a spine to super-spines."""
         return self.super_spines * self.links_per_super_spine
 
     @property
     def colors(self) -> int:
-        """Path colors per NIC."""
+        """The number of path colors per NIC."""
         return colors_of(self.uplinks)
 
     @property
     def leaf_switches(self) -> int:
-        """Leaves in all."""
+        """The number of leaves in the fabric."""
         return self.stripes * self.leaves_per_stripe
 
     @property
     def leaves_per_stripe(self) -> int:
-        """One leaf a rail, or one for all; with planes of NIC ports one for all of each plane."""
+        """The number of leaves in a stripe: one per rail, or one in all (one per plane of NIC ports) if there are no spines."""
         if self.shape == "port-planes" and not self.spines:
             return self.ports.nic_ports
         return 1 if self.shape == "one-leaf" else self.ports.rails
 
     @property
     def leaves_of_block(self) -> int:
-        """Leaves of a stripe under one set of spines."""
+        """The number of leaves of a stripe that share one set of spines."""
         return self.leaves_per_stripe // (1 if self.shape == "super-spine" else self.blocks)
 
     @property
     def spine_switches(self) -> int:
-        """Spines in all."""
+        """The number of spines in the fabric."""
         return self.spines * self.blocks
 
     @property
     def super_spine_switches(self) -> int:
-        """Super-spines in all."""
+        """The number of super-spines in the fabric."""
         return self.spines * self.super_spines
 
     @property
     def switches(self) -> int:
-        """Switches in all."""
+        """The number of switches in the fabric."""
         return self.leaf_switches + self.spine_switches + self.super_spine_switches
 
     @property
     def server_cables(self) -> int:
-        """Cables from servers to leaves."""
+        """The number of cables from servers to leaves."""
         return self.servers * self.ports.rails
 
     @property
     def leaf_cables(self) -> int:
-        """Cables from leaves to spines."""
+        """The number of cables from leaves to spines."""
         return self.leaf_switches * self.uplinks
 
     @property
     def fabric_cables(self) -> int:
-        """Cables between switches."""
+        """The number of cables between switches."""
         return self.leaf_cables + self.spine_switches * self.spine_uplinks
 
     @property
     def modules(self) -> int:
-        """Pluggables: one a NIC, and one for every ``per_module`` links of a switch."""
+        """The number of pluggables: one per NIC port, and one for every ``per_module`` links of a switch."""
         each = self.ports.per_module
         full, rest = divmod(self.servers, self.servers_per_stripe)
         rails = self.ports.rails // self.leaves_per_stripe
@@ -234,28 +238,28 @@ class Size:
 
     @property
     def room(self) -> int:
-        """Links to servers that a leaf has ports for."""
+        """The number of links to servers that a leaf has ports for."""
         return self.ports.down_built if self.spines else self.ports.total
 
     @property
     def free_server_ports(self) -> int:
-        """Server ports of the leaves in place that no server has yet."""
+        """The number of server ports on existing leaves that no server uses yet."""
         return self.leaf_switches * self.room - self.server_cables
 
     @property
     def spare_leaf_ports(self) -> int:
-        """Those of them that the uplinks in place carry at the oversubscription asked for."""
+        """The number of free server ports that the existing uplinks can carry at the requested oversubscription."""
         carried = math.floor(self.uplinks * self.wanted.ratio) if self.spines else self.room
         return self.leaf_switches * min(self.room, carried) - self.server_cables
 
     @property
     def leaf_used(self) -> int:
-        """Ports in use on the fullest leaf."""
+        """The number of ports in use on the fullest leaf."""
         return self.servers_per_stripe * self.ports.rails // self.leaves_per_stripe + self.uplinks
 
     @property
     def spine_used(self) -> int:
-        """Ports in use on the fullest spine, up and down."""
+        """The number of ports in use on the fullest spine, up and down."""
         leaves = self.stripes * self.leaves_of_block
         if self.shape == "super-spine":
             leaves = min(self.stripes, self.stripes_per_pod) * self.ports.rails
@@ -263,18 +267,18 @@ class Size:
 
     @property
     def top_used(self) -> int:
-        """Ports in use on a switch of the top tier."""
+        """The number of ports in use on a switch of the top tier."""
         return self.pods * self.links_per_super_spine if self.super_spines else self.spine_used
 
     @property
     def spare_top_ports(self) -> int:
-        """Ports free on each switch of the top tier: what more leaves or pods are cabled to."""
+        """The number of free ports on each switch of the top tier, to which further leaves or pods can be cabled."""
         return self.ports.total - self.top_used if self.spines else 0
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedShape:
-    """A shape that does not fit, and why."""
+    """A shape that does not fit, with the reason."""
 
     shape: Shape
     why: str

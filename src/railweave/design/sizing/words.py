@@ -1,4 +1,4 @@
-"""A size and its growth in words: what `init` prints and findings say."""
+"""Descriptions of a size and its growth, for the output of `init` and for findings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TITLES: dict[Shape, str] = {
 
 
 def reason(size: Size) -> str:
-    """Return the promises of a shape at this size, and its limits."""
+    """Return a description of the connectivity that a shape provides at this size, with its limits."""
     if size.shape == "port-planes":
         return _of_port_planes(size)
     if size.shape == "one-leaf":
@@ -53,16 +53,13 @@ def _pinned(size: Size) -> str:
 
 
 def switches(leaves: int, spines: int, super_spines: int) -> str:
-    """So many of each, those that are none left out: ``8 leaves, 4 spines``."""
+    """Return the counts of switches in words, without zero counts: ``8 leaves, 4 spines``."""
     counts = ((leaves, "leaf", "leaves"), (spines, "spine", ""), (super_spines, "super-spine", ""))
     return ", ".join(counted(count, *nouns) for count, *nouns in counts if count)
 
 
 def cost(step: Step) -> str:
-    """Return the cost of a step of growth, in words.
-
-    Raises ``TypeError`` if the step's shape does not take the growth.
-    """
+    """Return the cost of a growth step in words. Raises ``TypeError`` if the growth does not fit the step's shape."""
     before, after = step.before, step.size
     if isinstance(after, RefusedShape):
         raise TypeError(after.why)
@@ -93,7 +90,7 @@ def _laid(step: Step) -> str:
 
 
 def growth_lines(steps: list[Step], factor: float) -> list[str]:
-    """Return the cost of growth: first in the present shape, then by a change to each other shape."""
+    """Return lines with the cost of growth: first in the present shape, then with a change to each other shape."""
     first, *others = steps
     head = f"growth {factor:g}x, to {first.gpus:,} GPUs: "
     if isinstance(first.size, Size):

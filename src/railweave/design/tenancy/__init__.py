@@ -1,1 +1,1 @@
-"""Tenants: whose each NIC is, their layer-2 networks, routers outside."""
+"""Tenants: the tenant of each NIC, layer-2 networks, and external routers."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 Shared = dict[tuple[str, str], list[tuple[str, int, int | None]]]
-"""By leaf and port: the router, the speed and the tag of each link that is on it."""
+"""The links to external routers by leaf and port: router, speed and VLAN tag of each."""
 
 DEFAULT_ROUTES = {4: "0.0.0.0/0", 6: "::/0"}
 
@@ -42,7 +42,10 @@ def with_external(
     cables: Sequence[Cable],
     switches: Sequence[Switch],
 ) -> tuple[Tenant, ...]:
-    """The tenants with their external routers. Notes problems where a link's port is taken or not there, or an AS number is."""
+    """Return the tenants with their external routers.
+
+    Notes a problem if a link's port is taken or does not exist, or if a router's AS number is already in use.
+    """
     if not any(layout.spec.tenants[tenant.name].external for tenant in tenants):
         return tuple(tenants)
     panels = panels_of(layout, cables)
@@ -85,7 +88,7 @@ def with_external(
 
 
 def _summary(layout: Layout, tenant: str, prefixes: Sequence[str], version: int) -> tuple[str, ...]:
-    """A tenant's prefixes: its networks', and the server pool for all that are cut from it."""
+    """Return a tenant's prefixes of one IP version. A server pool replaces all prefixes that were cut from it."""
     networks = [network for network in map(ipaddress.ip_network, prefixes) if network.version == version]
     pools = [tenant_pool.network for tenant_pool in tenant_pools(layout, tenant)]
     covering = [next((pool for pool in pools if inside(network, pool)), network) for network in networks]
@@ -93,7 +96,7 @@ def _summary(layout: Layout, tenant: str, prefixes: Sequence[str], version: int)
 
 
 def _beside(link: tuple[str, int, int | None], router: str, speed: int, vlan: int) -> bool:
-    """Return whether a VLAN tag can share a port with another: same router, same speed, a different number."""
+    """Return whether a link with tag ``vlan`` can share a port with ``link``: same router, same speed, a different tag."""
     return link[0] == router and link[1] == speed and link[2] not in {None, vlan}
 
 
@@ -145,7 +148,7 @@ def _link(
 def _refused(
     link: LinkIntent, router: str, on_port: Sequence[tuple[str, int, int | None]], conflict: Conflict
 ) -> tuple[str, str]:
-    """Return the problem of a link whose port is taken, and the remedy; the link is the last of those that are ``on_port``."""
+    """Return the problem of a link whose port is taken, and the fix. ``on_port`` holds the links on that port, this link last."""
     message = f"{link.leaf} {link.port} for external router {router} {conflict.text}"
     others = on_port[:-1]
     if not others:
@@ -164,9 +167,9 @@ def _refused(
 
 
 def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict[str, tuple[VirtualNetwork, ...]]:
-    """The layer-2 networks of each tenant that has some, by slot.
+    """Return the layer-2 networks of each tenant that has any, by slot.
 
-    Notes problems where two share a name, a VLAN, a VNI or addresses, or numbers run out.
+    Notes a problem if two networks share a name, a VLAN, a VNI or addresses, or if a pool of numbers is too small.
     """
     intents: dict[str, tuple[str, Intent]] = {}
     for tenant, intent in layout.spec.tenants.items():
@@ -212,7 +215,10 @@ def virtual_networks(context: Context, layout: Layout, overlay: Overlay) -> dict
 def _numbers(
     context: Context, layout: Layout, overlay: Overlay, name: str, slot: int, intent: Intent
 ) -> tuple[int, int]:
-    """VLAN and VNI: as given, else VLANs from the end of the pool, which rails take from its beginning, and VNIs in order."""
+    """Return the VLAN and the VNI of a layer-2 network: as given in the file, or else from the pools.
+
+    VLANs come from the end of their pool, because rails take theirs from the beginning. VNIs are taken in order.
+    """
     low, high = layout.spec.pools.vlan
     first, last = overlay.network_vni
     vlan, vni = intent.vlan or high - slot + 1, intent.vni or first + slot - 1
@@ -228,7 +234,7 @@ def _numbers(
 
 
 def _rail_vlans(context: Context, layout: Layout) -> dict[int, str]:
-    """VLANs that the tenants' rails have, where NICs share them."""
+    """Return the VLANs of the tenants' rails, with descriptions; empty on routed links, where NICs share no VLAN."""
     if layout.spec.addressing.server_link == "routed":
         return {}
     first, _ = layout.spec.pools.vlan
@@ -242,7 +248,7 @@ def _rail_vlans(context: Context, layout: Layout) -> dict[int, str]:
 
 
 def with_slices(context: Context, spec: FabricFile) -> FabricFile:
-    """The file with a tenant for every slice that ``tenant_slices`` asks for, after those of ``tenants``. Notes problems."""
+    """Return the file with a tenant for each slice that ``tenant_slices`` requests, after those of ``tenants``. Notes problems."""
     fabrics = {
         name: fabric.model_copy(update={"tenants": {**fabric.tenants, **_made(context, spec, name, fabric)}})
         if fabric.tenant_slices
@@ -280,7 +286,7 @@ def _made(context: Context, spec: FabricFile, fabric_name: str, fabric: Fabric) 
 def _nics_of_slices(
     context: Context, at: Location, wanted: TenantSlices, group: ServerGroup, server: str, kind: str
 ) -> list[tuple[str, ...]]:
-    """The NICs of each slice of a server, every one with all of its ports."""
+    """Return the NICs of each slice of a server. A NIC has all its ports in one slice."""
     model = context.catalog.servers.get(group.model)
     if model is None or kind not in model.nics:
         return []  # said where servers are placed
@@ -298,13 +304,13 @@ def _nics_of_slices(
 
 
 FIRST_BRIDGED = 60_000
-"""Second halves of route distinguishers from here on are those of bridged VLANs and their instance, beside a router id."""
+"""The first number that bridged VLANs and their instance use as second half of a route distinguisher, after the router ID."""
 
 
 def with_leaves(
     context: Context, layout: Layout, tenants: Sequence[Tenant], segments: Sequence[Segment], switches: Sequence[Switch]
 ) -> tuple[Tenant, ...]:
-    """The tenants with what is theirs on each leaf that has their VRF. Notes problems where two VRFs would have the same."""
+    """Return the tenants with their settings on each leaf that has their VRF. Notes a problem if values of two VRFs collide."""
     overlay, spec = layout.spec.evpn(), layout.spec
     if overlay is None:
         return tuple(tenants)
@@ -373,7 +379,7 @@ def _address(context: Context, at: Location, formula: str, values: dict[str, int
 
 
 class Owner(NamedTuple):
-    """The owner of a NIC: its tenant, and for a NIC on a layer-2 network that network and the NIC's number there, from 1."""
+    """The owner of a NIC: its tenant and, on a layer-2 network, that network and the NIC's number in it (from 1)."""
 
     tenant: Tenant
     network: VirtualNetwork | None = None
@@ -381,9 +387,9 @@ class Owner(NamedTuple):
 
 
 def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[str, Owner]]:
-    """The tenants of a fabric by slot, and the owner of each NIC (``server:nic``) that has one.
+    """Return the tenants of a fabric by slot, and the owner of each NIC (``server:nic``) that has one.
 
-    Notes problems where a member is not there or has two tenants, or VNIs run out or are given twice.
+    Notes a problem if a member does not exist or has two tenants, or if VNIs run out or are used twice.
     """
     spec, name = layout.spec, layout.name
     overlay = spec.evpn()
@@ -437,7 +443,7 @@ def tenants(context: Context, layout: Layout) -> tuple[tuple[Tenant, ...], dict[
 
 
 def _check_name(context: Context, layout: Layout, tenant: str) -> None:
-    """Note a problem where a tenant's name cannot be that of a VRF on the systems of the leaves."""
+    """Note a problem if the systems of the leaves cannot use a tenant's name as a VRF name."""
     at: Location = ("fabrics", layout.name, "tenants", tenant)
     for nos in dict.fromkeys(layout.equipment[leaf.name].role.nos for leaf in layout.leaves):
         system = context.catalog.systems[nos]
@@ -451,7 +457,7 @@ def _check_name(context: Context, layout: Layout, tenant: str) -> None:
 
 
 def _leaks(context: Context, layout: Layout, tenant: str) -> tuple[str, ...]:
-    """The tenants that one shares prefixes with: those that it names, and those that name it."""
+    """Return the tenants that share prefixes with ``tenant``: those that it names, and those that name it."""
     every = layout.spec.tenants
     for other in every[tenant].leaks:
         at: Location = ("fabrics", layout.name, "tenants", tenant, "leaks")
@@ -468,7 +474,7 @@ def _formula_at(layout: Layout) -> Location:
 
 
 def _target(context: Context, layout: Layout, tenant: str, slot: int, vni: int) -> str:
-    """The route target of a tenant: its own, by the overlay's formula, or of the VNI."""
+    """Return the route target of a tenant: its own, or else by the overlay's formula, or else derived from the VNI."""
     overlay, own_target = layout.spec.evpn(), layout.spec.tenants[tenant].route_target
     formula = own_target or (overlay.route_target if overlay else None)
     if formula is None:
@@ -502,7 +508,7 @@ def _members(context: Context, layout: Layout, known: dict[str, Tenant]) -> dict
 
 
 def _whole_nics(context: Context, layout: Layout, owners: dict[str, Owner]) -> None:
-    """Note NICs whose ports are in two tenants: their GPU would be in both, and libraries merge no ports of two jobs."""
+    """Note NICs whose ports are in two tenants: both would use the same GPU, and libraries cannot merge ports of two jobs."""
     noted: set[str] = set()
     for server in layout.servers:
         names = server.nics.names
@@ -520,7 +526,7 @@ def _whole_nics(context: Context, layout: Layout, owners: dict[str, Owner]) -> N
 
 
 def _nics(context: Context, layout: Layout, at: Location, members: tuple[str, ...]) -> list[str]:
-    """The NICs (``server:nic``) that members stand for. Notes a problem where a member is not there."""
+    """Return the NICs (``server:nic``) that members denote. Notes a problem for each member that does not exist."""
     nics = {server.name: server.nics.names for server in layout.servers}
     member_nics: list[str] = []
     for member in members:

@@ -1,4 +1,4 @@
-"""Checks of a server before a job: is it what the design needs? Read-only, by the machine that ``machine`` shows.
+"""Read-only checks, before a job, that a server is as designed. They read the machine only through ``machine``.
 
-A module for each subject; ``outcome`` has what a check says and the list of all, ``running`` runs them.
+Each subject has a module. ``outcome`` defines the outcomes of a check and the list of all checks; ``server`` runs them.
 """

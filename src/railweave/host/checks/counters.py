@@ -1,4 +1,4 @@
-"""Counters of the NICs since an earlier look: drops, resends, waits, pauses, marks. Absolute values say nothing."""
+"""Growth of NIC counters since an earlier run: drops, retransmissions, waits, pauses, marks. Absolute values mean nothing."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 _LINUX = "Linux, mlx5 counters; bnxt_re hw_counters"
 _WRAP = 1 << 32
-"""mlx5's counters of queue pairs have 32 bits, and wrap (Linux, drivers/infiniband/hw/mlx5/counters.c)."""
+"""The value at which mlx5's queue-pair counters wrap: they have 32 bits (Linux, drivers/infiniband/hw/mlx5/counters.c)."""
 
 
 class _Group(NamedTuple):
-    """Counters of one meaning: by vendor, those of the RDMA device and of ethtool.
+    """Counters with the same meaning, by vendor; their names are those of the RDMA device and of ethtool.
 
-    ``{p}`` is each lossless priority (that of data where none is), ``{o}`` every other one.
+    ``{p}`` stands for each lossless priority (or the data priority if there is none), ``{o}`` for every other priority.
     """
 
     mlx5: tuple[str, ...]
     bnxt: tuple[str, ...]
 
     def names(self, nic: WantedNic) -> list[str]:
-        """Their names on a NIC."""
+        """Return the names of these counters on a NIC."""
         data = nic.traffic.priority if nic.traffic else 0
         paused = (nic.traffic.paused if nic.traffic else None) or {data}
         rest = [priority for priority in range(8) if priority not in paused]
@@ -41,7 +41,7 @@ class _Group(NamedTuple):
 
 
 def read(server: Server, nic: WantedNic) -> dict[str, int]:
-    """All counters of a NIC: of its RDMA port, and of ethtool. Raises CannotTellError where neither can be read."""
+    """Return all counters of a NIC, from its RDMA port and from ethtool. Raises CannotTellError if neither can be read."""
     return server.machine.once(("counters", nic.netdev), lambda: _read(server, nic))
 
 
@@ -62,11 +62,11 @@ def _read(server: Server, nic: WantedNic) -> dict[str, int]:
 
 
 KNOWN: dict[str, _Group] = {}
-"""Every group that a check goes by, by the id of the check."""
+"""The counter groups that checks use, by the ID of the check."""
 
 
 def known(server: Server) -> dict[str, dict[str, int]]:
-    """The counters that checks go by, of every NIC that is there: what a later look compares with."""
+    """Return the counters that checks use, of every NIC whose counters can be read. A later run compares with them."""
     counts: dict[str, dict[str, int]] = {}
     for nic in server.nics:
         names = {name for group in KNOWN.values() for name in group.names(nic)}
@@ -78,7 +78,7 @@ def known(server: Server) -> dict[str, dict[str, int]]:
 
 
 def _grown(server: Server, nic: WantedNic, group: _Group) -> dict[str, int]:
-    """By how much each counter grew since the earlier look. Raises CannotTellError where none is known."""
+    """Return the growth of each counter since the earlier run. Raises CannotTellError if no counter can be compared."""
     before = server.earlier.nics.get(nic.netdev) if server.earlier else None
     if before is None:
         raise CannotTellError("the earlier look has no counters of it")
@@ -99,7 +99,7 @@ def _grown(server: Server, nic: WantedNic, group: _Group) -> dict[str, int]:
 def _rule(
     name: str, group: _Group, level: Callable[..., Outcome], *, rule: str, why: str, remedy: str, source: str = _LINUX
 ) -> None:
-    """Enter a check: none of these counters may have grown."""
+    """Register a check that none of these counters has grown."""
     KNOWN[name] = group
 
     def unless(server: Server, nic: WantedNic) -> str:
@@ -240,7 +240,7 @@ KNOWN["counters-notification"] = _NOTIFICATION
     unless=lambda server, _: "needs --since and an earlier look" if server.earlier is None else "",
 )
 def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Marks without an answer; how many there are is no fault."""
+    """Check that marks are answered with notifications. The number of marks itself is no fault."""
     grown = _grown(server, nic, _NOTIFICATION)
     marked, sent, handled = _NOTIFICATION.names(nic)
     if marked not in grown or sent not in grown:

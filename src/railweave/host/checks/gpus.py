@@ -1,4 +1,4 @@
-"""GPUs, by the vendor's tool if present: count, driver, memory errors, clocks, power, links between them, PCI Express."""
+"""Checks of GPUs with the vendor's tool, if installed: count, driver, memory errors, clocks, power, GPU links, PCI Express."""
 
 from __future__ import annotations
 
@@ -22,14 +22,11 @@ _FIELDS = (
     "clocks_event_reasons.active", "pcie.link.width.current", "pcie.link.width.max", "mig.mode.current",
 )  # fmt: skip
 LOST = re.compile(r"Unable to determine the device handle for GPU|GPU is lost")
-"""The message that nvidia-smi prints, and nothing else, while one GPU is off the bus."""
+"""The only output of nvidia-smi while a GPU is off the bus."""
 
 
 def nvidia(machine: Machine) -> list[dict[str, str]]:
-    """Return the fields of each GPU that nvidia-smi reports.
-
-    Raises CannotTellError.
-    """
+    """Return the fields of each GPU that nvidia-smi reports. Raises CannotTellError."""
     return machine.once(("nvidia-smi",), lambda: _nvidia(machine))
 
 
@@ -48,10 +45,7 @@ def _nvidia(machine: Machine) -> list[dict[str, str]]:
 
 
 def amd(machine: Machine, *words: str) -> list[dict[str, Any]]:
-    """Return the rows that amd-smi reports, one for each GPU.
-
-    Raises CannotTellError.
-    """
+    """Return the rows that amd-smi reports, one for each GPU. Raises CannotTellError."""
     rows = machine.rows("amd-smi", *words, "--json")
     if len(rows) == 1:  # newer releases wrap the list: {"gpu_data": [...]}
         rows = next((inner for inner in map(objects, rows[0].values()) if inner), rows)
@@ -64,17 +58,17 @@ def no_gpus(server: Server) -> str:
 
 
 def not_nvidia(why: str) -> Callable[[Server], str]:
-    """Return a function that gives the reason why a check of NVIDIA's GPUs is not applicable: no GPU, or GPUs of another vendor."""
+    """Return a function that says why a check of NVIDIA GPUs is not applicable: no GPU, or another vendor's GPUs."""
     return lambda server: no_gpus(server) or ("" if server.gpu_vendor == "NVIDIA" else why)
 
 
 def one_gpu(server: Server) -> str:
-    """Return the reason why a check of what is between GPUs is not applicable."""
+    """Return the reason why a check of connections between GPUs is not applicable; empty if it is."""
     return no_gpus(server) or ("there is one GPU" if server.gpus < 2 else "")
 
 
 _SLOW = {0x8: "hardware slowdown", 0x20: "software thermal", 0x40: "hardware thermal", 0x80: "power brake"}
-"""Reasons why clocks are held back that are faults (Azure node health checks; NVML, clocks event reasons)."""
+"""The reasons for reduced clocks that are faults (Azure node health checks; NVML, clocks event reasons)."""
 
 
 _AZURE = "Azure node health checks"
@@ -89,7 +83,7 @@ _AZURE = "Azure node health checks"
     unless=no_gpus,
 )
 def driver(server: Server) -> Iterator[Outcome]:
-    """Read its version."""
+    """Check that the GPU driver is loaded and has the planned version."""
     nvidia = server.gpu_vendor == "NVIDIA"
     text = server.machine.text("/proc/driver/nvidia/version" if nvidia else "/sys/module/amdgpu/version") or ""
     match = re.search(r"Kernel Module\s+(?:for \S+\s+)?(\d[\d.]+)", text) if nvidia else re.match(r"(\S+)", text)
@@ -114,7 +108,7 @@ def driver(server: Server) -> Iterator[Outcome]:
     unless=no_gpus,
 )
 def count(server: Server) -> Iterator[Outcome]:
-    """Count them."""
+    """Check that the vendor's tool shows as many GPUs as planned."""
     remedy = "dmesg | grep -iE 'xid|amdgpu|fallen off'; a power cycle brings a lost GPU back, or it must be exchanged"
     try:
         seen = len(nvidia(server.machine) if server.gpu_vendor == "NVIDIA" else amd(server.machine, "list"))
@@ -139,7 +133,7 @@ def count(server: Server) -> Iterator[Outcome]:
     unless=not_nvidia("AMD's driver has no such mode"),
 )
 def persistence(server: Server) -> Iterator[Outcome]:
-    """Read the mode of each."""
+    """Check that persistence mode is on for every GPU."""
     off = [row["index"] for row in nvidia(server.machine) if row["persistence_mode"] == "Disabled"]
     if off:
         remedy = "sudo systemctl enable --now nvidia-persistenced, or sudo nvidia-smi -pm 1"
@@ -157,7 +151,7 @@ def persistence(server: Server) -> Iterator[Outcome]:
     unless=no_gpus,
 )
 def memory_errors(server: Server) -> Iterator[Outcome]:
-    """Look at each GPU."""
+    """Check each GPU for uncorrected memory errors and for rows that are to be remapped."""
     wrong: list[str] = []
     if server.gpu_vendor == "NVIDIA":
         for row in nvidia(server.machine):
@@ -190,7 +184,7 @@ def memory_errors(server: Server) -> Iterator[Outcome]:
     unless=no_gpus,
 )
 def clocks(server: Server) -> Iterator[Outcome]:
-    """Look at the reasons, or at the clocks of the compute engines."""
+    """Check that no GPU's clocks are held back, by the reported reasons (NVIDIA) or the clocks of the compute engines (AMD)."""
     if server.gpu_vendor == "AMD":
         yield from _amd_clocks(server)
         return
@@ -239,7 +233,7 @@ def _amd_clocks(server: Server) -> Iterator[Outcome]:
     unless=not_nvidia("no public document shows the form of amd-smi's answer"),
 )
 def power_limit(server: Server) -> Iterator[Outcome]:
-    """Compare the two limits; a GPU that tells none is left out."""
+    """Check that no GPU's power limit is below its default. GPUs that report no limits are ignored."""
     capped: list[str] = []
     seen = 0
     asked = "--query-gpu=index,power.limit,power.default_limit"
@@ -267,7 +261,7 @@ def power_limit(server: Server) -> Iterator[Outcome]:
     unless=no_gpus,
 )
 def partition(server: Server) -> Iterator[Outcome]:
-    """Read the mode."""
+    """Check that no GPU is partitioned."""
     if server.gpu_vendor == "AMD":
         yield from _amd_partition(server)
         return
@@ -295,7 +289,7 @@ def _amd_partition(server: Server) -> Iterator[Outcome]:
 
 
 _LINKS = {"A100": 12, "A800": 12, "H100": 18, "H200": 18, "B200": 18, "B300": 18, "GB200": 18}
-"""NVLinks of a GPU in a server with NVSwitch (OCI node health checks)."""
+"""The number of NVLinks of a GPU in a server with NVSwitch, by GPU model (OCI node health checks)."""
 
 
 @of_server(
@@ -307,7 +301,7 @@ _LINKS = {"A100": 12, "A800": 12, "H100": 18, "H200": 18, "B200": 18, "B300": 18
     unless=one_gpu,
 )
 def links(server: Server) -> Iterator[Outcome]:
-    """Count links that are not up."""
+    """Check that all links between GPUs are up."""
     if server.gpu_vendor != "NVIDIA":
         rows = amd(server.machine, "xgmi")
         states = re.findall(r"'(?:link_)?status': '(\w+)'", str(rows)) + re.findall(r"'([UDX])'", str(rows))
@@ -351,7 +345,7 @@ def links(server: Server) -> Iterator[Outcome]:
     unless=not_nvidia("AMD's GPUs have no fabric manager"),
 )
 def fabric(server: Server) -> Iterator[Outcome]:
-    """Read state and status; a GPU without an NVSwitch has none."""
+    """Check that each GPU has joined the NVSwitch fabric. GPUs without an NVSwitch report no state."""
     wrong: list[str] = []
     joined = 0
     asked = "--query-gpu=index,fabric.state,fabric.status"
@@ -379,7 +373,7 @@ def fabric(server: Server) -> Iterator[Outcome]:
     unless=lambda server: one_gpu(server) or not_nvidia("xGMI is seen by gpu-links")(server),
 )
 def peer_access(server: Server) -> Iterator[Outcome]:
-    """Read the matrix; its legend follows below."""
+    """Check the peer access matrix of nvidia-smi, without the legend below it."""
     text = server.machine.output("nvidia-smi", "topo", "-p2p", "r")
     rows = re.findall(r"^\s*(GPU\d+)((?:\s+(?:X|OK|CNS|GNS|TNS|NS|U))+)\s*$", text, re.MULTILINE)
     if not rows:
@@ -393,7 +387,7 @@ def peer_access(server: Server) -> Iterator[Outcome]:
 
 
 _WINDOW = 32 << 30
-"""Bytes: all data center GPUs of 40 GiB and more have a larger one."""
+"""The smallest accepted memory window in bytes: all data center GPUs of 40 GiB and more have a larger one."""
 
 
 @of_server(
@@ -405,7 +399,7 @@ _WINDOW = 32 << 30
     unless=no_gpus,
 )
 def pcie_width(server: Server) -> Iterator[Outcome]:
-    """Compare with the most that it can: sysfs shows it for both vendors."""
+    """Check that each GPU's PCIe link has its maximum width; sysfs shows it for both vendors."""
     addresses = outcome.gpu_addresses(server.machine, server.gpu_vendor)
     if not addresses:
         raise CannotTellError("no GPU is on the PCI bus")
@@ -435,7 +429,7 @@ def pcie_width(server: Server) -> Iterator[Outcome]:
     unless=no_gpus,
 )
 def memory_window(server: Server) -> Iterator[Outcome]:
-    """Look for the largest region of each."""
+    """Check that the largest PCI memory region of each GPU is large enough."""
     addresses = outcome.gpu_addresses(server.machine, server.gpu_vendor)
     small: list[str] = []
     known = 0
@@ -459,7 +453,7 @@ _PEER = {
     "NVIDIA": ("/sys/module/nvidia_peermem/version", "/sys/kernel/mm/memory_peers/nv_mem/version", "/sys/kernel/mm/memory_peers/nv_mem_nc/version"),
     "AMD": ("/sys/kernel/mm/memory_peers/amdkfd/version", "/sys/kernel/memory_peers/amdkfd/version", "/sys/memory_peers/amdkfd/version"),
 }  # fmt: skip
-"""Where the library looks for peer memory (NCCL and RCCL, the gdr check of their verbs transports)."""
+"""The files by which NCCL and RCCL detect peer memory, by GPU vendor (the gdr check of their verbs transports)."""
 
 
 @of_server(
@@ -471,7 +465,7 @@ _PEER = {
     unless=no_gpus,
 )
 def direct(server: Server) -> Iterator[Outcome]:
-    """Look at every place that the libraries look at."""
+    """Check that GPUDirect RDMA is available, by peer memory or dma-buf, in every place where the libraries look."""
     machine = server.machine
     modules = {"NVIDIA": "nvidia_peermem", "AMD": "ib_peer_mem"}
     loaded = [path for path in _PEER[server.gpu_vendor] if machine.text(path) is not None]

@@ -1,4 +1,4 @@
-"""Checks of what a job finds: the net plugin, the collective library, the tuner's table."""
+"""Checks of the software that a job uses: the net plugin, the collective library, and the tuner's table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _USUAL = (
 
 
 def _folders(server: Server) -> list[str]:
-    """Where the loader looks: what the job's environment adds, then the usual places."""
+    """Return the folders that the loader searches: those of the job's environment, then the usual ones."""
     job_folders = [word for word in server.environment.get("LD_LIBRARY_PATH", "").split(":") if word.startswith("/")]
     return list(dict.fromkeys([*job_folders, *_USUAL]))
 
@@ -55,7 +55,7 @@ def _no_tuner(server: Server) -> str:
     unless=_no_plugin,
 )
 def plugin(server: Server) -> Iterator[Outcome]:
-    """Look for the file as NCCL does."""
+    """Check that the net plugin and its libraries are installed, looking for the file as NCCL does."""
     name = server.environment["NCCL_NET_PLUGIN"]
     file = name if name.startswith("lib") or "/" in name else f"lib(nccl|rccl)-net-{re.escape(name)}.so"
     paths = _find(server, file) if "/" not in name else [name]
@@ -83,7 +83,7 @@ def plugin(server: Server) -> Iterator[Outcome]:
     source="fabric file, hosts.versions.collective_library",
 )
 def library(server: Server) -> Iterator[Outcome]:
-    """Read the version off the file's name."""
+    """Check the version of the collective library by its file name."""
     name = "rccl" if server.library == "RCCL" else "nccl"
     wanted = str(server.versions.get("collective_library") or "")
     versions = sorted({path.rpartition(f"lib{name}.so.")[2] for path in _find(server, rf"lib{name}\.so\.\d+\.\d+.*")})
@@ -111,7 +111,7 @@ def library(server: Server) -> Iterator[Outcome]:
     source="NCCL, environment variables; docs/plugin.md",
 )
 def environment(server: Server) -> Iterator[Outcome]:
-    """Look at the variables that the plan gives."""
+    """Check that the job variables of the plan do not contradict each other."""
     variables = server.environment
     if variables.get("NCCL_NET_PLUGIN") == "railweave" and variables.get("NCCL_IB_GID_INDEX"):
         yield failed(
@@ -130,7 +130,7 @@ def environment(server: Server) -> Iterator[Outcome]:
     unless=_no_tuner,
 )
 def tuner(server: Server) -> Iterator[Outcome]:
-    """Look for the file."""
+    """Check that the tuner's file is installed."""
     file = server.environment.get("RAILWEAVE_NET_TUNER_FILE", "/etc/railweave/tuner.json")
     if server.machine.text(file) is None:
         yield failed(

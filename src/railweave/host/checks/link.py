@@ -45,7 +45,7 @@ def _dark(server: Server, nic: WantedNic) -> str:
     source="Thor2 guide, section 2.6, check 8",
 )
 def carrier(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Look at the port."""
+    """Check that the port is up and has a carrier."""
     if _carrier(server, nic):
         yield ok("carrier")
         return
@@ -68,7 +68,7 @@ def carrier(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     unless=_dark,
 )
 def speed(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare the speed."""
+    """Check that the link has the planned speed."""
     now = server.machine.number(f"{_folder(nic)}/speed")
     if now is None or now <= 0:
         raise CannotTellError("the driver tells no speed")
@@ -87,7 +87,7 @@ def speed(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Thor2 guide, section 2.6, check 11, and section 5.1, question 2",
 )
 def mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare the MTU."""
+    """Check that the interface has the planned MTU."""
     now = server.machine.number(f"{_folder(nic)}/mtu")
     if now == nic.plan.mtu:
         yield ok(now)
@@ -105,7 +105,7 @@ def mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     unless=_dark,
 )
 def fec(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Read the active encoding."""
+    """Check that the active FEC encoding is RS-FEC on links of 100 Gbit/s and more."""
     text = server.machine.output("ethtool", "--show-fec", nic.netdev)
     match = re.search(r"Active FEC encodings?: *(.*)", text)
     if not match:
@@ -126,7 +126,7 @@ def fec(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Linux, mlx5 counters; Broadcom bnxt_ethtool.c; OCI health checks (1e-12 after FEC)",
 )
 def errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Errors after FEC over the bits received."""
+    """Check the ratio of errors after FEC to received bits."""
     have = outcome.counters(server.machine, nic.netdev)
     names = (
         "rx_pcs_symbol_err_phy", "rx_symbol_err_phy", "rx_crc_errors_phy", "rx_pcs_symbol_err", "rx_fec_uncorrectable_blocks",
@@ -153,7 +153,7 @@ def errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="IEEE 802.3 clause 120 (2.4e-4 before RS(544,514)); Linux, mlx5 counters",
 )
 def raw_errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Corrected bits over the bits that could have been received."""
+    """Check the ratio of bits that FEC corrected to all received bits."""
     have = outcome.counters(server.machine, nic.netdev)
     bits = have.get("rx_bits_phy") or have.get("rx_bits") or 0
     corrected = have.get("rx_corrected_bits_phy", have.get("rx_corrected_bits"))
@@ -176,7 +176,7 @@ def raw_errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     root=True,
 )
 def module(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Read the module's flags and its temperature."""
+    """Check the module's alarm and warning flags, and its temperature."""
     answer = server.machine.run("ethtool", "-m", nic.netdev)
     if answer.code:
         reason = answer.err.strip()
@@ -208,7 +208,7 @@ def module(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Azure node health checks (5 lost carriers in 24 hours)",
 )
 def flaps(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Count how often."""
+    """Check how often the link went down."""
     count = server.machine.number(f"{_folder(nic)}/carrier_down_count")
     if count is None:
         raise CannotTellError("the kernel does not count it")
@@ -228,7 +228,7 @@ def flaps(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     unless=lambda _, nic: "" if nic.leaf else "the design names no leaf",
 )
 def neighbor(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare what the switch reports: its port by any of its names."""
+    """Check that the LLDP neighbor is the planned switch port, known by any of its names."""
     ports = by_names(
         {other.leaf_port: (other.leaf_port, *other.leaf_port_names) for other in server.nics if other.leaf == nic.leaf}
     )
@@ -264,7 +264,7 @@ def _short(name: str) -> str:
     source="Thor2 guide, section 2.6, check 12; IEEE 802.3 clause 79 (maximum frame size)",
 )
 def switch_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare the two."""
+    """Check that the switch port's maximum frame size, sent by LLDP, holds the NIC's MTU and an Ethernet header."""
     frame = next((announcement["mfs"] for announcement in _lldp(server, nic) if announcement["mfs"]), "")
     if not frame.isdigit():
         yield not_applicable("the switch does not send its maximum frame size")
@@ -281,7 +281,7 @@ def switch_mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _lldp(server: Server, nic: WantedNic) -> list[dict[str, str]]:
-    """Name, port and maximum frame size of each neighbor. Raises CannotTellError where none is heard."""
+    """Return name, port and maximum frame size of each LLDP neighbor of a NIC. Raises CannotTellError if none is received."""
     document = server.machine.rows("lldpctl", "-f", "json0")
     announcements: list[dict[str, str]] = []
     for interface in _inside(_inside(document, "lldp"), "interface"):
@@ -303,7 +303,7 @@ def _lldp(server: Server, nic: WantedNic) -> list[dict[str, str]]:
 
 
 def _inside(parents: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
-    """All objects under a key."""
+    """Return all objects under a key of the parents."""
     return [inner for parent in parents for inner in objects(parent.get(key))]
 
 

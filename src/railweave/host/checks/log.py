@@ -1,4 +1,4 @@
-"""The kernel's log since boot: what NICs, PCIe, GPUs, memory and CPUs complained about."""
+"""Checks of the kernel log since boot for messages about NICs, PCIe, GPUs, memory and CPUs."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ _CLASSES = {
 
 
 def _lines(server: Server) -> list[str]:
-    """The kernel's log since boot. Raises CannotTellError."""
+    """Return the lines of the kernel log since boot. Raises CannotTellError."""
     machine = server.machine
 
     def lines() -> list[str]:
@@ -199,14 +199,14 @@ _XID = {
     **dict.fromkeys((169, 171, 172, 173), "failed"),
     **dict.fromkeys((43, 63, 92, 162, 163), "informs"),
 }
-"""Meaning of an Xid for the next job: Xids of the GPU or its links fail the job, and five inform; any other Xid is a warning.
+"""The severity of each Xid for the next job; an Xid that is not listed is a warning.
 
-Other Xids are those of a program, or new ones. Source: NVIDIA Xid catalog by way of OCI's table; Azure's list agrees except for
-63, 65 and 92. Xids from 157 on follow their names in nverror.h of NVIDIA's open-gpu-kernel-modules: retirement that failed, fatal
-timeouts, uncorrectable memory, links between chips.
+Xids of the GPU or its links fail the check, and five only inform. Other Xids come from programs or are new. Source: NVIDIA Xid
+catalog by way of OCI's table; Azure's list agrees except for 63, 65 and 92. Xids from 157 on follow their names in nverror.h of
+NVIDIA's open-gpu-kernel-modules: retirement that failed, fatal timeouts, uncorrectable memory, links between chips.
 """
 _XID_LINE = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)(?: [^)]*)?\): (\d+)|NVRM: (?:GPU \S+ )?Xid (\d+)\b")
-"""With GPU instances (MIG) their numbers stand behind the address."""
+"""The log line of an Xid. With GPU instances (MIG), their numbers follow the address."""
 
 
 @of_server(
@@ -218,7 +218,7 @@ _XID_LINE = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)(?: [^)]*)?\): (\d
     root=True,
 )
 def xid(server: Server) -> Iterator[Outcome]:
-    """Sort the Xids by what they call for."""
+    """Check the kernel log for Xids, each by its severity."""
     seen: dict[str, dict[str, int]] = {"failed": {}, "warning": {}}
     for line in _lines(server):
         match = _XID_LINE.search(line)
@@ -237,7 +237,7 @@ def xid(server: Server) -> Iterator[Outcome]:
 
 _LINK = re.compile(r"(?<!PCI )\bLink (?:is )?(up|down)\b", re.IGNORECASE)
 _FLAPS = 3
-"""Times that a link went down from which on it comes and goes."""
+"""The number of link-down events from which a link counts as flapping."""
 
 
 @of_nic(
@@ -249,7 +249,7 @@ _FLAPS = 3
     root=True,
 )
 def link(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Count how often the link went down, and look at what was said last."""
+    """Check how often the link went down according to the log, and whether it was down last."""
     try:
         names = (pci_of(server.machine, nic.netdev), f" {nic.netdev}:")
     except CannotTellError:

@@ -1,4 +1,4 @@
-"""Kernel modules of NICs and RDMA: one origin, the loaded one is the installed one, one peer memory interface."""
+"""Checks of kernel modules for NICs and RDMA: a common origin, the installed version loaded, a single peer memory interface."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .server import Server
 
 _STACKS = {"mlx5_core": ("mlx5_core", "mlx5_ib", "ib_core", "ib_uverbs"), "bnxt_en": ("bnxt_en", "bnxt_re")}
-"""Modules that must come from one build, by the driver of the NIC."""
+"""The modules that must come from one build, by the NIC's driver."""
 
 
 def _stacks(server: Server) -> list[tuple[str, ...]]:
@@ -28,7 +28,7 @@ def _unknown(server: Server) -> str:
 
 
 def _origin(server: Server, module: str) -> str:
-    """``kernel`` for one that came with the kernel, ``added`` for one of a package or DKMS, empty where it is not there."""
+    """Return ``kernel`` for a module that came with the kernel, ``added`` for one of a package or DKMS, or an empty string if absent."""
     answer = server.machine.run("modinfo", "-F", "filename", module)
     file = answer.out.strip()
     if answer.code or not file:
@@ -45,7 +45,7 @@ def _origin(server: Server, module: str) -> str:
     unless=_unknown,
 )
 def loaded(server: Server) -> Iterator[Outcome]:
-    """Look for each module."""
+    """Check that each module of the planned NICs' drivers is loaded."""
     stacks = _stacks(server)
     for module in (module for stack in stacks for module in stack):
         if server.machine.names(f"/sys/module/{module}"):
@@ -63,7 +63,7 @@ def loaded(server: Server) -> Iterator[Outcome]:
     unless=_unknown,
 )
 def origin(server: Server) -> Iterator[Outcome]:
-    """Compare the origins."""
+    """Check that all modules of a driver have the same origin."""
     stacks = _stacks(server)
     for stack in stacks:
         origins = {module: _origin(server, module) for module in stack}
@@ -101,7 +101,7 @@ def origin(server: Server) -> Iterator[Outcome]:
     unless=_unknown,
 )
 def current(server: Server) -> Iterator[Outcome]:
-    """Compare the two."""
+    """Check that the loaded driver is the installed one."""
     stacks = _stacks(server)
     for module in (stack[0] for stack in stacks):
         runs = server.machine.text(f"/sys/module/{module}/srcversion")
@@ -123,7 +123,7 @@ def current(server: Server) -> Iterator[Outcome]:
     source="Thor2 guide, section 5.1, question 3, and its installation notes (netxtreme-peer-mem)",
 )
 def peer_memory_once(server: Server) -> Iterator[Outcome]:
-    """Count who has the symbol, and which packages are installed."""
+    """Check that only one module provides the peer memory interface, and that no conflicting packages are installed."""
     answer = server.machine.run("grep", "-w", "ib_register_peer_memory_client", "/proc/kallsyms")
     owners = sorted(set(re.findall(r"ib_register_peer_memory_client\s+\[(\w+)\]", answer.out)))
     wrong: list[str] = []

@@ -1,4 +1,7 @@
-"""Addresses, routes and rules of this server, and their obstacles: router advertisements, ARP, firewall, traffic control, daemons."""
+"""Checks of addresses, routes and rules, and of settings that interfere with them.
+
+Such settings are router advertisements, ARP, firewall, traffic control and network daemons.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,7 @@ def _without(nic: WantedNic, version: int) -> str:
     source="Thor2 guide, section 2.6, check 10; host.json nics[].addresses",
 )
 def addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Find each path's address."""
+    """Check that the NIC has the address of each path."""
     path_addresses = [address_of(path, _shown(server, nic)) for path in nic.plan.paths]
     missing = [why for address, why in path_addresses if address is None]
     if missing:
@@ -77,7 +80,7 @@ def addresses(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Thor2 guide, section 2.6, check 10 (GID index)",
 )
 def stray(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Look for addresses outside the planned prefixes, and for those inside that are for another server."""
+    """Check for addresses outside the planned prefixes, and for addresses inside them that belong to another server."""
     others: list[str] = []
     foreign: list[str] = []
     for row in _shown(server, nic):
@@ -102,7 +105,11 @@ def stray(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _of_another(server: Server, nic: WantedNic, path: PathAddress, address: values.Address) -> bool:
-    """Return whether an address of a path's prefix is another server's: not the static one, or formed from another MAC address (RFC 4291, appendix A)."""
+    """Return whether an address in a path's prefix belongs to another server.
+
+    A static address does if it is not the planned one. A SLAAC address does if it was formed from another MAC address (RFC 4291,
+    appendix A).
+    """
     if not path.slaac or address == path.address:
         return path.address is not None and address != path.address
     if address.version != 6 or (int(address) >> 24) & 0xFFFF != 0xFFFE:
@@ -123,7 +130,7 @@ def _of_another(server: Server, nic: WantedNic, path: PathAddress, address: valu
     unless=lambda server: "" if server.plan.entries else "no route and no rule is planned",
 )
 def routes(server: Server) -> Iterator[Outcome]:
-    """Compare as ``host apply`` does."""
+    """Check that all planned routes and rules exist, compared as ``host apply`` does."""
     missing = changes.undone(server.plan, _kernel(server))
     if missing:
         first = command_line(("add", missing[0]))
@@ -165,7 +172,7 @@ def _kernel(server: Server) -> Kernel:
     source="ip-rule(8); host.json rules, nics[].addresses",
 )
 def stray_rules(server: Server) -> Iterator[Outcome]:
-    """Compare every rule with those that come after it."""
+    """Check for unplanned rules that take traffic meant for a planned rule."""
     planned = [rule for _, rule in server.plan.entries if isinstance(rule, Rule)]
     prefixes = dict.fromkeys(str(path.prefix) for nic in server.nics for path in nic.plan.paths)
     yield from _strays(strays.stray_rules(planned, _kernel(server).rules, prefixes), "host.json rules")
@@ -180,7 +187,7 @@ def stray_rules(server: Server) -> Iterator[Outcome]:
     unless=lambda server: "" if server.plan.entries else "no route and no rule is planned",
 )
 def stray_routes(server: Server) -> Iterator[Outcome]:
-    """Compare every route of these tables."""
+    """Check the planned routing tables for routes that are not planned."""
     planned = [route for _, route in server.plan.entries if isinstance(route, Route)]
     sources: dict[int, list[str]] = {}
     for nic in server.nics:
@@ -197,14 +204,14 @@ def stray_routes(server: Server) -> Iterator[Outcome]:
     source="ip-neighbour(8): the design has no permanent neighbors",
 )
 def stray_neighbors(server: Server) -> Iterator[Outcome]:
-    """Look at the permanent entries."""
+    """Check for permanent neighbor entries on planned NICs."""
     shown = server.machine.rows("ip", "-j", "neigh", "show", "nud", "permanent")
     rows = [(str(row.get("dev")), str(row.get("dst")), str(row.get("lladdr", ""))) for row in shown if row.get("dev")]
     yield from _strays(strays.stray_neighbors(rows, {nic.netdev for nic in server.nics}), "no plan has one")
 
 
 def _strays(entries: list[Stray], origin: str) -> Iterator[Outcome]:
-    """One outcome for all of a kind: failed where any takes traffic for certain."""
+    """Yield one outcome for all stray entries of a kind: failed if any certainly diverts traffic, otherwise a warning."""
     if not entries:
         yield ok("none")
         return
@@ -224,7 +231,7 @@ def _strays(entries: list[Stray], origin: str) -> Iterator[Outcome]:
     unless=lambda _, nic: _without(nic, 6),
 )
 def advertisements(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare what the kernel does with what the plan leaves to it."""
+    """Check that IPv6 is on and, if the plan leaves router advertisements to the kernel, that the kernel accepts them."""
     folder = f"{_SYSCTL}/ipv6/conf/{nic.netdev}"
     have = {
         setting: server.machine.number(f"{folder}/{setting}") for setting in ("accept_ra", "forwarding", "disable_ipv6")
@@ -258,7 +265,7 @@ def advertisements(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     unless=lambda _, nic: _without(nic, 4),
 )
 def arp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Look at IPv4 NICs: the kernel takes the larger of ``all`` and the interface's own."""
+    """Check the ARP settings and ``rp_filter`` of IPv4 NICs; the kernel uses the larger of ``all`` and the interface's own value."""
     own_prefixes = {path.prefix for path in nic.plan.paths if path.prefix.version == 4}
     values: dict[str, int] = {}
     for name in ("arp_ignore", "arp_announce", "rp_filter"):
@@ -291,7 +298,7 @@ def arp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     root=True,
 )
 def firewall(server: Server) -> Iterator[Outcome]:
-    """Look for chains of the input hook that drop."""
+    """Check for firewall chains and rules that drop incoming RoCE traffic."""
     ruleset = [
         inner for row in server.machine.rows("nft", "-j", "list", "ruleset") for inner in objects(row.get("nftables"))
     ]
@@ -336,7 +343,7 @@ def _drops_roce(rule: dict[str, Any]) -> bool:
     source="tc(8)",
 )
 def traffic_control(server: Server) -> Iterator[Outcome]:
-    """Look for queueing disciplines that do more than queue."""
+    """Check for queueing disciplines on the NICs that do more than queue."""
     names = {nic.netdev for nic in server.nics}
     wrong = [
         f"{row.get('kind')} on {row.get('dev')}"
@@ -371,7 +378,7 @@ _NETWORK_MANAGER = (
     source="systemd.network(5), IgnoreCarrierLoss; NetworkManager.conf(5), ignore-carrier",
 )
 def carrier(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Find the daemon that manages the NIC, and what it is told."""
+    """Check that the daemon that manages the NIC keeps its addresses, routes and rules when the carrier is lost."""
     machine = server.machine
     index = machine.number(f"/sys/class/net/{nic.netdev}/ifindex")
     if index is None:
@@ -410,7 +417,10 @@ def _networkd_keeps(machine: Machine, files: list[str]) -> bool:
 
 
 def _network_manager_keeps(machine: Machine, netdev: str) -> bool:
-    """Return whether sections of devices say so that match; if none says anything, whether the list of ``[main]`` has the interface."""
+    """Return whether NetworkManager ignores the carrier of an interface.
+
+    The matching device sections decide. If none has the setting, the list in ``[main]`` decides.
+    """
     told: list[str] = []
     fallback = ""
     for section in re.split(r"^\[", machine.output("NetworkManager", "--print-config"), flags=re.MULTILINE):
@@ -425,7 +435,7 @@ def _network_manager_keeps(machine: Machine, netdev: str) -> bool:
 
 
 def _matches(devices: str, netdev: str) -> bool:
-    """Return whether a list of devices names an interface, as far as it goes by names (NetworkManager.conf(5), Device List Format)."""
+    """Return whether a device list includes an interface, by name and type only (NetworkManager.conf(5), Device List Format)."""
     for word in filter(None, re.split(r"[;,\s]+", devices)):
         name = word.removeprefix("interface-name:").removeprefix("~")
         if name in {"type:ethernet", f"={netdev}"} or fnmatchcase(netdev, name):

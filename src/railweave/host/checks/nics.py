@@ -1,4 +1,4 @@
-"""NICs: there, named as planned, with the planned driver and firmware, and settings in their flash."""
+"""Checks that NICs are present and have the planned names, driver, firmware and flash settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMES = "sudo install -m 644 70-railweave-net.rules /etc/udev/rules.d/ && sudo 
     source="Thor2 guide, section 2.6, check 6; host.json nics[].netdev",
 )
 def present(server: Server) -> Iterator[Outcome]:
-    """Look for each planned interface; one of another name is found by its MAC address."""
+    """Check that each planned interface exists; one with another name is found by its MAC address."""
     machine = server.machine
     there = machine.names("/sys/class/net")
     for nic in server.nics:
@@ -53,7 +53,7 @@ def present(server: Server) -> Iterator[Outcome]:
     unless=lambda _, nic: "the inventory has no MAC address for it yet" if nic.plan.mac is None else "",
 )
 def mac(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare the address."""
+    """Check that the interface has the planned MAC address."""
     seen = server.machine.text(f"/sys/class/net/{nic.netdev}/address") or "none"
     if seen == nic.plan.mac:
         yield ok(seen)
@@ -71,7 +71,7 @@ def mac(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     unless=lambda _, nic: "" if nic.driver else "the design names no driver",
 )
 def driver(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare the driver."""
+    """Check that the NIC uses the planned driver."""
     path = server.machine.real(f"/sys/class/net/{nic.netdev}/device/driver")
     seen = path.rpartition("/")[2] if path else "none"
     if seen == nic.driver:
@@ -90,7 +90,7 @@ def driver(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="fabric file, hosts.versions.nic_firmware; Thor2 guide, section 2.6, check 1",
 )
 def firmware(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare with the plan, or with the server's other NICs of this model."""
+    """Check the firmware version against the plan or, without a planned version, against the server's other NICs of this model."""
     seen = _version(server, nic, "firmware-version")
     yield from _compared(server, nic, seen, "nic_firmware", nic.model, "firmware-version")
 
@@ -103,7 +103,7 @@ def firmware(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="fabric file, hosts.versions.nic_driver; Thor2 guide, section 2.6, check 1",
 )
 def driver_version(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare with the plan."""
+    """Check the driver version against the plan."""
     seen = _version(server, nic, "version")
     yield from _compared(server, nic, seen, "nic_driver", nic.driver, "version")
 
@@ -150,7 +150,7 @@ def _compared(server: Server, nic: WantedNic, seen: str, key: str, of: str, name
     unless=lambda _, nic: "" if nic.flash else "no setting is planned for it",
 )
 def flash(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare each setting; settings that the tool does not show cannot be compared."""
+    """Check each setting in the NIC's flash; settings that the tool does not show cannot be compared."""
     address = outcome.pci_of(server.machine, nic.netdev)
     have = _mlx5_flash(server, address) if nic.mlx5 else _bnxt_flash(server, nic, address)
     different = [
@@ -188,7 +188,10 @@ _WORDS.update(dict.fromkeys(("false", "disabled", "disable", "off", "none", "def
 
 
 def _bnxt_flash(server: Server, nic: WantedNic, address: str) -> dict[str, int | None]:
-    """Each setting by itself: those of a function with its number, without which niccli answers with nothing (Thor2 guide, section 2.2.4)."""
+    """Return each flash setting, read one by one.
+
+    A per-function setting needs its function number; without it, niccli prints nothing (Thor2 guide, section 2.2.4).
+    """
     if not server.machine.has("niccli"):
         raise CannotTellError("niccli is not installed")
     settings: dict[str, int | None] = {}

@@ -1,4 +1,4 @@
-"""The inputs and outcomes of a check, and the list of all checks; each check is a function that looks at one thing and gives outcomes."""
+"""The inputs and outcomes of checks, and the list of all checks. A check is a function that yields outcomes about one subject."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
 def pci_of(machine: Machine, netdev: str) -> str:
-    """The PCI address of a network interface. Raises CannotTellError where it has none."""
+    """Return the PCI address of a network interface. Raises CannotTellError if it has none."""
     chain = pci_chain(machine, f"/sys/class/net/{netdev}/device")
     if not chain:
         raise CannotTellError(f"{netdev} is no PCI device")
@@ -27,12 +27,12 @@ def pci_of(machine: Machine, netdev: str) -> str:
 
 
 def pci_chain(machine: Machine, path: str) -> list[str]:
-    """The PCI addresses from the root port down to the device that a path of sysfs leads to."""
+    """Return the PCI addresses from the root port down to the device of a sysfs path."""
     return _ADDRESS.findall(machine.real(path) or "")
 
 
 def gpu_addresses(machine: Machine, vendor: str) -> list[str]:
-    """The PCI addresses of the GPUs, in their order on the bus: NVIDIA's and AMD's data center GPUs, by PCI class."""
+    """Return the PCI addresses of a vendor's data center GPUs (NVIDIA or AMD) in bus order, found by PCI class."""
     ours = {"NVIDIA": ("0x10de", ("0x0302", "0x0300")), "AMD": ("0x1002", ("0x1200", "0x0380", "0x0300"))}.get(vendor)
     if ours is None:
         return []
@@ -47,10 +47,7 @@ def gpu_addresses(machine: Machine, vendor: str) -> list[str]:
 
 
 def lspci(machine: Machine) -> dict[str, str]:
-    """Return the text that ``lspci -D -vvv`` prints for each device, by PCI address.
-
-    Raises CannotTellError.
-    """
+    """Return the text that ``lspci -D -vvv`` prints for each device, by PCI address. Raises CannotTellError."""
 
     def blocks() -> dict[str, str]:
         sections = re.split(r"\n\n+", machine.output("lspci", "-D", "-vvv").strip())
@@ -60,13 +57,13 @@ def lspci(machine: Machine) -> dict[str, str]:
 
 
 def capability(block: str, name: str) -> str:
-    """The line of a capability such as ``DevCtl`` with those that continue it; empty where the device does not show it."""
+    """Return the line of a capability such as ``DevCtl`` with its continuation lines; empty if the device does not show it."""
     match = re.search(rf"^(\s*){name}:(.*(?:\n\1\s+.*)*)", block, re.MULTILINE)
     return match[2] if match else ""
 
 
 def pairs(text: str) -> dict[str, str]:
-    """Lines of ``name: value``; of a name that is there twice, the last."""
+    """Return the values of ``name: value`` lines by name. If a name repeats, the last value counts."""
     values: dict[str, str] = {}
     for line in text.splitlines():
         name, colon, value = line.partition(":")
@@ -76,7 +73,7 @@ def pairs(text: str) -> dict[str, str]:
 
 
 def counters(machine: Machine, netdev: str) -> dict[str, int]:
-    """The counters of ``ethtool -S``; those of single rings (``[0]: …``) are left out. Raises CannotTellError."""
+    """Return the counters of ``ethtool -S``, except those of single rings (``[0]: …``). Raises CannotTellError."""
 
     def numbers() -> dict[str, int]:
         text = machine.output("ethtool", "-S", netdev)
@@ -87,7 +84,7 @@ def counters(machine: Machine, netdev: str) -> dict[str, int]:
 
 
 def list_of_numbers(text: str) -> list[int]:
-    """All whole numbers of a text."""
+    """Return all whole numbers in a text."""
     return [int(digits) for digits in re.findall(r"\d+", text)]
 
 
@@ -97,10 +94,12 @@ VERDICTS = (OK, WARNING, FAILED, NOT_APPLICABLE, COULD_NOT_TELL)
 
 @dataclass(frozen=True)
 class Outcome:
-    """One verdict on one thing.
+    """One verdict about the server, a NIC or a GPU.
 
-    ``of`` is the thing: a NIC or a GPU; empty for the server. ``seen`` and ``wanted`` are values as a person reads them. ``origin`` is
-    the source of the wanted value. ``remedy`` is the command or the act that fixes the thing.
+    - ``of``: the NIC or GPU; empty for the server.
+    - ``seen`` and ``wanted``: values in readable form.
+    - ``origin``: the source of the wanted value.
+    - ``remedy``: the command or action that fixes the fault.
     """
 
     verdict: str
@@ -112,42 +111,46 @@ class Outcome:
 
 
 def ok(seen: object, of: str = "") -> Outcome:
-    """As it should be."""
+    """Return the outcome for a value that is as it should be."""
     return Outcome(OK, str(seen), of=of)
 
 
 def failed(seen: object, wanted: object, origin: str, remedy: str, of: str = "") -> Outcome:
-    """A job would fail, or be slow, by this."""
+    """Return the outcome for a fault that would make a job fail or slow it down."""
     return Outcome(FAILED, str(seen), str(wanted), origin, remedy, of)
 
 
 def warning(seen: object, wanted: object, origin: str, remedy: str, of: str = "") -> Outcome:
-    """Worth a look: it may harm, or not."""
+    """Return the outcome for a condition that may be harmful and is worth a look."""
     return Outcome(WARNING, str(seen), str(wanted), origin, remedy, of)
 
 
 def failed_or_ok(wrong: list[str], good: str, wanted: object, origin: str, remedy: str) -> Outcome:
-    """Failed with all that is wrong in one line, or ok with ``good`` where nothing is."""
+    """Return a failed outcome that lists everything in ``wrong`` in one line, or ok with ``good`` if ``wrong`` is empty."""
     return failed("; ".join(wrong), wanted, origin, remedy) if wrong else ok(good)
 
 
 def not_applicable(why: str, of: str = "") -> Outcome:
-    """This machine has no such thing."""
+    """Return the outcome for a check that does not apply to this machine."""
     return Outcome(NOT_APPLICABLE, why, of=of)
 
 
 def could_not_tell(why: str, of: str = "") -> Outcome:
-    """Return the outcome for a thing that was not seen, which never counts as good."""
+    """Return the outcome for a value that could not be read, which never counts as ok."""
     return Outcome(COULD_NOT_TELL, why, of=of)
 
 
 @dataclass(frozen=True)
 class Check:
-    """A check: ``look`` is called once, or once for each planned NIC where ``per_nic``.
+    """A check of the server or of each planned NIC.
 
-    ``what`` is the rule in a sentence, ``why`` what happens otherwise, ``how`` the file or command it reads, ``source`` the
-    document that says so. ``root``: without root it sees nothing, or less. ``unless`` is called first, with the same
-    arguments, and gives the reason why the check is not applicable, or nothing.
+    - ``look``: the function that checks; called once or, with ``per_nic``, once for each planned NIC.
+    - ``what``: the rule in one sentence.
+    - ``why``: the consequence of breaking the rule.
+    - ``how``: the file or command that the check reads.
+    - ``source``: the document that states the rule.
+    - ``root``: True if the check sees less, or nothing, without root.
+    - ``unless``: a function, called first with the same arguments, that returns a reason not to apply the check, or nothing.
     """
 
     id: str
@@ -163,7 +166,7 @@ class Check:
 
 
 ALL: dict[str, Check] = {}
-"""Every check by its id, in the order in which they are shown."""
+"""Every check by its ID, in display order."""
 
 
 def of_server(
@@ -176,7 +179,7 @@ def of_server(
     root: bool = False,
     unless: Callable[[Server], str] | None = None,
 ) -> Callable[[Callable[[Server], Iterator[Outcome]]], Callable[[Server], Iterator[Outcome]]]:
-    """Enter a function as a check of the whole server."""
+    """Return a decorator that registers a function as a check of the whole server."""
 
     def enter(look: Callable[[Server], Iterator[Outcome]]) -> Callable[[Server], Iterator[Outcome]]:
         _enter(Check(name, _subject(look), rule, why, how, source, root, False, look, unless))
@@ -195,7 +198,7 @@ def of_nic(
     root: bool = False,
     unless: Callable[[Server, WantedNic], str] | None = None,
 ) -> Callable[[Callable[[Server, WantedNic], Iterator[Outcome]]], Callable[[Server, WantedNic], Iterator[Outcome]]]:
-    """Enter a function as a check of each planned NIC that is there."""
+    """Return a decorator that registers a function as a check of each planned NIC that is present."""
 
     def enter(
         look: Callable[[Server, WantedNic], Iterator[Outcome]],
@@ -212,5 +215,5 @@ def _enter(check: Check) -> None:
 
 
 def _subject(look: Callable[..., object]) -> str:
-    """The name of the module that the function is in."""
+    """Return the name of the module that defines a check function."""
     return look.__module__.rpartition(".")[2]

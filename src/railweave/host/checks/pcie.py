@@ -1,4 +1,4 @@
-"""PCI Express: link, payload and ordering of NICs, access control, IOMMU, and places of NICs and GPUs."""
+"""Checks of PCI Express: NIC links, payload and ordering, access control, IOMMU, and the placement of NICs and GPUs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _ENCODING = {2.5: 0.8, 5.0: 0.8}
-"""Share of the raw rate that is data: 8b/10b up to 5 GT/s, 128b/130b above (PCI Express base specification)."""
+"""The share of the raw rate that carries data, for 8b/10b up to 5 GT/s; 128b/130b above (PCI Express base specification)."""
 
 
 _ACS_ON = re.compile(r"\b(SrcValid|ReqRedir|CmpltRedir|UpstreamFwd)\+")
@@ -40,7 +40,7 @@ def _rate(text: str | None) -> float | None:
     source="Thor2 guide, section 2.6, check 13",
 )
 def speed(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare with the most that the device can, and with the port's rate."""
+    """Check that the NIC's PCIe link has its maximum speed, and that it is at least as fast as the port."""
     now, most = (_rate(server.machine.text(f"{_folder(nic)}/{prefix}_link_speed")) for prefix in ("current", "max"))
     width = server.machine.number(f"{_folder(nic)}/max_link_width")
     if now is None or most is None:
@@ -68,7 +68,7 @@ def speed(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Thor2 guide, section 2.6, check 13",
 )
 def width(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare with the most that the device can."""
+    """Check that the NIC's PCIe link has its maximum width."""
     now, most = (server.machine.number(f"{_folder(nic)}/{prefix}_link_width") for prefix in ("current", "max"))
     if not now or not most:
         raise CannotTellError("the kernel shows no PCIe link width of it")
@@ -88,7 +88,7 @@ def width(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     unless=lambda _, nic: "" if nic.mlx5 else "no source gives a value for this family",
 )
 def read_request(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Read MaxReadReq."""
+    """Check the NIC's maximum read request size, MaxReadReq."""
     bytes_ = _control_number(server, nic, "MaxReadReq")
     if bytes_ < 4096:
         remedy = "raise it at boot: setpci -s PCI CAP_EXP+8.w=5000:7000"
@@ -106,7 +106,7 @@ def read_request(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     root=True,
 )
 def payload(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Read MaxPayload."""
+    """Check the NIC's maximum payload size, MaxPayload."""
     bytes_ = _control_number(server, nic, "MaxPayload")
     if bytes_ < 256:
         remedy = "set Max Payload Size to Auto or 256 in the BIOS; kernel command line pci=pcie_bus_perf"
@@ -124,7 +124,7 @@ def payload(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     root=True,
 )
 def relaxed_ordering(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Read RlxdOrd."""
+    """Check that relaxed ordering (RlxdOrd) is on for the NIC."""
     control = _control(server, nic)
     if "RlxdOrd+" in control:
         yield ok("on")
@@ -159,7 +159,7 @@ def _control_number(server: Server, nic: WantedNic, name: str) -> int:
     root=True,
 )
 def acs(server: Server) -> Iterator[Outcome]:
-    """Look at each bridge above a NIC or a GPU."""
+    """Check that ACS is off on each bridge above a NIC or a GPU."""
     machine = server.machine
     chains = [outcome.pci_chain(machine, f"/sys/class/net/{nic.netdev}/device") for nic in server.nics]
     chains += [
@@ -189,7 +189,7 @@ def acs(server: Server) -> Iterator[Outcome]:
     source="Thor2 guide, section 2.6, check 5",
 )
 def iommu(server: Server) -> Iterator[Outcome]:
-    """Look at the groups' types."""
+    """Check that the IOMMU is off or that all its groups have the type ``identity``."""
     groups = server.machine.names("/sys/kernel/iommu_groups")
     types = [server.machine.text(f"/sys/kernel/iommu_groups/{group}/type") for group in groups]
     other = sorted({kind for kind in types if kind and kind != "identity"})
@@ -215,7 +215,7 @@ def iommu(server: Server) -> Iterator[Outcome]:
     source="Linux, Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats",
 )
 def errors(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Sum up the totals."""
+    """Check the total numbers of PCIe errors of the NIC."""
     totals: dict[str, int] = {}
     for kind in ("fatal", "nonfatal", "correctable"):
         text = server.machine.text(f"{_folder(nic)}/aer_dev_{kind}")
@@ -252,7 +252,7 @@ def _no_pairs(server: Server) -> str:
     unless=_no_pairs,
 )
 def pairs(server: Server) -> Iterator[Outcome]:
-    """Compare the chains of bridges; a wrong order is shown as the right one."""
+    """Check that each NIC shares its nearest bridge with its GPU; if the order is wrong, the remedy shows the right one."""
     machine, gpus = server.machine, _gpus(server)
     wanted = [nic for nic in server.nics if nic.plan.gpu is not None]
     if len(gpus) < server.gpus:
@@ -287,12 +287,12 @@ def pairs(server: Server) -> Iterator[Outcome]:
 
 
 def _shared(chain: list[str], other: list[str]) -> int:
-    """Return the number of bridges that two devices have in common, from the CPU down."""
+    """Return the number of bridges that two devices share, counted from the CPU down."""
     return next((i for i, (a, b) in enumerate(zip(chain, other)) if a != b), min(len(chain), len(other)))
 
 
 def _mapping(server: Server, right: dict[str, list[int]]) -> str:
-    """The rail order that the machine really has, as a hardware file writes it."""
+    """Return the machine's actual rail order, in the notation of a hardware file."""
     by_gpu: dict[int, WantedNic] = {}
     free = [nic for nic in server.nics if right.get(nic.netdev)]
     for nic in sorted(
@@ -319,7 +319,7 @@ def _mapping(server: Server, right: dict[str, list[int]]) -> str:
     source="Thor2 guide, section 2.7; NCCL, topology detection by sysfs",
 )
 def numa(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare the two nodes."""
+    """Check that the NIC and its GPU are on the same NUMA node."""
     node = server.machine.number(f"/sys/class/net/{nic.netdev}/device/numa_node")
     gpus = _gpus(server)
     gpu = nic.plan.gpu

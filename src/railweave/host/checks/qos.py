@@ -1,4 +1,4 @@
-"""QoS of each NIC: trust in DSCP, priorities, PFC, scheduling, congestion notification; all against the design's values."""
+"""Checks of each NIC's QoS against the design: trust in DSCP, priorities, PFC, scheduling, congestion notification."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Qos:
-    """The QoS of a port as a tool reports it; None: the tool does not report the value."""
+    """The QoS of a port as a tool reports it; a value is None if the tool does not report it."""
 
     tool: str
     trust: str | None
@@ -32,7 +32,7 @@ class Qos:
 
 
 def qos_of(server: Server, nic: WantedNic) -> Qos:
-    """QoS by the vendor's tool where it is there, else by dcb. Raises CannotTellError."""
+    """Return the QoS of a NIC, by the vendor's tool if installed, or else by dcb. Raises CannotTellError."""
     return server.machine.once(("QoS", nic.netdev), lambda: _qos(server, nic))
 
 
@@ -129,7 +129,7 @@ def _list(value: object) -> list[Any]:
 
 
 def _lists(value: object) -> list[list[Any]]:
-    """``[[26, 3], …]``, as dcb prints a map."""
+    """Return the rows of a map such as ``[[26, 3], …]``, as dcb prints it; other values are dropped."""
     return [_list(row) for row in _list(value) if len(_list(row)) > 1]
 
 
@@ -160,7 +160,7 @@ def _known(value: T | None, tool: str, setting: str) -> T:
     source="Thor2 guide, section 2.2.1; NVIDIA, mlnx_qos (Priority trust state)",
 )
 def trust(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Read the trust state."""
+    """Check that the NIC trusts DSCP."""
     _wanted(nic)
     qos = qos_of(server, nic)
     seen = _known(qos.trust, qos.tool, "a DSCP map")
@@ -179,7 +179,7 @@ def trust(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Thor2 guide, section 2.6, check 2; host.json fabrics",
 )
 def dscp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare the priority of each DSCP."""
+    """Check that each DSCP has the planned priority."""
     wanted, qos = _wanted(nic), qos_of(server, nic)
     have = _known(qos.priority_of, qos.tool, "a DSCP map")
     pairs = {wanted.cnp_dscp: wanted.cnp_priority}
@@ -213,7 +213,7 @@ def dscp(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Thor2 guide, section 2.6, check 2; host.json fabrics.NAME.roce",
 )
 def pfc(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare the set of priorities."""
+    """Check that PFC is on for exactly the planned priorities."""
     wanted, qos = _wanted(nic), qos_of(server, nic)
     have = _known(qos.pause, qos.tool, "PFC")
     right = wanted.paused
@@ -238,7 +238,7 @@ def pfc(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     ),
 )
 def cable_length(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare the length that the driver was told."""
+    """Check that the cable length configured in the driver is at least the planned length."""
     qos = qos_of(server, nic)
     have = _known(qos.cable_m, qos.tool, "the length of cable that the driver goes by")
     if have >= nic.cable_m:
@@ -256,7 +256,7 @@ def cable_length(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Thor2 guide, section 2.6, check 2; host.json fabrics.NAME.roce.bandwidth_percent",
 )
 def scheduling(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare classes, kinds and shares."""
+    """Check the traffic classes, their scheduling and their bandwidth shares."""
     wanted, qos = _wanted(nic), qos_of(server, nic)
     classes = _known(qos.class_of, qos.tool, "traffic classes")
     kinds = _known(qos.kind_of, qos.tool, "how classes are scheduled")
@@ -286,7 +286,7 @@ def scheduling(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _has_notification_class(server: Server, nic: WantedNic) -> bool | None:
-    """Return whether firmware of Broadcom has a service type for congestion notification; None if the driver does not show it."""
+    """Return whether Broadcom firmware has a service type for congestion notification; None if the driver does not show it."""
     if not nic.bnxt:
         return None
     for name in (nic.rdma, outcome.pci_of(server.machine, nic.netdev)):
@@ -305,7 +305,7 @@ def _has_notification_class(server: Server, nic: WantedNic) -> bool | None:
     source="Thor2 guide, section 2.2.1; IEEE 802.1Qbb (PFC and link pause exclude each other)",
 )
 def global_pause(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Read both directions."""
+    """Check that global pause is off in both directions."""
     have = outcome.pairs(server.machine.output("ethtool", "-a", nic.netdev))
     on = [direction for direction in ("RX", "TX") if have.get(direction) == "on"]
     if not any(direction in have for direction in ("RX", "TX")):
@@ -328,7 +328,7 @@ def global_pause(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     root=True,
 )
 def congestion_control(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare with the design."""
+    """Check that congestion control is on or off for each priority as designed."""
     wanted, machine = _wanted(nic), server.machine
     should: dict[str, bool] = {}
     if nic.mlx5:
@@ -374,7 +374,7 @@ def congestion_control(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     root=True,
 )
 def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare both values."""
+    """Check the DSCP and the priority of congestion notification packets."""
     wanted, machine = _wanted(nic), server.machine
     if nic.mlx5:
         folder = f"/sys/class/net/{nic.netdev}/ecn/roce_np"
@@ -409,7 +409,7 @@ def notification(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     unless=lambda server: "" if server.driver_files else "no driver reads such a file here",
 )
 def driver_file(server: Server) -> Iterator[Outcome]:
-    """Compare every setting, and find those that are not planned."""
+    """Check every setting in the driver's files, and find settings that are not planned."""
     for path, wanted in server.driver_files.items():
         text = server.machine.text(path)
         if text is None:
@@ -443,7 +443,7 @@ def _either(server: Server, path: str, other: str) -> int | None:
     source="NVIDIA, RoCE: tclass; host.json fabrics.NAME.roce.traffic_class",
 )
 def traffic_class(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Compare the value where the driver has one."""
+    """Check the traffic class that the driver sets for all queue pairs, if the driver has such a setting."""
     wanted = _wanted(nic)
     text = server.machine.text(f"/sys/class/infiniband/{nic.rdma}/tc/{nic.plan.rdma_port}/traffic_class")
     if text is None:
@@ -477,7 +477,7 @@ def traffic_class(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     unless=lambda _, nic: "" if nic.mlx5 else "this family has no such register",
 )
 def adaptive_routing(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Read the register."""
+    """Check that adaptive routing in the NIC's register is on or off as designed."""
     wanted, machine = _wanted(nic), server.machine
     tool = next((name for name in ("mlxreg", "mstreg") if machine.has(name)), "mstreg")
     text = machine.output(tool, "-d", outcome.pci_of(machine, nic.netdev), "--reg_name", "ROCE_ACCL", "--get")

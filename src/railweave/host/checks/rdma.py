@@ -1,4 +1,4 @@
-"""RDMA devices: there, named as planned, active, with an address of every path as a GID."""
+"""Checks that RDMA devices are present, named as planned and active, and have the address of every path as a GID."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _there(server: Server, nic: WantedNic) -> None:
     source="Thor2 guide, section 2.6, check 6, and section 5.1, question 1",
 )
 def device(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Look for the device, and for one of another name on the same card."""
+    """Check that the planned RDMA device exists; a device with another name is found by its card."""
     machine = server.machine
     there = devices(machine)
     card = machine.real(f"/sys/class/net/{nic.netdev}/device")
@@ -60,7 +60,7 @@ def device(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Thor2 guide, section 2.6, check 6",
 )
 def port(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Read the three."""
+    """Check that the RDMA port exists, is active, and has Ethernet as its link layer."""
     _there(server, nic)
     state, layer = (server.machine.text(f"{_port(nic)}/{attribute}") or "" for attribute in ("state", "link_layer"))
     if not state:
@@ -82,7 +82,7 @@ def port(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Thor2 guide, section 2.6, check 10; host.json nics[].addresses",
 )
 def gids(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Find each path's address by value, never by index."""
+    """Check that each path's address is a RoCE v2 GID of the NIC, found by its value and never by its index."""
     _there(server, nic)
     of_paths = [
         gid for gid in of_port(server.machine, nic.rdma, nic.plan.rdma_port, nic.plan) if gid.path and gid.type == V2
@@ -111,7 +111,7 @@ def gids(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="InfiniBand Architecture Specification, path MTU; Thor2 guide, section 2.6, check 11",
 )
 def mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Read active_mtu."""
+    """Check that the RDMA port's active_mtu suits the planned MTU."""
     _there(server, nic)
     text = server.machine.output("ibv_devinfo", "-d", nic.rdma)
     match = re.search(r"active_mtu:\s+(\d+)", text)
@@ -134,7 +134,7 @@ def mtu(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     source="Thor2 guide, section 5.1, question 6",
 )
 def verbs(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Ask through the library."""
+    """Check that the verbs library can open the device."""
     _there(server, nic)
     answer = server.machine.run("ibv_devinfo", "-d", nic.rdma)
     abi = re.search(r"does not support the kernel ABI of \d+ \(supports \d+ to \d+\)", answer.err + answer.out)

@@ -1,4 +1,4 @@
-"""The server that is checked: the machine, what the design wants of it (``host.json``), and a run of the checks over it."""
+"""The checked server: the machine, its requirements from ``host.json``, and a run of the checks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class LosslessClass(NamedTuple):
-    """A lossless class beside RDMA data. ``bandwidth_percent`` is its share of the NIC, ``ecn`` says whether switches mark it."""
+    """A lossless class other than RDMA data. ``bandwidth_percent`` is its share of the NIC; ``ecn`` is True if switches mark it."""
 
     dscp: tuple[int, ...]
     priority: int
@@ -29,7 +29,7 @@ class LosslessClass(NamedTuple):
 
 @dataclass(frozen=True)
 class Traffic:
-    """The values on which a fabric's NICs and switches must agree: DSCP values, priorities, and what is done with them."""
+    """The QoS values on which a fabric's NICs and switches must agree: DSCP values, priorities, and their treatment."""
 
     dscp: int
     priority: int
@@ -45,20 +45,20 @@ class Traffic:
 
     @property
     def paused(self) -> frozenset[int]:
-        """The priorities that switches pause."""
+        """The priorities for which switches send pause frames."""
         return frozenset(
             (*((self.priority,) if self.lossless else ()), *(other.priority for other in self.others.values()))
         )
 
     @property
     def slows_down(self) -> bool:
-        """True if congestion control of the whole NIC is on: switches mark RDMA data, or another lossless class."""
+        """True if congestion control of the whole NIC is on, because switches mark RDMA data or another lossless class."""
         return self.ecn or any(other.ecn for other in self.others.values())
 
 
 @dataclass(frozen=True)
 class WantedNic:
-    """A planned NIC. ``key`` is its place in host.json; ``plan`` has its addresses; ``gpu`` is the GPU beside it, from 0."""
+    """A planned NIC. ``key`` is its place in host.json, ``plan`` holds its addresses, and ``gpu`` is its GPU, counted from 0."""
 
     key: str
     plan: Nic
@@ -77,12 +77,12 @@ class WantedNic:
 
     @property
     def netdev(self) -> str:
-        """Its Linux interface."""
+        """The NIC's Linux interface."""
         return self.plan.netdev
 
     @property
     def rdma(self) -> str:
-        """Its RDMA device."""
+        """The NIC's RDMA device."""
         return self.plan.rdma
 
     @property
@@ -98,7 +98,7 @@ class WantedNic:
 
 @dataclass(frozen=True)
 class Counters:
-    """Counters of an earlier look: by NIC and name, and when that was, seconds since 1970."""
+    """The counters of an earlier run by NIC and name, and its time in seconds since 1970."""
 
     time: float
     nics: Mapping[str, Mapping[str, int]]
@@ -106,7 +106,7 @@ class Counters:
 
 @dataclass(frozen=True)
 class Server:
-    """All that a check may look at. ``earlier`` is None where there is nothing to compare counters with."""
+    """The data that checks may read. ``earlier`` is None if there is no earlier run to compare counters with."""
 
     machine: Machine
     plan: HostFile
@@ -124,9 +124,9 @@ class Server:
 
 
 def server(machine: Machine, plan: HostFile, document: Mapping[str, Any], earlier: Counters | None = None) -> Server:
-    """Put a server together from its ``host.json``, read twice: ``plan`` checked, ``document`` as it stands.
+    """Return the server for a ``host.json``, given twice: ``plan`` is validated, ``document`` is the file's plain content.
 
-    Raises HostInputError where a value that checks go by is of the wrong kind.
+    Raises HostInputError if a value that checks use has the wrong type.
     """
     top = _Values(document, str(plan.file))
     fabrics = {name: _traffic(fabric) for name, fabric in top.objects("fabrics").items()}
@@ -156,7 +156,7 @@ def server(machine: Machine, plan: HostFile, document: Mapping[str, Any], earlie
 
 
 class _Values:
-    """Values of an object of ``host.json``; what is absent is empty, what is of another kind an error."""
+    """The values of an object in ``host.json``. Absent values are empty; values of the wrong type are an error."""
 
     def __init__(self, value: Mapping[str, Any], where: str) -> None:
         self.value = value
@@ -248,19 +248,19 @@ def _nic(key: str, plan: Nic, values: _Values, traffic: Traffic | None) -> Wante
 
 _AT_ONCE = 16
 _MODULES = (nics, modules, link, pcie, rdma, network, qos, gpus, system, job, log, counters)
-"""The modules that hold checks, in the order of the report."""
+"""The modules that define checks, in report order."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of one check on one thing."""
+    """The outcome of one check on the server, a NIC or a GPU."""
 
     check: Check
     outcome: Outcome
 
 
 def chosen(only: Iterable[str]) -> list[Check]:
-    """The checks of these ids or subjects; all where none is named. Raises HostInputError for a name that is neither."""
+    """Return the checks with the given IDs or subjects, or all if none are given. Raises HostInputError for an unknown name."""
     wanted = list(only)
     subjects = list(dict.fromkeys(module.__name__.rpartition(".")[2] for module in _MODULES))
     for name in wanted:
@@ -273,7 +273,7 @@ def chosen(only: Iterable[str]) -> list[Check]:
 
 
 def run(server: Server, checks: Iterable[Check]) -> list[Result]:
-    """Run checks; the results in their order. A check that cannot tell ends alone."""
+    """Run checks and return the results in order. A check that cannot tell does not stop the others."""
     there = set(server.machine.names("/sys/class/net"))
     tasks: list[tuple[Check, WantedNic | None]] = []
     for check in checks:
@@ -302,7 +302,7 @@ def _one(server: Server, check: Check, nic: WantedNic | None) -> list[Result]:
 
 
 def exit_code(results: Iterable[Result]) -> int:
-    """1 where anything failed, else 0: what could not be told is neither."""
+    """Return 1 if any check failed, otherwise 0. Outcomes that could not be determined do not count as failures."""
     return 1 if any(result.outcome.verdict == FAILED for result in results) else 0
 
 

@@ -1,4 +1,4 @@
-"""The system: kernel parameters, memory, limits of jobs, time, disk, CPUs."""
+"""Checks of the system: kernel parameters, memory, limits of jobs, time, disk, CPUs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     source="fabric file, hosts.versions.kernel",
 )
 def kernel(server: Server) -> Iterator[Outcome]:
-    """Compare the release."""
+    """Check that the planned kernel release is running."""
     now, wanted = server.machine.text("/proc/sys/kernel/osrelease") or "", str(server.versions.get("kernel") or "")
     if not wanted:
         yield not_applicable(f"the fabric file asks for none; {now} runs")
@@ -43,7 +43,7 @@ def kernel(server: Server) -> Iterator[Outcome]:
     unless=lambda server: "" if server.command_line else "none is planned",
 )
 def command_line(server: Server) -> Iterator[Outcome]:
-    """Look for each word."""
+    """Check that the kernel command line contains each planned parameter."""
     words = (server.machine.text("/proc/cmdline") or "").split()
     missing = [word for word in server.command_line if word not in words]
     if missing:
@@ -64,7 +64,7 @@ def command_line(server: Server) -> Iterator[Outcome]:
     unless=lambda server: "" if server.sysctl else "none is planned",
 )
 def sysctl(server: Server) -> Iterator[Outcome]:
-    """Compare each value."""
+    """Check that each kernel parameter has its planned value."""
     for name, wanted in server.sysctl.items():
         now = server.machine.text("/proc/sys/" + name.replace(".", "/"))
         if now is None:
@@ -86,7 +86,7 @@ def sysctl(server: Server) -> Iterator[Outcome]:
     source="Thor2 guide, section 2.3 (limits.conf); Slurm, FAQ on memory limits",
 )
 def memlock(server: Server) -> Iterator[Outcome]:
-    """Read the limit that this program was started with."""
+    """Check that this program was started with an unlimited limit of locked memory."""
     match = re.search(r"Max locked memory\s+(\S+)", server.machine.text("/proc/self/limits") or "")
     if not match:
         raise CannotTellError("the kernel shows no limit of locked memory")
@@ -107,7 +107,7 @@ def memlock(server: Server) -> Iterator[Outcome]:
     source="NCCL, troubleshooting (open files)",
 )
 def open_files(server: Server) -> Iterator[Outcome]:
-    """Read the hard limit, which a launcher can raise to."""
+    """Check the hard limit of open files, up to which a launcher can raise its own."""
     match = re.search(r"Max open files\s+\S+\s+(\S+)", server.machine.text("/proc/self/limits") or "")
     if not match:
         raise CannotTellError("the kernel shows no limit of open files")
@@ -127,7 +127,7 @@ def open_files(server: Server) -> Iterator[Outcome]:
     source="NCCL, troubleshooting (shared memory)",
 )
 def shared_memory(server: Server) -> Iterator[Outcome]:
-    """Read the size of the mount."""
+    """Check the size of the tmpfs on /dev/shm."""
     mounts = server.machine.text("/proc/self/mounts") or ""
     match = re.search(r"^\S+ /dev/shm tmpfs (\S+)", mounts, re.MULTILINE)
     if not match:
@@ -155,7 +155,7 @@ def shared_memory(server: Server) -> Iterator[Outcome]:
     source="Linux, Documentation/admin-guide/mm/transhuge",
 )
 def huge_pages(server: Server) -> Iterator[Outcome]:
-    """Read the setting."""
+    """Check that transparent huge pages are not off."""
     text = server.machine.text("/sys/kernel/mm/transparent_hugepage/enabled")
     match = re.search(r"\[(\w+)\]", text or "")
     if not match:
@@ -173,7 +173,7 @@ def huge_pages(server: Server) -> Iterator[Outcome]:
 
 
 MOST_OFFSET_MS = 10
-"""Largest clock offset, in ms; above it, the lines of two servers' logs are not in the order of events."""
+"""The largest clock offset in ms; above it, log lines of two servers may appear in the wrong order."""
 
 
 @of_server(
@@ -184,7 +184,7 @@ MOST_OFFSET_MS = 10
     source="timedatectl(1); chronyc(1), tracking",
 )
 def time(server: Server) -> Iterator[Outcome]:
-    """Ask systemd, and chrony where it is there."""
+    """Check that the clock is synchronized, by systemd and, if installed, chrony."""
     answer = server.machine.output("timedatectl", "show", "-p", "NTPSynchronized", "--value").strip()
     offset = _offset_ms(server) if answer == "yes" else None
     if answer == "yes" and offset is not None and offset > MOST_OFFSET_MS:
@@ -201,7 +201,7 @@ def time(server: Server) -> Iterator[Outcome]:
 
 
 def _offset_ms(server: Server) -> float | None:
-    """Return the offset of the clock in ms, by chrony; None if chrony does not say: another program may set the clock."""
+    """Return the offset of the clock in ms, by chrony; None if chrony reports none, since another program may set the clock."""
     if not server.machine.has("chronyc"):
         return None
     cells = server.machine.run("chronyc", "-c", "tracking").out.strip().split(",")
@@ -219,7 +219,7 @@ def _offset_ms(server: Server) -> float | None:
     source="Linux, Documentation/admin-guide/mm/numaperf; AMD, MI300X system optimization (memory)",
 )
 def memory(server: Server) -> Iterator[Outcome]:
-    """Compare the nodes; what kernels reserve makes some percent of difference."""
+    """Check that all NUMA nodes have the same memory, within the few percent that kernels reserve."""
     machine, folder = server.machine, "/sys/devices/system/node"
     sizes: dict[str, int] = {}
     for node in machine.names(folder):
@@ -245,7 +245,7 @@ def memory(server: Server) -> Iterator[Outcome]:
     source="df(1)",
 )
 def disk(server: Server) -> Iterator[Outcome]:
-    """Read what is free."""
+    """Check the free space under /var/log."""
     lines = server.machine.output("df", "-Pk", "/var/log").splitlines()
     cells = lines[-1].split() if lines else []
     if len(cells) < 6 or not cells[3].isdigit() or not cells[4].rstrip("%").isdigit():
@@ -273,7 +273,7 @@ _IDLE = f"{_CPU}/cpu0/cpuidle"
     source="OCI GPU images; AMD, MI300X system optimization",
 )
 def governor(server: Server) -> Iterator[Outcome]:
-    """Look at all CPUs."""
+    """Check that all CPUs use the performance governor."""
     machine = server.machine
     cpus = [name for name in machine.names(_CPU) if re.fullmatch(r"cpu\d+", name)]
     have: dict[str, int] = {}
@@ -299,7 +299,7 @@ def governor(server: Server) -> Iterator[Outcome]:
     unless=lambda server: "" if server.machine.names(_IDLE) else "the kernel sets no idle states here",
 )
 def idle_states(server: Server) -> Iterator[Outcome]:
-    """Look at the first CPU: all are set alike."""
+    """Check for deep idle states that are on, at the first CPU only, because all CPUs have the same settings."""
     machine, folder = server.machine, _IDLE
     states = machine.names(folder)
     deep: list[str] = []
@@ -322,7 +322,7 @@ def idle_states(server: Server) -> Iterator[Outcome]:
     source="AMD, MI300X system optimization; Thor2 guide, BIOS table",
 )
 def smt(server: Server) -> Iterator[Outcome]:
-    """Say the state."""
+    """Report whether SMT is on."""
     active = server.machine.text(f"{_CPU}/smt/active")
     if active is None:
         raise CannotTellError("the kernel does not show it")
@@ -337,7 +337,7 @@ def smt(server: Server) -> Iterator[Outcome]:
     source="AMD, MI300X system optimization (NPS1); Thor2 guide, BIOS table (SubNumaCluster off)",
 )
 def numa_nodes(server: Server) -> Iterator[Outcome]:
-    """Count both."""
+    """Check that there are no more NUMA nodes than sockets."""
     machine = server.machine
     nodes = [name for name in machine.names("/sys/devices/system/node") if re.fullmatch(r"node\d+", name)]
     # A node of memory alone, as of an accelerator, has no CPU.
@@ -366,7 +366,7 @@ def numa_nodes(server: Server) -> Iterator[Outcome]:
     source="Linux, Documentation/core-api/irq/irq-affinity; NVIDIA, performance tuning (IRQ affinity)",
 )
 def interrupts(server: Server, nic: WantedNic) -> Iterator[Outcome]:
-    """Look for interrupts that only CPUs of another node serve."""
+    """Check that each interrupt of the NIC can be served by a CPU on the NIC's node."""
     machine, folder = server.machine, f"/sys/class/net/{nic.netdev}/device"
     near = _cpus(machine.text(f"{folder}/local_cpulist") or "")
     numbers = [name for name in machine.names(f"{folder}/msi_irqs") if name.isdigit()]
@@ -385,7 +385,7 @@ def interrupts(server: Server, nic: WantedNic) -> Iterator[Outcome]:
 
 
 def _cpus(text: str) -> set[int]:
-    """The CPUs of a list such as ``0-3,8``."""
+    """Return the CPU numbers in a list such as ``0-3,8``."""
     cpus: set[int] = set()
     for part in text.split(","):
         first, _, last = part.strip().partition("-")

@@ -1,4 +1,4 @@
-"""Compare two networks: devices, servers, cables, and every rendered statement."""
+"""Comparison of two networks: devices, servers, cables, and every rendered statement."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class CableWork(NamedTuple):
-    """A cable that a technician has to touch: both ends before and after, ``DEVICE:PORT``, and the labels of the new cable.
+    """A cable that a technician must touch: both ends before and after, as ``DEVICE:PORT``, and the labels of the new cable.
 
     Actions:
 
@@ -66,7 +66,7 @@ class CableWork(NamedTuple):
 
 
 class BillChange(NamedTuple):
-    """One line of the bill of materials whose count differs."""
+    """A line of the bill of materials with different counts in the two networks."""
 
     kind: str
     name: str
@@ -75,7 +75,7 @@ class BillChange(NamedTuple):
 
 
 def attributes(network: Network) -> dict[str, Attributes]:
-    """All that is known of each cable, by its name; cables to routers of the operator's too."""
+    """Return the attributes of each cable by its name, including cables to external routers."""
     by_cable = {cable.name: _attributes(network, cable) for cable in network.cables}
     for fabric, _, router, link in network.external_links():
         at = {**_place(network, link.leaf, "a_"), **_place(network, router.name, "b_")}
@@ -128,13 +128,13 @@ def _place(network: Network, device: str, before: str = "") -> dict[str, str]:
 
 
 def differing(old: Attributes, new: Attributes) -> Changes:
-    """The attributes that differ."""
+    """Return the attributes that differ, with old and new value."""
     keys = dict.fromkeys((*old, *new))
     return {key: (was, now) for key in keys if (was := old.get(key, "")) != (now := new.get(key, ""))}
 
 
 def device_changes(old: Network, new: Network) -> dict[str, Changes]:
-    """By device that both networks have: rack, unit and serial number, of switches the model and release too."""
+    """Return the changes of each device in both networks: rack, unit and serial number; for switches also model and release."""
     before, after = _devices(old), _devices(new)
     by_device = {name: differing(was, after[name]) for name, was in before.items() if name in after}
     return {name: changes for name, changes in by_device.items() if changes}
@@ -150,7 +150,7 @@ def _devices(network: Network) -> dict[str, Attributes]:
 
 
 def bill_changes(old: Network, new: Network) -> tuple[BillChange, ...]:
-    """The lines of the bill of materials whose counts differ, by kind and name."""
+    """Return the lines of the bill of materials whose counts differ, by kind and name."""
     before, after = ({(line.kind, line.name): line.count for line in bill(network)} for network in (old, new))
     return tuple(
         BillChange(*key, before.get(key, 0), after.get(key, 0))
@@ -160,7 +160,7 @@ def bill_changes(old: Network, new: Network) -> tuple[BillChange, ...]:
 
 
 def cable_work(old: Network, new: Network) -> Iterator[CableWork]:
-    """The list for the technician: cables that there are in their order, then new ones."""
+    """Yield the technician's tasks: existing cables in their order, then new ones."""
     before, after = ({cable.name: cable for cable in network.cables} for network in (old, new))
     added = {
         (end.device, end.port): new_cable
@@ -184,12 +184,12 @@ def cable_work(old: Network, new: Network) -> Iterator[CableWork]:
 
 
 def work_csv(work: Sequence[CableWork]) -> str:
-    """The list for the technician as CSV."""
+    """Return the technician's tasks as CSV."""
     return Table(columns(*CableWork._fields), work).as_csv()
 
 
 def _action(old: Network, new: Network, cable: Cable, other: Cable | None) -> str:
-    """Return the work on a cable that becomes ``other``; empty if no one has to touch the cable."""
+    """Return the action that turns a cable into ``other``; empty if no one needs to touch the cable."""
     if other is None:
         return "remove"
     if cable.length_m != other.length_m:
@@ -202,7 +202,7 @@ def _action(old: Network, new: Network, cable: Cable, other: Cable | None) -> st
 
 
 def _sides(network: Network, cable: Cable | None) -> tuple[str, str, str, str, str, str, str, str]:
-    """Both ends of a cable with place and optic, its length and speed; empty where there is none."""
+    """Return both ends of a cable with place and optic, its length and its speed; empty strings if there is no cable."""
     if cable is None:
         return ("", "", "", "", "", "", "", "")
     ends: list[tuple[str, str, str]] = []
@@ -219,24 +219,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileChange:
-    """The input that changes one of a system's files into the new file: lines, or operations of a JSON patch."""
+    """The commands that change one of a switch's files into the new file: lines, or operations of a JSON patch."""
 
     system: str
     file: str
     commands: tuple[Command, ...]
     inverse: tuple[Command, ...]
-    """The way back."""
+    """The commands that reverse the change."""
     disrupts: tuple[dict[str, str], ...]
-    """``statement``, ``what`` is disrupted, ``why``, and the ``source`` that says so."""
+    """The statements that disrupt traffic: ``statement``, ``what`` it disrupts, ``why``, and the ``source`` for that."""
     refused: tuple[dict[str, str], ...] = ()
-    """The statements that the system does not take as commands: ``statement``, ``why``, what to do ``instead``, and the ``source``."""
+    """The statements that the system rejects as commands: ``statement``, ``why``, the action to take ``instead``, and the ``source``."""
 
 
 @dataclass(frozen=True)
 class DeviceDiff:
-    """The changes of one switch: Junos commands, added and removed lines of other systems, and every changed file.
+    """The changes of one switch: Junos commands, added and removed lines for other systems, and every changed file.
 
-    ``changes`` is for a switch that keeps its system. A new switch, or one that gets another system, takes whole files.
+    ``changes`` is only for a switch that keeps its system. A new switch, or one that gets another system, takes whole files.
     """
 
     device: str
@@ -246,11 +246,11 @@ class DeviceDiff:
     added: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     changes: tuple[FileChange, ...] = ()
     systems: tuple[str, str] = ("", "")
-    """The operating system before and after; empty where there is no such switch."""
+    """The operating systems before and after; empty if the switch does not exist then."""
 
     @property
     def reason(self) -> str:
-        """The reason why no commands lead from the old configuration to the new one; empty if commands do."""
+        """The reason why no commands turn the old configuration into the new one; empty if commands do."""
         before, after = self.systems
         if self.change == "new":
             return f"{self.device} is new: it takes its whole configuration, which `railweave build` writes"
@@ -286,15 +286,15 @@ class NetworkDiff(JsonObject):
     cables_removed: tuple[str, ...]
     cables_added: tuple[str, ...]
     shared: dict[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
-    """Files that all servers share, with their changed lines."""
+    """The files that all servers share, with their changed lines."""
     cables_changed: dict[str, Changes] = field(default_factory=dict[str, "Changes"])
-    """Cables that both networks have: old and new value of each attribute that differs, such as length, optics and racks."""
+    """The changes of each cable in both networks: old and new value of attributes such as length, optics and racks."""
     devices_changed: dict[str, Changes] = field(default_factory=dict[str, "Changes"])
-    """Devices that both networks have, the same: rack, unit, serial number, of switches the model and release."""
+    """The changes of each device in both networks: rack, unit and serial number; for switches also model and release."""
     bill: tuple[BillChange, ...] = ()
-    """Lines of the bill of materials whose counts differ."""
+    """The lines of the bill of materials whose counts differ."""
     cable_work: tuple[CableWork, ...] = ()
-    """The list for the technician: each cable to lay, remove, move or replace, or whose optics change."""
+    """The technician's tasks: each cable to lay, remove, move or replace, or whose optics change."""
 
     @property
     def equal(self) -> bool:
@@ -303,7 +303,7 @@ class NetworkDiff(JsonObject):
         return not (self.devices or self.servers or self.shared or cables or self.devices_changed or self.bill)
 
     def lines(self) -> list[str]:
-        """The diff as text: a summary, then a block a device."""
+        """The differences as text: a summary, then a block for each device."""
         counts = {
             kind: sum(1 for device in self.devices if device.change == kind) for kind in ("changed", "new", "gone")
         }
@@ -339,11 +339,14 @@ class NetworkDiff(JsonObject):
         return lines
 
     def cable_lines(self) -> list[str]:
-        """The list for the technician as CSV, a line of names first; empty where no cable is to be touched."""
+        """The technician's tasks as CSV with a header line; empty if no cable needs to be touched."""
         return work_csv(self.cable_work).splitlines() if self.cable_work else []
 
     def junos_lines(self) -> list[str]:
-        """Only what a Junos CLI takes, each device's block after a comment with its name; what has no commands is said."""
+        """The changes as Junos commands: each device's block follows a comment with its name.
+
+        A device without commands has a comment with the reason.
+        """
         lines: list[str] = []
         for device in self.devices:
             if device.junos:
@@ -355,9 +358,9 @@ class NetworkDiff(JsonObject):
         return lines
 
     def command_lines(self, system: str) -> list[str]:
-        """Only what the command line of an operating system takes, each device's block after a comment with its name.
+        """Return the changes as commands of an operating system; each device's block follows a comment with its name.
 
-        For ``frr`` the routing of SONiC too, and what the lab runs. Switches that have no commands are said in a comment.
+        ``frr`` includes the routing of SONiC and the configurations for the lab. A switch without commands has a comment with the reason.
         """
         lines: list[str] = []
         for device in self.devices:
@@ -371,7 +374,7 @@ class NetworkDiff(JsonObject):
         return lines
 
     def patches(self, system: str, file: str) -> dict[str, list[Command]]:
-        """By device, what a file of an operating system is patched with."""
+        """Return the patch of one file of an operating system, by device."""
         return {
             device.device: list(change.commands)
             for device in self.devices
@@ -380,7 +383,10 @@ class NetworkDiff(JsonObject):
         }
 
     def not_as_patches(self, system: str, file: str) -> list[str]:
-        """Return the work that patches of a file leave: statements that the system refuses, its other files, switches without a patch."""
+        """Return notes on changes that patches of a file do not cover.
+
+        These are statements that the system rejects, changes of other files, and switches without a patch.
+        """
         notes: list[str] = []
         for device in self.devices:
             changes = [change for change in device.changes if change.system == system]
@@ -400,7 +406,7 @@ def _changed(differences: Changes) -> str:
 
 
 def _refused_lines(device: str, change: FileChange) -> list[str]:
-    """Return the refused statements, grouped by reason, and then what to do instead."""
+    """Return the rejected statements, grouped by reason, and then the action to take instead."""
     by_why: dict[str, list[str]] = {}
     for refusal in change.refused:
         by_why.setdefault(refusal["why"], []).append(refusal["statement"])
@@ -500,7 +506,7 @@ def _file_changes(target: str, before: DeviceConfig, after: DeviceConfig) -> lis
 
 
 def _whole(tree: ConfigTree) -> list[str]:
-    """The commands that make all of a tree."""
+    """Return the commands that create a whole tree."""
     steps = [Step("add", (), node, (at,)) for at, node in enumerate(tree.nodes)]
     return [str(line) for line in tree.commands(steps)]
 
@@ -518,7 +524,7 @@ def _minus(lines: Iterable[str], other: Iterable[str]) -> tuple[str, ...]:
 
 
 def _servers(old: Network, new: Network, hosts: Hosts) -> dict[str, tuple[str, ...]]:
-    """NICs, addresses and attachment of each server, as lines; only servers in which something differs."""
+    """Return the changed lines of NICs, addresses, attachment and files, for each server with changes."""
     shapes = [
         {server.name: _server_lines(network, server.name) for server in network.servers} for network in (old, new)
     ]
@@ -534,7 +540,7 @@ def _servers(old: Network, new: Network, hosts: Hosts) -> dict[str, tuple[str, .
 
 
 def _shared_files(old: Network, new: Network) -> dict[str, tuple[str, ...]]:
-    """Changed lines of the files that all servers share."""
+    """Return the changed lines of the files that all servers share, by file name."""
     before, after = cluster_files(old), cluster_files(new)
     result: dict[str, tuple[str, ...]] = {}
     for file in dict.fromkeys((*before, *after)):
@@ -546,7 +552,7 @@ def _shared_files(old: Network, new: Network) -> dict[str, tuple[str, ...]]:
 
 
 def _host_files(config: HostConfig, other: HostConfig) -> list[str]:
-    """The changed lines of a server's files, but of host.json, which says again what the others say."""
+    """Return the changed lines of a server's files, without those of host.json, which repeats the other files."""
     if config == other:
         return []
     before, after = host.files(config), host.files(other)

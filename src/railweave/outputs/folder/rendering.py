@@ -1,4 +1,4 @@
-"""The files of switches and servers, rendered while the checks run; files that the output already has are not rendered."""
+"""Rendering of the files of switches and servers, in parallel with the checks. Files that are already up to date are skipped."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Secrets(dict[str, str]):
-    """Values by name, and the file and line of each; without a file where none was given."""
+    """Secrets by name, with the file and line of each if they come from a file."""
 
     def __init__(self, values: dict[str, str] | None = None, lines: dict[str, FileLine] | None = None) -> None:
         super().__init__(values or {})
@@ -48,7 +48,7 @@ class Secrets(dict[str, str]):
 
 
 def read_secrets(path: Path | None) -> Secrets:
-    """Read a file of secrets; None gives none. Raises ``InputError``, also where others than its owner can read it."""
+    """Read a file of secrets; None gives no secrets. Raises ``InputError``, also if users other than the owner can read the file."""
     if path is None:
         return Secrets()
     _check_private(path)
@@ -85,27 +85,33 @@ def _check_private(path: Path) -> None:
 
 
 _USED = re.compile(r"(?<=\bsecret:)[\w./:@-]+")
-"""Names of secrets in the ``repr`` of a configuration: as values, and in text of the user's."""
+"""The names of secrets in the ``repr`` of a configuration, in its values and in the user's own text."""
 _OPEN = re.compile(REFERENCE.pattern.encode())
 
 
 class RenderedFiles(NamedTuple):
-    """The result of rendering devices: content of ``files`` to write, digests of ``kept`` files, the key of every folder."""
+    """The result of rendering.
+
+    - ``files``: the content of the files to write.
+    - ``kept``: the digests of files that stay.
+    - ``keys``: the key of every folder, derived from its input.
+    - ``gaps``: findings on features that cannot be expressed.
+    """
 
     files: dict[str, bytes]
     kept: dict[str, str]
     keys: dict[str, str]
     gaps: list[Finding]
     open_secrets: int
-    """The number of files that hold references to secrets."""
+    """The number of files with references to secrets."""
     open_names: frozenset[str]
-    """Where there is a file of secrets: the names that files refer to and that have no value."""
+    """The names of secrets without a value that files refer to; empty without a file of secrets."""
     used_names: frozenset[str]
-    """Where there is a file of secrets: the names that devices refer to at all."""
+    """The names of all secrets that devices refer to; empty without a file of secrets."""
 
 
 class _Folder(NamedTuple):
-    """One folder as a worker gives it; ``files`` is None where what stands there is kept."""
+    """The result of rendering one folder; ``files`` is None if the existing files stay."""
 
     key: str
     files: dict[str, bytes] | None
@@ -119,9 +125,9 @@ class _Folder(NamedTuple):
 def rendering_servers(
     network: Network, earlier: EarlierBuild, tables: Mapping[str, Callable[[Network], bytes]]
 ) -> Generator[Callable[[], RenderedFiles]]:
-    """Start rendering the servers; what is given waits for the result, with the files that servers share.
+    """Start rendering the servers, and yield a function that waits for the result and returns it, with the files that servers share.
 
-    ``tables`` are files by path that follow from the network alone: they are worked out beside the others.
+    ``tables`` are writers of files by path that depend only on the network. They run in parallel with the others.
     """
     words, program = _Words(), _program(network)
 
@@ -145,7 +151,7 @@ def rendering_servers(
 def rendering_switches(
     network: Network, by_switch: Mapping[str, DeviceConfig], secrets: Mapping[str, str], earlier: EarlierBuild
 ) -> Generator[Callable[[], RenderedFiles]]:
-    """Start rendering the switches from their configurations, ``by_switch``; what is given waits for the result."""
+    """Start rendering the switches from their configurations, and yield a function that waits for the result and returns it."""
     given, program = sorted(secrets.items()), _program(network)
 
     def switch(folder: str) -> _Folder:
@@ -191,7 +197,7 @@ def _together(folders: Sequence[str], rendered: Sequence[_Folder], earlier: Earl
 
 
 def joined(parts: Sequence[RenderedFiles]) -> RenderedFiles:
-    """Several as one."""
+    """Return several results as one."""
     return RenderedFiles(
         {name: content for part in parts for name, content in part.files.items()},
         {name: value for part in parts for name, value in part.kept.items()},
@@ -204,7 +210,7 @@ def joined(parts: Sequence[RenderedFiles]) -> RenderedFiles:
 
 
 class _Words:
-    """The ``repr`` of objects that many servers share, written once each."""
+    """A cache of the ``repr`` of objects that many servers share."""
 
     def __init__(self) -> None:
         self._found: dict[int, tuple[object, str]] = {}
@@ -217,7 +223,7 @@ class _Words:
 
 
 def _words_of(scope: HostScope, words: _Words) -> Iterator[object]:
-    """All that a scope holds; what it shares with others as text."""
+    """Yield all values of a scope; values that it shares with other servers are text."""
     for field in fields(scope):
         value: object = getattr(scope, field.name)
         if isinstance(value, dict):
@@ -227,18 +233,18 @@ def _words_of(scope: HostScope, words: _Words) -> Iterator[object]:
 
 
 def _key(*parts: object) -> str:
-    """The digest of values whose ``repr`` tells them apart: frozen dataclasses and models of plain values."""
+    """Return a digest of values that their ``repr`` fully describes: frozen dataclasses and models of plain values."""
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
 def _program(network: Network) -> str:
-    """Return what all rendering depends on: the digest of the program, and hardware that is not the program's."""
+    """Return the inputs that all rendering depends on: the digest of the program, and hardware that is not part of it."""
     return program_digest() + ("" if network.hardware.empty else repr(network.hardware))
 
 
 @lru_cache(maxsize=1)
 def program_digest() -> str:
-    """The digest of the program's version and source: any change of it may change what is rendered."""
+    """Return a digest of the program's version and source, because any change in them may change the rendered files."""
     hasher = hashlib.blake2b(railweave.__version__.encode(), digest_size=16)
     here = Path(railweave.__file__).parent
     for path in sorted(here.rglob("*")):
@@ -249,7 +255,7 @@ def program_digest() -> str:
 
 
 def with_secrets(path: str, text: str, secrets: Mapping[str, str], nos: str) -> str:
-    """References in a file replaced by what they stand for, quoted as files of its kind are.
+    """Return a file's text with references to secrets replaced by their values, quoted as the file type requires.
 
     Raises ``InputError`` for a secret that such a file cannot hold.
     """

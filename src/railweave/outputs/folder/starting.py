@@ -1,4 +1,4 @@
-"""The files that ``init`` writes: a fabric file, the inventory to fill in next to it, and the schema that editors read."""
+"""The files that ``init`` writes: a fabric file, an inventory template next to it, and a reference to the schema for editors."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA}\n"
 
 
 def start_from_example(name: str, folder: Path) -> list[Path]:
-    """Write an example into a new or empty folder; the files, the fabric file first.
+    """Write an example into a new or empty folder, and return its files, the fabric file first.
 
-    Where it has no inventory of its own, one to fill in is written. Raises ``InputError`` for an unknown name, and
-    ``OutputError`` where the folder cannot be written.
+    If the example has no inventory, a template to fill in is written. Raises ``InputError`` for an unknown name, and
+    ``OutputError`` if the folder cannot be written.
     """
     files = {file: content.decode() for file, content in example_files(name).items()}
     fabric, inventory = f"{name}.yaml", f"{name}.inventory.csv"
@@ -45,13 +45,16 @@ def start_from_example(name: str, folder: Path) -> list[Path]:
 
 
 def start_sized(answer: Answer, folder: Path) -> list[Path]:
-    """Write a sized fabric into a new or empty folder; the files, the fabric file first. Raises ``OutputError``."""
+    """Write a sized fabric into a new or empty folder, and return its files, the fabric file first. Raises ``OutputError``."""
     name = answer.name
     return _written(folder, f"{name}.yaml", answer.fabric(), f"{name}.inventory.csv", answer.inventory())
 
 
 def sized(answer: Answer, hardware: Path | None = None) -> Network:
-    """The network of a sized fabric. ``hardware`` is a folder of hardware files. Raises ``InputError`` if the design refuses the file."""
+    """Return the network of a sized fabric. Raises ``InputError`` if the design rejects the fabric file.
+
+    ``hardware`` is a folder of hardware files.
+    """
     try:
         return designed(SCHEMA_LINE + answer.fabric(), hardware, answer.name)
     except InputError as error:
@@ -61,7 +64,7 @@ def sized(answer: Answer, hardware: Path | None = None) -> Network:
 
 
 def to_be_reported(network: Network) -> list[Finding]:
-    """The errors and warnings that ``build`` will report about a network of a new fabric file, errors first."""
+    """Return the errors and warnings that ``build`` will report for a network from a new fabric file, errors first."""
     with uncollected(), in_force(network.catalog):
         subject = Subject.of(network)
         findings = [*network.findings, *run_checks(subject, slow=False)]
@@ -71,9 +74,9 @@ def to_be_reported(network: Network) -> list[Finding]:
 
 
 def bills(answer: Answer, hardware: Path | None = None) -> dict[Shape, list[Item]]:
-    """The bill of materials of each shape that fits, from its design.
+    """Return the bill of materials of each shape that fits, from its design.
 
-    ``hardware`` is a folder of hardware files. Raises ``InputError`` for what is wrong with it.
+    ``hardware`` is a folder of hardware files. Raises ``InputError`` for mistakes in it.
     """
     return {shape: bill(designed(text, hardware)) for shape, text in answer.fabrics().items()}
 
@@ -85,13 +88,13 @@ def _written(folder: Path, fabric: str, text: str, inventory: str, rows: str) ->
 
 
 def _template(fabric: str) -> str:
-    """The inventory to fill in of a fabric file's text: a row for each MAC address that a cable leads to."""
+    """Return an inventory template for a fabric file's text: a row for each MAC address at the end of a cable."""
     network = designed(fabric)
     return template((cable.a.device, cable.a.port) for cable in network.cables if cable.kind == "server")
 
 
 def designed(fabric: str, hardware: Path | None = None, name: str = "fabric") -> Network:
-    """The network of a fabric file's text. Raises ``InputError``."""
+    """Return the network that a fabric file's text describes. Raises ``InputError``."""
     with TemporaryDirectory() as place:
         file = Path(place) / f"{name}.yaml"
         write_file(file, fabric)

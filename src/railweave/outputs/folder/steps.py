@@ -1,4 +1,4 @@
-"""``build``: read, design, render, write; the lock last."""
+"""The steps of ``build``: read, design, render and write; the lock is written last."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ SECRET_UNUSED = Rule(
 
 
 def secret_findings(network: Network, made: RenderedFiles, secrets: Secrets | None, fabric: Path) -> list[Finding]:
-    """The findings of a build; ``secrets`` is None where it was given no file of them."""
+    """Return the findings about secrets in a build; ``secrets`` is None if no file of secrets was given."""
     if secrets is not None:
         return [*_missing(made.open_names, secrets, fabric), *_unused(made.used_names, secrets)]
     if not made.open_secrets:
@@ -105,7 +105,7 @@ def _nearest(name: str, known: Collection[str]) -> str:
 
 
 def files_of(network: Network) -> dict[str, Callable[[Network], bytes]]:
-    """Return what writes the files that follow from this network only, by file name."""
+    """Return the writers of the files that depend only on this network, by file name."""
 
     def encoded(write: Callable[[Network], str]) -> Callable[[Network], bytes]:
         return lambda network: write(network).encode()
@@ -126,10 +126,10 @@ def outputs(
     secrets: Secrets | None,
     fabric: Path,
 ) -> tuple[dict[str, bytes], RenderedFiles, list[Finding]]:
-    """Content by path below the output folder, what was rendered, and every finding: of design, checks, and rendering.
+    """Return the files by path below the output folder, the rendered files, and all findings of design, checks and rendering.
 
-    ``written`` (runbooks and the body of the report) and what is ``rendered`` are waited for: they are worked on meanwhile.
-    ``secrets`` is None where no file of them was given; ``fabric`` is the fabric file.
+    ``written`` (runbooks and the body of the report) and ``rendered`` are functions that wait for work in progress. ``secrets`` is None
+    if no file of secrets was given. ``fabric`` is the fabric file.
     """
     progress("finishing the files of switches and servers")
     made = joined([pending() for pending in rendered])
@@ -147,7 +147,7 @@ def outputs(
 
 
 def check_reserved(source: Source) -> None:
-    """Raise ``SpecError`` with file and line of every server that is called as a file beside the servers' folders."""
+    """Raise ``SpecError`` with file and line of every server that has the name of a file next to the servers' folders."""
     problems = [
         Problem(
             FileLine(str(source.path), source.document.line(("servers", index, "names"))),
@@ -175,7 +175,7 @@ def check_extra(source: Source) -> None:
 
 
 def _given(source: Source) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
-    """Every ``extra:`` of the file, with the keys that lead to it."""
+    """Yield every ``extra:`` of the file, with the keys that lead to it."""
     for name, fabric in source.spec.fabrics.items():
         roles = {"leaf": fabric.leaf, "spine": fabric.spine, "super_spine": fabric.super_spine, "dci": fabric.dci}
         for key, role in roles.items():
@@ -204,7 +204,7 @@ def _wrong(source: Source, where: tuple[str, ...], nos: str, text: str) -> Itera
 
 
 LOCK = "fabric.lock"
-"""The lock's name in an output folder: a copy, so that `diff` can design a changed file with its allocations."""
+"""The name of the lock in an output folder; this copy lets `diff` design a changed file with the same allocations."""
 
 LOCK_MISSING = Rule(
     id="lock-missing",
@@ -218,7 +218,7 @@ LOCK_MISSING = Rule(
 
 
 def earlier_lock(fabric: Path, out: Path) -> Lock | None:
-    """Return the lock of the build in ``out`` if the fabric file has no lock of its own; else None."""
+    """Return the lock of the build in ``out`` if the fabric file has no lock of its own; otherwise None."""
     try:
         if companion(fabric, "lock").exists() or not (out / LOCK).is_file():
             return None
@@ -228,7 +228,7 @@ def earlier_lock(fabric: Path, out: Path) -> Lock | None:
 
 
 def lock_missing(fabric: Path, out: Path, before: Lock | None, now: Lock) -> list[Finding]:
-    """Return a finding if names that are in both locks were allotted again and have a different place."""
+    """Return a finding if names in both locks have a different place now, because they were allocated again."""
     if before is None:
         return []
     moved = [
@@ -244,13 +244,13 @@ def lock_missing(fabric: Path, out: Path, before: Lock | None, now: Lock) -> lis
 
 
 def _moved(before: Lock, pool: str, name: str, slot: int) -> bool:
-    """Return whether a name that had a place before has a different place now."""
+    """Return whether a name that had a place before has a different place, or is in a different pool, now."""
     had = before.pools.get(pool, {}).get(name)
     return had != slot if had is not None else any(name in slots for slots in _siblings(before, pool))
 
 
 def _siblings(lock: Lock, pool: str) -> list[dict[str, int]]:
-    """Pools of the same family, such as those of servers of other stripes."""
+    """Return the other pools of the same family, such as those of servers in other stripes."""
     family = pool.rpartition("/")[0]
     return [
         slots
@@ -263,7 +263,7 @@ def _siblings(lock: Lock, pool: str) -> list[dict[str, int]]:
 def pages(
     network: Network, configs: Mapping[str, DeviceConfig], routes: Routes, prices: Prices | None = None
 ) -> Generator[Callable[[], tuple[dict[str, str], Body]]]:
-    """Start writing; what is given waits for the runbooks, by path, and the body of the report."""
+    """Start writing pages, and yield a function that waits for the runbooks (by path) and the report body and returns both."""
 
     def write(device: str) -> str | Body:
         return runbook(network, configs[device], routes) if device else body_of(network, routes, prices)
@@ -280,15 +280,15 @@ def pages(
 
 @dataclass(frozen=True)
 class Built:
-    """The result of a build: the network, every finding, and the output files that changed."""
+    """The result of a build: the network, all findings, and the output files that changed."""
 
     network: Network
     findings: list[Finding]
-    """Of design, rendering and the checks that are fast enough for every build; ``verify`` has all."""
+    """The findings of design, rendering and the fast checks; ``verify`` runs all checks."""
     changed: list[str]
-    """Files that are new, other than before, or gone, by their place in the folder."""
+    """The files that are new, changed or removed, by path in the folder."""
     files: int
-    """The number of files that the folder has now."""
+    """The number of files in the folder now."""
 
 
 def build(
@@ -302,13 +302,15 @@ def build(
     prices: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Built:
-    """Build ``fabric`` into ``out``. ``compact`` frees slots of names that are gone before designing.
+    """Build ``fabric`` into ``out``.
 
-    ``device`` gives roles other switches than the file does: ``leaf=MODEL:NOS`` (``railweave.design.retarget``);
-    ``hardware`` is a folder of hardware files, ``prices`` a file of prices for the report's bill of materials.
+    - ``compact``: free the slots of names that no longer exist before designing.
+    - ``device``: other switches than the file has for a role, as ``leaf=MODEL:NOS`` (``railweave.design.retarget``).
+    - ``hardware``: a folder of hardware files.
+    - ``prices``: a file of prices for the report's bill of materials.
 
-    Raises ``InputError`` for bad input and ``OutputError`` where the output cannot be written; the old output and the
-    lock are then as they were.
+    Raises ``InputError`` for bad input, and ``OutputError`` if the output cannot be written. The old output and the lock are then
+    unchanged.
     """
     with uncollected(), _to_be_written(out):
         return _build(fabric, out, secrets, progress, compact=compact, device=device, hardware=hardware, prices=prices)
@@ -316,7 +318,7 @@ def build(
 
 @contextlib.contextmanager
 def _to_be_written(out: Path) -> Generator[None]:
-    """Create the output folder if it is missing, and hold it from the first look at its contents to the last file written."""
+    """Create the output folder if it is missing, and lock it during the whole build."""
     with contextlib.ExitStack() as stack:
         if not out.exists() or out.is_dir():  # anything else is refused when it is written
             try:
@@ -378,11 +380,15 @@ def design_file(
     hardware: Path | None = None,
     changes: Mapping[str, str] | None = None,
 ) -> tuple[Network, Lock]:
-    """Read a fabric file with its inventory (or that of ``inventory_of``) and lock (or the one given) and design it.
+    """Read a fabric file with its inventory and lock, and design it.
 
-    ``hardware`` is a folder of hardware files (``railweave.model.catalog.hardware_files``); ``changes`` are as of ``read_source``.
+    - ``lock``: a lock to use instead of the file's own.
+    - ``inventory_of``: the fabric file whose inventory is used instead.
+    - ``compact``: free the slots of names that the file no longer has, for new names to use.
+    - ``hardware``: a folder of hardware files (``railweave.model.catalog.hardware_files``).
+    - ``changes``: as for ``read_source``.
 
-    ``compact`` frees the slots of names that the file no longer has, for new names to use. Raises ``InputError`` with file and line of everything that is wrong.
+    Raises ``InputError`` with file and line of every mistake.
     """
     source = read_source(fabric, lock, inventory_of=inventory_of, changes=changes)
     return design_source(source, compact=compact, device=device, hardware=hardware)
@@ -391,7 +397,7 @@ def design_file(
 def design_source(
     source: Source, *, compact: bool = False, device: Sequence[str] = (), hardware: Path | None = None
 ) -> tuple[Network, Lock]:
-    """Design what was read, as ``design_file`` does; the source's lock is written to. Raises ``InputError``."""
+    """Design a source that was read, as ``design_file`` does, and update the source's lock. Raises ``InputError``."""
     user_hardware = own_hardware(hardware, source.document)
     known = packaged().with_hardware(user_hardware.hardware)
     spec, shapes = shaped(source.spec, known)

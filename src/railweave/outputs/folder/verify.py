@@ -1,4 +1,4 @@
-"""The files of a build folder against what its design renders to now, and every check and validator of a network beside it."""
+"""Comparison of a build folder's files with what its design renders now, and all checks and validators of the network."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 DESIGN = "design.json"
 OTHERS = (DESIGN, "topology.svg", "report.html", "findings.json", "fabric.lock")
-"""Files at the top of a build folder that are not rendered again to be compared."""
+"""The files at the top of a build folder that are not rendered again for comparison."""
 RUNBOOKS = "runbook"
 LEFT_ALONE = (".git", STAGING)
-"""The first characters of names at the top to ignore: those of a repository, and of a build that runs or was killed."""
+"""The prefixes of names at the top of a folder to ignore: those of a repository, and of a build that is running or was killed."""
 
 
 def content_of(folder: Path, name: str) -> bytes | None:
-    """Return the content of a file, at most ``MOST_BYTES`` and one byte; None if there is no file that can be opened."""
+    """Return a file's content, up to one byte more than ``MOST_BYTES``; None if it cannot be opened, empty if it is no regular file."""
     try:
         file = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_NONBLOCK)  # a pipe would keep who opens it waiting
     except OSError:
@@ -52,9 +52,9 @@ def content_of(folder: Path, name: str) -> bytes | None:
 
 
 def others(folder: Path, network: Network, manifest: Manifest, wrong: Sequence[str]) -> Iterator[Finding]:
-    """Files for people and the manifest: one that is gone, or has not the digest that the build noted.
+    """Yield findings about files for people and the manifest: missing ones, and those whose digest differs from the manifest's.
 
-    ``wrong`` are files that stand as designed and have another digest in the manifest.
+    ``wrong`` are files that are as designed but have another digest in the manifest.
     """
     where = network.name
     if not manifest.files:
@@ -84,7 +84,7 @@ def _runbooks(network: Network) -> list[str]:
 
 
 def foreign(folder: Path, network: Network, rendered: Collection[str]) -> Iterator[Finding]:
-    """Files that no build of the design writes; a folder that has no others, once."""
+    """Yield findings about files and folders that no build of the design writes; a foreign folder gives one finding."""
     known = {MANIFEST, HELD, *OTHERS, *_runbooks(network), *rendered}
     folders = {"/".join(parts[:end]) for name in known for parts in [name.split("/")] for end in range(1, len(parts))}
     waiting = [""]
@@ -109,18 +109,21 @@ FIXES = {
     "hosts": "change it in the fabric file, under `hosts:` or `host_routing:`, or build again",
 }
 MOST_TOLD = 40
-"""Of differences in one file."""
+"""The most differences that are reported for one file."""
 
 
 class FolderState(NamedTuple):
-    """The files of a folder: the text of those that can be read, and what is wrong."""
+    """The files of a folder: the text of those that can be read, and the findings."""
 
     texts: dict[str, str]
     findings: list[Finding]
 
 
 def standing(folder: Path, network: Network, rendered: Mapping[str, str], apart: Collection[str] = ()) -> FolderState:
-    """Read the files of a folder, of which ``rendered`` are those of switches and servers, and compare them with the design, but for those ``apart``."""
+    """Read the files of a folder and compare them with the design, except those in ``apart``.
+
+    ``rendered`` are the designed files of switches and servers.
+    """
     wanted = {**rendered, **{name: write(network) for name, write in tables_of(network).items()}}
     manifest = read_manifest(folder)
     texts: dict[str, str] = {}
@@ -145,7 +148,7 @@ def standing(folder: Path, network: Network, rendered: Mapping[str, str], apart:
 
 
 def _text(content: bytes | None) -> str | RenderError:
-    """The text of a file, or why there is none."""
+    """Return the text of a file, or an error that says why it has none."""
     if content is None:
         return RenderError("it is missing")
     if len(content) > MOST_BYTES:
@@ -208,7 +211,7 @@ def _told(where: str, name: str, made: list[Difference]) -> Iterator[Finding]:
 
 
 def of_device(network: Network, name: str, designed: str, actual: str) -> Iterator[Finding]:
-    """A finding for a configuration of a switch that is not what the design renders to; secrets put in are no difference."""
+    """Yield a finding if a switch's configuration file differs from the design. Filled-in secrets are not a difference."""
     _, device, file = name.split("/")
     line = _first_difference(designed, actual)
     if not line:
@@ -225,7 +228,7 @@ def _edited(where: str, name: str, line: int, fix: str | None = None, more: str 
 
 
 def _owner(network: Network, name: str) -> str:
-    """The device or server of a file; the file itself where it is of none."""
+    """Return the device or server that a file belongs to, or the file's name or the network if it belongs to none."""
     parts = name.split("/")
     if len(parts) > 2:
         return parts[1]
@@ -233,7 +236,7 @@ def _owner(network: Network, name: str) -> str:
 
 
 def _first_difference(text: str, actual: str) -> int:
-    """The first line that differs, 1-based; 0 where only secrets do."""
+    """Return the number of the first line that differs, from 1; 0 if only secrets differ."""
     wanted, lines = text.splitlines(), actual.splitlines()
     for number, (line, other) in enumerate(zip(wanted, lines, strict=False), 1):
         if line != other and not filled(line, other):
@@ -243,13 +246,13 @@ def _first_difference(text: str, actual: str) -> int:
 
 @dataclass(frozen=True)
 class Verified:
-    """Findings, errors first, and which validators ran."""
+    """The findings, errors first, and the checks and validators that ran."""
 
     findings: list[Finding]
     checks: list[str]
-    """Ids of the checks that ran."""
+    """The IDs of the checks that ran."""
     validators: list[ValidatorReport]
-    """The result of each outside validator, or why it was skipped."""
+    """The result of each external validator, or the reason why it was skipped."""
 
     @property
     def good(self) -> bool:
@@ -273,14 +276,18 @@ def verify(
     every: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Verified:
-    """Check a network and have its files validated: those of a build ``folder`` as they stand there, else as rendered.
+    """Check a network and validate its files: those in a build ``folder``, or else the rendered ones.
 
-    What switches' files say in the folder takes the place of the designed configurations, and so does what devices have: ``running``,
-    texts by device and by the path that findings name. Differences from the design are findings. ``configs`` are designed configurations of
-    the switches in place of the network's own, where those of a lab stand for them.
+    Configurations of switches come from the folder or from ``running`` instead of the design, if given. Differences from the design
+    are findings.
 
-    ``yang`` holds published Junos models, ``sonic_yang`` SONiC's; ``frr_root`` and ``netplan_root`` are root folders with FRR and netplan in them. An absent validator is reported as
-    skipped, with the reason. ``every``: slow validators read all files of large networks too, not a sample.
+    - ``running``: texts of running devices, by device and by the path that findings show.
+    - ``configs``: designed configurations to use instead of the network's own, for example a lab's.
+    - ``yang`` and ``sonic_yang``: folders of published Junos and SONiC models.
+    - ``frr_root`` and ``netplan_root``: root folders with FRR and netplan installed.
+    - ``every``: let slow validators read all files of large networks, not a sample.
+
+    A validator that is not installed is reported as skipped, with the reason.
     """
     progress(f"rendering {counted(len(network.switches), 'switch', 'switches')}")
     subject = Subject.of(network) if configs is None else Subject(network, configs)
@@ -326,7 +333,7 @@ def verify(
 def _by_device(
     texts: Mapping[str, tuple[str, str]], present: Mapping[str, str]
 ) -> dict[str, dict[str, tuple[str, str]]]:
-    """Texts of a folder that hold a switch's configuration, by device and file."""
+    """Return the texts in a folder that hold a switch's configuration, by device and file."""
     by_device: dict[str, dict[str, tuple[str, str]]] = {}
     for path, (device, file) in texts.items():
         if path in present:

@@ -1,8 +1,8 @@
-"""Write a folder whole or not at all.
+"""Writing of a folder as a whole or not at all.
 
-New content is first written in full into a staging folder inside the target; only when every byte is there are the
-files renamed into place, which needs no more space. Whatever stops the first part leaves the old output as it was.
-``manifest.json`` lists what a build owns: only those files are ever replaced or removed.
+New content is first written completely into a staging folder inside the target. Then the files are renamed into place, which
+needs no more space. A failure before the renaming leaves the old output unchanged. ``manifest.json`` lists the files that a
+build owns: only those are ever replaced or removed.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def held(folder: Path) -> Generator[None]:
-    """Hold a folder that is there. Raises ``OutputError`` with owner and age where another build holds it.
+    """Lock an existing folder. Raises ``OutputError`` with owner and age if another build has locked it.
 
-    The kernel lets go of the lock when the process ends, however it ends (flock(2)); a file that a killed build left is taken over.
+    The kernel releases the lock when the process ends, however it ends (flock(2)). A lock file left by a killed build is reused.
     """
     path = folder / HELD
     while True:
@@ -83,7 +83,7 @@ def _owner(file: int) -> str:
 
 
 def by_folder(files: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Files with their digests by the device or server (``devices/NAME``, ``hosts/NAME``) whose folder they are in."""
+    """Return files and their digests, grouped by the folder of a device or server (``devices/NAME``, ``hosts/NAME``)."""
     folders: dict[str, dict[str, str]] = {}
     for name, value in files.items():
         above, _, rest = name.partition("/")
@@ -94,7 +94,7 @@ def by_folder(files: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def stamp(key: str, files: Mapping[str, str]) -> str:
-    """Return a stamp that binds a folder's files to the ``key`` of their input, so that neither matches with another."""
+    """Return a stamp that binds a folder's files to the ``key`` of their input; it changes if either does."""
     lines = [key, *(f"{name} {value}" for name, value in sorted(files.items()))]
     return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
@@ -108,11 +108,15 @@ def write_folder(
     keys: Mapping[str, str] | None = None,
     private: bool = False,
 ) -> list[str]:
-    """Make ``folder`` hold exactly ``files`` (paths relative to it) and ``kept``, and write ``also`` (the lock) last.
+    """Make ``folder`` hold exactly ``files`` and ``kept``, write ``also`` (the lock) last, and return the paths that changed.
 
-    ``kept`` are files that stand there as wanted, with their digests; ``keys`` tell what folders were rendered from.
-    ``private`` files can be read by their owner alone. Returns the paths that changed. Raises ``InputError`` where the
-    folder is not one of ours, ``OutputError`` where the disk is full or refuses; everything is then as it was.
+    - ``files``: content by path relative to the folder.
+    - ``kept``: digests of existing files that stay.
+    - ``keys``: the keys of the input that folders were rendered from.
+    - ``private``: True if only the owner may read the files.
+
+    Raises ``InputError`` if railweave did not write the folder, and ``OutputError`` if the disk is full or refuses. Everything is
+    then unchanged.
     """
     before = read_manifest(folder).files
     if folder.exists() and (
@@ -156,7 +160,7 @@ def write_folder(
 
 @contextlib.contextmanager
 def making(folder: Path) -> Generator[None]:
-    """Make a folder with those it is in; what is still empty at the end goes again."""
+    """Create a folder and its parents; at the end, remove those that are still empty."""
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -168,12 +172,12 @@ def making(folder: Path) -> Generator[None]:
 
 
 def _top(name: str) -> str:
-    """The entry of the output folder that a file is in, or is."""
+    """Return the first part of a file's path: its folder at the top of the output folder, or the file itself."""
     return name.partition("/")[0]
 
 
 def _check_targets(output: Folder, names: Sequence[str], there: Set[str]) -> None:
-    """Refuse, before anything is touched, what could stop the renaming half-way or lead it outside the folder."""
+    """Raise ``OutputError``, before any change, if the renaming could stop half-way or write outside the folder."""
     for name in names:
         if not is_below(name):
             raise OutputError(f"{name} would be written outside {output.path}; nothing was changed")
@@ -192,7 +196,7 @@ def _differs(path: Path, content: bytes) -> bool:
 
 @contextlib.contextmanager
 def _staging(folder: Path) -> Generator[Folder]:
-    """A folder on the same file system as the output, gone at the end whatever happens."""
+    """Yield a temporary folder on the same file system as the output; it is always removed at the end."""
     staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=folder))
     try:
         with Folder(staging) as opened:
@@ -206,7 +210,7 @@ def _write(staging: Folder, name: str, content: bytes, *, private: bool) -> None
 
 
 def _install(output: Folder, staging: Folder, changed: list[str], stale: list[str], there: Set[str]) -> None:
-    """Rename staged files into place, folders that are not there as a whole, the manifest last."""
+    """Rename staged files into place, the manifest last; folders that do not exist yet are renamed as a whole."""
     moved = dict.fromkeys(name if (top := _top(name)) in there else top for name in changed)
     for name in sorted(moved, key=lambda file_name: file_name == MANIFEST):
         staging.move(name, output, name)
@@ -216,7 +220,7 @@ def _install(output: Folder, staging: Folder, changed: list[str], stale: list[st
 
 @contextlib.contextmanager
 def _uninterrupted() -> Generator[None]:
-    """Hold back Ctrl-C and SIGTERM while files are renamed: the moment between old and new is not to be seen."""
+    """Ignore Ctrl-C and SIGTERM while files are renamed, so that no mix of old and new files remains."""
     before: dict[signal.Signals, Any] = {}
     with contextlib.suppress(ValueError):  # not in the main thread: no signal reaches us here
         before = {signum: signal.signal(signum, signal.SIG_IGN) for signum in (signal.SIGINT, signal.SIGTERM)}
@@ -229,25 +233,30 @@ def _uninterrupted() -> Generator[None]:
 
 @dataclass(frozen=True)
 class EarlierBuild:
-    """Digests by file of every device's folder and its stamp; ``whole`` are folders as written, with their open secrets."""
+    """The files that an earlier build left.
+
+    - ``files``: the digests by file, for the folder of each device.
+    - ``stamps``: the stamp of each folder.
+    - ``whole``: the folders whose files are unchanged, with the number of files that have open secrets.
+    """
 
     files: dict[str, dict[str, str]]
     stamps: dict[str, str]
     whole: dict[str, int]
 
     def has(self, folder: str, key: str) -> bool:
-        """Return whether a folder has exactly the files that rendering by this key gives."""
+        """Return whether a folder has exactly the files that its input, identified by ``key``, renders to."""
         return folder in self.whole and self.stamps.get(folder) == stamp(key, self.files[folder])
 
 
 @contextlib.contextmanager
 def reading_earlier(out: Path) -> Generator[Callable[[], EarlierBuild]]:
-    """Read what an earlier build left, beside what the caller does meanwhile: what is given waits for the result."""
+    """Start reading an earlier build's files in the background, and yield a function that waits for the result and returns it."""
     manifest = read_manifest(out)
     files = by_folder(manifest.files)
 
     def open_secrets(folder: str) -> int | None:
-        """Return the number of files that hold references to secrets; None if any file is not as it was written."""
+        """Return the number of files with references to secrets, or None if any file has changed since it was written."""
         count = 0
         for name, value in files[folder].items():
             try:
@@ -270,4 +279,4 @@ def reading_earlier(out: Path) -> Generator[Callable[[], EarlierBuild]]:
 
 
 OPEN = b"<secret:"
-"""The start of the text that a file has in place of a secret that was not given."""
+"""The start of the text that replaces a missing secret in a file."""

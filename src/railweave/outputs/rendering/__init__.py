@@ -1,1 +1,1 @@
-"""The files of every switch and server: what is common to systems' renderers, and servers' files (``host``)."""
+"""The files of every switch and server: the part common to the renderers of all systems, and the files of servers (``host``)."""

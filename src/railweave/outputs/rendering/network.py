@@ -1,4 +1,4 @@
-"""Render every switch of a network for every system it is wanted for, and every server."""
+"""Rendering of every server, and of every switch for each system that is needed."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
 
 CONFIG_FILE = "config.json"
 EMULATION = "frr"
-"""The system that the lab runs in place of one that has no ``frr.conf`` of its own."""
+"""The system that the lab runs for switches whose own system has no ``frr.conf``."""
 
 
 def targets(switch: Switch) -> tuple[str, ...]:
-    """The systems a switch is rendered for: its own, and the emulation's where its own is not what the lab runs."""
+    """Return the systems for which a switch is rendered: its own, and the system that the lab runs for it if different."""
     return tuple(dict.fromkeys((switch.nos, emulation(switch))))
 
 
 def emulation(switch: Switch) -> str:
-    """The system whose ``frr.conf`` the lab runs for a switch."""
+    """Return the system whose ``frr.conf`` the lab runs for a switch."""
     return switch.nos if catalog().systems[switch.nos].frr_conf else EMULATION
 
 
 def switch_configs(network: Network, config: DeviceConfig) -> list[DeviceConfig]:
-    """The configurations that a switch is rendered from, one a target: ``config``, and the emulation's, worked out here."""
+    """Return the configurations of a switch for its target systems; ``config`` is the one for its own system."""
     wanted = targets(network.switch(config.name))
     return [config if target == config.nos else device_config(network, config.name, target) for target in wanted]
 
 
 def switch_files(config: DeviceConfig) -> dict[str, str]:
-    """The files of a target, text by path (``devices/<device>/<file>``). Secrets stand as references, ``<secret:NAME>``."""
+    """Return the files of a target, text by path (``devices/<device>/<file>``), with ``<secret:NAME>`` for each secret."""
     return {f"devices/{config.name}/{file}": text for file, text in system(config.nos).files(config).items()}
 
 
 def config_file(config: DeviceConfig) -> dict[str, str]:
-    """The configuration of a switch as a value, whatever its system; no secret is ever put into it."""
+    """Return the configuration of a switch as JSON, whatever its system. It never contains secrets."""
     return {f"devices/{config.name}/{CONFIG_FILE}": to_json(config)}
 
 
@@ -59,17 +59,17 @@ def switch_gaps(configs: Sequence[DeviceConfig]) -> list[Finding]:
 
 
 def server_files(config: HostConfig) -> dict[str, str]:
-    """Text by path: ``hosts/<server>/<file>``."""
+    """Return a server's files as text by path: ``hosts/<server>/<file>``."""
     return {f"hosts/{config.name}/{file}": text for file, text in host.files(config).items()}
 
 
 def shared_files(network: Network) -> dict[str, str]:
-    """Text by path of what all servers share: ``hosts/<file>``."""
+    """Return the files that all servers share, as text by path: ``hosts/<file>``."""
     return {f"hosts/{name}": text for name, text in cluster_files(network).items()}
 
 
 def render_network(network: Network, by_switch: Mapping[str, DeviceConfig]) -> tuple[dict[str, str], list[Finding]]:
-    """The files of every switch, and what the targets cannot express.
+    """Return the files of every switch, and findings on features that the target systems cannot express.
 
     ``by_switch`` holds the configuration of every switch for its own system.
     """
@@ -84,7 +84,7 @@ def render_network(network: Network, by_switch: Mapping[str, DeviceConfig]) -> t
 
 
 def render_hosts(network: Network) -> dict[str, str]:
-    """The files of every server, and what they share."""
+    """Return the files of every server, and the files that servers share."""
     files = shared_files(network)
     names = [server.name for server in network.servers]
     for texts in spread(lambda name: server_files(host_config(network, name)), names):

@@ -1,4 +1,4 @@
-"""The features that every operating system can express: the catalog describes how, and the renderer reports the gaps."""
+"""The matrix of features that each operating system supports, from the catalog's capabilities and the renderers' gaps."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One row. ``gaps`` are the keys of findings ``NOS-no-KEY`` that say it is missing; ``asked`` asks for it.
+    """A row of the feature matrix.
 
-    ``of`` says which of the example configurations it is asked of.
+    - ``gaps``: the keys of findings ``NOS-no-KEY`` that report the feature as missing.
+    - ``asked``: a function that changes a configuration so that it uses the feature.
+    - ``of``: the example configurations to change.
     """
 
     id: str
@@ -31,12 +33,12 @@ class Feature:
     asked: Callable[[DeviceConfig], DeviceConfig] = lambda config: config
     of: Literal["colors", "tenants"] = "colors"
     without: str = ""
-    """The reason why the feature is missing if the catalog has no such capability: ``design`` and ``device`` then leave it out."""
+    """The reason to show if the catalog lacks this capability; ``design`` and ``device`` then leave the feature out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The support of a feature by a system; ``words`` give the first release, the other means, or the reason against it."""
+    """The support of a feature by a system. ``words`` give the first release, the substitute, or the reason for no support."""
 
     kind: Literal["native", "mapped", "not expressible"]
     words: str = ""
@@ -57,7 +59,7 @@ def _seeded(config: DeviceConfig) -> DeviceConfig:
 
 
 def _managed(config: DeviceConfig) -> DeviceConfig:
-    """Everything of the management plane at once."""
+    """Return a configuration that uses all features of the management plane."""
     wanted = replace(
         config.management,
         dns=("192.0.2.1",),
@@ -102,7 +104,7 @@ def _over_isis(config: DeviceConfig) -> DeviceConfig:
 
 
 def _proxied(config: DeviceConfig) -> DeviceConfig:
-    """Routed ports of servers that answer ARP for one another."""
+    """Return a configuration with a routed server port that uses proxy ARP."""
     port = config.interfaces[0].name
     return replace(
         config, gateways=tuple(replace(gateway, port=port, proxy_arp=True) for gateway in config.gateways[:1])
@@ -115,7 +117,7 @@ def _encrypted(config: DeviceConfig) -> DeviceConfig:
 
 
 def _stretched(config: DeviceConfig) -> DeviceConfig:
-    """A layer-2 network in the first tenant of a leaf."""
+    """Return a configuration with a layer-2 network in the leaf's first tenant."""
     if not config.gateways:
         return config
     vlan, name = 2, "stretched"
@@ -134,7 +136,7 @@ def _stretched(config: DeviceConfig) -> DeviceConfig:
 
 
 def _outside(config: DeviceConfig) -> DeviceConfig:
-    """A router outside in the first VRF."""
+    """Return a configuration with an external router in the first VRF."""
     ends = Address("192.0.2.0"), Address("192.0.2.1")
     session = model.NumberedSession(config.interfaces[0].name, "", "wan", 65000, *ends)
     peer = model.ExternalPeer("wan", session, (Prefix("0.0.0.0/0"),), (Prefix("10.0.0.0/8"),))
@@ -209,11 +211,11 @@ FEATURES = (
     Feature("control-plane", "Filter of what may reach the switch itself", ("control-plane",), _guarded),
     Feature("extra", "The operator's own statements, merged", ("extra",)),
 )
-"""The rows, in the order in which a switch is brought up."""
+"""The rows of the feature matrix, in the order in which a switch is brought up."""
 
 
 def cell(nos: str, feature: Feature, configs: Iterable[DeviceConfig]) -> Cell:
-    """Return a system's support of a feature; ``configs``, lowered for the system, are changed to ask for the feature."""
+    """Return a system's support of a feature. ``configs``, lowered for the system, are changed to use the feature."""
     wanted = {f"{nos}-no-{key}" for key in feature.gaps}
     for config in configs:
         missing = next((gap for gap in system(nos).gaps(feature.asked(config)) if gap.id in wanted), None)
@@ -228,6 +230,6 @@ def cell(nos: str, feature: Feature, configs: Iterable[DeviceConfig]) -> Cell:
 
 
 def matrix(nos: str, colors: Iterable[DeviceConfig], tenants: Iterable[DeviceConfig]) -> dict[str, Cell]:
-    """Every feature of a system, by its id. ``colors`` and ``tenants`` are configurations lowered for it."""
+    """Return a system's support of every feature, by ID. ``colors`` and ``tenants`` are configurations lowered for the system."""
     of = {"colors": list(colors), "tenants": list(tenants)}
     return {feature.id: cell(nos, feature, of[feature.of]) for feature in FEATURES}

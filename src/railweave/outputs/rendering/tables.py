@@ -21,11 +21,11 @@ CABLING = columns(
 ADDRESSES = columns(
     "kind", "device", "interface", "address", "prefix", "color", "vlan", "mac", "origin", "rail", "leaf", "leaf_port", "rdma",
 )  # fmt: skip
-"""Columns of addresses.csv; the last four are those of NICs."""
+"""The columns of addresses.csv; the last four apply to NICs only."""
 
 
 def cabling_csv(network: Network) -> str:
-    """One row a cable with both its ends; ``length_is`` says whether the length is planned or measured."""
+    """Return the cabling table, one row per cable; ``length_is`` says whether the length is planned or measured."""
     return Table(CABLING, tuple(_cables(network))).as_csv()
 
 
@@ -67,7 +67,7 @@ def racks_csv(network: Network) -> str:
 
 
 def tables_of(network: Network) -> dict[str, Callable[[Network], str]]:
-    """Return what writes the tables of this network, by file name; ``racks.csv`` only if its devices are in racks."""
+    """Return the writers of this network's tables, by file name; ``racks.csv`` is included only if its devices are in racks."""
     racks = {"racks.csv": racks_csv} if network.positions else {}
     return {"cabling.csv": cabling_csv, "addresses.csv": addresses_csv, **racks}
 
@@ -97,7 +97,10 @@ def _cables(network: Network) -> Iterator[tuple[object, ...]]:
 
 
 def addresses_csv(network: Network) -> str:
-    """Every address: management, router id, loopback, tunnel endpoint, gateway, link, external router and NIC."""
+    """Return the table of all addresses.
+
+    These are the addresses of management, router IDs, loopbacks, tunnel endpoints, gateways, links, external routers and NICs.
+    """
     width = len(ADDRESSES)
     return Table(ADDRESSES, [row + ("",) * (width - len(row)) for row in _addresses(network)]).as_csv()
 
@@ -157,7 +160,7 @@ def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
 
 
 def _loopbacks(network: Network, switch: Switch) -> Iterator[tuple[object, ...]]:
-    """The router id; the loopback of overlay sessions and tunnel endpoints, where they are others; the loopbacks of VRFs."""
+    """Yield rows for a switch's router ID, its other loopback and tunnel endpoints (if different), and the loopbacks of VRFs."""
     system, fabric = catalog().systems[switch.nos], network.fabric(switch.fabric)
     yield ("router-id", switch.name, system.loopback, switch.router_id, "/32", "", "", "", "pool")
     if switch.loopback not in {"", switch.router_id}:
@@ -174,5 +177,5 @@ def _loopbacks(network: Network, switch: Switch) -> Iterator[tuple[object, ...]]
 
 
 def _alone(address: str) -> str:
-    """The length of the prefix that holds an address alone."""
+    """Return the length of the prefix that contains only this address."""
     return "/128" if ":" in address else "/32"

@@ -1,7 +1,6 @@
-"""Report: what a designed network looks like and why, for people to read.
+"""The report, which shows people the design of a network and the reasons for it.
 
-``topology.picture.topology_svg`` draws the fabrics, ``page.report_html`` puts the picture, the findings, the decisions with
-their arithmetic, the cabling, addresses and the bill of materials on one self-contained page. Both read a
-``Network``, decide nothing, reach for nothing outside of it and the catalog, and give the same bytes for the same
-network.
+``topology.picture.topology_svg`` draws the fabrics. ``page.report_html`` puts the picture, the findings, the decisions with their
+arithmetic, the cabling, addresses and the bill of materials on one self-contained page. Both read only a ``Network`` and the
+catalog, make no decisions, and give the same bytes for the same network.
 """

@@ -1,4 +1,4 @@
-"""The body of the report, without findings, so that it can be drawn before they are known: bill, forwarding, servers, decisions."""
+"""The body of the report: bill of materials, forwarding, servers and decisions. Without findings, it can be drawn before the checks end."""
 
 from __future__ import annotations
 
@@ -55,12 +55,14 @@ ORDER: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
 )  # fmt: skip
-"""Steps of bringing a server up, with their files (docs/howto/bring-up-a-gpu-server.md); what is left are jobs. Files that a
-NIC's vendor has beside ``nic-qos.sh`` go with it."""
+"""The steps to bring up a server, with their files (docs/howto/bring-up-a-gpu-server.md). Files that are not listed belong to jobs.
+
+Vendors' files next to ``nic-qos.sh`` belong to its step.
+"""
 
 
 def servers_decisions(network: Network) -> list[Decision]:
-    """One statement per server model and set of fabrics."""
+    """Return one decision for each server model and set of fabrics."""
     groups: dict[tuple[str, tuple[str, ...]], list[Server]] = {}
     for server in network.servers:
         fabrics = tuple(dict.fromkeys(nic.fabric for nic in server.nics))
@@ -108,7 +110,7 @@ def _statement(network: Network, model: str, members: Sequence[Server]) -> Decis
 
 
 def _cards(network: Network, server: Server) -> str:
-    """Return the number of NICs that a server has on the network, and the number of their ports if that is different."""
+    """Return the number of a server's NICs on the network, with the number of their ports if that differs."""
     model = catalog().servers.get(server.model)
     fabrics = {fabric.name: fabric for fabric in network.fabrics}
     cards: set[tuple[str, int]] = set()
@@ -190,7 +192,7 @@ def _files(config: HostConfig) -> Grid:
 
 
 def forwarding(network: Network, routes: Routes) -> dict[str, Any]:
-    """The tables of every switch, coded as the module says."""
+    """Return the forwarding tables of all switches, encoded for the page's script."""
     places = {cable.name: place for place, cable in enumerate(network.cables)}
     wide = max((len(segment.subnets) for segment in network.segments), default=0)
     # A prefix that no table holds, and a segment with fewer prefixes than the widest, read the entry put at the end.
@@ -226,7 +228,7 @@ KINDS_DRAWN = {"switch": "switches", "server": "servers", "pluggable": "pluggabl
 
 
 def bill_table(network: Network, prices: Prices | None = None) -> dict[str, Any]:
-    """The bill of materials, with what it draws, where that is known, and what it costs, where prices are given."""
+    """Return the bill of materials, with power draw if known and cost if prices are given."""
     items = bill(network)
     shown = [(*_bill_row(item), _watts(item), *_priced(item, prices)) for item in items]
     drawn = power(items)
@@ -266,9 +268,9 @@ def _priced(item: Item, prices: Prices | None) -> tuple[str, str]:
 
 
 class Body(NamedTuple):
-    """Markup of sections, and as JSON the tables and how packets are forwarded.
+    """The sections of a report as markup, and its tables and forwarding as JSON.
 
-    ``remarks`` are sentences about a table, by its id: which cables were measured, which MAC addresses are known.
+    ``remarks`` are sentences about a table by its ID, such as the number of measured cables or of unknown MAC addresses.
     """
 
     picture: str
@@ -282,7 +284,7 @@ class Body(NamedTuple):
 
 
 def body_of(network: Network, routes: Routes, prices: Prices | None = None) -> Body:
-    """Draw a network; ``routes`` are the forwarding tables with nothing down, ``prices`` those of its parts."""
+    """Draw a network. ``routes`` are the forwarding tables without failures, ``prices`` those of its parts."""
     strokes = network_strokes(network)
     tables = (
         buffers_table(network),
@@ -330,7 +332,7 @@ def _picture(network: Network) -> str:
 
 
 def _paths(network: Network) -> str:
-    """The form that asks for two NICs; nothing where there are no two on one fabric."""
+    """Return the form that asks for two NICs, or a note if no two NICs are on one fabric."""
     fabric = network.fabrics[0].name
     nics = [(server, nic) for server in present(network).servers for nic in server.nics if nic.fabric == fabric]
     if len(nics) < 2:
@@ -353,7 +355,7 @@ def _paths(network: Network) -> str:
 
 
 def _families(network: Network, used: str | None) -> list[str]:
-    """The choice of an address family, where NICs have both; the one that jobs use is chosen."""
+    """Return the selector of the address family if NICs have both; the family that jobs use is preselected."""
     if not any(
         len({address.family for address in nic.addresses}) > 1 for server in network.servers for nic in server.nics
     ):

@@ -1,13 +1,12 @@
-"""Bill of materials: switches, servers, NICs, pluggables, cable assemblies and fibre, with counts and prices.
+"""The bill of materials: switches, servers, NICs, pluggables, cable assemblies and fibre, with counts and prices.
 
-How things are counted:
+Counting rules:
 
-- A pluggable sits in a physical port. A port split in two carries two cables with one module, so modules are counted
-  by (device, physical port); a NIC port has no physical number in the design and is never split, so each NIC end is
-  one module.
-- A cable assembly (direct-attach copper, or any other kind that is not an optic) comes with its ends. A splitter has
-  one end at the switch and several at NICs, so it is counted once per switch port of its trunk: the leaf's port,
-  whether it leads to NICs or to spines. Legs that are not connected do not change that.
+- A pluggable sits in a physical port. A port split in two carries two cables with one module, so modules are counted by (device,
+  physical port). A NIC port has no physical number in the design and is never split, so each NIC end is one module.
+- A cable assembly (direct-attach copper, or any other kind that is not an optic) includes its ends. A splitter has one end at
+  the switch and several at NICs, so it is counted once per switch port of its trunk: the leaf's port, whether it leads to
+  NICs or to spines. Unconnected legs do not change the count.
 - Between two optics runs one fibre cable per link, of the optic's medium and the link's length.
 """
 
@@ -38,7 +37,7 @@ KINDS = ("switch", "server", "NIC", "pluggable", "cable assembly", "fibre cable"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One line of the bill: ``kind`` is one of ``KINDS``, ``name`` the catalog's, ``used_at`` says where it goes."""
+    """A line of the bill. ``kind`` is one of ``KINDS``, ``name`` is the catalog's, and ``used_at`` says where the item is used."""
 
     kind: str
     name: str
@@ -50,17 +49,17 @@ class Item:
 
 
 def bill(network: Network) -> list[Item]:
-    """The bill of materials of a network, by kind and then by name."""
+    """Return the bill of materials of a network, by kind and then by name."""
     with in_force(network.catalog):
         return [*_devices(network), *_optics(network), *_fibre(network)]
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """The largest power draw of a network, for the kinds that draw power by themselves, and the items of unknown power.
+    """The largest power draw of a network.
 
-    ``watts`` is by kind; ``unknown`` are names whose power no public document gives. NICs, and modules in them, draw power from
-    their servers.
+    - ``watts``: the power draw by kind, for kinds with their own power supply. NICs, and modules in them, draw from their servers.
+    - ``unknown``: the names of items whose power no public document gives.
     """
 
     watts: dict[str, float]
@@ -68,7 +67,7 @@ class Power:
 
 
 def power(items: Sequence[Item]) -> Power:
-    """The power of a bill. Modules of NICs are counted with those of switches: data sheets of servers leave them out."""
+    """Return the power of a bill. Modules in NICs count like those in switches, because data sheets of servers do not include them."""
     watts: dict[str, float] = {}
     unknown: list[str] = []
     for item in items:
@@ -137,7 +136,7 @@ def _optics(network: Network) -> list[Item]:
 
 
 def _counted_ends(network: Network, cable: Cable, leaves: set[str]) -> list[tuple[End, str]]:
-    """The ends that hold a module, with their places; of an assembly the end of the switch that fans out."""
+    """Return the cable ends that hold a module, with their places; for a cable assembly, only the end at its trunk."""
     if cable.kind == "server":
         trunk, other, names = cable.b, cable.a, ("leaf server port", "NIC")
     elif network.between_sites(cable):
@@ -166,7 +165,7 @@ def _describe(name: str) -> str:
 
 
 def _half_used(name: str, cables: Sequence[int]) -> str:
-    """Return a note on modules of several links that carry fewer than they can, given the number of cables of each module."""
+    """Return a note on multi-link modules that carry fewer links than they can. ``cables`` holds the cable count of each module."""
     optic = catalog().optics.get(name)
     if optic is None or optic.channels == 1:
         return ""
@@ -218,7 +217,7 @@ def _connectors(near_name: str, other: str) -> str:
 
 
 class Prices(Model):
-    """Prices of things by their name in the bill of materials, in one currency."""
+    """Prices by name in the bill of materials, in one currency."""
 
     currency: Line = Field(description="as it is printed: EUR")
     prices: dict[str, Annotated[float, Field(ge=0)]] = Field(
@@ -229,7 +228,7 @@ class Prices(Model):
     )
 
     def each(self, item: Item) -> float | None:
-        """The price of one; None where the file does not say."""
+        """Return the price of one item, or None if the file gives none."""
         if item.name in self.prices:
             return self.prices[item.name]
         length = re.search(r", ([0-9.]+) m$", item.name) if item.kind == "fibre cable" else None
@@ -254,7 +253,7 @@ class Cost:
 
 
 def read_prices(path: Path) -> Prices:
-    """Read a prices file. Raises ``SpecError`` with file and line of everything that is wrong."""
+    """Read a prices file. Raises ``SpecError`` with file and line of every mistake."""
     return validate(Prices, read_document(path))
 
 

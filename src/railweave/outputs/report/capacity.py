@@ -1,7 +1,7 @@
-"""Capacity rail by rail: oversubscription, uplinks that lead to another stripe, shares of path colors; and what failures do.
+"""Capacity of each rail: oversubscription, uplinks in use towards other stripes, shares of path colors; and effects of failures.
 
-Bandwidth is that of the cables; uplinks in use are counted on the computed forwarding tables, so that a policy that hides an
-uplink shows here.
+Bandwidth is that of the cables. Uplinks in use are counted in the computed forwarding tables, so a policy that hides an uplink
+shows here.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RailCapacity:
-    """The leaves that serve one set of rails, summed up.
+    """The capacity of all leaves that serve one set of rails.
 
-    - ``down_gbps`` and ``up_gbps`` are over all of the leaves.
-    - ``oversubscription`` and ``one_spine_down`` are of the worst leaf (None without uplinks, or if no spine is left).
-    - ``uplinks_used`` are the fewest and most uplinks that a leaf uses towards one leaf of the same rails, and ``spines`` the same
-      in spines. ``width`` is the same in uplinks per path color. All are None if there is no other leaf. A rail that has one leaf
-      is counted towards leaves of the other rails.
-    - ``color_one_spine_down`` is the highest oversubscription of a path color that loses some of its uplinks with a spine, if servers
-      use colors alike. It is None if all uplinks of a spine have one color, whose traffic then moves.
-    - ``color_gbps`` is the least and most bandwidth of a path color on a leaf.
+    - ``down_gbps`` and ``up_gbps``: the sums over all of the leaves.
+    - ``oversubscription`` and ``one_spine_down``: those of the worst leaf (None without uplinks, or if no spine is left).
+    - ``uplinks_used``: the fewest and most uplinks that a leaf uses towards one leaf of the same rails. ``spines`` counts their
+      spines, and ``width`` the uplinks per path color. All are None if there is no other leaf. A rail with only one leaf is
+      counted towards leaves of the other rails.
+    - ``color_one_spine_down``: the highest oversubscription of a path color that loses some of its uplinks with a spine, if servers
+      use all colors alike. None if all uplinks of a spine have one color, because its traffic then moves to the others.
+    - ``color_gbps``: the least and most bandwidth of a path color on a leaf.
     """
 
     rails: tuple[int, ...]
@@ -51,7 +51,7 @@ class RailCapacity:
 
 
 def rail_capacities(network: Network, fabric: Fabric, routes: Routes) -> list[RailCapacity]:
-    """The capacity of each rail, or of the rails that share a leaf, in order."""
+    """Return the capacity of each rail, or of each set of rails that share a leaf, in order."""
     by_rails: dict[tuple[int, ...], list[Switch]] = {}
     for switch in network.switches:
         if switch.fabric == fabric.name and switch.role == "leaf":
@@ -98,7 +98,7 @@ def _range(values: list[int]) -> tuple[int, int] | None:
 
 
 def _without_a_spine(cables: list[Cable]) -> float | None:
-    """A leaf's oversubscription once the spine to which it has most bandwidth is gone."""
+    """Return a leaf's oversubscription without the spine to which it has the most bandwidth, or None if no uplink is left."""
     down = sum(cable.speed_gbps for cable in cables if cable.kind == "server")
     up: Counter[str] = Counter()
     for cable in cables:
@@ -109,7 +109,7 @@ def _without_a_spine(cables: list[Cable]) -> float | None:
 
 
 def _color_without_a_spine(fabric: Fabric, cables: list[Cable]) -> float | None:
-    """The oversubscription of the path color that suffers most from a spine that takes only a part of it."""
+    """Return the highest oversubscription of a path color that loses some, but not all, of its uplinks with one spine."""
     down = sum(cable.speed_gbps for cable in cables if cable.kind == "server")
     color: Counter[int] = Counter()
     part: Counter[tuple[int, str]] = Counter()
@@ -122,7 +122,7 @@ def _color_without_a_spine(fabric: Fabric, cables: list[Cable]) -> float | None:
 
 
 def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
-    """Bandwidth of each path color on a leaf that has uplinks."""
+    """Return the bandwidth of each path color on a leaf; empty if the leaf has no uplinks."""
     by_color = dict.fromkeys((color.index for color in fabric.colors), 0)
     for cable in cables:
         if cable.kind == "fabric" and cable.color is not None:
@@ -133,9 +133,9 @@ def _color_bandwidth(fabric: Fabric, cables: list[Cable]) -> list[int]:
 def _uplinks_used(
     network: Network, routes: Routes, leaves: list[Switch], others: list[Switch]
 ) -> tuple[list[int], list[int], list[int]]:
-    """From each leaf to each of the others: uplinks used, spines used; and the width of every group.
+    """Return the numbers of uplinks and of spines used from each leaf to each other one, and the widths of all groups.
 
-    Other rails (``others`` is not ``leaves``) count only where there is a route to them: rail planes have none.
+    Leaves of other rails (``others`` is not ``leaves``) count only if there is a route to them; in rail planes there is none.
     """
     used: set[int] = set()
     spines: set[int] = set()
@@ -166,7 +166,7 @@ def _places(routes: Routes, segments: list[Segment]) -> list[int]:
 
 
 def capacity_grid(network: Network, fabric: Fabric, capacities: list[RailCapacity]) -> tuple[str, Grid]:
-    """The rails of a fabric as a table, and what its columns mean."""
+    """Return a description of the columns, and the table of a fabric's rails."""
     sites = fabric.interconnect is not None and not fabric.dci
     noun = "NIC port" if fabric.adapters else "NIC"
     rows = [_row(capacity, "site" if sites else "spine", noun) for capacity in capacities]
@@ -225,7 +225,7 @@ def _row(capacity: RailCapacity, over: str, noun: str) -> tuple[str, ...]:
 
 
 def spine_down_words(total: float | None, color: float | None) -> str:
-    """Oversubscription with a spine down: on the color that loses an uplink, where that is more, and on the leaf."""
+    """Return the oversubscription with a spine down in words: of the leaf and, if higher, of a color that loses an uplink."""
     if total is None or color is None or color <= total:
         return _ratio(total)
     return f"{_ratio(color)} on the color that loses an uplink, {_ratio(total)} on the whole leaf"
@@ -242,7 +242,7 @@ def _span(bounds: tuple[int, int]) -> str:
 def failures_decision(
     network: Network, fabric: Fabric, routes: Routes, capacities: list[RailCapacity]
 ) -> Decision | None:
-    """Return the cost of losing an uplink, a spine, a leaf and a NIC; None if nothing is there to fail."""
+    """Return the effects of losing an uplink, a spine, a leaf or a NIC; None if the fabric has no leaf."""
     leaves = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "leaf"]
     if not leaves:
         return None
@@ -269,7 +269,7 @@ def _servers_of_a_leaf(network: Network, leaves: list[Switch]) -> str:
 
 
 def _nics_lost(network: Network, leaves: list[Switch]) -> list[tuple[str, str]]:
-    """Return the cost of losing a leaf or a cable if a NIC has no other."""
+    """Return the effects of losing a leaf or a cable, if NICs have only one."""
     rails = counted(max(len(leaf.rails) for leaf in leaves), "rail")
     return [
         (
@@ -284,7 +284,7 @@ def _nics_lost(network: Network, leaves: list[Switch]) -> list[tuple[str, str]]:
 
 
 def _ports_lost(network: Network, leaves: list[Switch], planes: int) -> list[tuple[str, str]]:
-    """Return the cost of losing a plane, a leaf, a port and a NIC, if each port of a NIC has its own plane."""
+    """Return the effects of losing a plane, a leaf, a port or a NIC, if each port of a NIC has its own plane."""
     nics = counted(max(len(leaf.rails) for leaf in leaves), "NIC")
     lost, left = f"one of {planes} ports", f"{planes - 1}/{planes}"
     return [
@@ -309,7 +309,7 @@ def _ports_lost(network: Network, leaves: list[Switch], planes: int) -> list[tup
 
 
 def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switch]) -> list[tuple[str, str]]:
-    """Return what takes over from an uplink of the first leaf that has uplinks, towards another leaf of its rails."""
+    """Return the uplinks or the backup path that replace a failed uplink of the first leaf that has uplinks."""
     for leaf in leaves:
         segment = _elsewhere(network, leaf)
         prefix = (
@@ -333,7 +333,7 @@ def _uplink(network: Network, fabric: Fabric, routes: Routes, leaves: list[Switc
 
 
 def _elsewhere(network: Network, leaf: Switch) -> Segment | None:
-    """A segment of another leaf: of the same rails, or where there is none of others."""
+    """Return a segment of another leaf, of the same rails if possible, or None."""
     away = [segment for segment in network.segments if segment.fabric == leaf.fabric and segment.leaf != leaf.name]
     return min(away, key=lambda candidate: candidate.rail not in leaf.rails, default=None)
 

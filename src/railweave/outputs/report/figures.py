@@ -1,4 +1,4 @@
-"""Numbers that sum a network up: GPUs, servers, switches, links, oversubscription; and stripes as groups."""
+"""Figures that summarize a network: GPUs, servers, switches, links, oversubscription, and stripes as groups."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 LISTED = 4
-"""Most names that are listed one by one where they do not follow each other."""
+"""The most names to list individually if they are not consecutive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stripe:
     """A stripe of a fabric: its leaves, its servers in file order, and the cables from its leaves to spines.
 
-    ``names`` is set where several stripes are summed up in one.
+    ``names`` is set if the object summarizes several stripes.
     """
 
     name: str
@@ -37,10 +37,13 @@ class Stripe:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Totals of a network or of one fabric. ``oversubscription`` is that of the worst leaf, None without spines.
+    """The totals of a network or of one fabric.
 
-    ``fabric_links`` are those of leaves to spines, ``upper_links`` those of spines to what is above them, ``long_links`` those
-    between sites; ``dci`` are routers of the interconnect.
+    - ``oversubscription``: that of the worst leaf; None without spines.
+    - ``fabric_links``: links between leaves and spines.
+    - ``upper_links``: links between spines and the tier above.
+    - ``long_links``: links between sites.
+    - ``dci``: routers of the interconnect.
     """
 
     gpus: int
@@ -58,7 +61,7 @@ class Figures:
 
 
 def figures(network: Network, fabric: Fabric | None = None) -> Figures:
-    """The totals of a network, or of one of its fabrics. Colors are those of the fabric that has most."""
+    """Return the totals of a network, or of one of its fabrics. The number of colors is that of the fabric with the most."""
     fabrics = network.fabrics if fabric is None else (fabric,)
     names = {fabric.name for fabric in fabrics}
     servers = [server for server in network.servers if any(nic.fabric in names for nic in server.nics)]
@@ -86,40 +89,40 @@ def figures(network: Network, fabric: Fabric | None = None) -> Figures:
 
 
 def roles(network: Network, fabric: Fabric) -> list[RoleName]:
-    """The roles that a fabric's switches have, from the leaves up."""
+    """Return the roles of a fabric's switches, leaves first."""
     return list(dict.fromkeys(switch.role for switch in network.switches if switch.fabric == fabric.name))
 
 
 def switches_of(network: Network, fabric: Fabric, role: RoleName) -> list[Switch]:
-    """The switches of a role of a fabric."""
+    """Return the switches of a fabric that have a role."""
     return [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == role]
 
 
 def port_planes(network: Network, fabric: Fabric) -> list[str]:
-    """The planes of a fabric that has one for each port of its NICs; empty elsewhere, as where each rail has its own."""
+    """Return the planes of a fabric with a plane for each NIC port; empty for other fabrics, also for those with a plane per rail."""
     if not fabric.adapters:
         return []
     return list(dict.fromkeys(leaf.plane for leaf in switches_of(network, fabric, "leaf") if leaf.plane))
 
 
 def models_of(network: Network, fabric: Fabric, role: RoleName) -> list[str]:
-    """The switch models of a role of a fabric, in the order of the switches."""
+    """Return the switch models of a role in a fabric, in the order of the switches."""
     return list(dict.fromkeys(switch.model for switch in switches_of(network, fabric, role)))
 
 
 def plural(role: str) -> str:
-    """Switches of a role: ``leaves``, ``spines``, ``super-spines``, ``routers between sites``."""
+    """Return the plural of a role: ``leaves``, ``spines``, ``super-spines`` or ``routers between sites``."""
     return {"leaf": "leaves", "dci": "routers between sites"}.get(role, f"{role}s")
 
 
 def gpus(servers: Sequence[Server]) -> int:
-    """GPUs of servers, as the catalog says; a model it does not list counts a GPU for each NIC."""
+    """Return the number of GPUs of servers, by the catalog. A model that is not in the catalog counts one GPU for each NIC."""
     models = catalog().servers
     return sum(models[server.model].gpus if server.model in models else len(server.nics) for server in servers)
 
 
 def oversubscription(cables: Sequence[Cable]) -> float | None:
-    """Server bandwidth over uplink bandwidth of the leaf where it is highest; None where no leaf has uplinks."""
+    """Return the highest ratio of server bandwidth to uplink bandwidth among leaves, or None if no leaf has uplinks."""
     down: dict[str, int] = {}
     up: dict[str, int] = {}
     for cable in cables:
@@ -131,7 +134,7 @@ def oversubscription(cables: Sequence[Cable]) -> float | None:
 
 
 def stripes(network: Network, fabric: Fabric) -> list[Stripe]:
-    """The stripes of a fabric by leaf number, with what belongs to each."""
+    """Return the stripes of a fabric by leaf number, with their leaves, servers and uplinks."""
     leaves: dict[str, list[Switch]] = {}
     for switch in network.switches:
         if switch.fabric == fabric.name and switch.role == "leaf":
@@ -158,7 +161,7 @@ def stripes(network: Network, fabric: Fabric) -> list[Stripe]:
 
 
 def span(names: Sequence[str]) -> str:
-    """First and last of an ordered list of names that are numbered one after the other; else the beginning, too."""
+    """Return an ordered list of names in short form: first and last name if they are numbered consecutively, otherwise the first few too."""
     if not names:
         return "none"
     if len(names) == 1:
@@ -171,7 +174,7 @@ def span(names: Sequence[str]) -> str:
 
 
 def _consecutive(names: Sequence[str]) -> bool:
-    """Return whether names differ only in their numbers, and count like a meter: the last number fastest, without gaps."""
+    """Return whether names differ only in their numbers, and these count up without gaps, the last number fastest."""
     if len({re.sub(r"\d+", "0", name) for name in names}) > 1:
         return False
     numbers = [[int(digits) for digits in re.findall(r"\d+", name)] for name in names]
@@ -190,10 +193,10 @@ def _consecutive(names: Sequence[str]) -> bool:
 
 
 def rail_label(rails: Sequence[int]) -> str:
-    """``rail 3``, ``rails 1–2``."""
+    """Return a label such as ``rail 3`` or ``rails 1–2``."""
     return f"rail {rails[0]}" if len(rails) == 1 else f"rails {rails[0]}–{rails[-1]}"
 
 
 def subscription_word(ratio: float | None) -> str:
-    """Return the name of the ratio of bandwidth to servers over bandwidth to spines; a ratio below 1 has more up than down."""
+    """Return the word for the ratio of server bandwidth to spine bandwidth: "undersubscribed" if it is below 1."""
     return "undersubscribed" if ratio is not None and ratio < 1 else "oversubscription"

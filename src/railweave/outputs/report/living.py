@@ -1,4 +1,4 @@
-"""The page of a check of the running network: the topology with what is wrong marked on it, the findings, the punch list."""
+"""The page for a check of the running network: the topology with faults marked on it, the findings, and the punch list."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 MARKED = ("error", "warning")
-"""Severities that are marked in the picture; what follows from a cause is an ``info`` and is not."""
+"""The severities that the picture marks. Findings that another finding explains have severity ``info`` and are not marked."""
 
 
 def living_html(network: Network, findings: Sequence[Finding], tasks: Table, devices: int, answered: int) -> str:
-    """The page as one HTML document that loads nothing and needs no script. ``tasks`` is the punch list."""
+    """Return the page as one HTML document that loads nothing and needs no script. ``tasks`` is the punch list."""
     counts = Counter(finding.severity for finding in findings)
     verdict = [element("span", text(counted(counts[level], level)), class_=level) for level in MARKED if counts[level]]
     if answered < devices:
@@ -52,9 +52,9 @@ def living_html(network: Network, findings: Sequence[Finding], tasks: Table, dev
 
 
 def marks(network: Network, findings: Sequence[Finding]) -> Iterator[str]:
-    """Style rules that mark what is wrong in the picture: devices, cables, and the blocks of a large fabric that they are in.
+    """Yield style rules that mark faults in the picture: on devices, on cables, and on the blocks of a large fabric that contain them.
 
-    ``svg.rw`` outweighs the rules of the picture itself, which come later.
+    ``svg.rw`` gives the rules precedence over those of the picture, which come later.
     """
     links = {(end.device, end.port): place for place, cable in enumerate(network.cables) for end in (cable.a, cable.b)}
     devices: dict[str, str] = {}
@@ -84,7 +84,7 @@ def marks(network: Network, findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _quoted(value: str) -> str:
-    """A string of a style sheet; names of devices may have been typed by anybody."""
+    """Return a quoted string for a style sheet, with special characters escaped, because device names may contain any text."""
     safe = "".join(
         character if character.isalnum() or character in "-_:/. " else f"\\{ord(character):x} " for character in value
     )
@@ -109,7 +109,7 @@ FINDING_COLUMNS = (
 
 
 def findings_table(findings: Sequence[Finding]) -> Table:
-    """Return the table of findings in their order: a cause before what it explains."""
+    """Return the table of findings in order: a cause comes before the findings that it explains."""
     rows = [
         (
             Cell(finding.severity, finding.severity, "severity", _severity(finding)),

@@ -1,7 +1,7 @@
 """The report: one HTML file with the picture, the findings, the decisions, the tables and the bill of materials.
 
-It loads nothing: style, script and data are inside, so that it can be mailed, archived, and opened on a machine that
-has no network.
+The file loads nothing: style, script and data are inside. So it can be mailed, archived, and opened on a machine without a
+network.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ ABOUT: dict[str, Callable[[Network], bool]] = {
     "no-vtep": lambda network: any(fabric.overlay for fabric in network.fabrics),
     "no-login": lambda network: any(catalog().systems[switch.nos].login for switch in network.switches),
 }
-"""The condition for a check to say anything about a network; a check that is not listed looks at every network."""
+"""The condition under which a check applies to a network; checks that are not listed apply to every network."""
 
 
 def applies(check: str, network: Network) -> bool:
-    """Return whether a check has anything to look at; a lint does if its system runs on a switch."""
+    """Return whether a check applies to a network; a lint applies if one of its switches runs the lint's system."""
     lints = {system.lint.id: nos for nos, system in catalog().systems.items() if system.lint is not None}
     if check in lints:
         return any(switch.nos == lints[check] for switch in network.switches)
@@ -63,7 +63,7 @@ LAB_NOTES = Rule(
 
 
 def lab_notes_joined(network: Network, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, with the notes about ``frr.conf`` as one where no switch runs FRR."""
+    """Return the findings; if no switch runs FRR, all notes about ``frr.conf`` are merged into one."""
     notes = [finding for finding in findings if finding.severity == "info" and finding.id.startswith(f"{EMULATION}-")]
     if len(notes) < 2 or any(switch.nos == EMULATION for switch in network.switches):
         return list(findings)
@@ -109,7 +109,7 @@ TABLES = (
         ),
     ),
 )
-"""Tables with a section of their own: id, title, what it holds."""
+"""The tables with their own section: ID, title and description."""
 
 PURPOSE = (
     "This page describes a GPU network as it was designed: what it consists of, which checks it passed, why each choice was made, "
@@ -127,16 +127,18 @@ SERVERS_ABOUT = (
 )
 
 SCRIPTS = ("tables.js", "facts.js", "picture.js", "stripe.js", "paths.js", "page.js")
-"""The page's script, in the order in which the parts build on each other."""
+"""The parts of the page's script, in the order in which they depend on each other."""
 
 
 def report_html(
     network: Network, findings: Sequence[Finding], body: Body, design: str = "", checks: Sequence[str] = ()
 ) -> str:
-    """The report of a network as one HTML document.
+    """Return the report of a network as one HTML document.
 
-    ``findings`` are listed errors first; ``body`` is the rest as drawn (``body_of``); ``design`` is what tells this design
-    from another (the digest of ``design.json``); ``checks`` are the ids of those that were run.
+    - ``findings``: shown with errors first.
+    - ``body``: the other sections, as drawn by ``body_of``.
+    - ``design``: an identifier of this design, the digest of ``design.json``.
+    - ``checks``: the IDs of the checks that ran.
     """
     strokes = network_strokes(network)
     joined = lab_notes_joined(network, findings)
@@ -230,7 +232,7 @@ def _next(counts: Counter[str]) -> str:
 
 
 def _tally(network: Network, findings: Sequence[Finding], joined: Sequence[Finding], checks: Sequence[str]) -> str:
-    """Return the counts by severity as the command line gives them, and the checks that look at what this network has."""
+    """Return the counts by severity, as the command line shows them, and the checks that apply to this network."""
     counts = Counter(finding.severity for finding in findings)
     words = {"error": "error", "warning": "warning", "info": "note"}
     summary = (
@@ -245,7 +247,7 @@ def _tally(network: Network, findings: Sequence[Finding], joined: Sequence[Findi
 
 
 def _table(name: str) -> str:
-    """Where the script puts a table; readers without it are told."""
+    """Return the element into which the script puts a table, with a note for readers without scripts."""
     noscript = (
         '<noscript><p class="about">The rows are drawn by the page\'s own script, which is turned off.</p></noscript>'
     )

@@ -1,7 +1,7 @@
-"""The page of ``railweave init --gpus``: the fabric that was chosen as a picture, and its alternatives beside it.
+"""The page of ``railweave init --gpus``: a picture of the chosen fabric, and its alternatives for comparison.
 
-It is made from what sizing says for machines (``railweave.design.sizing.report.to_json``) and from the design of the file written;
-like the other pages it loads nothing.
+It is made from the JSON of sizing (``railweave.design.sizing.report.to_json``) and from the design of the fabric file that was
+written. Like the other pages, it loads nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OF_SERVERS = frozenset(("server", "NIC"))
 
 
 def bar_card(title: str, values: Mapping[str, float], note: str = "") -> str:
-    """A chart with a bar for each shape; ``note`` stands below the title."""
+    """Return a chart with a bar for each shape; ``note`` is shown below the title."""
     rows = [(name, value, f"{value:,.0f}") for name, value in values.items()]
     chart = bars(rows, most=max([1.0, *values.values()]), show=lambda value: f"{value:,.0f}", left=110.0, width=560.0)
     return element(
@@ -40,7 +40,7 @@ def bar_card(title: str, values: Mapping[str, float], note: str = "") -> str:
 
 
 def costs(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> str:
-    """Charts of what shapes cost and draw, and a table of both; sentences on what is not known. ``bills`` are by shape."""
+    """Return charts and a table of cost and power by shape, with sentences on unknown values. ``bills`` are by shape."""
     cards = [*_price_card(bills, prices), *_power_card(bills)]
     lacking = "".join(element("p", text(line), class_="about") for line in _unknown(bills, prices))
     charts = element("div", *cards, class_="charts") if cards else ""
@@ -48,13 +48,13 @@ def costs(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> str:
 
 
 def cost_table(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> Table:
-    """Return the table of what shapes cost and draw."""
+    """Return the table of cost and power by shape."""
     rows = [(shape, _cost(items, prices), _power(items)) for shape, items in bills.items()]
     return Table(columns("Shape", "Cost with servers", "Draw at most", numbers=["Cost with servers"]), rows)
 
 
 KNOWN = {"switch": "switches", "pluggable": "optics"}
-"""Kinds whose power is added."""
+"""The kinds of items whose power is added up."""
 
 
 def _price_card(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> list[str]:
@@ -68,7 +68,7 @@ def _price_card(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> l
 
 
 def _power_card(bills: Mapping[str, Sequence[Item]]) -> list[str]:
-    """The chart of watts, where the power of all switches is known: without them it would compare optics only."""
+    """Return the chart of power by shape, or nothing if a switch's power is unknown, because the chart would compare only optics."""
     if any(item.watts is None for items in bills.values() for item in items if item.kind == "switch"):
         return []
     by_shape = {shape: power(_of_network(items)) for shape, items in bills.items()}
@@ -101,7 +101,7 @@ def _power(items: Sequence[Item]) -> str:
 
 
 def _unknown(bills: Mapping[str, Sequence[Item]], prices: Prices | None) -> list[str]:
-    """Return lines on prices and power that are not given, each with the file that can give them."""
+    """Return sentences on missing prices and power figures, each with the file that can provide them."""
     items = [item for bill in bills.values() for item in bill]
     lines: list[str] = []
     if prices is None:
@@ -121,7 +121,7 @@ PURPOSE = (
 )
 
 MOST_ROWS = 8
-"""Servers of a stripe that the picture gives a row each; of more, those that are alike share one."""
+"""The most servers of a stripe with their own row in the picture; in a larger stripe, identical servers share a row."""
 
 MEASURES = (
     ("Switches", ("leaves", "spines", "super_spines")),
@@ -138,10 +138,12 @@ def sized_html(
     bills: Mapping[str, Sequence[Item]],
     prices: Prices | None = None,
 ) -> str:
-    """The page as one HTML document that loads nothing and needs no script.
+    """Return the page as one HTML document that loads nothing and needs no script.
 
-    ``network`` is the design of the fabric file written, ``sized`` what sizing says for machines, ``lines`` what it prints, and
-    ``bills`` the bill of materials of each shape.
+    - ``network``: the design of the fabric file that was written.
+    - ``sized``: the JSON of sizing.
+    - ``lines``: the text that sizing prints.
+    - ``bills``: the bill of materials of each shape.
     """
     shapes = [candidate for candidate in sized["shapes"] if candidate["fits"]]
     chosen = next(shape for shape in shapes if shape["shape"] == sized["chosen"])
@@ -206,12 +208,12 @@ def _header(network: Network, sized: Mapping[str, Any], chosen: Mapping[str, Any
 
 
 def _ratio(shape: Mapping[str, Any]) -> float | None:
-    """Oversubscription of the fullest leaf, None without uplinks."""
+    """Return the oversubscription of the fullest leaf, or None without uplinks."""
     return shape["servers_per_stripe"] / shape["uplinks"] if shape["uplinks"] else None
 
 
 def _charts(shapes: Sequence[Mapping[str, Any]]) -> str:
-    """A chart for each measure, a bar for each shape with its count."""
+    """Return a chart for each measure, with a bar for each shape."""
     counts = (
         (title, {str(shape["shape"]): float(sum(shape[key] for key in keys)) for shape in shapes})
         for title, keys in MEASURES
@@ -225,7 +227,7 @@ def _refused(sized: Mapping[str, Any]) -> str:
 
 
 def counts_table(shapes: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> Table:
-    """Return the table of counts, a column for each shape: there are at most four, so that the table fits a narrow window."""
+    """Return the table of counts with a column for each shape; with at most four shapes, it fits a narrow window."""
     counts = (
         ("Leaves", "leaves"), ("Spines", "spines"), ("Super-spines", "super_spines"), ("Stripes", "stripes"),
         ("Server cables", "server_cables"), ("Cables between switches", "fabric_cables"), ("Optics", "optics"),

@@ -28,7 +28,7 @@ Strokes = dict[str, dict[int, "Stroke"]]
 
 
 def table(identifier: str, columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[object]]) -> dict[str, Any]:
-    """A table of rows, turned into coded columns; columns without any value are left out."""
+    """Return a table with its rows encoded as columns; columns without any value are left out."""
     kept = [place for place in range(len(columns)) if not rows or any(row[place] not in {"", None} for row in rows)]
     return {
         "id": identifier,
@@ -45,7 +45,7 @@ def _coded(values: list[object]) -> list[object] | dict[str, object]:
 
 
 def findings_table(findings: Sequence[Finding]) -> dict[str, Any]:
-    """Findings, errors first."""
+    """Return the table of findings, errors first."""
     columns = (
         ("Severity", "severity"),
         ("Id", "mono"),
@@ -74,7 +74,7 @@ def findings_table(findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def cables_table(network: Network, strokes: Strokes) -> dict[str, Any]:
-    """The cabling plan, a row per cable: server cables first, then leaf by leaf."""
+    """Return the cabling plan, one row per cable: server cables first, then leaf by leaf."""
     several = len(network.fabrics) > 1
     color = _color_cell(network, strokes)
     columns = (
@@ -105,7 +105,7 @@ def cables_table(network: Network, strokes: Strokes) -> dict[str, Any]:
 
 
 def switches_table(network: Network) -> dict[str, Any]:
-    """Every switch with its identity and numbers, its page in the build's folder, and when it is brought up."""
+    """Return the table of switches with their identity and numbers, a link to the runbook, and the order of bring-up."""
     order = list(
         dict.fromkeys(switch.role for switch in reversed(network.switches))
     )  # from the top down, as in the runbook
@@ -142,7 +142,7 @@ def switches_table(network: Network) -> dict[str, Any]:
 
 
 def buffers_table(network: Network) -> dict[str, Any]:
-    """PFC headroom of every switch that has a lossless class, and the pools of its buffer."""
+    """Return the PFC headroom of every switch with a lossless class, and the pools of its buffer."""
     columns = (
         ("Switch", "mono"), ("Fabric", "word"), ("Role", "word"), ("Ports and what each needs", "text"),
         ("Lossless classes", "number"), ("Headroom needed", "number"), ("Allocated", "number"), ("Used", "number"),
@@ -183,7 +183,13 @@ def buffers_table(network: Network) -> dict[str, Any]:
 
 
 def _fits(switch_headroom: Headroom) -> str:
-    """NO: the partition is too small; short: less dedicated buffers it is, as published; thin: it may be."""
+    """Return whether a switch's headroom fits its partition, as a word.
+
+    - ``yes``: it fits.
+    - ``NO``: the partition is too small.
+    - ``short``: the partition is too small without dedicated buffers, by published figures.
+    - ``thin``: the partition may be too small without dedicated buffers, for which no figures are published.
+    """
     if not switch_headroom.fits:
         return "NO"
     if not switch_headroom.is_thin:
@@ -192,11 +198,13 @@ def _fits(switch_headroom: Headroom) -> str:
 
 
 def addresses_table(network: Network, strokes: Strokes) -> dict[str, Any]:
-    """NICs and their addresses, a row per NIC and path color once the page has put them together.
+    """Return the table of NICs and addresses, which the page expands to a row per NIC and path color.
 
-    ``nics`` is a table of NICs; ``segment`` gives each its place in ``segments``, whose entries are
-    ``[color, stem, prefix length]`` per address; ``hosts`` gives each either the identifier that all stems take, or
-    the list of ``[color, address, prefix length, origin]`` where they differ. ``rows`` counts addresses.
+    - ``nics``: a table of NICs.
+    - ``segment``: for each NIC, an index into ``segments``, whose entries are ``[color, stem, prefix length]`` per address.
+    - ``hosts``: for each NIC, the interface identifier common to all stems or, if identifiers differ, a list of
+      ``[color, address, prefix length, origin]``.
+    - ``rows``: the number of addresses.
     """
     color = _color_cell(network, strokes)
     several = len(network.fabrics) > 1
@@ -247,7 +255,7 @@ def _stem(prefix: str) -> tuple[str, int]:
 def _host(
     nic: Nic, nets: list[tuple[str, str, int]], color: Callable[[str, int | None], str]
 ) -> str | list[list[object]]:
-    """The identifier that gives every address of a NIC behind its stem, or the addresses themselves."""
+    """Return the interface identifier common to all addresses of a NIC or, if they have none in common, the addresses."""
     stems = [stem for _, stem, _ in nets]
     texts = [address.address for address in nic.addresses]
     regular = len(stems) == len(texts) and all(stems) and all(address.origin == "slaac" for address in nic.addresses)
@@ -263,7 +271,7 @@ def _host(
 
 
 def _color_cell(network: Network, strokes: Strokes) -> Callable[[str, int | None], str]:
-    """Return a function that gives the text of a fabric's path color in a cell; the text is empty for no color."""
+    """Return a function that gives the cell text of a fabric's path color; the text is empty for no color."""
     names = {
         (fabric.name, color.index): f"{swatch_class(strokes[fabric.name][color.index])} {color.name}"
         for fabric in network.fabrics

@@ -1,6 +1,6 @@
-"""Runbook: a page per switch for the person who brings it up: order, commands with the values expected of them, cable labels.
+"""The runbook: a page for the person who brings up a switch, with order of steps, commands, expected values and cable labels.
 
-``network.runbook`` writes a page from what is configured (``DeviceConfig``) and what the control plane computes (``Routes``): the
-switch must show each value. Commands are those of its operating system (``systems/NAME/runbook``), values come from ``expect``,
+``network.runbook`` writes a page from the configuration (``DeviceConfig``) and the computed routes (``Routes``), whose values the
+switch must show. Commands are those of its operating system (``systems/NAME/runbook``), values come from ``expect``, and
 ``document`` is the page around them.
 """

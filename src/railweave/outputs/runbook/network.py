@@ -1,4 +1,4 @@
-"""The runbook of one switch, as its operating system has it."""
+"""The runbook of one switch, with the commands of its operating system."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ if TYPE_CHECKING:
 
 
 def block(lines: Iterable[str]) -> list[str]:
-    """Lines to type or to print, as they are."""
+    """Return lines as a Markdown code block."""
     return ["```", *lines, "```"]
 
 
 def day_two(switch: Switch) -> list[str]:
-    """The section of one switch; ``FABRIC`` stands for the fabric file. Each verb writes a plan, which `deploy apply` carries out."""
+    """Return the section on later operations of one switch. ``FABRIC`` is a placeholder for the fabric file.
+
+    Each command in it writes a plan, which `deploy apply` carries out.
+    """
     name, installs = switch.name, system(switch.nos).upgrade
     leaf = switch.role == "leaf"
     lines = [
@@ -73,10 +76,10 @@ HEADER = ("Statement", "Look for", "Sources", "What is known")
 
 
 def first_switch(network: Network, config: DeviceConfig) -> list[Check]:
-    """Return the check of a switch that is the first of its kind; none for others, and none if all its statements were read.
+    """Return the check for a switch that is the first of its kind; empty for other switches, or if nothing needs to be looked at.
 
-    Switches are of one kind if they have the same fabric, role, model, system, release and kinds of neighbors: what the first
-    takes the others take, and to render one of each kind is cheap.
+    Switches are of one kind if they have the same fabric, role, model, system, release and kinds of neighbors. If the first switch
+    accepts a configuration, the others of its kind accept theirs, and rendering one switch of each kind is cheap.
     """
     if not _is_first(network, config.name):
         return []
@@ -107,13 +110,13 @@ def _kind(switch: Switch) -> tuple[str, ...]:
 
 
 def _neighbors(network: Network, name: str) -> frozenset[str]:
-    """The kinds of what a switch is cabled to: servers, switches; routers outside, whose cables have no row."""
+    """Return the kinds of neighbors that a switch is cabled to: servers, switches, and external routers (whose cables have no row)."""
     outside = {"external"} if any(link.leaf == name for *_, link in network.external_links()) else set[str]()
     return frozenset({cable.kind for cable in network.cables_of(name)} | outside)
 
 
 def document(network: Network, config: DeviceConfig, routes: Routes, system: Runbook) -> str:
-    """The runbook of a switch as Markdown."""
+    """Return the runbook of a switch as Markdown."""
     switch = network.switch(config.name)
     fabric = network.fabric(switch.fabric)
     lines = [f"# {config.name}", "", _about(network, switch, fabric), ""]
@@ -154,7 +157,7 @@ def _about(network: Network, switch: Switch, fabric: Fabric) -> str:
 
 
 def _absent(network: Network, switch: Switch) -> str:
-    """Return the parts of the network that are absent by their status, and the effect on the values of this page."""
+    """Return a paragraph on the parts of the network that are absent by their status, and the effect on the values of this page."""
     status = next((inactive.status for inactive in network.not_active if inactive.name == switch.name), "")
     here = f"**This switch is {status}**: until its status is active, its tables are shown empty. " if status else ""
     return (
@@ -175,7 +178,10 @@ def _identity(switch: Switch, config: DeviceConfig, system: Runbook) -> list[tup
 
 
 def _order(network: Network, switch: Switch, fabric: Fabric) -> list[str]:
-    """Return the switch's position in bringing up the fabric, top down: each switch is checked in full when it comes up."""
+    """Return the steps to bring up the fabric from the top tier down, with this switch's position among them.
+
+    Each switch is checked completely when it comes up.
+    """
     mine = [switch for switch in network.switches if switch.fabric == fabric.name]
     roles = list(dict.fromkeys(member.role for member in reversed(mine)))  # switches are listed from the leaves up
     lines = [f"1. {_management(network, switch)}"]
@@ -202,7 +208,7 @@ def _order(network: Network, switch: Switch, fabric: Fabric) -> list[str]:
 
 
 def _management(network: Network, switch: Switch) -> str:
-    """The management network, and the servers that the configuration names."""
+    """Return a sentence on the management network and the servers that the configuration names."""
     wanted = network.management
     servers = [
         (word, ", ".join(map(str, given)))
@@ -220,7 +226,7 @@ def _management(network: Network, switch: Switch) -> str:
 
 
 def _until_servers(switch: Switch, fabric: Fabric) -> str:
-    """Return what is absent before the servers are up: a gateway is down while all ports behind it are."""
+    """Return a description of the values that are missing until servers are up: a gateway is down while all its ports are down."""
     reason = "a gateway is down until a server port behind it is up"
     if not fabric.own_links:
         reason = catalog().systems[switch.nos].notes.gateway or reason
@@ -238,7 +244,7 @@ PORTS = columns("Port", "To", "Its port", "Speed", "Optic here", "Lanes", "Lengt
 
 
 def _ends(network: Network, config: DeviceConfig) -> list[tuple[Interface, Cable, End, End]]:
-    """Each port of a switch with its cable, the cable's end here and the far one; not those to external routers, nor edge ports."""
+    """Return each port of a switch with its cable, the near end and the far end, without ports to external routers and edge ports."""
     ends: list[tuple[Interface, Cable, End, End]] = []
     for port in config.interfaces:
         if port.outside:
@@ -294,7 +300,7 @@ def _check(number: int, check: Check) -> list[str]:
 
 
 def _labels(network: Network, config: DeviceConfig) -> list[str]:
-    """A label per cable end. Servers have no runbook, so the far end of their cables is printed here."""
+    """Return a label for each cable end. Servers have no runbook, so this page also has the labels of their ends."""
     near: list[str] = []
     far: list[str] = []
     for _, cable, here, _ in _ends(network, config):
@@ -310,6 +316,6 @@ def _labels(network: Network, config: DeviceConfig) -> list[str]:
 
 
 def runbook(network: Network, config: DeviceConfig, routes: Routes) -> str:
-    """The runbook of one switch as Markdown; empty where its operating system has none."""
+    """Return the runbook of one switch as Markdown; empty if its operating system has no runbook."""
     template = system(config.nos).runbook
     return document(network, config, routes, template) if template is not None else ""

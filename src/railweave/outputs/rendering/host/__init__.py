@@ -1,4 +1,4 @@
-"""The files of a GPU server, from its ``HostConfig``; one module per subject. Nothing is decided here."""
+"""The files of a GPU server, rendered from its ``HostConfig``, with one module per subject. No decision is made here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def rt_tables_conf(config: HostConfig) -> str:
-    """The file's text, the same that ``railweave host apply`` writes: there it is then no change (RLB document, Table 8)."""
+    """Return the text of rt_tables.conf (RLB document, Table 8).
+
+    ``railweave host apply`` writes the same text, so it finds nothing to change there.
+    """
     return rt_tables_text(
         config.name,
         config.network,
@@ -29,7 +32,7 @@ def rt_tables_conf(config: HostConfig) -> str:
 
 
 def nccl_env_files(config: HostConfig) -> dict[str, str]:
-    """``nccl.env``; where the GPUs belong to several tenants, one for each in a folder of its name; nothing without GPUs."""
+    """Return ``nccl.env`` by path: one file, or one per tenant in a folder of its name; empty for a server without GPUs."""
     if not config.gpus:
         return {}
     if not config.tenant_jobs:
@@ -38,7 +41,7 @@ def nccl_env_files(config: HostConfig) -> dict[str, str]:
 
 
 def _nccl_env(config: HostConfig, job: Sequence[Variable]) -> str:
-    """One variable a line, with why; what is only known when a job starts is named in comments."""
+    """Return the text of nccl.env: each variable with its reason. Variables that are known only at a job's start are comments."""
     lines = [
         f"# Environment of {config.library} jobs on {config.name}, written by railweave for {config.network}.",
         "# For a shell: set -a; . nccl.env; set +a",
@@ -59,7 +62,7 @@ def _nccl_env(config: HostConfig, job: Sequence[Variable]) -> str:
 
 
 def files(config: HostConfig) -> dict[str, str]:
-    """Text by path below the server's folder."""
+    """Return the text of every file by path below the server's folder."""
     return {
         "host.json": host_json(config),
         "netplan.yaml": netplan_yaml(config),

@@ -1,6 +1,6 @@
-"""Files for a server before a job: kernel command line and parameters, locked memory, PCIe access control off, firmware menu.
+"""Files that prepare a server for jobs: kernel parameters, locked memory, PCIe access control, and a firmware checklist.
 
-Thor2 guide, sections 2.3 (ACS and IOMMU) and Appendix C (what its own script does once; this one also lasts).
+Sources: Thor2 guide, section 2.3 (ACS and IOMMU) and Appendix C. The script of Appendix C acts once; these settings persist.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def bios(config: HostConfig) -> str:
-    """The checklist."""
+    """Return the checklist of firmware settings."""
     lines = [
         f"# Firmware settings of {config.name}",
         "",
@@ -167,7 +167,7 @@ _GROUPS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 
 
 def sysctl_conf(config: HostConfig) -> str:
-    """The file's text."""
+    """Return the text of sysctl.conf."""
     lines = comment_head(config, "/etc/sysctl.d/70-railweave.conf")
     if config.advertisements_by == "networkd" and any(nic.slaac for nic in config.nics):
         lines += [
@@ -186,7 +186,7 @@ def sysctl_conf(config: HostConfig) -> str:
 
 
 def files(config: HostConfig) -> dict[str, str]:
-    """Text by file name."""
+    """Return the text of these files by name."""
     texts = {"limits.conf": LIMITS, "acs-off.sh": body("acs_off.sh"), "acs-off.service": ACS_SERVICE}
     if config.kernel_command_line:
         texts["grub-railweave.cfg"] = grub(config)
@@ -194,7 +194,7 @@ def files(config: HostConfig) -> dict[str, str]:
 
 
 def grub(config: HostConfig) -> str:
-    """A drop-in for ``/etc/default/grub.d``, as Debian and Ubuntu read it."""
+    """Return a drop-in file for ``/etc/default/grub.d``, as Debian and Ubuntu read it."""
     words = " ".join(config.kernel_command_line)
     remark = ""
     if "amd_iommu=on" in config.kernel_command_line:

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 
 WITH_FLAGS = {"LL": 2.0, "LL128": 128 / 120, "Simple": 1.0}
-"""Bytes on the wire for a byte of data."""
+"""The bytes on the wire for each byte of data, by protocol."""
 
 
 def uncongested_ps(job: Job, nccl: Parameters, collective: Collective, size_bytes: int, choice: Choice) -> int:
-    """The time of an all-reduce, all-gather or reduce-scatter over two servers or more."""
+    """Return the time in ps of an all-reduce, all-gather or reduce-scatter over two or more servers, without congestion."""
     pace, ring = Pace.of(job, choice), choice.algorithm == "Ring"
     how, share = cut(nccl, choice.protocol, ring=ring), -(-size_bytes // choice.channels)
     if ring:
@@ -67,13 +67,13 @@ def uncongested_ps(job: Job, nccl: Parameters, collective: Collective, size_byte
 
 
 def _parts(job: Job, nccl: Parameters) -> int:
-    """Return the number of parts in which each message is posted."""
+    """Return the number of parts into which each message is split."""
     split_data = bool(nccl["NCCL_IB_SPLIT_DATA_ON_QPS"])
     return parts_of(nccl["NCCL_IB_QPS_PER_CONNECTION"], split_data=split_data, ports=job.ports)
 
 
 def _tree_way_ps(job: Job, nccl: Parameters, choice: Choice, pace: Pace, chunk: int) -> int:
-    """The way of a chunk up a tree of servers and down again, and through the GPUs of both ends."""
+    """Return the time in ps that a chunk takes up a tree of servers and down again, including the GPUs at both ends."""
     post = _parts(job, nccl) * POST_COST_PS
     wire = wire_ps(job, round(chunk * WITH_FLAGS[choice.protocol]))
     level = post + pace.network_hop_ps + pace.hops(1, chunk) + wire
@@ -82,18 +82,18 @@ def _tree_way_ps(job: Job, nccl: Parameters, choice: Choice, pace: Pace, chunk: 
 
 
 COLLECTIVES: tuple[Collective, ...] = ("all-reduce", "all-gather", "reduce-scatter")
-"""Those that have a closed form. Of the others NCCL has nothing to choose but the protocol."""
+"""The collectives with a closed form. For all others, NCCL can choose only the protocol."""
 SMALLEST_POWER, LARGEST_POWER = 10, 34
-"""Sizes looked at: 1 KiB to 16 GiB."""
+"""The range of message sizes to evaluate, as powers of two: 1 KiB to 16 GiB."""
 ANY_BYTES = 10**15
-"""Of a last row: as large as may be."""
+"""The size limit of a last row, which no message exceeds."""
 BETTER_BY = 0.03
-"""Times that differ by less are taken for equal, so a row ends only where another choice gains more."""
+"""The smallest relative gain that counts: a row ends only if another choice is faster by more than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class TunerRow:
-    """The settings of collectives of up to ``max_bytes`` on a number of ranks and servers; the first row that fits decides."""
+    """The settings for collectives of up to ``max_bytes`` on a number of ranks and servers. The first matching row decides."""
 
     collective: Collective
     ranks: int
@@ -105,14 +105,14 @@ class TunerRow:
 
 
 def server_counts(servers: int) -> list[int]:
-    """Numbers of servers that jobs have rows for: powers of two, and all."""
+    """Return the numbers of servers that have rows: powers of two, and all servers."""
     return sorted({1 << power for power in range(1, servers.bit_length()) if 1 << power <= servers} | {servers} - {1})
 
 
 def tuner_rows(job_of: Callable[[int], Job], servers: int, nccl: Parameters, paths: int) -> list[TunerRow]:
-    """The rows for jobs on up to ``servers`` servers; ``job_of`` gives the job on so many.
+    """Return the rows for jobs on up to ``servers`` servers; ``job_of`` gives the job for a number of servers.
 
-    None where the job has fewer channels than paths: NCCL then chooses everything.
+    Jobs with fewer channels than paths have no rows; NCCL then chooses everything.
     """
     rows: list[TunerRow] = []
     for count in server_counts(servers):
@@ -124,7 +124,7 @@ def tuner_rows(job_of: Callable[[int], Job], servers: int, nccl: Parameters, pat
 
 
 def _channels(most: int, paths: int) -> list[int]:
-    """Multiples of the paths that are tried: each twice the one before, and the largest."""
+    """Return the channel counts to try: multiples of the number of paths, each twice the one before, and the largest."""
     largest = most // paths * paths
     return sorted({paths << power for power in range(8) if paths << power <= largest} | ({largest} - {0}))
 
@@ -164,11 +164,11 @@ def _least_ps(job: Job, collective: Collective, size_bytes: int, choice: Choice)
 
 
 SCHEMA = 1
-"""Version of ``tuner.json``, as ``plugin/src/tuner.c`` reads it."""
+"""The version of ``tuner.json`` that ``plugin/src/tuner.c`` reads."""
 
 
 def tuner_json(members: Sequence[HostScope]) -> str:
-    """The table for jobs on these servers; empty where they are not alike or their jobs do not use the plugin."""
+    """Return the tuner table for jobs on these servers; empty if the servers differ or their jobs do not use the plugin."""
     first = members[0]
     config = config_of(first)
     nics = [nic for nic in rdma_nics(config.nics) if nic.addresses] if config.nics else []
@@ -186,13 +186,13 @@ def tuner_json(members: Sequence[HostScope]) -> str:
 
 
 def tuner_text(network: str, paths: int, rows: Sequence[TunerRow]) -> str:
-    """The file's text, a row a line."""
+    """Return the text of the tuner table, one row per line."""
     lines = ",\n".join(f"  {json.dumps(_row(row))}" for row in rows)
     return f'{{"schema": {SCHEMA}, "network": {json.dumps(network)}, "paths": {paths}, "rows": [\n{lines}]}}\n'
 
 
 def _job(config: HostConfig, nics: Sequence[Sequence[HostNic]], servers: int) -> Job:
-    """The job on so many servers like this one; ``nics`` are the ports of each NIC."""
+    """Return the job on a number of servers like this one; ``nics`` holds the ports of each NIC."""
     nearest = tuple(number * len(nics) // config.gpus for number in range(config.gpus))
     server = Server(
         config.name,
@@ -220,16 +220,16 @@ _NAMED = re.compile(r"hostfile(\..*)?|mpirun(-.*)?\.sh|tuner\.json", re.IGNORECA
 
 
 def is_cluster_file(name: str) -> bool:
-    """Return whether a file that all servers share may have this name, in any capitals; it is next to the servers' folders."""
+    """Return whether a file that all servers share, next to the servers' folders, may have this name (case is ignored)."""
     return _NAMED.fullmatch(name) is not None
 
 
 TRANSPORTS = {4: "^vader,tcp,openib,uct", 5: "^sm,tcp,uct"}
-"""Byte transfer layers that Open MPI leaves out, so that UCX carries everything, by its major version."""
+"""The byte transfer layers to disable, by Open MPI's major version, so that UCX carries all traffic."""
 
 
 def cluster_files(network: Network) -> dict[str, str]:
-    """Text by file name; nothing where there are no servers with GPUs."""
+    """Return the text of shared files by name; empty if no server has GPUs."""
     # NCCL's ranks and RCCL's do not understand each other, and GPUs of different fabrics do not reach each other.
     jobs: dict[tuple[str, str], list[HostScope]] = {}
     for scope in (host_scope(network, server.name) for server in network.servers):
@@ -251,7 +251,7 @@ def cluster_files(network: Network) -> dict[str, str]:
 
 
 def _alternating(network: Network, members: Sequence[HostScope]) -> str | None:
-    """The servers with those of each stripe in turn, with commas between; None where all are on one stripe."""
+    """Return the server names, separated by commas, alternating between stripes; None if all servers are in one stripe."""
     names = {member.name: member.job_fabric for member in members}
     stripes = {
         server.name: next((nic.stripe for nic in server.nics if nic.fabric == names[server.name]), "")

@@ -1,6 +1,6 @@
-"""``host.json``: what a server is told, for ``railweave host``, the net plug-in and the preflight.
+"""The file ``host.json``: a server's configuration for ``railweave host``, the net plugin and the checks before a job.
 
-``document`` has its form; docs/host-json.md and the JSON Schema beside it follow from that.
+``document`` defines its content; docs/host-json.md and the JSON Schema next to it are derived from the classes here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 SCHEMA: Literal[1] = 1
-"""Version of ``host.json``; raised when a reader of the old form would misread the new one."""
+"""The version of ``host.json``; it increases when a reader of the old format would misread the new one."""
 
 described = with_config(ConfigDict(use_attribute_docstrings=True))
 
@@ -31,40 +31,40 @@ class Gpus(TypedDict):
     """The GPUs of a server."""
 
     count: int
-    """how many"""
+    """number of GPUs"""
     model: str
-    """which"""
+    """GPU model"""
     vendor: Literal["NVIDIA", "AMD", ""]
-    """of whom; empty: a server without GPUs"""
+    """GPU vendor; empty for a server without GPUs"""
 
 
 @described
 class Roce(TypedDict):
-    """RDMA data."""
+    """The QoS of RDMA data."""
 
     dscp: int
     """DSCP"""
     priority: int
     """PFC priority"""
     traffic_class: int
-    """the whole TOS or traffic class byte: DSCP x 4 + ECT(0)"""
+    """value of the TOS or traffic class byte: DSCP x 4 + ECT(0)"""
     lossless: bool
-    """whether the switches pause it (PFC)"""
+    """true if switches pause this traffic (PFC)"""
     ecn: bool
-    """whether the switches mark it, so that senders slow down"""
+    """true if switches mark this traffic, so that senders slow down"""
     bandwidth_percent: int
-    """its share in the NIC's own scheduler"""
+    """bandwidth share in the NIC's own scheduler, percent"""
     adaptive_routing: bool
-    """whether the fabric may deliver packets out of order"""
+    """true if the fabric may deliver packets out of order"""
     other_dscp: NotRequired[list[int]]
-    """further DSCPs of the same class; absent: none"""
+    """further DSCPs of the same class; absent if there are none"""
     clear_to_send_traffic_class: NotRequired[int]
-    """the same byte of clear-to-send messages and acknowledgements; absent: that of data"""
+    """traffic class byte of clear-to-send messages and acknowledgements; absent if it is that of data"""
 
 
 @described
 class Cnp(TypedDict):
-    """Congestion notification packets."""
+    """The QoS of congestion notification packets."""
 
     dscp: int
     """DSCP"""
@@ -74,16 +74,16 @@ class Cnp(TypedDict):
 
 @described
 class LosslessClass(TypedDict):
-    """A lossless class beside RDMA data."""
+    """A lossless class other than RDMA data."""
 
     dscp: list[int]
     """DSCPs"""
     priority: int
     """PFC priority"""
     ecn: bool
-    """whether the switches mark it"""
+    """true if switches mark this traffic"""
     bandwidth_percent: int
-    """its share in the NIC's own scheduler"""
+    """bandwidth share in the NIC's own scheduler, percent"""
 
 
 @described
@@ -91,41 +91,41 @@ class Fabric(TypedDict):
     """The settings on which the NICs of a fabric must agree with its switches."""
 
     bfd_detection_ms: int | None
-    """after how many ms the fabric notices a silent neighbor; null: no BFD"""
+    """time after which the fabric detects a silent neighbor, ms; null without BFD"""
     roce: Roce
     """RDMA data"""
     cnp: Cnp
     """congestion notification packets"""
     other_lossless: NotRequired[dict[str, LosslessClass]]
-    """lossless classes beside RDMA data, by name; absent: none"""
+    """lossless classes other than RDMA data, by name; absent if there are none"""
 
 
 @described
 class Address(TypedDict):
-    """An address of a NIC, and what routes it."""
+    """An address of a NIC, with its gateway and routing table."""
 
     path: Annotated[int, Field(ge=1)]
     """number of the address on its NIC, from 1"""
     color: int | None
-    """the path color's number N of color:0:N; null: paths are not colored"""
+    """number N of the path color color:0:N; null without path colors"""
     color_name: str
-    """the path color's name; `default` where paths are not colored"""
+    """name of the path color; `default` without path colors"""
     prefix: str
-    """the server prefix it is in"""
+    """server prefix that contains the address"""
     gateway: str
     """the leaf's address in that prefix"""
     address: str | None
-    """the address; null: it follows from a MAC that is not known yet"""
+    """IP address; null if it depends on a MAC address that is not known yet"""
     origin: Literal["slaac", "static"]
-    """how it comes to be"""
+    """source of the address: router advertisements or configuration"""
     table: int
-    """number of its routing table"""
+    """number of the routing table"""
     table_name: str
-    """name of that table"""
+    """name of the routing table"""
     traffic_class: NotRequired[int]
-    """the whole TOS or traffic class byte of this color's data; absent: as the fabric's"""
+    """TOS or traffic class byte of this color's data; absent if it is the fabric's"""
     service_level: NotRequired[int]
-    """its service level; absent: 0"""
+    """service level of this color; absent if 0"""
 
 
 @described
@@ -133,49 +133,49 @@ class Nic(TypedDict):
     """A NIC on a fabric."""
 
     name: str
-    """its name in the design"""
+    """name in the design"""
     netdev: str
-    """its Linux interface"""
+    """Linux interface"""
     rdma: str
-    """its RDMA device"""
+    """RDMA device"""
     rdma_port: int
     """port of the RDMA device"""
     mac: str | None
-    """MAC address; null: not known yet"""
+    """MAC address; null if not known yet"""
     model: str
-    """catalog name"""
+    """name of the NIC model in the catalog"""
     driver: str
     """Linux driver of the interface"""
     gpu: int | None
-    """the GPU beside it, from 0; null: none of its own"""
+    """GPU that the NIC serves, from 0; null if it serves none"""
     fabric: str
-    """the fabric it is on"""
+    """fabric that the NIC is on"""
     stripe: str
-    """the stripe it is in"""
+    """stripe that the NIC is in"""
     rail: int
-    """its rail, from 1"""
+    """rail of the NIC, from 1"""
     leaf: str
-    """the leaf it is cabled to"""
+    """leaf that the NIC is cabled to"""
     leaf_port: str
-    """the port there"""
+    """port on that leaf"""
     leaf_port_names: list[str]
-    """other names by which the leaf may announce that port: its alias, its description"""
+    """other names by which the leaf may announce that port, such as its alias and its description"""
     speed_gbps: int
     """link speed, 10^9 bit/s"""
     cable_m: NotRequired[int]
-    """length of its cable, m, rounded up; absent: not known"""
+    """cable length in m, rounded up; absent if not known"""
     mtu: int
-    """MTU, bytes of an IP packet"""
+    """MTU: largest IP packet in bytes"""
     slaac: bool
-    """whether its addresses are formed from router advertisements"""
+    """true if the NIC forms its addresses from router advertisements"""
     firmware: dict[str, str]
-    """settings wanted in its flash, as the vendor's tool names them"""
+    """wanted settings in the NIC's flash, by their names in the vendor's tool"""
     firmware_per_function: NotRequired[list[str]]
-    """those of them that each function of the card has for itself; the tool is asked for the function's own"""
+    """flash settings that each function of the card has separately; the tool reads that of the NIC's function"""
     addresses: list[Address]
-    """its addresses, one per path"""
+    """addresses of the NIC, one per path"""
     tenant: NotRequired[str]
-    """the tenant it belongs to; absent: none"""
+    """tenant that the NIC belongs to; absent if there is none"""
 
 
 @described
@@ -189,25 +189,25 @@ class Route(TypedDict):
     dev: str
     """interface"""
     via: NotRequired[str]
-    """next hop; absent: on the link"""
+    """next hop; absent if the destination is on the link"""
 
 
 _From = TypedDict("_From", {"from": NotRequired[Annotated[str, Field(description="source address or prefix")]]})
-"""The key that is a word of Python."""
+"""The key ``from``, which is a reserved word in Python."""
 
 
 @described
 class Rule(_From):
-    """A rule that chooses a table."""
+    """A rule that selects a routing table."""
 
     table: int
-    """the table it chooses"""
+    """routing table to use"""
     dev: str
-    """the interface it belongs to"""
+    """interface that the rule belongs to"""
     to: NotRequired[str]
     """destination prefix"""
     priority: NotRequired[int]
-    """priority; absent: the kernel's choice"""
+    """priority; absent if the kernel chooses it"""
 
 
 @described
@@ -215,9 +215,9 @@ class TenantJob(TypedDict):
     """The environment of a tenant's jobs."""
 
     environment: dict[str, str]
-    """value by variable"""
+    """values by variable name"""
     resolve: list[str]
-    """variables whose value is found on the server at launch"""
+    """variables whose values are looked up on the server at launch"""
 
 
 @described
@@ -225,18 +225,18 @@ class Job(TypedDict):
     """The environment of a collective job."""
 
     library: Literal["NCCL", "RCCL"]
-    """whose variables they are"""
+    """library that reads the variables"""
     environment: dict[str, str]
-    """value by variable"""
+    """values by variable name"""
     resolve: list[str]
-    """variables whose value is found on the server at launch"""
+    """variables whose values are looked up on the server at launch"""
     tenants: NotRequired[dict[str, TenantJob]]
-    """where GPUs belong to several tenants: `environment` and `resolve` of each tenant's jobs, by its name"""
+    """`environment` and `resolve` of each tenant's jobs, by tenant name; present if GPUs belong to several tenants"""
 
 
 @described
 class Versions(TypedDict):
-    """Software that the server should run; what is absent is not compared."""
+    """The software versions that the server should run. Versions that are absent are not compared."""
 
     kernel: NotRequired[str]
     """release of the Linux kernel"""
@@ -247,7 +247,7 @@ class Versions(TypedDict):
     nic_firmware: NotRequired[dict[str, str]]
     """firmware version by NIC model"""
     nic_driver: NotRequired[dict[str, str]]
-    """driver version by driver"""
+    """driver version by driver name"""
 
 
 @described
@@ -255,7 +255,7 @@ class Host(TypedDict):
     """The configuration of a server."""
 
     schema: Literal[1]
-    """version of this file's form"""
+    """version of the file format"""
     network: str
     """name of the network"""
     host: str
@@ -263,37 +263,37 @@ class Host(TypedDict):
     model: str
     """catalog name of the server model"""
     gpu: Gpus
-    """its GPUs"""
+    """GPUs of the server"""
     router_advertisements: Literal["networkd", "kernel"]
-    """who forms addresses from router advertisements"""
+    """program that forms addresses from router advertisements"""
     fabrics: dict[str, Fabric]
-    """by name of the fabric"""
+    """settings of each fabric, by fabric name"""
     nics: list[Nic]
-    """its NICs, by fabric and rail"""
+    """NICs of the server, by fabric and rail"""
     routes: list[Route]
     """routes of the source-routing tables"""
     rules: list[Rule]
-    """rules that choose a table"""
+    """rules that select a routing table"""
     sysctl: dict[str, str]
     """kernel parameters by name"""
     kernel_command_line: list[str]
     """parameters of the kernel's command line"""
     driver_files: NotRequired[dict[str, dict[str, str]]]
-    """files that drivers of NICs read: the settings of each, by its path"""
+    """settings in files that NIC drivers read, by path of the file"""
     versions: NotRequired[Versions]
-    """software that it should run; absent: the design asks for none"""
+    """software versions that the server should run; absent if the design requires none"""
     job: Job
     """environment of a collective job"""
 
 
 def host_schema() -> dict[str, Any]:
-    """The JSON Schema of ``host.json`` (draft 2020-12)."""
+    """Return the JSON Schema of ``host.json`` (draft 2020-12)."""
     schema = TypeAdapter(Host).json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "host.json"}
 
 
 def host_reference() -> str:
-    """The reference as Markdown tables: the file, and after it every object that is below."""
+    """Return the reference as Markdown tables: one for the file, then one for every object in it."""
     schema = host_schema()
     names, lines = ["host.json"], list[str]()
     for name in names:
@@ -307,7 +307,7 @@ def host_reference() -> str:
 
 
 def _type(value: dict[str, Any], names: list[str]) -> str:
-    """A type in words, with a link to the object that it is of; ``names`` has every object that was named so far."""
+    """Return a type in words, with a link if it is an object; ``names`` collects the objects that were linked so far."""
     match value:
         case {"$ref": str(place)}:
             name = place.rpartition("/")[2]
@@ -328,7 +328,7 @@ def _type(value: dict[str, Any], names: list[str]) -> str:
 
 
 LINE = 118
-"""Where a value that fits stands on one line, characters."""
+"""The line length in characters up to which a value is written on one line."""
 
 _NESTED = frozenset({dict, list})
 
@@ -337,12 +337,12 @@ _text = json.encoder.encode_basestring_ascii
 
 
 def host_json(config: host_model.HostConfig) -> str:
-    """The file's text."""
+    """Return the text of host.json."""
     return _laid_out(document(config), "") + "\n"
 
 
 def _laid_out(value: Any, indent: str) -> str:  # noqa: ANN401 - JSON
-    """JSON to be read: an item of a list, or what is short, on one line (and json's own indentation is slow)."""
+    """Return readable JSON, with list items and short values on one line; json's own indentation is too slow."""
     if not isinstance(value, dict | list):
         return _encode(value)
     inner = indent + " "
@@ -375,7 +375,7 @@ def _is_row(value: Any) -> bool:  # noqa: ANN401 - JSON
 
 
 def document(config: host_model.HostConfig) -> Host:
-    """The file's content."""
+    """Return the content of host.json."""
     job: Job = {"library": config.library, **_job(config.job)}
     if config.tenant_jobs:
         job["tenants"] = {tenant: _job(variables) for tenant, variables in config.tenant_jobs}
@@ -402,7 +402,7 @@ def document(config: host_model.HostConfig) -> Host:
 
 
 def _versions(asked: AskedVersions) -> Versions:
-    """Return the versions that are asked for."""
+    """Return the software versions that the design requires."""
     versions: Versions = {}
     if asked.kernel:
         versions["kernel"] = asked.kernel

@@ -1,4 +1,4 @@
-"""``net-setup.sh``: links, addresses, routes and rules by iproute2, without netplan; and names of interfaces as udev rules."""
+"""The script ``net-setup.sh``, which sets links, addresses, routes and rules without netplan, and udev rules for interface names."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 _KERNEL_NETDEV = re.compile(r"eth\d+")
 _KERNEL_RDMA = r"(irdma|rocep?|rxe|siw|hns|erdma|efa|mana)_?\d+"
-"""Of drivers whose vendors have no folder under ``railweave.nics``, and of software."""
+"""A pattern of the kernel's RDMA device names for drivers without a folder under ``railweave.nics``, and for software RDMA."""
 
 
 def naming_files(config: HostConfig) -> dict[str, str]:
-    """Text by name."""
+    """Return the text of the udev rules, by file name."""
     return {"70-railweave-net.rules": _net(config), "60-rdma-persistent-naming.rules": _rdma(config)}
 
 
@@ -95,7 +95,7 @@ def _text(lines: list[str], rules: Iterable[tuple[bool, str, str]]) -> str:
 
 
 def net_setup_sh(config: HostConfig) -> str:
-    """The file's text."""
+    """Return the text of net-setup.sh."""
     slaac = {nic.netdev for nic in config.nics if nic.slaac}
     values = {
         "head": "\n".join(
@@ -143,7 +143,7 @@ def _version(way: Addressed | Literal["default"] | None) -> int:
 
 
 def _words(lines: Iterable[str]) -> str:
-    """A word of the shell on each line; all of them hold a blank or ``|``, so that each needs quotes."""
+    """Return each line as a quoted word for the shell, one per line; all lines contain a space or ``|`` and need quotes."""
     text = "\n".join(lines).replace("'", "'\"'\"'").replace("\n", "'\n  '")
     return f"  '{text}'" if text else ""
 

@@ -1,9 +1,9 @@
-"""``netplan.yaml``: the fabric NICs for netplan with systemd-networkd; and what NetworkManager and the kernel are told beside it.
+"""The file ``netplan.yaml`` for fabric NICs with systemd-networkd, and matching files for NetworkManager and the kernel.
 
-A NIC with static addresses has the keys of the Thor2 guide's files (sections 2.4.1.1 and 2.4.2.1). A SLAAC NIC follows the
-RLB document's "Server SLAAC Configuration", with source routing as in its Tables 8 to 10. Every NIC has ``ignore-carrier``
-besides: netplan writes ``ConfigureWithoutCarrier=`` for networkd, and ``IgnoreCarrierLoss=`` defaults to that value
-(systemd.network(5)); otherwise a link that is down for more than 3 s loses its addresses, routes and rules.
+A NIC with static addresses has the keys of the Thor2 guide's files (sections 2.4.1.1 and 2.4.2.1). A SLAAC NIC follows the RLB
+document's "Server SLAAC Configuration", with source routing as in its Tables 8 to 10. Every NIC also has ``ignore-carrier``:
+netplan then writes ``ConfigureWithoutCarrier=`` for networkd, and ``IgnoreCarrierLoss=`` defaults to that value
+(systemd.network(5)). Otherwise a link that is down for more than 3 s loses its addresses, routes and rules.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 
 SCRIPT = "/usr/local/sbin/railweave-net-setup"
-"""Where ``net-setup.sh`` goes."""
+"""The installation path of ``net-setup.sh``."""
 
 
 def by_kernel(config: HostConfig) -> list[HostNic]:
-    """The NICs whose router advertisements the kernel handles."""
+    """Return the NICs whose router advertisements the kernel handles."""
     return [nic for nic in config.nics if nic.slaac] if config.advertisements_by == "kernel" else []
 
 
 def kernel_mode_files(config: HostConfig) -> dict[str, str]:
-    """Text by name; empty where networkd handles everything."""
+    """Return the text of files for kernel mode, by name; empty if networkd handles everything."""
     if not by_kernel(config):
         return {}
     return {
@@ -94,7 +94,7 @@ def _service(config: HostConfig) -> str:
 
 
 def network_manager_files(config: HostConfig) -> dict[str, str]:
-    """Text by name; empty if the server has no NIC."""
+    """Return the text of NetworkManager's files, by name; empty if the server has no NIC."""
     if not config.nics:
         return {}
     kernel = by_kernel(config)
@@ -128,7 +128,7 @@ _RESERVED = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "nul
 
 
 def netplan_yaml(config: HostConfig) -> str:
-    """The file's text."""
+    """Return the text of netplan.yaml."""
     lines = comment_head(
         config,
         "/etc/netplan/60-railweave.yaml (mode 600: netplan complains of any other)",
@@ -161,7 +161,7 @@ def _why(config: HostConfig) -> tuple[str, ...]:
 
 
 def document(config: HostConfig) -> dict[str, Value]:
-    """The file's content."""
+    """Return the content of netplan.yaml."""
     left_alone = {nic.netdev for nic in by_kernel(config)}
     routes: dict[str, list[HostRoute]] = {}
     for route in config.routes:
@@ -205,7 +205,7 @@ def _ethernet(nic: HostNic, routes: Sequence[HostRoute], rules: Sequence[HostRul
 
 
 def _main_gateway(nic: HostNic, to: str) -> str:
-    """The gateway of the first address of a destination's family; of `default`, the first of all."""
+    """Return the gateway of the NIC's first address with the destination's family, or of its very first address for `default`."""
     family = nic.addresses[0].address.family if to == "default" else Prefix(to).family
     return next(
         (address.gateway for address in nic.addresses if address.address.family == family), nic.addresses[0].gateway
@@ -241,7 +241,7 @@ def _rule(rule: HostRule) -> Value:
 
 
 def _printed(value: dict[str, Value], indent: str) -> Iterator[str]:
-    """Lines of a mapping; an own printer, because PyYAML takes a tenth of a second for a server with many paths."""
+    """Yield the lines of a mapping. PyYAML is not used because it takes a tenth of a second for a server with many paths."""
     for key, child in value.items():
         if isinstance(child, dict):
             yield f"{indent}{_text(key)}:"
@@ -254,7 +254,7 @@ def _printed(value: dict[str, Value], indent: str) -> Iterator[str]:
 
 
 def _item(item: Value) -> str:
-    """An item of a list on one line: a route is read faster so."""
+    """Return a list item on one line, which makes routes easier to read."""
     if isinstance(item, str):
         return _text(item)
     if isinstance(item, dict):
@@ -272,5 +272,5 @@ def _item(item: Value) -> str:
 
 @lru_cache(maxsize=4096)
 def _text(value: str) -> str:
-    """Text; what YAML 1.1 or 1.2 could take for something else is quoted (JSON strings are YAML)."""
+    """Return a text for YAML, quoted if YAML 1.1 or 1.2 could read it as another type (JSON strings are YAML)."""
     return value if _PLAIN.fullmatch(value) and value.lower() not in _RESERVED else json.dumps(value)

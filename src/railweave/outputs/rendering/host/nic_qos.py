@@ -1,6 +1,6 @@
-"""``nic-qos.sh`` and what vendors have beside it, on which NICs and switches must agree; ``nic-nvm.sh``: settings in flash.
+"""The script ``nic-qos.sh`` and vendors' files, with settings on which NICs and switches must agree, and ``nic-nvm.sh`` for flash.
 
-How a NIC is told is its vendor's (``railweave.nics``): each vendor of a server's NICs gives functions of the script.
+The commands for a NIC are its vendor's (``railweave.nics``): each vendor of a server's NICs contributes functions to the script.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def nic_nvm(config: HostConfig) -> str:
-    """The script that shows the settings and sets those that differ."""
+    """Return the script that shows flash settings and sets those that differ."""
     lists: dict[tuple[FirmwareOption, ...], str] = {}
     nics: list[str] = []
     vendors: set[str] = set()
@@ -41,7 +41,7 @@ def _option(option: FirmwareOption) -> str:
 
 
 def files(config: HostConfig) -> dict[str, str]:
-    """Text by file name."""
+    """Return the text of these files by name."""
     texts = {"nic-qos.sh": nic_qos(config)}
     for path, settings in driver_files(config).items():
         texts[_name(path)] = "".join(f"{key}={value}\n" for key, value in settings.items())
@@ -49,7 +49,7 @@ def files(config: HostConfig) -> dict[str, str]:
 
 
 def driver_files(config: HostConfig) -> dict[str, dict[str, str]]:
-    """The settings that drivers read on the server (``KEY=VALUE``), by the path of their file there."""
+    """Return the settings (``KEY=VALUE``) that drivers read on the server, by the path of their file there."""
     by_path: dict[str, dict[str, str]] = {}
     for vendor in vendors_of(nic.vendor for nic in config.nics):
         by_path |= vendor.driver_files(config)
@@ -57,7 +57,7 @@ def driver_files(config: HostConfig) -> dict[str, dict[str, str]]:
 
 
 def vendors_files() -> tuple[str, ...]:
-    """The names of drivers' files, which lie beside ``nic-qos.sh`` on servers with NICs of their vendor."""
+    """Return the names of all driver files that may be next to ``nic-qos.sh``, whatever the vendor."""
     return tuple(_name(path) for vendor in every_vendor() for path in vendor.driver_file_paths)
 
 
@@ -66,7 +66,7 @@ def _name(path: str) -> str:
 
 
 def nic_qos(config: HostConfig) -> str:
-    """The script that sets the QoS of every NIC."""
+    """Return the script that sets the QoS of every NIC."""
     lines = head(
         "QoS of the NICs: DSCP, priorities, PFC, ETS, congestion control.",
         network=config.network,

@@ -1,4 +1,4 @@
-"""The bodies of scripts, which are the same on every server: shell files in ``scripts/``, below a head with the design.
+"""The parts of scripts: a head with the design, and bodies from shell files in ``scripts/``, which are the same on every server.
 
 The functions of a NIC vendor are in its folder (``railweave.nics``).
 """
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 
 def comment_head(config: HostConfig, goes_to: str, *why: str) -> list[str]:
-    """The lines, with ``#``. ``why`` are lines of text; an empty one parts paragraphs."""
+    """Return the first lines of a file as comments with ``#``. ``why`` are lines of text; an empty one separates paragraphs."""
     lines = [f"{config.name} of {config.network}, written by railweave. Goes to {goes_to}", *why]
     return [f"# {line}".rstrip() for line in lines]
 
 
 BY_NAME = "disable=SC2034,SC2329  # vendors' functions are called by name, and take what they need of the values"
-"""For scripts that hold functions of several vendors."""
+"""The shellcheck directive for scripts with the functions of several vendors."""
 
 
 @cache
 def body(name: str) -> str:
-    """A part of a script."""
+    """Return a part of a script from its file in ``scripts/``."""
     return files("railweave.outputs.rendering.host").joinpath("scripts", name).read_text(encoding="utf-8")
 
 
 def head(title: str, *, network: str, server: str | None = None, lint: str | None = None) -> list[str]:
-    """The first lines of a script. ``lint`` is what shellcheck is told of the whole of it."""
+    """Return the first lines of a script. ``lint`` is a shellcheck directive for the whole script."""
     whose = f"{network}, server {server}" if server else network
     return [
         "#!/usr/bin/env bash",
@@ -44,5 +44,5 @@ def head(title: str, *, network: str, server: str | None = None, lint: str | Non
 
 
 def array(name: str, lines: list[str]) -> list[str]:
-    """A bash array with an element a line."""
+    """Return the lines of a bash array, one element per line."""
     return [f"{name}=(", *(f"    {shlex.quote(line)}" for line in lines), ")"]

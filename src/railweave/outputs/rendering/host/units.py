@@ -1,9 +1,9 @@
-"""Services of a server: the NICs' QoS whenever they lose it, and ``railweave host`` where it makes the tables and rules.
+"""Services of a server: ``nic-qos.service`` for the NICs' QoS, and ``railweave host`` if it creates the tables and rules.
 
-Drivers give an RDMA device their own QoS when they make it: at every start, and whenever the driver is loaded again, a card is plugged,
-or firmware has recovered. ``nic-qos.service`` is for the start, and holds jobs back until it has run. After that udev starts
-``nic-qos@PCI-ADDRESS.service`` for a device that comes (udev(7), SYSTEMD_WANTS), for that NIC only: to set QoS again would
-disturb the traffic of the others. Sleep takes settings from devices that stay, which udev does not see.
+Drivers give an RDMA device their own QoS when they create it: at every boot, and when a driver is reloaded, a card is plugged in,
+or firmware has recovered. ``nic-qos.service`` runs at boot and delays jobs until it has finished. After that, udev starts
+``nic-qos@PCI-ADDRESS.service`` for each new device (udev(7), SYSTEMD_WANTS). It sets the QoS of that NIC only, so that the
+traffic of the others is not disturbed. Sleep removes settings from devices that stay, which udev does not see.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from railweave.model.device.host_model import HostConfig, HostNic
 
 QOS_FOLDER = "/usr/local/lib/railweave"
-"""Where ``nic-qos.sh`` goes, and what vendors have beside it."""
+"""The installation folder of ``nic-qos.sh`` and vendors' files."""
 
 PROGRAM = "/usr/local/bin/railweave-host"
-"""Where the zipapp of ``railweave host`` goes."""
+"""The installation path of the ``railweave host`` zipapp."""
 
 KERNEL_FILES = "sys-kernel-config.mount sys-kernel-debug.mount"
-"""Mounts of configfs and debugfs, in which ``nic-qos.sh`` reads and writes."""
+"""The mounts of configfs and debugfs, which ``nic-qos.sh`` reads and writes."""
 
 SLEEP = "suspend.target hibernate.target hybrid-sleep.target suspend-then-hibernate.target"
-"""Ways for a server to sleep (systemd.special(7))."""
+"""The systemd targets of sleep states (systemd.special(7))."""
 
 BEFORE_JOBS = "Before=slurmd.service kubelet.service containerd.service docker.service"
-"""Whatever may start a job comes later."""
+"""The systemd setting that orders a unit before all services that may start a job."""
 
 
 def files(config: HostConfig) -> dict[str, str]:
-    """Text by file name."""
+    """Return the text of units and udev rules by file name."""
     return {
         "nic-qos.service": _qos(config),
         "nic-qos@.service": _qos_of_nic(config),
@@ -46,7 +46,7 @@ def files(config: HostConfig) -> dict[str, str]:
 
 
 def devices(nics: Iterable[HostNic]) -> str:
-    """The units by which systemd knows that udev has named the NICs."""
+    """Return the systemd device units of the NICs, which appear once udev has named the NICs."""
     return " ".join(f"sys-subsystem-net-devices-{_escaped(nic.netdev)}.device" for nic in nics)
 
 

@@ -1,4 +1,4 @@
-"""Decisions about addresses of servers (prefixes, VLANs, the choice among them), and the management plane of the switches."""
+"""Decisions about the addresses of servers (prefixes, VLANs, address mode) and about the management plane of the switches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def management_decision(network: Network) -> Decision:
-    """Addresses, time, names, logs, logins and services, each with what a switch does without it."""
+    """Return the decision on management: addresses, time, names, logs, logins and services, with the effect of each omission."""
     management = network.management
     defaults = Management()
     gateways = dict.fromkeys(switch.management_gateway for switch in network.switches)
@@ -61,7 +61,7 @@ def management_decision(network: Network) -> Decision:
 
 
 def _protection(management: Management) -> list[tuple[str, str]]:
-    """Return the protection that `security` of the file gives; empty if the file has no such block."""
+    """Return the protections that the file's `security` block configures; empty if the file has no such block."""
     security = management.security
     if security is None:
         return []
@@ -131,7 +131,7 @@ def addressing_decision(network: Network, fabric: Fabric) -> Decision:
 
 
 def _prefixes(fabric: Fabric, on_vlans: Sequence[Segment], routed: Sequence[Segment]) -> list[tuple[str, str]]:
-    """Return the number of prefixes and their pools: of servers on VLANs, and of those on routed ports."""
+    """Return the number and the pools of server prefixes, separately for VLANs and routed ports."""
     if on_vlans and routed:
         return [
             ("Server prefixes on VLANs", _prefixes_of(fabric, on_vlans, "rail, stripe")),
@@ -149,7 +149,7 @@ def _prefixes_of(fabric: Fabric, segments: Sequence[Segment], each: str) -> str:
 
 
 def _pools(fabric: Fabric, segments: Sequence[Segment]) -> list[str]:
-    """The pools that server prefixes are from: those of their tenants or of the fabric, and of ``other_links``."""
+    """Return the pools of server prefixes: those of tenants or the fabric, and those of ``other_links``."""
     used = (fabric.pools_of(segment.tenant) for segment in segments if segment.subnets and not segment.network)
     pools = list(dict.fromkeys(pool for of_tenant in used for pool in of_tenant)) or list(fabric.server_pools)
     if not fabric.other_pools:
@@ -160,7 +160,7 @@ def _pools(fabric: Fabric, segments: Sequence[Segment]) -> list[str]:
 
 
 def _vlans(fabric: Fabric, on_vlans: Sequence[Segment], routed: Sequence[Segment]) -> list[tuple[str, str]]:
-    """The VLANs of servers: those of their prefixes, and those that only pass with a tag."""
+    """Return the VLANs of servers: those with their prefixes, and tagged ones without a gateway."""
     if not on_vlans:
         return [("VLANs", "none: every NIC is on a routed port of its leaf")]
     first, last = on_vlans[0].vlan, on_vlans[-1].vlan
@@ -178,7 +178,7 @@ def _vlans(fabric: Fabric, on_vlans: Sequence[Segment], routed: Sequence[Segment
 
 
 def _examples(fabric: Fabric, segments: Sequence[Segment]) -> list[tuple[str, ...]]:
-    """The prefixes of the first of some segments."""
+    """Return the prefixes of the first segment as an example."""
     return [
         (
             first.nic.replace(":", " ") or f"{first.stripe} rail {first.rail}",
@@ -222,7 +222,7 @@ def _mode(fabric: Fabric) -> tuple[str, str, list[tuple[str, str]]]:
 
 
 def _tables(network: Network, fabric: Fabric) -> list[tuple[str, str]]:
-    """The routing tables by which servers answer from the address that was asked."""
+    """Return the routing tables that make servers answer from the address to which a packet was sent."""
     server = next((server for server in network.servers if any(nic.fabric == fabric.name for nic in server.nics)), None)
     nics = host_config(network, server.name).nics_of(fabric.name) if server else []
     nics = [nic for nic in nics if nic.addresses]  # those that wait for a tenant have none

@@ -1,4 +1,4 @@
-"""Decisions about a fabric, in the order in which design takes them: shape, ports, routing, path colors, tenants."""
+"""Decisions about a fabric, in the order of the design: shape, ports, routing, path colors, tenants."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def isis_decision(network: Network, fabric: Fabric) -> Decision:
-    """IS-IS: area, metric, what is advertised, and how silent neighbors are noticed."""
+    """Return the decision on IS-IS: area, metric, advertised prefixes, and detection of silent neighbors."""
     wanted, bfd = fabric.underlay.isis, fabric.underlay.bfd
     links = sum(cable.fabric == fabric.name and cable.kind == "fabric" for cable in network.cables)
     facts = [
@@ -46,7 +46,7 @@ def isis_decision(network: Network, fabric: Fabric) -> Decision:
 
 
 def tenant_decisions(network: Network, fabric: Fabric) -> list[Decision]:
-    """None where the fabric has no overlay."""
+    """Return the decision on tenants as a list; empty if the fabric has no overlay."""
     overlay = fabric.overlay
     if overlay is None:
         return []
@@ -92,7 +92,7 @@ def tenant_decisions(network: Network, fabric: Fabric) -> list[Decision]:
 
 
 def _taken_in(fabric: Fabric) -> str:
-    """Return the prefixes that VRFs import next to their own, as the file's ``leaks`` allow."""
+    """Return the prefixes that VRFs import in addition to their own, as the file's ``leaks`` allow."""
     leaks = [f"{tenant.name} and {', '.join(tenant.leaks)}" for tenant in fabric.tenants if tenant.leaks]
     if not leaks:
         return "no others, so no tenant has a route to another's NICs"
@@ -100,7 +100,7 @@ def _taken_in(fabric: Fabric) -> str:
 
 
 def bgp_decision(network: Network, fabric: Fabric) -> Decision:
-    """BGP: AS numbers, what keeps leaves from transit, how wide next-hop groups are, and how silent neighbors are noticed."""
+    """Return the decision on BGP: AS numbers, prevention of leaf transit, width of next-hop groups, detection of silent neighbors."""
     underlay, bfd = fabric.underlay, fabric.underlay.bfd
     facts: list[tuple[str, str]] = []
     pools: dict[str, tuple[int, int]] = {"leaf": fabric.leaf_asns, "spine": fabric.spine_asns}
@@ -146,7 +146,7 @@ def bgp_decision(network: Network, fabric: Fabric) -> Decision:
 
 
 def _guards(fabric: Fabric) -> list[tuple[str, str]]:
-    """Return the guards of the sessions, and what keeps routes while a session restarts; options that are off are left out."""
+    """Return the options that protect BGP sessions, or keep routes while a session restarts; disabled options are left out."""
     underlay = fabric.underlay
     facts: list[tuple[str, str]] = []
     if underlay.graceful_restart:
@@ -163,7 +163,7 @@ def _guards(fabric: Fabric) -> list[tuple[str, str]]:
 
 
 def _limits(network: Network, fabric: Fabric) -> str:
-    """Return the sizes of the tables that hold the routes, as far as the catalog knows them."""
+    """Return the route table sizes of the switch models, if the catalog has them."""
     there = dict.fromkeys(
         model for role in figures.roles(network, fabric) for model in figures.models_of(network, fabric, role)
     )
@@ -179,7 +179,7 @@ def _limits(network: Network, fabric: Fabric) -> str:
 
 
 def _widths(network: Network, fabric: Fabric) -> str:
-    """The most members of a next-hop group as configured, role by role: that of the first switch of each."""
+    """Return the configured maximum width of next-hop groups for each role, taken from its first switch."""
     firsts = {role: figures.switches_of(network, fabric, role)[0] for role in figures.roles(network, fabric)}
     widths = {role: device_config(network, switch.name).maximum_ecmp() for role, switch in firsts.items()}
     given = (
@@ -192,7 +192,7 @@ def _widths(network: Network, fabric: Fabric) -> str:
 
 
 def topology_decision(network: Network, fabric: Fabric) -> Decision:
-    """The tiers, what is oversubscribed, and which servers are in which stripe."""
+    """Return the decision on the topology: tiers, oversubscription, and the servers of each stripe."""
     sums, groups = figures.figures(network, fabric), figures.stripes(network, fabric)
     leaves = figures.switches_of(network, fabric, "leaf")
     per_stripe = max((len(group.leaves) for group in groups), default=0)
@@ -242,7 +242,7 @@ def topology_decision(network: Network, fabric: Fabric) -> Decision:
 
 
 def _planes(fabric: Fabric, planes: list[str]) -> list[tuple[str, str]]:
-    """Return the NIC ports of each plane, and so its rails."""
+    """Return the NIC port and the rails of each plane."""
     each = fabric.adapters or 0
     words = [
         f"{name} has port {place} of every NIC, {figures.rail_label(range((place - 1) * each + 1, place * each + 1))}"
@@ -252,7 +252,7 @@ def _planes(fabric: Fabric, planes: list[str]) -> list[tuple[str, str]]:
 
 
 def _ways(network: Network, sums: Figures, leaves: list[Switch], *, of_ports: bool) -> str:
-    """Return the traffic that crosses one switch, and the path of the rest.
+    """Return a description of the traffic that crosses only one switch, and of the path of all other traffic.
 
     ``of_ports``: each port of a NIC is in its own plane.
     """
@@ -270,7 +270,7 @@ def _ways(network: Network, sums: Figures, leaves: list[Switch], *, of_ports: bo
 
 
 def _spines_of(network: Network, leaf: Switch) -> Counter[str]:
-    """The spines that a leaf has uplinks to, with how many."""
+    """Return the spines that a leaf has uplinks to, with the number of uplinks."""
     return Counter(cable.b.device for cable in network.cables_of(leaf.name) if cable.kind == "fabric")
 
 
@@ -280,7 +280,7 @@ def _uplinks(network: Network, leaves: list[Switch]) -> str:
 
 
 def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
-    """Return the switches that traffic crosses when it leaves its leaf."""
+    """Return a description of the switches that traffic between leaves crosses."""
     if not sums.spines:
         return " Between sites it crosses a long link, from leaf to leaf." if sums.long_links else ""
     if sums.dci:
@@ -299,7 +299,7 @@ def _rest(network: Network, sums: Figures, leaves: list[Switch]) -> str:
 
 
 def ports_decision(network: Network, fabric: Fabric) -> Decision:
-    """The ports that each tier uses towards the next."""
+    """Return the decision on the ports that each tier uses towards the next."""
     rows: list[tuple[str, ...]] = []
     present = figures.roles(network, fabric)
     kinds: list[tuple[RoleName, str]] = [
@@ -370,7 +370,7 @@ MODES: dict[Mode, tuple[str, str]] = {
         ),
     ),
 }
-"""Each load-balancing mode: what it does, and what speaks for and against it."""
+"""Each load-balancing mode: its behavior, and its advantages and disadvantages."""
 
 INSIDE = {
     "ecmp": "inside it ({uplinks}) flows are spread by a static hash and can collide.",
@@ -378,7 +378,7 @@ INSIDE = {
     "dlb-per-packet": "inside it ({uplinks}) packets are spread by {mode}, and NICs must accept them out of order.",
     "spray": "inside it ({uplinks}) packets are sprayed, and NICs must accept them out of order.",
 }
-"""The spreading of traffic in a path color that has several uplinks, by the mode of next-hop groups."""
+"""The distribution of traffic within a path color that has several uplinks, by the mode of next-hop groups."""
 
 PATH_COLOR: dict[Form, str] = {
     "none": "not at all",
@@ -386,11 +386,11 @@ PATH_COLOR: dict[Form, str] = {
     "aigp": "by large communities and AIGP",
     "local-preference": "by large communities and local preference",
 }
-"""The means by which switches carry path colors, by the form that all colors of a fabric have."""
+"""The mechanism by which switches carry path colors, by the form that all colors of a fabric have."""
 
 
 def decisions(network: Network, fabric: Fabric) -> list[Decision]:
-    """Every decision about a fabric."""
+    """Return all decisions about a fabric."""
     routing = isis_decision if fabric.underlay.protocol == "isis" else bgp_decision
     made = [topology_decision, ports_decision, addressing_decision, routing, _colors, _balancing]
     decided = [decide(network, fabric) for decide in made]
@@ -427,20 +427,20 @@ def _colors(network: Network, fabric: Fabric) -> Decision:
 
 
 def _carried(network: Network, fabric: Fabric) -> str:
-    """Return the means by which path colors are carried, and the releases that carry them."""
+    """Return the mechanism that carries path colors, and the releases of the switches."""
     systems = sorted(network.systems_of(fabric.name))
     names = ", ".join(f"{nos} {release}" for nos, release in systems)
     return f"{PATH_COLOR[path_color_form(fabric, systems)]}; switches run {names}"
 
 
 def _uplinks_by_color(network: Network, fabric: Fabric) -> dict[int, list[Cable]]:
-    """The uplinks of the first leaf by path color."""
+    """Return the uplinks of the first leaf by path color."""
     leaf = next(iter(figures.switches_of(network, fabric, "leaf")), None)
     return _colored(network, leaf) if leaf else {}
 
 
 def _colored(network: Network, leaf: Switch) -> dict[int, list[Cable]]:
-    """The uplinks of a leaf by path color."""
+    """Return the uplinks of a leaf by path color."""
     uplinks: dict[int, list[Cable]] = {}
     for cable in network.cables_of(leaf.name):
         if cable.kind == "fabric" and cable.color is not None:
@@ -449,7 +449,7 @@ def _colored(network: Network, leaf: Switch) -> dict[int, list[Cable]]:
 
 
 def _spines_by_color(network: Network, fabric: Fabric) -> dict[int, str]:
-    """The spines of each path color, in words: those of every plane or pod, as its first leaf has them."""
+    """Return the spines of each path color in words, taken from the first leaf of every plane or pod."""
     first: dict[tuple[str, str], Switch] = {}
     for leaf in figures.switches_of(network, fabric, "leaf"):
         first.setdefault((leaf.pod, leaf.plane), leaf)

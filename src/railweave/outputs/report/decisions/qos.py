@@ -1,4 +1,4 @@
-"""Decisions about queues, buffers, headroom, MTU, lengths of cables and links between sites."""
+"""Decisions about queues, buffers, headroom, MTU, cable lengths and links between sites."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 FAR_M = 1000
-"""Length beyond which a limit inside a hall is of no interest."""
+"""The length in metres above which a limit for cables inside a hall is shown only as "over"."""
 
 KINDS = {"server": "server to leaf", "fabric": "switch to switch"}
 
 
 def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
-    """The margins of each kind of cable inside a site; None where a fabric has none."""
+    """Return the decision on the length margins of each kind of cable inside a site; None if the fabric has no such cables."""
     cables = [cable for cable in network.cables if cable.fabric == fabric.name and not network.between_sites(cable)]
     fullest = [
         switch_headroom
@@ -95,14 +95,14 @@ def cable_lengths_decision(network: Network, fabric: Fabric) -> Decision | None:
 
 
 def _reach(cables: Sequence[Cable]) -> tuple[float | None, str]:
-    """The shortest reach of the optics at the cables' ends, and whose it is."""
+    """Return the shortest reach among the optics at the cables' ends, and that optic's name."""
     names = {end.optic for cable in cables for end in (cable.a, cable.b)}
     known = [(optic.reach_m, name) for name in names if (optic := catalog().optics.get(name)) is not None]
     return min(known, default=(None, ""))
 
 
 def _limit(have: Sequence[tuple[Headroom, int]], kind: str) -> str:
-    """The least of what each role's fullest switch allows cables of a kind with so many bytes, and which switch that is."""
+    """Return, in words, the greatest cable length that every role's fullest switch allows, and the switch that limits it."""
     limits = [
         (limit, switch_headroom.device)
         for switch_headroom, size in have
@@ -117,7 +117,7 @@ def _limit(have: Sequence[tuple[Headroom, int]], kind: str) -> str:
 
 
 def threshold_facts(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[str, str]]:
-    """When RDMA data on a role's first switch is marked by ECN, and when it pauses senders by PFC."""
+    """Return the thresholds of RDMA data on a role's first switch: ECN marking and PFC pauses."""
     switch = next(iter(switches_of(network, fabric, role)), None)
     model = catalog().switches.get(switch.model) if switch else None
     if switch is None or model is None:
@@ -155,7 +155,10 @@ def _marking(data: TrafficClass, ecn: Ecn, buffers: Buffers, model: SwitchModel,
 
 
 def _pausing(buffers: Buffers, model: SwitchModel, ports: int) -> str:
-    """XOFF by the dynamic threshold: alpha times what is free, so with n alike alpha / (1 + n alpha) of the pool each."""
+    """Return the XOFF point in words, by the dynamic threshold: a port may hold alpha times the free pool.
+
+    So each of n equally congested ports gets alpha / (1 + n alpha) of the pool.
+    """
     pool = model.buffer.shared_mb * buffers.lossless / 100
     share = alpha(buffers.ingress_dynamic_threshold)
     alone, every = (pool * share / (1 + count * share) for count in (1, ports))
@@ -166,11 +169,11 @@ def _pausing(buffers: Buffers, model: SwitchModel, ports: int) -> str:
 
 
 SHOWN = (1, 2, 4, 8, 16)
-"""Numbers of queue pairs that the table has besides those that fill a NIC."""
+"""The numbers of queue pairs in the table, in addition to those that fill a NIC."""
 
 
 def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
-    """One decision where a fabric spans sites; none else."""
+    """Return the decision on long links as a list; empty if the fabric does not span sites."""
     haul, cables = long_haul(network, fabric), network.long_links(fabric.name)
     across = fabric.interconnect
     if haul is None or across is None or not cables:
@@ -228,7 +231,7 @@ def long_links_decisions(network: Network, fabric: Fabric) -> list[Decision]:
 
 
 def _queue_pairs(haul: LongHaul) -> tuple[Grid, ...]:
-    """Rates by number of queue pairs, where a window bounds each."""
+    """Return a table of rates by number of queue pairs; empty if no window limits a queue pair."""
     if haul.queue_pair_gbps is None or haul.queue_pairs is None:
         return ()
     counts = sorted({*SHOWN, haul.queue_pairs - 1, haul.queue_pairs})
@@ -251,7 +254,7 @@ def _queue_pairs(haul: LongHaul) -> tuple[Grid, ...]:
 
 
 def qos_decisions(network: Network, fabric: Fabric) -> list[Decision]:
-    """Traffic classes (once where leaves and spines agree), buffers with their headroom, and MTUs."""
+    """Return the decisions on traffic classes (only one if leaves and spines agree), on buffers with headroom, and on MTUs."""
     present = roles(network, fabric)
     same = len({fabric.role(role).qos.model_dump_json() for role in present}) == 1
     classes = [
@@ -305,7 +308,10 @@ def _class_row(name: str, traffic_class: TrafficClass) -> tuple[str, ...]:
 
 
 def _scheduling(traffic_class: TrafficClass) -> str:
-    """A strict class is served first, up to its share; the others share what is left by weight, each its share at least."""
+    """Return the scheduling of a class in words.
+
+    A strict class is served first, up to its share. The others divide the rest by weight, each with at least its share.
+    """
     if traffic_class.priority == "strict-high":
         return (
             "strict"
@@ -383,7 +389,7 @@ def _buffers(network: Network, fabric: Fabric, present: list[RoleName]) -> Decis
 
 
 def _base(headrooms: list[Headroom]) -> str:
-    """Return the base of the partition percentages, and the part of it that must be shared for the headroom to hold."""
+    """Return a description of the buffer that partition percentages refer to, and of the part that must be shared to hold the headroom."""
     needs = ", ".join(
         f"{switch_headroom.role} {switch_headroom.shared_needed_mb:.1f} of {switch_headroom.shared_mb:g} MB"
         for switch_headroom in headrooms
@@ -399,7 +405,7 @@ def _base(headrooms: list[Headroom]) -> str:
 
 
 def _published(headrooms: list[Headroom]) -> list[tuple[str, str]]:
-    """The partition with the dedicated buffers that are published, role by role."""
+    """Return the headroom partition of each role without dedicated buffers, by published figures."""
     known = [
         (switch_headroom, switch_headroom.published_bytes)
         for switch_headroom in headrooms
@@ -416,7 +422,7 @@ def _published(headrooms: list[Headroom]) -> list[tuple[str, str]]:
 
 
 def _partitions(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[str, ...]]:
-    """The buffer of each kind of switch of a role, and how it is split."""
+    """Return the buffer of each kind of switch in a role, with its partitions."""
     models = models_of(network, fabric, role)
     rows: dict[tuple[str, ...], None] = {}
     for switch in switches_of(network, fabric, role):
@@ -434,7 +440,7 @@ def _partitions(network: Network, fabric: Fabric, role: RoleName) -> list[tuple[
 
 
 def _at_ports(headrooms: list[Headroom]) -> list[tuple[str, str]]:
-    """The arithmetic of each kind of port."""
+    """Return the headroom arithmetic of each kind of port."""
     words = {
         f"{term.kind} ports of {term.port.speed_gbps}G, {term.port.length_m:g} m: {term.port.words}"
         for switch_headroom in headrooms

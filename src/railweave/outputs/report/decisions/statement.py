@@ -1,4 +1,4 @@
-"""The form of a decision as the report states it."""
+"""The form in which the report presents a decision."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A small table of a decision; ``emphasis`` are the places of rows that need attention, as wrong or as ``noted``."""
+    """A small table of a decision. ``emphasis`` holds the indexes of rows to highlight, as wrong or, if ``noted``, as notes."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -17,7 +17,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One decision: what was ``chosen``, ``why``, and the facts and tables behind it."""
+    """A decision: the choice (``chosen``), the reason (``why``), and the facts and tables behind it."""
 
     title: str
     chosen: str

@@ -1,4 +1,4 @@
-"""A prediction as one HTML page: what was asked and what it gets, why, and what the network did meanwhile.
+"""A prediction as one HTML page: the question, the result, the reasons, and the behavior of the network.
 
 Like the report of a network it loads nothing, and the same result gives the same page.
 """
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 
 BUCKETS = 120
-"""Columns of a chart at most: finer intervals are put together."""
+"""The most columns of a chart; shorter intervals are combined."""
 
 TOP = 24
-"""Links that are shown one by one, the busiest."""
+"""The number of busiest links that are shown individually."""
 
 QUEUES = 6
-"""Queues that are shown one by one, the deepest."""
+"""The number of deepest queues that are shown individually."""
 
 PERCENTILES = ((0, "slowest"), (10, "10th percentile"), (50, "median"), (90, "90th percentile"), (100, "fastest"))
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart with its title, and what to know of it."""
+    """A chart with its title and an explanation."""
 
     id: str
     title: str
@@ -52,13 +52,13 @@ class Chart:
 
 
 def run_charts(measured: PacketCounts, marks: Sequence[tuple[float, str]] = ()) -> list[Chart]:
-    """The charts of a run; those of which nothing was measured are left out. ``marks``: moments in us, and what happened."""
+    """Return the charts of a run, without those that have no measurements. ``marks`` are events with their times in us."""
     charts = [*_over_time(measured, marks), _by_link(measured), _completion(measured)]
     return [chart for chart in charts if chart.markup]
 
 
 def direction(measured: PacketCounts) -> NDArray[np.int64]:
-    """By port: 0 server to leaf, 1 leaf to spine, 2 spine to leaf, 3 leaf to server."""
+    """Return the direction of each port: 0 server to leaf, 1 leaf to spine, 2 spine to leaf, 3 leaf to server."""
     wiring, nics = measured.wiring, len(measured.wiring.nics)
     ends = wiring.cables[wiring.port_cable, :2].astype(np.int64)
     owner = np.searchsorted(wiring.first_port, np.arange(len(ends)), side="right") - 1
@@ -71,7 +71,7 @@ DIRECTIONS = ("servers to leaves", "leaves to spines", "spines to leaves", "leav
 
 
 def _link_name(links: dict[str, Any], port: int) -> str:
-    """The end that sends, with its port, and who is at the other."""
+    """Return the name of a link in one direction: the sending end with its port, and the receiving device."""
     near = next(end for end in links["link"][port].split("--") if f"{end}:".startswith(f"{links['from'][port]}:"))
     return f"{near} → {links['to'][port]}"
 
@@ -146,13 +146,13 @@ def _queues(
 
 
 def between(low: float, high: float) -> str:
-    """Two rates as a range; one number where they read the same."""
+    """Return two rates as a range, or as one number if both look the same when rounded."""
     first, last = f"{low:,.1f}", f"{high:,.1f}"
     return first if first == last else f"{first} to {last}"
 
 
 def _rates(measured: PacketCounts, axis: Axis, per: int, count: int) -> Chart:
-    """Percentiles over the job's queue pairs of what each delivered, by bucket, and of what it is allowed."""
+    """Return the chart of delivered and allowed rates: percentiles over the job's queue pairs, by interval."""
     raw = measured.raw
     if raw is None or "queue_pairs" not in raw:
         return Chart("rates", "", "", "")
@@ -225,12 +225,12 @@ def _completion(measured: PacketCounts) -> Chart:
 
 
 MOST_RUNS = 8
-"""Runs that a page draws: those that took longest. All are in its table."""
+"""The most runs that a page draws: those that took longest. The table lists all runs."""
 
 MOST_ROWS = 500
 
 WIDE = {"heatmap", "links"}
-"""Charts that take the whole width."""
+"""The charts that take the full width of the page."""
 
 
 PURPOSE = (
@@ -240,7 +240,7 @@ PURPOSE = (
 
 
 def document(title: str, header: str, sections: Sequence[str], data: object, links: Iterable[tuple[str, str]]) -> str:
-    """A page of its own. ``links`` are its sections: id and title; ``data`` is there for machines."""
+    """Return a complete page. ``links`` are its sections (ID and title); ``data`` is embedded as JSON for programs."""
     shown = [*links, ("terms", "Terms")]
     return html_page(
         title,
@@ -254,7 +254,7 @@ def document(title: str, header: str, sections: Sequence[str], data: object, lin
 
 
 def prediction_html(network: Network, jobs: Sequence[JobPrediction]) -> str:
-    """The page of one job, or of a collective of several sizes."""
+    """Return the page of one job, or of a collective with several sizes."""
     steps = [(job, run) for job in jobs for run in job.own_runs()]
     drawn = sorted(steps, key=lambda pair: -pair[1].prediction.time_ps)[:MOST_RUNS]
     drawn = [pair for pair in steps if any(pair[1] is job_step for _, job_step in drawn)]
@@ -301,12 +301,12 @@ def _next(complete: bool) -> str:
 
 
 def size(value: int) -> str:
-    """A size as nccl-tests writes it."""
+    """Return a size in the notation of nccl-tests."""
     return shown("size", str(value))
 
 
 def tiles(prediction: Prediction) -> list[tuple[str, str]]:
-    """The figures of a collective."""
+    """Return the main figures of a collective, each with its label."""
     shown = [
         (f"{prediction.bus_bandwidth_text} GB/s", "bus bandwidth"),
         (f"{prediction.time_ps / 1e6:,.1f} us" if prediction.complete else "never completes", "time"),
@@ -325,7 +325,7 @@ def tiles(prediction: Prediction) -> list[tuple[str, str]]:
 
 
 def run_section(job_step: JobStep, job: JobPrediction, *, with_tiles: bool) -> str:
-    """A run: its figures, why it took so long, its charts."""
+    """Return the section of a run: its figures, the reasons for its time, and its charts."""
     prediction = job_step.prediction
     parts = (
         [element("ul", *(tile(value, label) for value, label in tiles(prediction)), class_="tiles")]
@@ -356,7 +356,7 @@ def run_section(job_step: JobStep, job: JobPrediction, *, with_tiles: bool) -> s
 
 
 def _without_flows(value: dict[str, Any]) -> dict[str, Any]:
-    """The JSON of a result, without its queue pairs: the page has them as a curve."""
+    """Return the JSON of a result without its queue pairs, which the page shows as a curve."""
     kept = {key: inner for key, inner in value.items() if key not in {"flows", "wall_s"}}
     if "steps" in kept:
         kept["steps"] = [_without_flows(step) for step in kept["steps"][:MOST_ROWS]]

@@ -1,4 +1,4 @@
-"""Training jobs as HTML pages: the time of a step, what GPUs wait for and a step drawn; and jobs with one thing changed."""
+"""Training jobs as HTML pages: the time of a step, the waiting of GPUs, and a drawing of a step; also comparisons of variants."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 MOST_STAGES = 12
-"""Stages that are drawn: of more, some of them, evenly."""
+"""The most stages that are drawn; of more, an evenly spaced selection."""
 MOST_LINKS = 500
-"""Links in the data of the page, the busiest."""
+"""The number of busiest links that the page's data includes."""
 WIDTH, LEFT, LANE, GAP = 1150.0, 86.0, 15.0, 9.0
 LEAST = 0.35
-"""Pixels between which two of the same kind are drawn as one."""
+"""The distance in pixels below which two marks of the same kind are drawn as one."""
 FILL = {"forward": 0, "backward": 5, "TP": 6, "CP": 6, "EP": 2, "PP": 1, "DP": 3, "EDP": 4}
-"""The fill of each kind, as a number of the page's colors."""
+"""The fill color of each kind, as an index into the page's colors."""
 OTHER = 3
-"""The fill of what a trace sends without saying for which kind of parallelism."""
+"""The fill color of communication that a trace does not assign to a kind of parallelism."""
 NAMES = {
     "forward": "computing forward",
     "backward": "computing backward, optimizer",
@@ -38,7 +38,7 @@ PURPOSE = (
 
 
 def training_html(prediction: TrainingPrediction) -> str:
-    """The page."""
+    """Return the page of a training prediction."""
     names = [
         (job.plan.job.name or f"job {number}") + (f" ({job.plan.job.tenant})" if job.plan.job.tenant else "")
         for number, job in enumerate(prediction.jobs, 1)
@@ -101,7 +101,7 @@ def _job(job: JobResult) -> str:
 
 
 def _sure(job: JobResult) -> str:
-    """Return the limits of a step, and the range of its time."""
+    """Return the uncertainty of a step's time as a range, and the limits that bind the step."""
     band = job.band
     between = f"The step is between {band.low_ps / 1e9:,.1f} and {band.high_ps / 1e9:,.1f} ms: {band.compared}. "
     sentence = "" if band.error is None and len(band.seeds_ps) < 2 else between
@@ -126,7 +126,7 @@ def _keys(job: JobResult) -> str:
 
 
 def _timeline(job: JobResult) -> str:
-    """The lanes of each stage as SVG."""
+    """Return the lanes of each stage as SVG."""
     stages = job.graph.classes
     chosen = sorted(
         {
@@ -161,7 +161,7 @@ def _timeline(job: JobResult) -> str:
 
 
 Mark = tuple[str, int, int, str]
-"""Kind, begin, end, what is said where it is pointed at."""
+"""A mark in the timeline: kind, begin, end, and tooltip."""
 
 
 def _computing(job: JobResult, stage: int, *, plain: bool = False) -> Iterable[Mark]:
@@ -184,7 +184,7 @@ def _sending(job: JobResult, stage: int) -> Iterable[Mark]:
 
 
 def _merged(marks: Iterable[Mark], scale: float) -> list[Mark]:
-    """Marks in order, those of a kind that nearly touch as one."""
+    """Return the marks in order; neighbors of the same kind that nearly touch are merged."""
     result: list[Mark] = []
     for kind, begin, end, label in sorted(marks, key=lambda mark: (mark[1], mark[2])):
         if result and result[-1][0] == kind and (begin - result[-1][2]) * scale < LEAST and begin >= result[-1][1]:
@@ -200,7 +200,7 @@ def _merged(marks: Iterable[Mark], scale: float) -> list[Mark]:
 
 
 def _without(begin: int, end: int, busy: Sequence[tuple[int, int]]) -> Iterable[tuple[int, int]]:
-    """The parts of a time in which nothing of ``busy`` (in order) goes on."""
+    """Yield the parts of an interval that no interval of ``busy`` (in order) covers."""
     for a, b in busy:
         if b <= begin:
             continue
@@ -225,7 +225,7 @@ def _mark(mark: Mark, y: float, scale: float, opacity: float) -> str:
 
 VARIANTS_WIDTH, VARIANTS_LEFT, HEIGHT, VARIANTS_GAP = 1150.0, 230.0, 22.0, 10.0
 FILLS = {"compute": 0, **{kind: place for kind, place in FILL.items() if kind in KINDS}}
-"""The fill of each part of a step, as a number of the page's colors; a bubble has none."""
+"""The fill color of each part of a step, as an index into the page's colors; a bubble has no fill."""
 VARIANTS_PURPOSE = (
     "This page compares what a step of training takes with different choices, on a network that is designed anew where a choice changes it; only what "
     "the first column names differs. GPUs wasted: how many fewer would do the same at the pace of the quickest choice."
@@ -233,7 +233,7 @@ VARIANTS_PURPOSE = (
 
 
 def variants_html(variants: Variants) -> str:
-    """The page of a comparison."""
+    """Return the page of a comparison of variants."""
     network = variants.predictions[0][1].network
     title = f"{network}: {'choices' if variants.name == SEVERAL else variants.name} compared"
     sections: list[str] = []
@@ -283,7 +283,7 @@ def _variants_keys(rows: Sequence[Row]) -> str:
 
 
 def _bars(rows: Sequence[Row]) -> str:
-    """A bar for each choice, divided into what GPUs do."""
+    """Return a bar for each variant, divided into the activities of GPUs."""
     scale = (VARIANTS_WIDTH - VARIANTS_LEFT - 90) / max(row.job.step_ps for row in rows)
     marks: list[str] = []
     y = 4.0

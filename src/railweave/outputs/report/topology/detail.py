@@ -1,7 +1,7 @@
 """A fabric drawn device by device and cable by cable.
 
-Columns are rails: a leaf stands over the rails it serves, and every server is a bar across its stripe with each NIC
-under its leaf. A server cable so runs straight down its rail, behind the servers above it.
+Columns are rails: a leaf is drawn above the rails that it serves. Every server is a bar across its stripe, with each NIC under
+its leaf. So a server cable runs straight down its rail, behind the servers above it.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     Row = tuple[Server, ...]  # the servers that share a row: one, or several that are alike
 
 BESIDE = 3
-"""Servers of a run of alike ones that keep a row of their own: the first two and the last."""
+"""The servers in a run of identical ones that keep their own row: the first two and the last."""
 
 
 def rows_of(servers: Sequence[Server], fabric: Fabric, most: int | None) -> list[Row]:
-    """The rows of a stripe's servers; where these are more than ``most``, alike neighbors share one. None: a row each."""
+    """Return the rows of a stripe's servers. With more than ``most`` servers, identical neighbors share a row; None: never."""
     if most is None or len(servers) <= most:
         return [(server,) for server in servers]
     rows: list[Row] = []
@@ -60,7 +60,7 @@ def _alike(server: Server, fabric: Fabric) -> tuple[object, ...]:
 
 
 def shared_cables(fabric: Fabric, frame: Frame, left: float, place: tuple[int, int], row: Row) -> str:
-    """One cable for each NIC that the servers of a row have; ``place`` as of ``server_bar``."""
+    """Return one cable for each NIC of a row that several servers share; ``place`` is that of ``server_bar``."""
     at, rows = place
     cables: list[str] = []
     for nic in nics_of(row[0], fabric):
@@ -74,7 +74,7 @@ def shared_cables(fabric: Fabric, frame: Frame, left: float, place: tuple[int, i
 
 
 def shared_bar(fabric: Fabric, frame: Frame, left: float, place: tuple[int, int], row: Row) -> str:
-    """The bar of several servers that are alike: how many there are, and how many cables come from each leaf."""
+    """Return the bar of several identical servers, with their number and the number of cables from each leaf."""
     top = _top(frame, place[0])
     middles = [frame.rail_x(left, nic.rail) + frame.column / 2 for nic in nics_of(row[0], fabric)]
     return element(
@@ -105,7 +105,7 @@ def _names(row: Row) -> str:
 
 
 def spine_box(spine: Switch, left: float, wide: float) -> str:
-    """A spine as a box at the top of the drawing."""
+    """Return a spine as a box at the top of the drawing."""
     middle = left + wide / 2
     return element(
         "g",
@@ -119,7 +119,7 @@ def spine_box(spine: Switch, left: float, wide: float) -> str:
 
 
 def leaf_box(leaf: Switch, left: float, wide: float, top: float) -> str:
-    """A leaf as a box over the rails that it serves."""
+    """Return a leaf as a box above the rails that it serves."""
     middle = left + wide / 2
     first, last = two_lines(leaf.name)
     return element(
@@ -150,7 +150,7 @@ def _about(switch: Switch) -> str:
 
 
 def server_bar(fabric: Fabric, frame: Frame, left: float, place: tuple[int, int], server: Server) -> str:
-    """A server as a bar across its stripe; ``place`` is its row there, and how many rows there are."""
+    """Return a server as a bar across its stripe; ``place`` is its row and the number of rows."""
     row, rows = place
     top = frame.bars_top + row * (BAR_HEIGHT + BAR_GAP)
     nics: list[str] = []
@@ -219,9 +219,9 @@ def detail(
     strokes: dict[int, Stroke],
     most_rows: int | None = None,
 ) -> tuple[str, float, float]:
-    """Markup, width and height of a fabric, every device and cable drawn.
+    """Return markup, width and height of a fabric in which every device and cable is drawn.
 
-    In a stripe of more than ``most_rows`` servers those that are alike share a row.
+    In a stripe with more than ``most_rows`` servers, identical servers share a row.
     """
     drawn = {stripe.name: rows_of(stripe.servers, fabric, most_rows) for stripe in stripes}
     spines = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "spine"]
@@ -267,7 +267,7 @@ def detail(
 
 
 def _ground(frame: Frame, left: float, stripe: Stripe, bottom: float) -> str:
-    """The stripe's box, its label, and every other rail shaded."""
+    """Return the background of a stripe: its box, its label, and every other rail shaded."""
     top = frame.leaf_top - PAD
     x, y = left + PAD, frame.leaf_top + 18
     shade_top = frame.leaf_top + LEAF_HEIGHT - 8
@@ -294,7 +294,7 @@ def _ground(frame: Frame, left: float, stripe: Stripe, bottom: float) -> str:
 
 
 def _spread(cables: list[Cable], near: str, places: dict[str, tuple[float, float]]) -> dict[str, float]:
-    """Where each cable meets its ``near`` end (``a`` or ``b``): evenly along the box, in the order of the far ends."""
+    """Return the x position of each cable at its ``near`` end (``a`` or ``b``), evenly spaced, in the order of the far ends."""
     by_device: dict[str, list[tuple[float, int, str]]] = {}
     for order, cable in enumerate(cables):
         here, there = (cable.a, cable.b) if near == "a" else (cable.b, cable.a)
@@ -337,7 +337,7 @@ def _between_sites(
     leaf_top: float,
     links: dict[str, int],
 ) -> list[str]:
-    """Every cable between leaves of two sites, as arches inside each other, and what they are."""
+    """Return the cables between leaves of two sites as nested arches, with a label."""
     if not cables:
         return []
     at_a, at_b = _spread(cables, "a", places), _spread(cables, "b", places)
@@ -362,7 +362,7 @@ def _between_sites(
 def _server_cables(
     network: Network, fabric: Fabric, frame: Frame, left: float, rows: list[Row], links: dict[str, int]
 ) -> list[str]:
-    """Every server cable of a stripe, straight down its rail; longer ones to the right of shorter ones.
+    """Return the server cables of a stripe, each straight down its rail; longer cables are to the right of shorter ones.
 
     Servers that share a row share a cable for each NIC.
     """
@@ -391,7 +391,7 @@ def _server_cables(
 
 
 def _cable(cable: Cable, fabric: Fabric, place: int, path: str, line: str, kind: str, color: str | None) -> str:
-    """A cable: its visible line, a wide invisible one to point at, and what it is."""
+    """Return a cable: its visible line, a wide invisible one for the pointer, and a tooltip."""
     optics = cable.a.optic if cable.a.optic == cable.b.optic else f"{cable.a.optic} / {cable.b.optic}"
     facts = [f"{cable.speed_gbps}G", f"{cable.length_m:g} m {'measured' if cable.measured else 'planned'}"]
     if cable.color is not None:

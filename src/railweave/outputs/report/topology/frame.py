@@ -1,4 +1,4 @@
-"""The measures of a fabric that is drawn device by device (columns, rails, cables), and tenants in the picture."""
+"""The dimensions of a fabric that is drawn device by device (columns, rails, cables), and the marks of tenants in the picture."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
 
 ROOM = 14.0
-"""The pixels that a letter adds to the width of a NIC's box."""
+"""The pixels that a tenant's letter adds to the width of a NIC's box."""
 
 
 def letters(fabric: Fabric) -> dict[str, tuple[str, str]]:
-    """By a tenant's name, its letter (a number after Z) and the CSS class of its edge. The letter alone tells tenants apart."""
+    """Return each tenant's letter (a number after Z) and the CSS class of its edge, by tenant name.
+
+    Letters are unique, and edge colors repeat.
+    """
     return {
         tenant.name: (chr(ord("A") + place) if place < 26 else str(place + 1), f"t{place % len(TURN)}")
         for place, tenant in enumerate(fabric.tenants)
@@ -26,7 +29,7 @@ def letters(fabric: Fabric) -> dict[str, tuple[str, str]]:
 
 
 def tenant_rules() -> str:
-    """CSS of the edges, in light and dark shades."""
+    """Return the CSS of tenants' edges, in light and dark shades."""
     light, dark = (
         "".join(f".rw .t{place}{{stroke:{HUES[name][shade]};stroke-width:1.6}}" for place, name in enumerate(TURN))
         for shade in (0, 1)
@@ -35,7 +38,7 @@ def tenant_rules() -> str:
 
 
 def tenant_legend(fabric: Fabric, wide: float) -> tuple[str, float]:
-    """The tenants with their letters, in as many lines as they need. Markup and height; nothing where there are none."""
+    """Return markup and height of the list of tenants and letters, in as many lines as needed; empty without tenants."""
     entries: list[str] = []
     x, y = 0.0, 0.0
     for name, (letter, css_class) in letters(fabric).items():
@@ -66,7 +69,7 @@ STRIPE_GAP = 26.0
 
 @dataclass
 class Frame:
-    """Measures of a drawing: rails per stripe, width of a rail's column and of the names beside them, and heights."""
+    """The dimensions of a drawing: rails per stripe, widths of a rail's column and of the names next to the rails, and heights."""
 
     rails: int
     column: float
@@ -76,23 +79,23 @@ class Frame:
 
     @property
     def stripe_width(self) -> float:
-        """Width of a stripe: names beside it and its rails, with the space around them."""
+        """The width of a stripe: its names and its rails, with padding."""
         return 2 * PAD + self.gutter + self.rails * self.column
 
     def rail_x(self, left: float, rail: int) -> float:
-        """Left edge of a rail's column in a stripe that begins at ``left``."""
+        """Return the left edge of a rail's column in a stripe that begins at ``left``."""
         return left + PAD + self.gutter + (rail - 1) * self.column
 
     def cable_x(self, left: float, rail: int, row: int, rows: int) -> float:
-        """Where the server cable of a row runs down its rail."""
+        """Return the x position at which the server cable of a row runs down its rail."""
         step = min(7.0, (self.column - 20) / max(1, rows))
         return self.rail_x(left, rail) + self.column / 2 + (row - (rows - 1) / 2) * step
 
 
 def measure(fabric: Fabric, stripes: list[Stripe], spines: bool, rows: int) -> Frame:
-    """The measures of a fabric's drawing: wide enough for every name, and for a cable of each row on its rail.
+    """Return the dimensions of a fabric's drawing, wide enough for every name and for a cable of each row on its rail.
 
-    ``rows`` are those of the stripe with the most.
+    ``rows`` is the number of rows of the stripe with the most.
     """
     rails = max((rail for stripe in stripes for leaf in stripe.leaves for rail in leaf.rails), default=1)
     columns = [58.0, 2.2 * rows + 20]
@@ -115,7 +118,7 @@ def measure(fabric: Fabric, stripes: list[Stripe], spines: bool, rows: int) -> F
 
 
 def nics_of(server: Server, fabric: Fabric) -> list[Nic]:
-    """The NICs of a server that are on a fabric."""
+    """Return the NICs of a server that are on a fabric."""
     return [nic for nic in server.nics if nic.fabric == fabric.name]
 
 

@@ -1,17 +1,16 @@
 """The picture of a network as one SVG: a panel per fabric, spines on top, leaves and servers grouped by stripe.
 
-A fabric of up to ``DETAIL_DEVICES`` leaves and servers and ``DETAIL_LINKS`` uplinks is drawn device by device and
-cable by cable (``detail``). A larger fabric is drawn as blocks with counts (``overview``): the picture stays readable and its
-size bounded.
+A fabric of up to ``DETAIL_DEVICES`` leaves and servers and ``DETAIL_LINKS`` uplinks is drawn device by device and cable by cable
+(``detail``). A larger fabric is drawn as blocks with counts (``overview``), so that the picture stays readable and small.
 
-The page and other readers find things by their attributes:
+The page and other programs find elements by their attributes:
 
 - A device has ``data-device``.
 - A cable has ``data-a`` and ``data-b``, the ``data-device`` of its ends. A single cable also has ``data-link``, its place in the
   cabling.
 - Cables and legend entries of a path color have ``data-color`` (``FABRIC/NUMBER``).
 
-``--natural`` on the root is the width at which texts have their own size.
+``--natural`` on the root is the width at which texts have their natural size.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ if TYPE_CHECKING:
 
 
 MAXIMUM_BLOCKS = 30
-"""Most stripes with a block of their own; what is beyond shares the last block."""
+"""The most blocks; if there are more stripes, the remaining ones share the last block."""
 
 COLUMNS = 6
-"""Most blocks in a row."""
+"""The most blocks in a row."""
 
 MAXIMUM_WIDTH = 1600.0
-"""Widest drawing, where fewer columns make it narrower: a page of 1,400 px shows it whole at four fifths of its size."""
+"""The largest width in pixels, if fewer columns can reduce it; a page of 1,400 px shows it at four fifths of its size."""
 
 BUNDLE_STRANDS = 8
-"""Most path colors that a bundle shows as strands; more would blur, and it is drawn as one."""
+"""The most path colors that a bundle shows as separate strands; more would blur."""
 
 STRAND = 3.2
 SPINE_HEIGHT = 74.0
@@ -49,16 +48,16 @@ FIRST_GAP = 92.0
 ROW_GAP = 62.0
 BLOCK_HEIGHT = 126.0
 LOWER: frozenset[str] = frozenset(("leaf", "spine"))
-"""Roles of the tiers that every fabric with spines has."""
+"""The roles of the tiers that every fabric with spines has."""
 
 MARKS = 64
-"""Most switches drawn as little squares in a block."""
+"""The most switches that a block shows as little squares."""
 
 
 def overview(
     network: Network, fabric: Fabric, stripes: list[Stripe], strokes: dict[int, Stroke]
 ) -> tuple[str, float, float]:
-    """Markup, width and height of a fabric in blocks, with counts in place of single devices."""
+    """Return markup, width and height of a fabric drawn as blocks, with counts instead of single devices."""
     spines = [switch for switch in network.switches if switch.fabric == fabric.name and switch.role == "spine"]
     blocks = _blocks(stripes)
     strands = _strands(fabric, strokes)
@@ -95,7 +94,7 @@ def overview(
 
 
 def _grid(blocks: int, block_width: float, band: float) -> tuple[int, int, float, float]:
-    """Rows, columns, gutter and total width of the blocks: as many columns as fit, but the narrowest where none does.
+    """Return rows, columns, gutter and total width of the blocks, with as many columns as fit; if none fit, the narrowest layout.
 
     Bundles of every row but the first run down the gutters, so more rows make wider gutters.
     """
@@ -111,7 +110,7 @@ def _grid(blocks: int, block_width: float, band: float) -> tuple[int, int, float
 
 
 def _blocks(stripes: list[Stripe]) -> list[Stripe]:
-    """The stripes that get a block each; too many to draw are summed up in a last one."""
+    """Return the stripes that get a block each; if there are too many, the last block summarizes the rest."""
     if len(stripes) <= MAXIMUM_BLOCKS:
         return stripes
     rest = stripes[MAXIMUM_BLOCKS - 1 :]
@@ -128,7 +127,7 @@ def _blocks(stripes: list[Stripe]) -> list[Stripe]:
 
 
 def _strands(fabric: Fabric, strokes: dict[int, Stroke]) -> list[tuple[str, str | None]]:
-    """CSS class and ``data-color`` of each line of a bundle: one per path color where that stays readable."""
+    """Return CSS class and ``data-color`` of each line of a bundle: one per path color, if there are few enough to stay readable."""
     if 0 < len(fabric.colors) <= BUNDLE_STRANDS:
         return [(strokes[color.index].css_class, f"{fabric.name}/{color.number}") for color in fabric.colors]
     return [("plain", None)] * 3
@@ -171,7 +170,7 @@ def _bundle_label(block: Stripe, x: float, top: float) -> str:
 
 
 def _links(block: Stripe) -> str:
-    """``512 x 400G``; several speeds one after the other."""
+    """Return the uplinks of a block in words, such as "512 × 400G", for each speed."""
     speeds = Counter(cable.speed_gbps for cable in block.uplinks)
     return ", ".join(f"{count:,} × {speed}G" for speed, count in sorted(speeds.items()))
 
@@ -193,7 +192,7 @@ def _about_links(fabric: Fabric, block: Stripe) -> str:
 
 
 def _ranges(block: Stripe) -> tuple[str, str]:
-    """First and last leaf and server; the names are in the order of their numbers."""
+    """Return the ranges of leaf names and of server names in a block, in numeric order."""
     return span([leaf.name for leaf in block.leaves]), span([server.name for server in block.servers])
 
 
@@ -224,7 +223,7 @@ def _block(fabric: Fabric, block: Stripe, left: float, top: float, wide: float) 
 
 
 def _upper_bundle(network: Network, fabric: Fabric, spines: list[Switch], total: float, upper: str) -> str:
-    """The links of spines to super-spines, or to the routers of their sites, as one bundle."""
+    """Return the links from spines to super-spines, or to the routers of their sites, as one bundle."""
     names = {spine.name for spine in spines}
     cables = [c for c in network.cables if c.fabric == fabric.name and c.kind == "fabric" and c.a.device in names]
     links = _links(Stripe("", (), (), tuple(cables)))
@@ -250,7 +249,7 @@ def _upper_bundle(network: Network, fabric: Fabric, spines: list[Switch], total:
 
 
 def _between(network: Network, fabric: Fabric) -> str:
-    """The links between sites in words; empty where there are none."""
+    """Return the links between sites in words; empty if there are none."""
     cables = network.long_links(fabric.name)
     if not cables:
         return ""
@@ -259,7 +258,7 @@ def _between(network: Network, fabric: Fabric) -> str:
 
 
 def _tier(fabric: Fabric, spines: list[Switch], total: float, more: str = "") -> str:
-    """Spines, super-spines, or routers between sites, as one block."""
+    """Return spines, super-spines or routers between sites as one block."""
     role = spines[0].role
     title = f"{counted(len(spines), 'router' if role == 'dci' else role)}  ·  {', '.join(dict.fromkeys(spine.model for spine in spines))}{more}"
     names = span([spine.name for spine in spines])
@@ -276,7 +275,7 @@ def _tier(fabric: Fabric, spines: list[Switch], total: float, more: str = "") ->
 
 
 def _marks(middle: float, top: float, wide: float, count: int) -> str:
-    """A row of little squares around ``middle``, one per switch; none where there are too many to see one."""
+    """Return a row of little squares around ``middle``, one per switch; empty if they would be too small to see."""
     size = min(14.0, wide / max(1, count) - 3)
     if not 0 < count <= MARKS or size < 3:
         return ""
@@ -289,25 +288,25 @@ def _marks(middle: float, top: float, wide: float, count: int) -> str:
 
 
 DETAIL_DEVICES = 64
-"""Most leaves, and most servers, of a fabric that is drawn device by device."""
+"""The most leaves, and the most servers, of a fabric that is drawn device by device."""
 
 DETAIL_LINKS = 640
-"""Most leaf-spine cables of a fabric that is drawn cable by cable; beyond that the lines run into one."""
+"""The most leaf-spine cables of a fabric that is drawn cable by cable; with more, the lines would merge."""
 
 DETAIL_PARALLEL = 8
-"""Most cables between one leaf and one spine that are drawn one by one; more run into a band."""
+"""The most cables between one leaf and one spine that are drawn individually; more would merge into a band."""
 
 LEGEND_COLORS = 16
-"""Most path colors that the legend lists one by one."""
+"""The most path colors that the legend lists individually."""
 
 MARGIN = 28.0
 MINIMUM_WIDTH = 720.0
 
 
 def topology_svg(network: Network, most_rows: int | None = None) -> str:
-    """A self-contained SVG of a network's fabrics, light or dark as the reader has it, without fonts or scripts.
+    """Return a self-contained SVG of a network's fabrics, in the reader's light or dark mode, without fonts or scripts.
 
-    In stripes of more than ``most_rows`` servers those that are alike share a row; None: every server has one.
+    In a stripe with more than ``most_rows`` servers, identical servers share a row. If it is None, every server has its own row.
     """
     strokes = network_strokes(network)
     panels = [_panel(network, fabric, strokes[fabric.name], most_rows) for fabric in network.fabrics]
@@ -339,14 +338,14 @@ def topology_svg(network: Network, most_rows: int | None = None) -> str:
 
 
 def _style(rules: str) -> str:
-    """The style sheet of the picture: the fixed part, then the strokes of this network's path colors."""
+    """Return the style sheet of the picture: the fixed part, then the strokes of this network's path colors."""
     return asset("topology.css", "railweave.outputs.report") + "\n" + rules.replace(".k", ".rw .k")
 
 
 def _panel(
     network: Network, fabric: Fabric, strokes: dict[int, Stroke], most_rows: int | None
 ) -> tuple[str, float, float]:
-    """Markup, width and height of one fabric."""
+    """Return markup, width and height of one fabric."""
     sums = figures(network, fabric)
     uplinks = max(
         (
@@ -396,7 +395,7 @@ def _panel(
 
 
 def _most_parallel(network: Network, fabric: Fabric) -> int:
-    """The most cables between any two switches of a site."""
+    """Return the largest number of cables between any two switches of a site."""
     pairs = Counter(
         (cable.a.device, cable.b.device)
         for cable in network.cables
@@ -406,7 +405,7 @@ def _most_parallel(network: Network, fabric: Fabric) -> int:
 
 
 def _legend(network: Network, fabric: Fabric, strokes: dict[int, Stroke], wide: float) -> tuple[str, float]:
-    """The path colors by name and community, in as many lines as they need. Markup and height."""
+    """Return markup and height of the legend of path colors (name and community), in as many lines as needed."""
     if not fabric.colors:
         spread = any(switch.fabric == fabric.name and switch.role == "spine" for switch in network.switches)
         mode = fabric.load_balancing.mode
