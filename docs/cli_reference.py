@@ -46,7 +46,7 @@ def cli_reference() -> str:
         parts.append(f"\n```\nrailweave {' '.join(words)}{names}{needed} [OPTION …]\n```\n")
         rows = [(f"`{one.name.upper()}`", one.help or "") for one in arguments]
         for one in given:
-            spelled = ", ".join(f"`{name}`" for name in one.opts)
+            spelled = ", ".join(f"`{name}`" for name in (*one.opts, *one.secondary_opts))
             default = f" Default: `{one.default}`." if isinstance(one.default, str) and one.default else ""
             rows.append((f"{spelled} {_value(command, one)}".strip(), f"{one.help or ''}{default}"))
         parts.append(f"\n{_table(rows)}")
@@ -80,7 +80,7 @@ def _host() -> list[str]:
     about = "On a GPU server: routing tables and rules, RDMA GIDs, job environment."
     parts = [
         "\n## railweave host\n",
-        f"{about} [Bring up a GPU server](../howto/bring-up-a-gpu-server.md) has its use.\n",
+        f"{about} [Bring up a GPU server](../howto/bring-up-a-gpu-server.md) explains how to use it.\n",
     ]
     for name, parser in next(one.choices for one in _actions(host.parser()) if one.dest == "verb").items():
         parts += [f"\n### railweave host {name}\n", _prose(parser.description or ""), "\n"]
@@ -102,9 +102,7 @@ def _flows() -> list[str]:
         text=True,
         check=True,
     )
-    about = (
-        "Flows through the packet engine, on a network without a design: [The packet engine](../sim.md) has its use."
-    )
+    about = "Run flows through the packet engine on a network that needs no fabric file. [The packet engine](../sim.md) explains how."
     return ["\n## railweave flows\n", f"{about}\n", f"\n```text\n{done.stdout}```\n"]
 
 

@@ -39,7 +39,9 @@ CONFIRM = Opt(
     most=86_000,
 )
 SETTLE = Opt("Seconds to wait for the network to converge after each wave.", least=0)
-WAIT_FOR = Opt("Command that must exit with 0 before each wave that changes servers or takes NICs from them.")
+WAIT_FOR = Opt(
+    "Command that must exit with 0 before each wave in which servers change or lose NICs, for example to free them of jobs."
+)
 WAIT_FOR_S = Opt("Time limit of --wait-for, in seconds.", least=0)
 PREDICTED_WITH = Opt(
     "Fabric file or build folder, used to predict runs that have no prediction and to name NICs by their GIDs."
@@ -122,11 +124,15 @@ class TuneDiagnose:
     slow_jobs: Annotated[
         bool, Opt("Jobs are slower than predicted; ECN marks without PFC then count as a symptom too.")
     ] = False
-    rehearse: Annotated[bool, Opt("Simulate the step first.", name="--rehearse/--no-rehearse")] = True
+    rehearse: Annotated[
+        bool,
+        Opt("Simulate the proposed step before it is reported; this is the default.", name="--rehearse/--no-rehearse"),
+    ] = True
     collective: Annotated[str, Opt("Collective to simulate.")] = "all-to-all"
     size: Annotated[int | str, Opt("Size of the collective, as in nccl-tests.", kind=str)] = "16M"
     servers: Annotated[
-        int | None, Opt("Number of servers that take part; default: as many as have 64 GPUs.", least=2)
+        int | None,
+        Opt("Number of servers that take part; default: as many as have 64 GPUs together, but at least 2.", least=2),
     ] = None
     tenant: Annotated[
         str | None, Opt("Tenant that owns the servers (multi-tenant networks); default: the tenant with the most NICs.")
@@ -168,7 +174,7 @@ class BenchRun:
         ),
     ] = None
     ranks: Annotated[
-        str | None, Opt("Command that starts each rank, before -- PROGRAM; default: railweave host env.")
+        str | None, Opt("Command in front of PROGRAM that each rank runs; default: `railweave host env`.")
     ] = None
     mpi_script: Annotated[
         Path | str | None, Opt("Script to use instead of the mpirun.sh that `railweave build` writes.")
@@ -214,13 +220,15 @@ class BenchPlan(Source):
     ] = None
     fabric: Annotated[
         str | None,
-        Opt("Fabric to prove, if there are several; default: the fabric of the GPUs' own NICs."),
+        Opt("Fabric to measure, if there are several; default: the fabric of the GPUs' own NICs."),
     ] = None
     parts: Annotated[
         Sequence[str],
         Opt("Only this part of the suite, for example mesh; may be repeated; default: all.", name="--part"),
     ] = ()
-    predict: Annotated[bool, Opt("Predict the result of each run.", name="--predict/--no-predict")] = True
+    predict: Annotated[
+        bool, Opt("Predict the result of each run; this is the default.", name="--predict/--no-predict")
+    ] = True
     progress: Callable[[str], None] | None = None
 
 

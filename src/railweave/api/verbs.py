@@ -19,7 +19,9 @@ DEVICE = Opt(
 )
 HARDWARE = Opt("Folder of hardware files with your own models (docs/hardware.md); a fabric file may also contain them.")
 RUNNING = Opt("Use these configurations saved from switches (DEVICE/configuration.txt) instead of the designed ones.")
-PRICES = Opt("Price file, by the names in the bill of materials (docs/hardware.md); adds the cost of the design.")
+PRICES = Opt(
+    "Price file: a price for each name in the bill of materials (docs/hardware.md). Adds the cost of the design."
+)
 COLLECTIVE = Opt("Collective: all-reduce (default), all-gather, reduce-scatter, broadcast, all-to-all or send-recv.")
 SIZE = Opt(
     "Size in bytes, as in nccl-tests: 8G, 1M,16M,1G or 8..16G; default 1G. Units are binary (unlike in `railweave flows`): 16M, 16MB and 16MiB are all 16 x 2^20.",
@@ -202,7 +204,7 @@ class Traffic(Source):
     configs: Mapping[str, DeviceConfig] | None = None
 
     def asked(self, collective: str | None, size: int | str | None) -> dict[str, Any]:
-        """Return the input of a prediction, by the names of ``prediction.simulation.question``. Raises ``InputError`` for words without a value."""
+        """Return the options as ``questions`` and ``answer`` take them (``given``). Raises ``InputError`` if a setting is not KEY=VALUE."""
         from railweave.api.sources import path_of
         from railweave.prediction.simulation.settings import by_name
 

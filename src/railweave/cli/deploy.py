@@ -134,7 +134,7 @@ class DeployZtpShown(DeployZtp):
 
 @command(DeployZtpShown)
 def ztp(options: DeployZtpShown, *, as_json: bool, quiet: bool) -> None:
-    """Write the first-boot files of new switches, by serial number, for a web server, and DHCP configuration for ISC Kea and dnsmasq.
+    """Write the files that new switches fetch from a web server at first boot. Also write DHCP configuration, for ISC Kea and for dnsmasq.
 
     Afterwards `deploy apply` can reach the switches. A switch without a serial number in the inventory is left out and reported.
     """

@@ -64,7 +64,7 @@ class Init:
     example: Annotated[str | None, Opt("Example to start from; `list` prints their names.", words=_examples)] = None
     gpus: Annotated[str | None, Opt("Size a fabric for this number of GPUs.", metavar="NUMBER")] = None
     nic: Annotated[
-        str, Opt(f"{_OF_GPUS}the NIC or server model, as the catalog names it or a part of it.", words=_servers)
+        str, Opt(f"{_OF_GPUS}the NIC or server model: its name in the catalog, or part of that name.", words=_servers)
     ] = "cx7"
     switch: Annotated[str, Opt(f"{_OF_GPUS}switch model, or the beginning of its name.", words=_switches)] = (
         "qfx5240-64"

@@ -37,7 +37,7 @@ class Attributes:
     """The attributes that the decision process and policies examine (RFC 4271 section 5, RFC 7311, RFC 8092).
 
     ``communities`` holds values such as ``color:0:1`` or ``65000:1:1``; ``aigp`` is None if the attribute is absent.
-    Of the AS path only the length counts here: its numbers decide nothing except loops (``candidates.AsPaths``).
+    Only the length of the AS path is kept. Its AS numbers matter for loop detection alone, which ``candidates.AsPaths`` does.
     """
 
     protocol: Literal["direct", "bgp"]

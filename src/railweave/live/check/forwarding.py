@@ -170,7 +170,7 @@ def _vrfs(expected: Expected) -> dict[Prefix, str]:
 
 
 def _has_table(state: DeviceState, vrf: str, prefix: Prefix) -> bool:
-    """Return whether the device gave a complete routing table that was read, for the VRF and the prefix's address family.
+    """Return whether the complete routing table of ``vrf``, for the address family of the prefix, was read from the device.
 
     A route that is absent from such a table does not exist on the device.
     """

@@ -234,6 +234,10 @@ class SectionReader:
         """Mark single lines as understood without a form, for example the lines of free text."""
         self._understood.update(map(id, lines))
 
+    def give_back(self, section: Section) -> None:
+        """Give a line back that means something else than its form says, so that it counts as not understood."""
+        self._understood.discard(id(section))
+
     def leave(self, selected: SelectedLine) -> None:
         """Mark a line as not understood."""
         self._understood.discard(id(selected.chain[-1]))

@@ -228,6 +228,10 @@ class Form:
         self.reads = re.compile(reads)
         self.accepts = re.compile(accepts)
 
+    def filled(self, texts: Mapping[str, str]) -> str:
+        """Return a line of the form with these texts by slot, its optional parts included."""
+        return self.printed([texts[slot] for slot in self.slots])
+
     def printed(self, words: Sequence[str | None]) -> str:
         """Return the line with these words, one per slot. An optional part without a word is left out."""
         if len(self._groups) == 1:
@@ -481,7 +485,10 @@ class Statements(Generic[T]):
                 continue
             table: Statements[Any] = self._table(row)
             if not row.several:
-                values[row.field] = table.build(value)
+                if value:
+                    values[row.field] = table.build(value)
+                else:
+                    del values[row.field]  # its header alone says nothing
             elif row.by:
                 values[row.field] = {key: table.build(inner) for key, inner in value.items()}
             else:

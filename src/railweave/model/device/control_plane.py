@@ -86,7 +86,10 @@ class ControlPlane:
         return tuple(rule for rule in self.rules if rule.plane == plane and rule.family == family)
 
     def together(self, family: Family) -> tuple[ControlRule, ...]:
-        """Return the rules of a family for a system with one list for both planes. Management rules without sources are left out."""
+        """Return the rules of an address family as one list, network rules first, for systems that cannot keep separate lists.
+
+        Management rules that name no sources are left out: in one list they would admit every sender on network ports.
+        """
         management = (rule for rule in self.of("management", family) if rule.sources)
         return (*self.of("network", family), *management)
 

@@ -93,7 +93,8 @@ _KEYWORDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum"}
 def _standard(value: Any) -> Any:  # noqa: ANN401 - JSON values
     """Return the schema with pydantic's own keywords replaced by standard JSON Schema.
 
-    This concerns limits on fields with units, and the names that are keys of a map.
+    The limits ``ge``, ``gt`` and ``le`` become ``minimum``, ``exclusiveMinimum`` and ``maximum``; ``patternProperties`` becomes
+    ``propertyNames`` and ``additionalProperties``.
     """
     if isinstance(value, dict):
         result = {_KEYWORDS.get(key, key): _standard(inner) for key, inner in cast("dict[str, Any]", value).items()}

@@ -181,10 +181,10 @@ class Rollout:
             raise StoppedError(f"{why}; {left}", number, back=False) from None
 
     def texts(self, number: int, *, done: bool) -> dict[str, Mapping[str, str]]:
-        """Return the configuration texts that each device of the plan runs at one point of the rollout.
+        """Return the configuration texts of the plan's devices at one point of the rollout, except those that run their design by then.
 
         Devices in waves before ``number`` run their new texts. If ``done``, so do the devices of wave ``number``.
-        Changed devices that then run exactly their designed configuration are left out.
+        A device is left out once its wave is done, if its change makes it run exactly its design.
         """
         changed = {name for wave in self.plan.waves[: number - 1 + done] for name in wave.devices}
         return {

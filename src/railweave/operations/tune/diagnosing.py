@@ -227,7 +227,7 @@ def _moves(network: Network, document: Any, rule: str, findings: Sequence[Findin
 
 
 def _next(rule: str, qos: Qos, description: str) -> list[tuple[tuple[str, ...], int, int]]:
-    """Return the fields that a symptom moves, with their current and next values. Empty if the fields are at their limits."""
+    """Return the fields of the fabric file to change for a symptom, each with its current and next value. Empty if none can change."""
     buffers = qos.buffers
     if rule == RESOURCE.id:
         wanted = min(STEP, buffers.lossless - STEP)

@@ -187,8 +187,8 @@ def _fits(switch_headroom: Headroom) -> str:
 
     - ``yes``: it fits.
     - ``NO``: the partition is too small.
-    - ``short``: the partition is too small without dedicated buffers, by published figures.
-    - ``thin``: the partition may be too small without dedicated buffers, for which no figures are published.
+    - ``short``: it fits only if dedicated buffers take nothing. Less their published sizes, the partition is too small.
+    - ``thin``: it fits with little to spare, and no sizes of dedicated buffers are published.
     """
     if not switch_headroom.fits:
         return "NO"

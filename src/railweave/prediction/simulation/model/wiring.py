@@ -162,10 +162,10 @@ def _ports(cables: NDArray[np.uint64], nodes: int) -> tuple[NDArray[np.int64], N
 
 
 def servers(network: Network, wiring: Wiring, tenant: str = "") -> list[tuple[str, list[int], int]]:
-    """Return the servers of a job: name, the hosts that are its NICs by rail, and the number of its GPUs.
+    """Return the servers that a job can use: of each its name, the simulator's nodes of its NICs in rail order, and its number of GPUs.
 
-    Only NICs of ``tenant`` count. If collective libraries merge several ports of a NIC into one device, the host is the
-    first port that exists.
+    Only NICs of ``tenant`` count. If collective libraries merge several ports of a NIC into one device, only the first port
+    that exists is listed.
 
     The catalog gives the number of GPUs. For an unknown server model there is one GPU per NIC. A tenant with some of a
     server's NICs has the same fraction of its GPUs.

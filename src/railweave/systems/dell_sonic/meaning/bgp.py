@@ -23,9 +23,6 @@ if TYPE_CHECKING:
         Vrf,
     )
 
-HOLD = 5
-"""Seconds between attempts to connect."""
-
 
 def routing_of(config: DeviceConfig) -> Routing:
     """Return the BGP instances of a device: the fabric's, then one for each tenant."""
@@ -77,7 +74,7 @@ def _group(bgp: Bgp, group: BgpGroup) -> Iterator[Peer]:
     made = Peer(
         name=group.name,
         description=group.description,
-        connect=HOLD,
+        quick=True,
         ttl_security=bgp.ttl_security,
         extended_next_hop="ipv4" in bgp.families,
         families=dict.fromkeys(bgp.families, family),
@@ -114,8 +111,8 @@ def _overlay(bgp: Bgp, overlay: OverlayConfig) -> list[Peer]:
     group = Peer(
         name=OVERLAY_GROUP,
         description="EVPN, loopback to loopback",
-        hops=2,
-        connect=HOLD,
+        multihop=True,
+        quick=True,
         update_source=str(overlay.loopback),
         families={"evpn": family},
     )

@@ -23,6 +23,7 @@ from railweave.systems.dell_sonic.read.control_plane import protection
 from railweave.systems.dell_sonic.read.devices import management_port
 from railweave.systems.dell_sonic.statements.bgp import ROUTING, Evpn, Router
 from railweave.systems.dell_sonic.statements.management import SYSTEM
+from railweave.systems.dell_sonic.statements.words import ASN
 from railweave.systems.dell_sonic.tree import to_text
 
 if TYPE_CHECKING:
@@ -240,6 +241,7 @@ def _config(taking: SectionReader) -> DeviceConfig:
     interfaces = _interfaces(lines, routers, links)
     gateways = devices.gateways(lines, interfaces, tunnelled.transit(), mac)
     main = next((one for one in routers if not one.vrf), None)
+    _give_back_other_asns(taking, main)
     loopbacks = _loopbacks(lines)
     address, gateway = management_port(lines)
     system = SYSTEM.read(taking.sections, taking)
@@ -279,6 +281,15 @@ def _config(taking: SectionReader) -> DeviceConfig:
         mac_vrf=overlay.mac_vrf(evpn, tunnelled, names, interfaces, router_id),
     )
     return protection(taking, config, lines)
+
+
+def _give_back_other_asns(taking: SectionReader, main: Router | None) -> None:
+    """Give back instances of VRFs with another AS number than the fabric's: a tenant's VRF has none of its own in the model."""
+    for section in taking.sections:
+        if section.line.startswith("router bgp ") and " vrf " in section.line:
+            asn = section.line.split()[2]
+            if main is None or ASN.read(asn) != main.asn:
+                taking.give_back(section)
 
 
 def _interfaces(

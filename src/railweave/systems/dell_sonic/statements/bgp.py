@@ -48,8 +48,9 @@ class Peer:
     local_as: int | None = None
     group: str = ""
     description: str = ""
-    hops: int | None = None
-    connect: int | None = None
+    multihop: bool = False
+    quick: bool = False
+    """It connects again after ``HOLD`` seconds."""
     update_source: str = ""
     bfd: str | None = None
     bfd_kept: bool = False
@@ -137,6 +138,12 @@ class Routing:
     routers: dict[str, Router] = field(default_factory=dict[str, Router])
 
 
+HOLD = 5
+"""Seconds between attempts to connect."""
+HOPS = 2
+"""Hops that a session between loopbacks may take."""
+
+
 def _vrf(text: str) -> str:
     return "" if text == "default" else text
 
@@ -165,8 +172,8 @@ PEER = (
     line("local-as <local_as>", "", local_as=ASN, prints=False),
     line("peer-group <group>", OPTIONS, usual="", group=refers("peer-group")),
     line("description <description>", OPTIONS, usual="", description=TEXT),
-    line("ebgp-multihop <hops>", OPTIONS, hops=number(1, 255)),
-    line("timers connect <connect>", OPTIONS, connect=number(1, 65535)),
+    line(f"ebgp-multihop {HOPS}", OPTIONS, sets={"multihop": True}),
+    line(f"timers connect {HOLD}", OPTIONS, sets={"quick": True}),
     line(
         "update-source <update_source>",
         "spytest routing/bgp",
@@ -189,7 +196,6 @@ PEER = (
     ),
     line("bfd", "", sets={"bfd": ""}, prints=False),
     line("ttl-security hops 1", OPTIONS, sets={"ttl_security": True}),
-    line("ttl-security hops <_hops>", OPTIONS, sets={"ttl_security": False}, prints=False, _hops=number(2, 254)),
     line(
         "password <password>",
         "spytest routing/bgp; ansible sonic_bgp_neighbors (auth_pwd)",

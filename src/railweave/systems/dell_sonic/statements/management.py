@@ -68,7 +68,8 @@ class System:
 
 
 def _profile(text: str) -> str:
-    del text
+    if text != SECURITY_PROFILE:
+        raise ValueError(text)  # which certificate another profile has is not known
     return "secret:?"
 
 
@@ -115,7 +116,7 @@ SNMP = (
 SYSTEM = Statements(
     System,
     (
-        line("hostname <name>", "ansible sonic_system", name=NAME),
+        line("hostname <name>", "ansible sonic_system", usual="", name=NAME),
         fixed("ip vrf mgmt", "ansible, tests of sonic_vrfs; spytest system/management_vrf"),
         each("ip vrf <it>", "vrfs", "ansible, tests of sonic_vrfs", it=defines("vrf", TENANT)),
         part(
@@ -203,7 +204,7 @@ SYSTEM = Statements(
         line(
             "ip telemetry security-profile <certificate>",
             "spytest system/gnmi",
-            certificate=Codec(NAME_FORM, _profile, _written_profile, says="name"),
+            certificate=Codec(SECURITY_PROFILE, _profile, _written_profile, says=SECURITY_PROFILE),
         ),
         each(
             f"logging server <host>{LOGGING}",

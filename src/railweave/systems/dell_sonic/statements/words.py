@@ -51,6 +51,8 @@ def number(low: int, high: int, *, unit: int = 1) -> Codec:
 def _number(text: str, unit: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
         raise ValueError(text)
+    if int(text) % unit:
+        raise ValueError(text)  # a part of a unit, which the value cannot say
     return int(text) // unit
 
 

@@ -1,0 +1,138 @@
+"""Statement tables: what a row says holds in every direction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from railweave.model.config.sections import SectionReader, flat, parse
+from railweave.model.config.statements import Codec, Statements, each, fixed, line, part, passed
+
+
+def _number(text: str) -> int:
+    return int(text)
+
+
+NUMBER = Codec(r"\d{1,3}", _number, says="0-999")
+WORD = Codec(r"[a-z]+", says="word")
+
+
+@dataclass(frozen=True)
+class Port:
+    speed: int | None = None
+    shut: bool = False
+    tags: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Clock:
+    zone: str = ""
+    server: str | None = None
+
+
+@dataclass(frozen=True)
+class Device:
+    name: str = ""
+    ports: dict[str, Port] = field(default_factory=dict[str, Port])
+    clock: Clock | None = None
+    users: tuple[str, ...] = ()
+
+
+TABLE = Statements(
+    Device,
+    (
+        line("hostname <name>", "manual", usual="", name=WORD),
+        fixed("logging on", "manual", when=lambda device: bool(device.users)),
+        each("user <it>", "users", "manual", it=WORD),
+        each(
+            "port <port>",
+            "ports",
+            "manual",
+            Port,
+            (
+                line("speed <speed>[ fec <_fec>]", "manual", speed=NUMBER, _fec=WORD),
+                line("shutdown", "manual", sets={"shut": True}),
+                line("no shutdown", "manual", sets={"shut": False}, prints=False),
+                each("tag <it>", "tags", "manual", it=NUMBER),
+                passed("description <_text>", "a name", _text=WORD),
+            ),
+            by="port",
+            port=WORD,
+        ),
+        part(
+            "clock",
+            Clock,
+            (
+                line("zone <zone>", "manual", usual="", zone=WORD),
+                line(
+                    "server <server>",
+                    "manual",
+                    also=("server <server>{ prefer| version <_version>}",),
+                    server=WORD,
+                    _version=NUMBER,
+                ),
+            ),
+            "clock",
+            "manual",
+        ),
+    ),
+)
+DEVICE = Device("leaf", {"a": Port(100, shut=True, tags=(1, 2)), "b": Port()}, Clock("utc", "ntp"), ("ann", "bob"))
+TEXT = """\
+hostname leaf
+logging on
+user ann
+user bob
+port a
+ speed 100
+ shutdown
+ tag 1
+ tag 2
+port b
+clock
+ zone utc
+ server ntp
+"""
+
+
+def read(text: str) -> tuple[Device, list[str]]:
+    sections = parse(text)
+    reader = SectionReader(sections)
+    device = TABLE.read(sections, reader)
+    return device, [path for _, path, understood in reader.lines() if not understood]
+
+
+def test_a_value_is_printed_in_the_order_of_the_rows() -> None:
+    assert flat(TABLE.printed(DEVICE)) == flat(parse(TEXT))
+
+
+def test_what_is_printed_is_read() -> None:
+    assert read(TEXT) == (DEVICE, [])
+
+
+def test_what_no_row_takes_is_unknown_by_itself() -> None:
+    device, unknown = read("port a\n speed 100\n speed fast\n mtu 9216\nvlan 7\n")
+    assert device.ports == {"a": Port(100)}
+    assert unknown == ["port a / speed fast", "port a / mtu 9216", "vlan 7"]
+
+
+def test_lines_of_one_key_describe_one_element() -> None:
+    device, unknown = read("port a\n speed 100\nport b\n tag 3\nport a\n tag 1\n no shutdown\n")
+    assert (device.ports, unknown) == ({"a": Port(100, tags=(1,)), "b": Port(tags=(3,))}, [])
+
+
+def test_options_come_in_any_order_and_may_be_missing() -> None:
+    for options in ("", " prefer", " version 4 prefer", " prefer version 4"):
+        assert read(f"clock\n server ntp{options}\n") == (Device(clock=Clock(server="ntp")), [])
+    assert read("port a\n speed 100 fec rs\n")[0].ports == {"a": Port(100)}
+    assert read("clock\n server ntp iburst\n")[1] == ["clock / server ntp iburst"]
+
+
+def test_a_statement_that_says_nothing_is_taken() -> None:
+    assert read("port a\n description uplink\n") == (Device(ports={"a": Port()}), [])
+
+
+def test_the_grammar_has_the_limits() -> None:
+    forms = {form.text: form.accepts for _, form, _ in TABLE.commands()}
+    assert forms["user <word>"].fullmatch("user ann")
+    assert not forms["user <word>"].fullmatch("user Ann")
+    assert list(forms) == ["hostname <word>", "logging on", "user <word>", "port <word>", "clock"]

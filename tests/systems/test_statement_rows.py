@@ -1,0 +1,155 @@
+"""Every row of every statement table, by generation: what is printed is read, and another value is another configuration.
+
+Texts of slots are drawn from what the device takes. A slot whose name begins with ``_`` is read and dropped, and a row that is
+``passed`` says nothing: they are left out.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from functools import cache, partial
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from railweave.model.config.sections import Section, SectionReader, flat
+from railweave.model.config.statements import Codec, Form, Row, Statements
+from railweave.systems import systems
+
+Place = tuple[tuple[Form, Row], ...]
+"""A row with the headers above it, from the top."""
+
+
+def tables(nos: str) -> Iterator[tuple[str, Statements[Any]]]:
+    """The tables of a system at the top of its configuration, by name."""
+    name = f"railweave.systems.{nos}.statements"
+    try:
+        package = importlib.import_module(name)
+    except ModuleNotFoundError:
+        return
+    for module in pkgutil.iter_modules(package.__path__):
+        for key, value in vars(importlib.import_module(f"{name}.{module.name}")).items():
+            if isinstance(value, Statements):
+                yield f"{nos}.{module.name}.{key}", value
+
+
+def places(table: Statements[Any], above: Place = ()) -> Iterator[Place]:
+    """Every row that the device takes, with those above it."""
+    for row, form, inner in table.commands():
+        here = (*above, (form, row))
+        yield here
+        if inner is not None:
+            yield from places(inner, here)
+
+
+TABLES = dict(pair for nos in systems() for pair in tables(nos))
+PLACES = {
+    f"{name}: {' / '.join(form.text for form, _ in place)}": (TABLES[name], place)
+    for name in TABLES
+    for place in places(TABLES[name])
+}
+
+
+WORDS = {
+    "address": st.sampled_from(("192.0.2.1", "192.0.2.7", "2001:db8::1", "2001:db8::2")),
+    "prefix": st.sampled_from(("192.0.2.0/24", "198.51.100.0/25", "2001:db8::/64", "2001:db8:1::/48")),
+    "number": st.integers(1, 4_200_000_000).map(str),
+    "secret": st.sampled_from(("<secret:a>", "<secret:b>", "<secret:c>")),
+    "text": st.from_regex(r"[a-z]{1,4}[0-9]", fullmatch=True),
+    "word": st.from_regex(r"[a-z]{1,4}[0-9]", fullmatch=True),
+}
+"""Texts of slots whose pattern takes much more than values, by what the codec says."""
+
+
+@cache
+def words_of(codec: Codec) -> st.SearchStrategy[str]:
+    if codec.says in WORDS:
+        return WORDS[codec.says]
+    if limits := re.fullmatch(r"(\d+)-(\d+)", codec.says):
+        low, high = int(limits[1]), int(limits[2])
+        unit = next(step for step in (1, 60, 1000) if readable(codec, str((low // step + 1) * step)))
+        return st.integers(-(-low // unit), high // unit).map(lambda count: str(count * unit))
+    if "|" in codec.says:
+        return st.sampled_from(codec.says.split("|"))
+    return st.from_regex(re.compile(codec.accepts, re.ASCII), fullmatch=True)
+
+
+def readable(codec: Codec, text: str) -> bool:
+    try:
+        codec.read(text)
+    except (ValueError, KeyError):
+        return False
+    return True
+
+
+def text_of(draw: st.DataObject, form: Form, row: Row) -> tuple[str, dict[str, Any]]:
+    """A line of a form, and the values of its slots."""
+    texts: dict[str, str] = {}
+    for slot in dict.fromkeys(form.slots):
+        codec = row.codecs[slot]
+        words = words_of(codec)
+        texts[slot] = draw.draw(words.filter(partial(readable, codec)), label=slot)
+    return form.filled(texts), {slot: row.codecs[slot].read(text) for slot, text in texts.items()}
+
+
+def section_of(lines: list[str]) -> Section:
+    head, *rest = lines
+    return Section(head, [section_of(rest)] if rest else None)
+
+
+def read(table: Statements[Any], lines: list[str]) -> tuple[Any, bool]:
+    """The value of lines each below the one before, and whether the last of them was understood."""
+    section = section_of(lines)
+    reader = SectionReader([section])
+    value = table.read([section], reader)
+    return value, [understood for *_, understood in reader.lines()][-1]
+
+
+@pytest.mark.parametrize("name", PLACES)
+@settings(max_examples=4)
+@given(data=st.data())
+def test_what_is_read_is_printed_and_read_again(name: str, data: st.DataObject) -> None:
+    table, place = PLACES[name]
+    lines = [text_of(data, form, row)[0] for form, row in place]
+    value, understood = read(table, lines)
+    assert understood
+    if not all(row.prints for _, row in place):
+        return
+    printed = table.printed(value)
+    reader = SectionReader(printed)
+    assert table.read(printed, reader) == value
+    assert [path for _, path, known in reader.lines() if not known] == []
+    if not any(slot.startswith("_") for form, _ in place for slot in form.slots):
+        assert place[-1][0].accepts.fullmatch(lines[-1])
+        assert flat(printed)
+
+
+@pytest.mark.parametrize("name", PLACES)
+@settings(max_examples=4)
+@given(data=st.data())
+def test_another_value_is_another_configuration(name: str, data: st.DataObject) -> None:
+    table, place = PLACES[name]
+    form, row = place[-1]
+    if row.reason or all(
+        slot.startswith("_") or row.codecs[slot].accepts == row.codecs[slot].says for slot in form.slots
+    ):
+        return  # it says nothing, or has but one value
+    above = [text_of(data, upper, upper_row)[0] for upper, upper_row in place[:-1]]
+    first, values = text_of(data, form, row)
+    second, others = text_of(data, form, row)
+    assume(
+        {slot: value for slot, value in values.items() if slot[0] != "_"}
+        != {slot: value for slot, value in others.items() if slot[0] != "_"}
+    )
+    old, new = read(table, [*above, first]), read(table, [*above, second])
+    assert old[0] != new[0]
+
+
+def test_rows_are_there() -> None:
+    assert {name.partition(".")[0] for name in TABLES} >= {"dell_sonic"}
+    assert len(PLACES) > 60
