@@ -1,0 +1,81 @@
+"""A changed word of a rendered statement changes the configuration that is read, or the statement is not understood."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from railweave.model.catalog import in_force
+from railweave.model.config.sections import SectionReader, parse
+from railweave.model.device.build import device_config
+from railweave.systems import system
+from tests.protection.test_sessions import guarded
+from tests.retarget import retargeted
+from tests.systems.test_statement_rows import TABLES
+
+SILENT = {
+    "description": "a name, which is another in the design",
+    "interface Management": "the only management port",
+}
+"""How lines begin of which a word changes nothing, and why."""
+
+
+def other(word: str) -> str:
+    """Another word of the same kind."""
+    if re.fullmatch(r"\d+", word):
+        return str(int(word) + 1)
+    if re.fullmatch(r"<secret:[\w-]+>", word):
+        return f"{word[:-1]}x>"
+    if re.fullmatch(r"[0-9.]+(/\d+)?", word) and "." in word:
+        return re.sub(r"(\d+)(?=$|/)", lambda part: str((int(part[1]) + 1) % 250), word, count=1)
+    if re.fullmatch(r"[0-9a-f:]+(/\d+)?", word) and ":" in word:
+        return re.sub(r"(.)(?=$|/)", lambda part: "2" if part[1] == "1" else "1", word, count=1)
+    return f"{word}x"
+
+
+def changes(text: str, known: set[int]) -> Iterator[tuple[int, str, str]]:
+    """Lines with one word changed: the number of the line, the line, and the whole text. Lines that differ in numbers alone are tried once."""
+    lines, tried = text.split("\n"), set[tuple[str, int]]()
+    for place, line in enumerate(lines):
+        words = line.split()
+        for at, word in enumerate(words if place + 1 in known else ()):
+            key = (re.sub(r"\d+", "#", line), at)
+            if key not in tried:
+                tried.add(key)
+                indent = line[: len(line) - len(line.lstrip())]
+                changed = indent + " ".join([*words[:at], other(word), *words[at + 1 :]])
+                yield place + 1, changed.strip(), "\n".join([*lines[:place], changed, *lines[place + 1 :]])
+
+
+def in_tables(nos: str, text: str) -> set[int]:
+    """The numbers of the lines that a statement table takes."""
+    sections = parse(
+        "\n".join(line if line not in {"configure terminal", "write memory"} else "" for line in text.split("\n"))
+    )
+    reader = SectionReader(sections)
+    for name, table in TABLES.items():
+        if name.startswith(f"{nos}."):
+            table.collect(sections, reader)
+    return {section.at for section, _, understood in reader.lines() if understood}
+
+
+@pytest.mark.parametrize("name", ["h100-rlb", "evpn-functional"])
+def test_no_change_is_silent(name: str) -> None:
+    dell = system("dell_sonic")
+    assert dell.reader is not None
+    network = guarded(retargeted(name, "dell_sonic"))
+    with in_force(network.catalog):
+        text = dell.files(device_config(network, network.switches[-1].name, "dell_sonic"))["sonic.cli"]
+    base = dell.reader.read({"sonic.cli": text})
+    silent: list[str] = []
+    count = 0
+    for number, line, changed in changes(text, in_tables("dell_sonic", text)):
+        count += 1
+        found = dell.reader.read({"sonic.cli": changed})
+        understood = {one.line for one in found.statements if one.kind == "understood"}
+        if number in understood and found.config == base.config and not line.startswith(tuple(SILENT)):
+            silent.append(line)
+    assert silent == []
+    assert count > 60
