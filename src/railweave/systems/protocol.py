@@ -133,7 +133,7 @@ class System(Renderer, Protocol):
 
 
 class Reader(Protocol):
-    """What the module ``read`` of a system's folder offers: the way back from text to ``DeviceConfig``.
+    """The reader of configuration text, which makes a ``DeviceConfig`` of it: the module ``read`` of a system's folder.
 
     A text is in any form that the system itself prints its configuration in; names of files say only where a statement
     stands. Text whose form is broken raises ``RenderError`` with the line. What is well-formed and means nothing to the
@@ -141,39 +141,39 @@ class Reader(Protocol):
     """
 
     def read(self, texts: Mapping[str, str]) -> Reading:
-        """The configuration that the texts of one device hold together, by file name."""
+        """Return the configuration that the texts of one device hold together, by file name."""
         ...
 
     def parsed(self, file: str, text: str) -> ConfigTree:
-        """One text as the tree that ``System.trees`` has for that file, each node with its line."""
+        """Return one text as the tree that ``System.trees`` has for that file, each node with its line."""
         ...
 
     def printed(self, file: str, nodes: Sequence[Node]) -> str:
-        """The nodes of a tree as text that ``read`` takes for that file."""
+        """Return the nodes of a tree as text that ``read`` takes for that file."""
         ...
 
 
 class StateReader(Protocol):
-    """What the module or package ``state`` of a system's folder offers: what is asked of a switch, and what its answers say."""
+    """Questions to a switch, and the reader of its answers: the module or package ``state`` of a system's folder."""
 
     @property
     def NOT_READ(self) -> Mapping[str, str]:  # noqa: N802 - a constant of the module
-        """Fields of ``DeviceState`` that it never fills, with the reason: no public document shows the form, or there is no such thing."""
+        """Fields of ``DeviceState`` that it never fills, each with the reason, such as a form that no public document shows."""
         ...
 
     def questions(
         self, config: DeviceConfig, asked: Iterable[tuple[str, str]] = (), *, tables: bool = False
     ) -> list[Question]:
-        """What is asked of a switch: ``asked`` are routes by VRF and prefix, ``tables`` asks for whole tables of routes too."""
+        """Return the questions to a switch. ``asked`` are routes by VRF and prefix; ``tables`` asks for whole routing tables too."""
         ...
 
     def read(self, answers: Answers) -> DeviceState:
-        """What the answers say. Nothing is raised: what cannot be read is noted, and absent."""
+        """Return the state that the answers describe. Never raises: an answer that cannot be read is noted, and its state is absent."""
         ...
 
 
 class Telemetry(Protocol):
-    """What the module ``telemetry`` of a system's folder offers: what it is subscribed to by gNMI, and which leaf is which series."""
+    """Subscriptions by gNMI, and the series of each leaf: the module ``telemetry`` of a system's folder."""
 
     @property
     def PORT(self) -> int:  # noqa: N802 - a constant of the module
@@ -187,31 +187,31 @@ class Telemetry(Protocol):
 
     @property
     def SUBSCRIPTIONS(self) -> Sequence[Subscription]:  # noqa: N802
-        """What is subscribed to."""
+        """The subscriptions."""
         ...
 
     @property
     def SNMP(self) -> Sequence[Column]:  # noqa: N802
-        """What SNMP gives and no subscription does."""
+        """The columns that SNMP gives and no subscription does."""
         ...
 
     @property
     def QUICK(self) -> frozenset[str]:  # noqa: N802
-        """Names of the questions about its state that are asked at every interval, for what no subscription gives; the others more rarely."""
+        """Names of the questions that are asked at every interval, because no subscription answers them. Other questions are asked more rarely."""
         ...
 
     @property
     def NOT_STREAMED(self) -> Mapping[str, str]:  # noqa: N802
-        """What no subscription gives, with the reason."""
+        """Series that no subscription gives, each with the reason."""
         ...
 
     def series(self, elements: Elements) -> Series | None:
-        """The series of a leaf, by its path; None where it is not read."""
+        """Return the series of a leaf by its path; None if the leaf is not read."""
         ...
 
 
 class Runbook(Protocol):
-    """What is typed on a switch of an operating system, and what must be seen."""
+    """Commands to type on a switch, and their expected output: the module ``runbook`` of a system's folder."""
 
     @property
     def CONFIGURATION(self) -> str:  # noqa: N802 - a constant of the module
@@ -219,40 +219,40 @@ class Runbook(Protocol):
         ...
 
     def load(self, config: DeviceConfig) -> list[tuple[str, tuple[str, ...]]]:
-        """What to do to put the configuration on the switch, step by step: words, and the commands to type."""
+        """Return the steps that put the configuration on the switch: each has a sentence, and the commands to type."""
         ...
 
     def identity(self, config: DeviceConfig, serial: str) -> Check:
-        """What to look at before anything is loaded."""
+        """Return the check of the device's identity, before anything is loaded."""
         ...
 
     def checks(self, network: Network, config: DeviceConfig, expected: ExpectedRouting) -> list[Check]:
-        """Return what to look at afterwards, in order; ``expected`` is the state of routing to be seen."""
+        """Return the checks after loading, in order. ``expected`` is the state of routing that they must show."""
         ...
 
 
 class FirstBoot(Protocol):
-    """What the module ``first_boot`` of a system's folder offers."""
+    """Files and DHCP options for the first boot of a device: the module ``first_boot`` of a system's folder."""
 
     @property
     def SAYS(self) -> tuple[Says, ...]:  # noqa: N802 - a constant of the module
-        """How a device says its serial number by DHCP, any of them."""
+        """DHCP options in which a device may send its serial number."""
         ...
 
     @property
     def HEADERS(self) -> tuple[str, ...]:  # noqa: N802
-        """Headers of its HTTP requests that have its serial number; empty: it says none."""
+        """Headers of its HTTP requests that have its serial number; empty if it sends none."""
         ...
 
     @property
     def TAKES_IMAGE(self) -> bool:  # noqa: N802
-        """Whether it can be given an image to run."""
+        """True if the device can be given an image to run."""
         ...
 
     def files(self, config: DeviceConfig, rendered: Mapping[str, str], place: Place) -> dict[str, str]:
-        """The files of a device by name, from those that the renderer made of the configuration it is to boot with."""
+        """Return the files of a device by name, made from the rendered files of the configuration with which it is to boot."""
         ...
 
     def options(self, place: Place) -> Options:
-        """What DHCP tells the device."""
+        """Return the DHCP options for the device."""
         ...
