@@ -50,7 +50,7 @@ class Peer:
     description: str = ""
     multihop: bool = False
     quick: bool = False
-    """It connects again after ``HOLD`` seconds."""
+    """True if it tries to connect again after ``HOLD`` seconds."""
     update_source: str = ""
     bfd: str | None = None
     bfd_kept: bool = False
