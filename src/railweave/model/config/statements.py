@@ -58,11 +58,14 @@ class Codec:
 
 
 class Name(NamedTuple):
-    """A name in a line. The line defines an object of this ``kind`` or, if ``refers`` is true, uses it."""
+    """A name in a line. ``kind`` is what the name is of; ``refers`` is True if the line uses the name, False if the line defines it.
+
+    ``path`` is the line after the lines above it, joined by `` / ``.
+    """
 
     kind: str
     name: str
-    line: Section
+    path: str
     refers: bool
 
 
@@ -509,17 +512,18 @@ class Statements(Generic[T]):
                 for form in self._forms[id(row)]:
                     yield row, form, self._inner.get(id(row))
 
-    def names(self, sections: Iterable[Section]) -> Iterator[Name]:
+    def names(self, sections: Iterable[Section], above: str = "") -> Iterator[Name]:
         """Yield the names that lines define and use, in the order of the lines."""
         for section in sections:
             entry, values = self._entry(section.line)
             if entry is None:
                 continue
+            path = f"{above}{section.line}"
             for slot, codec in entry.row.codecs.items():
-                if slot in values and (codec.defines or codec.refers):
-                    yield Name(codec.defines or codec.refers, codec.write(values[slot]), section, bool(codec.refers))
+                if values.get(slot) and (codec.defines or codec.refers):
+                    yield Name(codec.defines or codec.refers, codec.write(values[slot]), path, bool(codec.refers))
             if entry.inner is not None and section.body:
-                yield from entry.inner.names(section.body)
+                yield from entry.inner.names(section.body, f"{path} / ")
 
 
 def _key(row: Row, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a value of any class

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from railweave.model.config.sections import Section, has, select
+from railweave.model.config.statements import Name, Statements
 from railweave.model.findings.registry import check
+from railweave.systems.dell_sonic.statements.bgp import ROUTING
+from railweave.systems.dell_sonic.statements.management import SYSTEM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,10 +31,7 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
     "community-list": ((("bgp community-list standard <name> **",),), (("route-map **", "match community <name>"),)),
     "route-map": (
         (("route-map <name> * *",),),
-        (
-            ("router bgp **", "**", "route-map <name> in|out"),
-            ("router bgp **", "**", "redistribute connected route-map <name>"),
-        ),
+        (),
     ),
     "vrf": (
         (("ip vrf <name>",),),
@@ -41,17 +41,17 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
         (("interface Vlan <name>",),),
         (("interface vxlan *", "map vni * vlan <name>"), ("interface **", "switchport access Vlan <name>")),
     ),
-    "bfd profile": ((("bfd", "profile <name>"),), (("router bgp **", "**", "bfd profile <name>"),)),
+    "bfd profile": ((("bfd", "profile <name>"),), ()),
     "access-list": (
         (("ip access-list <name>",), ("ipv6 access-list <name>",)),
         (("interface **", "ip|ipv6 access-group <name> in"), ("line vty", "ip|ipv6 access-group <name> in")),
     ),
-    "peer-group": (
-        (("router bgp **", "peer-group <name>"),),
-        (("router bgp **", "neighbor **", "peer-group <name>"),),
-    ),
 }
-"""By kind of name (empty: the kind that the command says): the commands that define one, and those that use one."""
+"""By kind of name (empty: the kind that the command says): the commands that define one, and those that use one.
+
+The rows of statement tables say the same of their names.
+"""
+TABLES: tuple[Statements[Any], ...] = (SYSTEM, ROUTING)
 
 
 @check(
@@ -63,12 +63,19 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
 )
 def references(root: list[Section]) -> Iterator[str]:
     """Every name that a command uses is defined."""
+    names = [name for table in TABLES for name in table.names(root)]
+    known = {(name.kind, name.name) for name in names if not name.refers}
+    used = [name for name in names if name.refers]
     for kind, (defining, using) in REFERENCES.items():
-        known = {(one.words.get("kind"), one["name"]) for forms in defining for one in select(root, *forms)}
-        for forms in using:
-            for one in select(root, *forms):
-                if (one.words.get("kind"), one["name"]) not in known:
-                    yield f"{one.path}: there is no {one.words.get('kind', kind)} {one['name']}"
+        known |= {(line.words.get("kind") or kind, line["name"]) for forms in defining for line in select(root, *forms)}
+        used += [
+            Name(line.words.get("kind") or kind, line["name"], line.path, refers=True)
+            for forms in using
+            for line in select(root, *forms)
+        ]
+    yield from (
+        f"{name.path}: there is no {name.kind} {name.name}" for name in used if (name.kind, name.name) not in known
+    )
 
 
 @check(
