@@ -87,14 +87,14 @@ def readable(codec: Codec, text: str) -> bool:
     return True
 
 
-def text_of(draw: st.DataObject, form: Form, row: Row) -> tuple[str, dict[str, Any]]:
+def text_of(draw: st.DataObject, form: Form) -> tuple[str, dict[str, Any]]:
     """A line of a form, and the values of its slots."""
     texts: dict[str, str] = {}
     for slot in dict.fromkeys(form.slots):
-        codec = row.codecs[slot]
+        codec = form.codecs[slot]
         words = words_of(codec)
         texts[slot] = draw.draw(words.filter(partial(readable, codec)), label=slot)
-    return form.filled(texts), {slot: row.codecs[slot].read(text) for slot, text in texts.items()}
+    return form.filled(texts), {slot: form.codecs[slot].read(text) for slot, text in texts.items()}
 
 
 def section_of(lines: list[str]) -> Section:
@@ -115,7 +115,7 @@ def read(table: Statements[Any], lines: list[str]) -> tuple[Any, bool]:
 @given(data=st.data())
 def test_what_is_read_is_printed_and_read_again(name: str, data: st.DataObject) -> None:
     table, place = PLACES[name]
-    lines = [text_of(data, form, row)[0] for form, row in place]
+    lines = [text_of(data, form)[0] for form, _ in place]
     value, understood = read(table, lines)
     assert understood
     if not all(row.prints for _, row in place):
@@ -136,12 +136,12 @@ def test_another_value_is_another_configuration(name: str, data: st.DataObject) 
     table, place = PLACES[name]
     form, row = place[-1]
     if row.reason or all(
-        slot.startswith("_") or row.codecs[slot].accepts == row.codecs[slot].says for slot in form.slots
+        slot.startswith("_") or form.codecs[slot].accepts == form.codecs[slot].says for slot in form.slots
     ):
         return  # it says nothing, or has but one value
-    above = [text_of(data, upper, upper_row)[0] for upper, upper_row in place[:-1]]
-    first, values = text_of(data, form, row)
-    second, others = text_of(data, form, row)
+    above = [text_of(data, upper)[0] for upper, _ in place[:-1]]
+    first, values = text_of(data, form)
+    second, others = text_of(data, form)
     assume(
         {slot: value for slot, value in values.items() if slot[0] != "_"}
         != {slot: value for slot, value in others.items() if slot[0] != "_"}

@@ -136,3 +136,49 @@ def test_the_grammar_has_the_limits() -> None:
     assert forms["user <word>"].fullmatch("user ann")
     assert not forms["user <word>"].fullmatch("user Ann")
     assert list(forms) == ["hostname <word>", "logging on", "user <word>", "port <word>", "clock"]
+
+
+@dataclass(frozen=True)
+class Peer:
+    asn: int | None = None
+    up: bool = True
+
+
+@dataclass(frozen=True)
+class Router:
+    peers: dict[str, Peer] = field(default_factory=dict[str, Peer])
+
+
+FLAT = Statements(
+    Router,
+    (
+        each(
+            "neighbor <peer>",
+            "peers",
+            "manual",
+            Peer,
+            (line("remote-as <asn>", "manual", asn=NUMBER), line("shutdown", "manual", sets={"up": False})),
+            by="peer",
+            flat=True,
+            peer=WORD,
+        ),
+    ),
+)
+
+
+def test_statements_may_have_the_form_of_their_element_in_front() -> None:
+    """``neighbor NAME ...`` of FRRouting, ``set interfaces NAME ...`` of Junos."""
+    router = Router({"a": Peer(65, up=False), "b": Peer(66)})
+    lines = ["neighbor a remote-as 65", "neighbor a shutdown", "neighbor b remote-as 66"]
+    assert flat(FLAT.printed(router)) == lines
+    sections = parse("\n".join([*lines, "neighbor b weight 5", "neighbor b remote-as x"]))
+    reader = SectionReader(sections)
+    assert FLAT.read(sections, reader) == router
+    assert [path for _, path, understood in reader.lines() if not understood] == [
+        "neighbor b weight 5",
+        "neighbor b remote-as x",
+    ]
+    forms = [form.accepts for _, form, _ in FLAT.commands()]
+    assert [any(form.fullmatch(line) for form in forms) for line in (*lines, "neighbor b weight 5")] == [True] * 3 + [
+        False
+    ]

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+REST = "rest_"
+"""The part of a flat statement behind the form of its element."""
 IT = "it"
 """The slot of an element that is itself the value, for example an address in a list of addresses."""
 
@@ -87,6 +89,7 @@ class Row:
     usual: object = None
     when: Callable[[Any], bool] | None = None
     several: bool = False
+    flat: bool = False
     prints: bool = True
 
 
@@ -126,6 +129,7 @@ def each(
     rows: Sequence[Row] | None = None,
     *,
     by: str | Sequence[str] = (),
+    flat: bool = False,
     also: Sequence[str] = (),
     when: Callable[[Any], bool] | None = None,
     prints: bool = True,
@@ -136,6 +140,8 @@ def each(
 
     - ``made``: the class of the elements; None if an element is the value of the slot ``it`` itself.
     - ``rows``: if given, each element is a section with these statements inside.
+    - ``flat``: with ``rows``, each statement of an element has the form in front of it, such as ``neighbor <name> timers 3 9``, and there
+      is no section.
     - ``by``: if given, the field is a mapping. The first of these slots that a line has is the key; lines with equal keys describe one
       element. Without ``by``, the field is a tuple.
 
@@ -144,7 +150,7 @@ def each(
     inner = None if rows is None else tuple(rows)
     keys = (by,) if isinstance(by, str) else tuple(by)
     return Row(
-        _forms(form), tuple(also), codecs, source, since=since, field=field, by=keys, made=made, rows=inner, when=when, several=True, prints=prints,
+        _forms(form), tuple(also), codecs, source, since=since, field=field, by=keys, made=made, rows=inner, when=when, several=True, flat=flat, prints=prints,
     )  # fmt: skip
 
 
@@ -199,6 +205,7 @@ class Form:
     """
 
     def __init__(self, text: str, codecs: Mapping[str, Codec]) -> None:
+        self.raw, self.codecs = text, codecs
         self.text = _PIECES.sub(lambda piece: _told(piece[0], codecs), text)
         self.slots: list[str] = []
         self.optional: set[str] = set()
@@ -254,6 +261,7 @@ class _Entry(NamedTuple):
     row: Row
     path: tuple[str, ...]
     inner: Statements[Any] | None
+    reads: re.Pattern[str]
 
 
 class Statements(Generic[T]):
@@ -278,7 +286,10 @@ class Statements(Generic[T]):
             made = [Form(text, row.codecs) for text in row.forms]
             self._forms[id(row)] = made
             for form in (*made, *(Form(text, row.codecs) for text in row.also)):
-                self._entries.setdefault(form.begins, []).append(_Entry(form, row, path, self._inner.get(id(row))))
+                reads = re.compile(f"{form.reads.pattern} (?P<{REST}>.+)") if row.flat else form.reads
+                self._entries.setdefault(form.begins, []).append(
+                    _Entry(form, row, path, self._inner.get(id(row)), reads)
+                )
 
     @cached_property
     def names_of_fields(self) -> frozenset[str]:
@@ -370,7 +381,11 @@ class Statements(Generic[T]):
                     else:
                         words.append(row.codecs[slot].write(word))
                 else:
-                    sections.append(Section(form.printed(words), None if inner is None else inner.printed(member)))
+                    text, body = form.printed(words), None if inner is None else inner.printed(member)
+                    if row.flat:
+                        sections += [Section(f"{text} {below.line}", below.body) for below in body or ()]
+                    else:
+                        sections.append(Section(text, body))
                     return
 
         return write
@@ -397,18 +412,22 @@ class Statements(Generic[T]):
         """Return the fields that sections describe, by name, in the form that ``build`` takes. ``into`` holds fields of earlier sections."""
         collected: dict[str, Any] = {} if into is None else into
         for section in sections:
-            entry, values = self._entry(section.line)
-            if entry is None:
-                continue
-            row = entry.row
-            if section.body and entry.inner is None and row.rows is None and not row.reason:
-                continue  # a plain statement has nothing below it
-            reader.take(section)
-            here = collected
-            for name in entry.path:
-                here: dict[str, Any] = here.setdefault(name, {})
-            self._store(entry, values, here, section, reader)
+            self._take(section.line, section, reader, collected)
         return collected
+
+    def _take(self, text: str, section: Section, reader: SectionReader, collected: dict[str, Any]) -> None:
+        """Take a line, or the part of it that is left behind the form of a flat element, and store what it says."""
+        entry, values = self._entry(text)
+        if entry is None:
+            return
+        row = entry.row
+        if section.body and entry.inner is None and row.rows is None and not row.reason:
+            return  # a plain statement has nothing below it
+        reader.take(section)
+        here = collected
+        for name in entry.path:
+            here: dict[str, Any] = here.setdefault(name, {})
+        self._store(entry, values, here, section, reader)
 
     def _store(
         self, entry: _Entry, values: dict[str, Any], here: dict[str, Any], section: Section, reader: SectionReader
@@ -436,7 +455,10 @@ class Statements(Generic[T]):
             return
         table = self._table(row)
         element_fields = {name: word for name, word in values.items() if name in table.names_of_fields}
-        here.update({name: word for name, word in values.items() if name not in element_fields and name not in row.by})
+        outer = {
+            name: word for name, word in values.items() if name not in element_fields and name not in {*row.by, REST}
+        }
+        here.update(outer)
         if row.by:
             member: dict[str, Any] = here.setdefault(row.field, {}).setdefault(_key(row, values), {})
         else:
@@ -444,7 +466,9 @@ class Statements(Generic[T]):
             here.setdefault(row.field, []).append(member)
         member.update(element_fields)
         member.update(row.sets)
-        if inner is not None:
+        if inner is not None and row.flat:
+            inner._take(values[REST], section, reader, member)  # noqa: SLF001 - of its own class
+        elif inner is not None:
             inner.collect(section.body or (), reader, member)
 
     def _table(self, row: Row) -> Statements[Any]:
@@ -458,16 +482,19 @@ class Statements(Generic[T]):
         """Return the row that matches a line, and the values of its slots. The row is None if no row understands the line."""
         first = text.split(" ", 1)[0]
         for entry in (*self._entries.get(first, ()), *self._entries.get("", ())):
-            match = entry.form.reads.fullmatch(text)
+            match = entry.reads.fullmatch(text)
             if match is None:
+                continue
+            words = match.groupdict()
+            rest = words.pop(REST, None)
+            if rest is not None and (entry.inner is None or entry.inner._entry(rest)[0] is None):  # noqa: SLF001
                 continue
             try:
                 codecs = entry.row.codecs
-                return entry, {
-                    slot: codecs[slot].read(word) for slot, word in match.groupdict().items() if word is not None
-                }
+                values = {slot: codecs[slot].read(word) for slot, word in words.items() if word is not None}
             except (ValueError, KeyError):
                 continue
+            return entry, values if rest is None else {**values, REST: rest}
         return None, {}
 
     def build(self, values: dict[str, Any]) -> T:
@@ -509,21 +536,31 @@ class Statements(Generic[T]):
             if row.rows is not None and not row.forms:
                 yield from self._inner[id(row)].commands()
             elif row.source:
+                inner = self._inner.get(id(row))
                 for form in self._forms[id(row)]:
-                    yield row, form, self._inner.get(id(row))
+                    if not row.flat or inner is None:
+                        yield row, form, inner
+                        continue
+                    for below, statement, deeper in inner.commands():
+                        codecs = {**form.codecs, **statement.codecs}
+                        yield below, Form(f"{form.raw} {statement.raw}", codecs), deeper
 
     def names(self, sections: Iterable[Section], above: str = "") -> Iterator[Name]:
         """Yield the names that lines define and use, in the order of the lines."""
         for section in sections:
-            entry, values = self._entry(section.line)
-            if entry is None:
-                continue
-            path = f"{above}{section.line}"
-            for slot, codec in entry.row.codecs.items():
-                if values.get(slot) and (codec.defines or codec.refers):
-                    yield Name(codec.defines or codec.refers, codec.write(values[slot]), path, bool(codec.refers))
-            if entry.inner is not None and section.body:
-                yield from entry.inner.names(section.body, f"{path} / ")
+            yield from self._names(section.line, section, f"{above}{section.line}")
+
+    def _names(self, text: str, section: Section, path: str) -> Iterator[Name]:
+        entry, values = self._entry(text)
+        if entry is None:
+            return
+        for slot, codec in entry.row.codecs.items():
+            if values.get(slot) and (codec.defines or codec.refers):
+                yield Name(codec.defines or codec.refers, codec.write(values[slot]), path, bool(codec.refers))
+        if entry.inner is not None and entry.row.flat:
+            yield from entry.inner._names(values[REST], section, path)  # noqa: SLF001 - of its own class
+        elif entry.inner is not None and section.body:
+            yield from entry.inner.names(section.body, f"{path} / ")
 
 
 def _key(row: Row, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a value of any class
