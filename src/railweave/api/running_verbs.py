@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.upgrading import UpgradeTimeouts
 
 FABRIC_FILE = Argument("Fabric file.")
-LAB = Opt("Use the devices of this fabric file's running lab. Needs root.")
+LAB = Opt("Use the running lab of this network instead of the real devices. Needs root.")
 ACCESS = Opt("access.yaml, which defines how to reach switches (docs/collect.md).")
 ONE_SWITCH = Opt("Only this switch; may be repeated.")
 ONE_DEVICE = Opt("Only this device; may be repeated.")
 SERVER_ACCESS = Opt("access.yaml, which defines how to reach servers (docs/collect.md).")
 SUDO = Opt("Run as root with `sudo -n`, which must not ask for a password.")
 APPLY = Opt("Write the proposed values into the fabric file.")
-RAN_ON = Opt("Fabric file or build folder of the network on which the runs ran.")
-SECRETS = Opt("YAML file of NAME: value pairs for the secrets in the plan.")
+RAN_ON = Opt("Fabric file or build folder of the network that was benchmarked.")
+SECRETS = Opt("YAML file of the secrets in the plan, with lines of the form NAME: value.")
 WHAT = Argument(
-    "A switch, a server, a link (A--B or SERVER:NIC, as in cabling.csv) or a path color; one or more.",
+    "One or more switches, servers, links (A--B or SERVER:NIC, as in cabling.csv) or path colors.",
     kind=list[str],
 )
 WAVE_SHARE = Opt("Largest share of the network (0 to 1) that one wave may take out of service.", least=0, most=1)
@@ -47,7 +47,7 @@ PREDICTED_WITH = Opt(
     "Fabric file or build folder, used to predict runs that have no prediction and to name NICs by their GIDs."
 )
 TOLERANCE = Opt(
-    "Fraction by which a result may be worse, for example 0.05; default: as planned if there is a prediction, else 0.05."
+    "Fraction by which a result may be worse, for example 0.05; default: the plan's tolerance if a run has a prediction, else 0.05."
 )
 STORE = Opt("Store: a file (created if missing), or postgresql://USER@HOST/NAME.", kind=str)
 
@@ -90,25 +90,37 @@ class TuneRun:
     ] = None
     workers: Annotated[
         int | None,
-        Opt("Number of processes; default: one per core. The result does not depend on it.", least=1, most=1024),
+        Opt(
+            "Number of processes; default: one per core. The number of processes does not change the result.",
+            least=1,
+            most=1024,
+        ),
     ] = None
     ray: Annotated[
-        str | None, Opt("Simulate on a Ray cluster: auto, HOST:PORT, ray://HOST:PORT, or local to start one here.")
+        str | None,
+        Opt(
+            "Simulate on a Ray cluster: auto, HOST:PORT, ray://HOST:PORT, or local, to start a cluster on this machine."
+        ),
     ] = None
     trials: Annotated[int | None, Opt("Number of trials; overrides the study file.", least=1, most=100_000)] = None
     take: Annotated[
-        int | None, Opt("Make the patch from this trial, for example one of the Pareto frontier.", least=0)
+        int | None,
+        Opt("Number of the trial to make the patch from, for example a trial on the Pareto frontier.", least=0),
     ] = None
     apply: Annotated[bool, APPLY] = False
     fresh: Annotated[bool, Opt("Start over and discard existing trials.")] = False
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
     access: Annotated[
-        Path | str | None, Opt("access.yaml, if the study measures on hardware; default: names as in the design.")
+        Path | str | None,
+        Opt(
+            "access.yaml, which defines how to reach devices if trials run on hardware; default: by their names in the design."
+        ),
     ] = None
-    lab: Annotated[bool, Opt("Measure in this fabric file's running lab.")] = False
+    lab: Annotated[bool, Opt("Measure in the running lab of the study's fabric file.")] = False
     secrets: Annotated[
-        Path | str | None, Opt("YAML file of NAME: value pairs for the secrets in the configurations of a trial.")
+        Path | str | None,
+        Opt("YAML file of the secrets in the configurations of a trial, with lines of the form NAME: value."),
     ] = None
     progress: Callable[[str], None] = silent
 
@@ -120,9 +132,9 @@ class TuneDiagnose:
     fabric: Annotated[Path | str, FABRIC_FILE]
     capture: Annotated[Path | str, Argument("Folder written by `railweave collect` after the load.")]
     _: KW_ONLY
-    since: Annotated[Path | str, Opt("Earlier capture; counters are compared with it.")]
+    since: Annotated[Path | str, Opt("Earlier capture, to calculate how much each counter increased.")]
     slow_jobs: Annotated[
-        bool, Opt("Jobs are slower than predicted; ECN marks without PFC then count as a symptom too.")
+        bool, Opt("State that jobs are slower than predicted: then ECN marks without PFC also count as a symptom.")
     ] = False
     rehearse: Annotated[
         bool,
@@ -137,7 +149,9 @@ class TuneDiagnose:
     tenant: Annotated[
         str | None, Opt("Tenant that owns the servers (multi-tenant networks); default: the tenant with the most NICs.")
     ] = None
-    apply: Annotated[bool, Opt("Write the step into the fabric file, unless the simulator finds it worse.")] = False
+    apply: Annotated[
+        bool, Opt("Write the proposed step into the fabric file, unless the simulator predicts a worse result.")
+    ] = False
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
     progress: Callable[[str], None] = silent
@@ -152,11 +166,11 @@ class BenchRun:
     _: KW_ONLY
     fabric: Annotated[
         Network | Path | str | None,
-        Opt("Fabric file or build folder, if it is not where the plan says.", kind=Path | None),
+        Opt("Fabric file or build folder, if it is no longer at the path that the plan records.", kind=Path | None),
     ] = None
     access: Annotated[
         Path | str | None,
-        Opt("access.yaml, which defines how to reach servers (docs/collect.md); default: by their names."),
+        Opt("access.yaml, which defines how to reach servers (docs/collect.md); default: connect by server name."),
     ] = None
     only: Annotated[
         Sequence[str],
@@ -170,7 +184,7 @@ class BenchRun:
     launch_on: Annotated[
         str | None,
         Opt(
-            "Server on which to start the launcher, or `here`; default: mpirun on the first server of the run, srun here."
+            "Server that starts the launcher, or `here` for this machine. Default: for mpirun the first server of the run, for srun `here`."
         ),
     ] = None
     ranks: Annotated[
@@ -182,17 +196,25 @@ class BenchRun:
     srun_options: Annotated[
         Sequence[str], Opt("Option for srun, for example --partition=gpu; may be repeated.", name="--srun-option")
     ] = ()
-    perftest: Annotated[str, Opt("Folder of perftest on the servers; default: found by PATH.")] = ""
-    nccl_tests: Annotated[str, Opt("Folder of nccl-tests or rccl-tests on the servers; default: found by PATH.")] = ""
+    perftest: Annotated[str, Opt("Folder of perftest on the servers; default: search the PATH of each server.")] = ""
+    nccl_tests: Annotated[
+        str, Opt("Folder of nccl-tests or rccl-tests on the servers; default: search the PATH of each server.")
+    ] = ""
     at_once: Annotated[int, Opt("Largest number of runs at the same time.", least=1, most=4096)] = 256
     timeout_s: Annotated[
-        float | None, Opt("Time limit of a run, in seconds; default: as planned.", name="--timeout", least=1)
+        float | None, Opt("Time limit of a run, in seconds; default: the limit in the plan.", name="--timeout", least=1)
     ] = None
     host_check: Annotated[
-        bool, Opt("Run `host check` on the servers first and store its result.", name="--host-check/--no-host-check")
+        bool,
+        Opt(
+            "Run `host check` on the servers first and store its result; this is the default.",
+            name="--host-check/--no-host-check",
+        ),
     ] = True
     sudo: Annotated[bool, Opt("Run `host check` as root with `sudo -n`, which must not ask for a password.")] = False
-    outputs: Annotated[Path | str | None, Opt("Folder for the output of programs; default: STORE.outputs.")] = None
+    outputs: Annotated[
+        Path | str | None, Opt("Folder for the output of the benchmark programs; default: STORE.outputs.")
+    ] = None
     dry_run: Annotated[bool, Opt("Show the commands without running them; contacts no server and writes nothing.")] = (
         False
     )
@@ -215,7 +237,8 @@ class BenchPlan(Source):
     memory: Annotated[
         Memory | None,
         Opt(
-            "Memory of perftest's buffers: host, cuda or rocm; default: in the GPUs next to the NICs.", kind=str | None
+            "Memory for perftest's buffers: host, cuda or rocm. Default: GPU memory if both NICs have GPUs of the same vendor, else host.",
+            kind=str | None,
         ),
     ] = None
     fabric: Annotated[
@@ -275,7 +298,7 @@ class DeployDrain(Reaching):
     what: Annotated[Sequence[str], WHAT]
     _: KW_ONLY
     force: Annotated[
-        bool, Opt("Allow the plan to cut off a path color, a plane, a tenant or a NIC; the plan names them.")
+        bool, Opt("Allow the plan to cut off path colors, planes, tenants or NICs; the plan lists what it cuts off.")
     ] = False
     progress: Callable[[str], None] | None = None
 
@@ -301,16 +324,16 @@ class DeployUpgrade(Reaching):
     image: Annotated[
         str,
         Opt(
-            "Image file on this machine, which is copied to each switch, or a URL that the switches can reach; with --lab: root folder of another FRRouting."
+            "Image file to copy from this machine to each switch, or a URL that the switches can reach. With --lab: root folder of a different FRR version."
         ),
     ] = ""
     only: Annotated[Sequence[str], ONE_SWITCH] = ()
-    batch: Annotated[int, Opt("Largest number of switches out of service together.", least=1)] = 1
+    batch: Annotated[int, Opt("Largest number of switches out of service at the same time.", least=1)] = 1
     max_unavailable: Annotated[
         float, Opt("Largest share of the network (0 to 1) that a batch may take out of service.", least=0, most=1)
     ] = 0.5
     force: Annotated[
-        bool, Opt("Allow the upgrade to cut off a path color, a plane, a tenant or a NIC; the plan names them.")
+        bool, Opt("Allow the upgrade to cut off path colors, planes, tenants or NICs; the plan lists what it cuts off.")
     ] = False
     progress: Callable[[str], None] | None = None
 
@@ -332,7 +355,7 @@ class DeployZtp:
     only: Annotated[Sequence[str], ONE_SWITCH] = ()
     interface: Annotated[str, Opt("Interface on which the DHCP server listens; * for all.")] = "*"
     secrets: Annotated[
-        Path | str | None, Opt("YAML file of NAME: value pairs for the secrets in the configuration.")
+        Path | str | None, Opt("YAML file of the secrets in the configuration, with lines of the form NAME: value.")
     ] = None
     hardware: Annotated[Path | str | None, HARDWARE] = None
 
@@ -344,13 +367,18 @@ class DeployPlan(Reaching):
     fabric: Annotated[Path | str, FABRIC_FILE]
     capture: Annotated[Path | str | None, Argument("Folder of configurations saved from switches.")] = None
     _: KW_ONLY
-    live: Annotated[bool, Opt("Query the configuration of every switch now.")] = False
+    live: Annotated[bool, Opt("Query the configuration of every switch now, instead of reading CAPTURE.")] = False
     only: Annotated[Sequence[str], ONE_DEVICE] = ()
     max_unavailable: Annotated[float, WAVE_SHARE] = 0.5
-    canary: Annotated[bool, Opt("Change a single switch first.", name="--canary/--no-canary")] = True
+    canary: Annotated[bool, Opt("Change a single switch first; this is the default.", name="--canary/--no-canary")] = (
+        True
+    )
     servers: Annotated[
         bool,
-        Opt("Include servers, as described in their host.json; needs root on them.", name="--servers/--no-servers"),
+        Opt(
+            "Also plan the changes of servers, from the host.json of each server. Needs root on the servers.",
+            name="--servers/--no-servers",
+        ),
     ] = False
     device: Annotated[Sequence[str], DEVICE] = ()
     progress: Callable[[str], None] | None = None
@@ -362,7 +390,9 @@ class DeployApply(Rollout):
 
     plan: Annotated[Path | str, Argument("Plan file written by `deploy plan`.")]
     _: KW_ONLY
-    dry_run: Annotated[bool, Opt("Stop after every switch has tested its change and discarded it.")] = False
+    dry_run: Annotated[
+        bool, Opt("Stop after every device has tested and discarded its change; nothing is committed.")
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -434,7 +464,8 @@ class BenchCompare:
     """Options of ``bench_compare``."""
 
     a: Annotated[
-        Path | str, Argument("Store, or STORE#RUN: the baseline; with --predicted, the results to check.", kind=str)
+        Path | str,
+        Argument("Baseline: a store, or STORE#RUN for a single run. With --predicted: the results to check.", kind=str),
     ]
     b: Annotated[
         Path | str | None,
@@ -462,7 +493,8 @@ class BenchImport:
     files: Annotated[
         Sequence[Path | str],
         Argument(
-            "Output of perftest, nccl-tests, rccl-tests, NCCL_DEBUG=INFO or MLPerf; tables as CSV.", kind=list[Path]
+            "Output files of perftest, nccl-tests, rccl-tests, NCCL with NCCL_DEBUG=INFO, or MLPerf; also tables as CSV files.",
+            kind=list[Path],
         ),
     ]
     store: Annotated[Path | str, STORE]
@@ -471,7 +503,7 @@ class BenchImport:
     gbits: Annotated[
         bool | None,
         Opt(
-            "Unit of perftest's JSON, which does not state it; default: derived from the message rate.",
+            "Unit of the bandwidths in perftest's JSON: Gbit/s, or MiB/s with --report-mib. Default: derived from the message rate.",
             name="--report-gbits/--report-mib",
         ),
     ] = None
@@ -483,7 +515,10 @@ class BenchImport:
 class BenchTriage:
     """Options of ``bench_triage``."""
 
-    files: Annotated[Sequence[Path | str], Argument("Output of runs; for NCCL, with NCCL_DEBUG=INFO.", kind=list[Path])]
+    files: Annotated[
+        Sequence[Path | str],
+        Argument("Output files of benchmark runs; for NCCL, of runs with NCCL_DEBUG=INFO.", kind=list[Path]),
+    ]
     _: KW_ONLY
     fabric: Annotated[Network | Path | str | None, RAN_ON] = None
     device: Annotated[Sequence[str], DEVICE] = ()

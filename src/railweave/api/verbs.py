@@ -15,32 +15,40 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 DEVICE = Opt(
-    "Replace switch models or systems: ROLE=MODEL:NOS, for example leaf=:eos, or :eos for every role; may be repeated."
+    "Replace the switch model or operating system of a role: ROLE=MODEL:NOS, for example leaf=:eos. Without ROLE=, every role: :eos. May be repeated."
 )
-HARDWARE = Opt("Folder of hardware files with your own models (docs/hardware.md); a fabric file may also contain them.")
-RUNNING = Opt("Use these configurations saved from switches (DEVICE/configuration.txt) instead of the designed ones.")
+HARDWARE = Opt(
+    "Folder of hardware files with your own models (docs/hardware.md); a fabric file may also contain such models."
+)
+RUNNING = Opt(
+    "Folder of configurations saved from switches (DEVICE/configuration.txt), to use instead of the designed configurations."
+)
 PRICES = Opt(
     "Price file: a price for each name in the bill of materials (docs/hardware.md). Adds the cost of the design."
 )
 COLLECTIVE = Opt("Collective: all-reduce (default), all-gather, reduce-scatter, broadcast, all-to-all or send-recv.")
 SIZE = Opt(
-    "Size in bytes, as in nccl-tests: 8G, 1M,16M,1G or 8..16G; default 1G. Units are binary (unlike in `railweave flows`): 16M, 16MB and 16MiB are all 16 x 2^20.",
+    "Size in bytes, as in nccl-tests: one size (8G), a list (1M,16M,1G) or a range (8..16G); default 1G. Units are binary (unlike in `railweave flows`): 16M, 16MB and 16MiB are all 16 x 2^20.",
     kind=str | None,
 )
 MEASURED = Opt(
-    "With --compare: CSV file of measured points; its columns are the names compared and time_us or bus_bandwidth_GBps."
+    "With --compare: CSV file of measured points; its columns are the compared names, and time_us or bus_bandwidth_GBps."
 )
 LB = Opt("Load balancing of the switches: ecmp, dlb, spray or rlb, with parameters (MODE:name=value,...).")
 SET = Opt("Engine parameter, NAME=VALUE; may be repeated.", name="--set", kind=list[str])
 BACKGROUND = Opt(
     "Background traffic, for example share=30%,ports=*:gpu0_eth,qps=4,packet=9000,to=intra-stripe; join several ports with +."
 )
-ON = Opt("Fabric to use, if several connect GPUs; default: the fabric of the GPUs' own NICs.")
-HOSTS = Opt("Servers in rank order: A,B,C-[1-4]; a number N for the first N; or stripes-alternate. Default: all.")
+ON = Opt(
+    "Fabric to use, if the network has several fabrics that connect GPUs; default: the fabric of the GPUs' own NICs."
+)
+HOSTS = Opt(
+    "Servers in rank order: A,B,C-[1-4]; a number N for the first N; or stripes-alternate (one server of each stripe in turn). Default: all servers."
+)
 DEVICE_ACCESS = Opt("access.yaml, which defines how to reach devices (docs/collect.md).")
 FABRIC = Argument("Fabric file or build folder.")
 CSV = Opt("Write the table of the result to this CSV file.")
-HTML = Opt("Draw the result as an HTML page in this file.", letter="-o")
+HTML = Opt("Write the result as an HTML page to this file.", letter="-o")
 
 
 def silent(_: str) -> None:
@@ -73,7 +81,10 @@ class Build:
     out: Annotated[Path | str, Opt("Output folder; it is replaced completely or not at all.", letter="-o")]
     _: KW_ONLY
     secrets: Annotated[
-        Path | str | None, Opt("YAML file of NAME: value pairs that replace secret:NAME in device files.")
+        Path | str | None,
+        Opt(
+            "YAML file of secrets, with lines of the form NAME: value. Each value replaces secret:NAME in device files."
+        ),
     ] = None
     compact: Annotated[bool, Opt("Free the slots of removed names, so that new names can use them.")] = False
     device: Annotated[Sequence[str], DEVICE] = ()
@@ -90,7 +101,7 @@ class Diff:
     new: Annotated[
         Network | Path | str,
         Argument(
-            "Fabric file or build folder; a file is designed with OLD's lock, and with OLD's inventory if it has none."
+            "Fabric file or build folder; a fabric file is designed with OLD's lock; if NEW has no inventory, also with OLD's inventory."
         ),
     ]
     _: KW_ONLY
@@ -109,8 +120,8 @@ class Diff:
 class Paths(Source):
     """Options of ``paths``."""
 
-    src: Annotated[str, Opt("Source NIC, as SERVER:NIC; SERVER:PORT+PORT for the ports of one NIC.")]
-    dst: Annotated[str, Opt("Destination NIC, as SERVER:NIC or SERVER:PORT+PORT.")]
+    src: Annotated[str, Opt("Source NIC: SERVER:NIC, or SERVER:PORT+PORT for a NIC with several ports.")]
+    dst: Annotated[str, Opt("Destination NIC: SERVER:NIC, or SERVER:PORT+PORT for a NIC with several ports.")]
     qps: Annotated[int, Opt("Number of queue pairs of the connection.")] = 1
     down: Annotated[Sequence[str], Opt("A link (leaf:port--spine:port) or device that is down; may be repeated.")] = ()
     _: KW_ONLY
@@ -143,13 +154,15 @@ class Verify(Source):
     sonic_yang: Annotated[
         Path | str | None,
         Opt(
-            "Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage): one folder per branch (202505, master), or one set.",
+            "Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage): either a folder for each branch (202505, master), or the models of a single branch.",
             envvar="RAILWEAVE_SONIC_YANG",
         ),
     ] = None
     every: Annotated[
         bool,
-        Opt("Validate every file. Default: of more than 64 files, one of each kind and a sample."),
+        Opt(
+            "Validate every file. Default: if a slow validator has more than 64 files, it validates a sample of 64 with every kind of file."
+        ),
     ] = False
     running: Annotated[Path | str | None, RUNNING] = None
     design_only: Annotated[bool, Opt("Check only the design of a build folder, not its files.")] = False
@@ -163,7 +176,7 @@ class Traffic(Source):
     _: KW_ONLY
     qps: Annotated[
         int | None,
-        Opt("Queue pairs per connection; default: as in the fabric file (hosts.job), or one per path color."),
+        Opt("Queue pairs per connection; default: the number in the fabric file (hosts.job), else one per path color."),
     ] = None
     nccl: Annotated[
         Iterable[str] | Mapping[str, str], Opt("NCCL parameter, KEY=VALUE; may be repeated.", kind=list[str])
@@ -186,10 +199,10 @@ class Traffic(Source):
         HOSTS,
     ] = None
     per_host: Annotated[
-        int | None, Opt("Processes per server, which share its GPUs; default: one per GPU.", least=1)
+        int | None, Opt("Processes per server; they share the server's GPUs. Default: one process per GPU.", least=1)
     ] = None
     fib: Annotated[
-        Path | str | None, Opt("Use the forwarding tables in this exported file instead of the computed ones.")
+        Path | str | None, Opt("File of exported forwarding tables (`lab fib`), to use instead of the computed tables.")
     ] = None
     tenant: Annotated[str | None, Opt("Tenant that owns the job (multi-tenant networks).")] = None
     fabric: Annotated[
@@ -198,9 +211,14 @@ class Traffic(Source):
     ] = None
     engine: Annotated[
         Literal["auto", "packet", "flow"],
-        Opt("Engine: packet, flow, or auto (flow above an estimated 200 million packet hops).", kind=str),
+        Opt("Engine: packet, flow, or auto (packet up to an estimated 200 million packet hops, flow above).", kind=str),
     ] = "auto"
-    exact: Annotated[bool, Opt("Simulate packets to the end, instead of stopping when all rounds are alike.")] = False
+    exact: Annotated[
+        bool,
+        Opt(
+            "Simulate all packets. Default: a long run stops as soon as its rounds repeat, and the remaining time is extrapolated."
+        ),
+    ] = False
     configs: Mapping[str, DeviceConfig] | None = None
 
     def asked(self, collective: str | None, size: int | str | None) -> dict[str, Any]:
@@ -236,7 +254,10 @@ class Simulate(Traffic):
     _: KW_ONLY
     seeds: Annotated[
         int,
-        Opt("Run this many seeds in parallel; show the median and the range of all of them.", least=1),
+        Opt(
+            "Number of seeds to simulate in parallel; the result shows the median and the range over all seeds.",
+            least=1,
+        ),
     ] = 1
     watch: bool = True
     progress: Callable[[str, int, int], None] | None = None
@@ -298,12 +319,20 @@ class Check(Source):
     ] = None
     redact: Annotated[
         bool,
-        Opt("With --live: remove keys, hashes and communities from the saved answers.", name="--redact/--no-redact"),
+        Opt(
+            "With --live: remove keys, hashes and communities from the saved answers; this is the default.",
+            name="--redact/--no-redact",
+        ),
     ] = True
-    lab: Annotated[bool, Opt("Query the routers of this file's running lab. Needs root.")] = False
-    since: Annotated[Path | str | None, Opt("Earlier capture; counters are compared with it.")] = None
+    lab: Annotated[bool, Opt("Query the running lab of FABRIC instead of real devices. Needs root.")] = False
+    since: Annotated[Path | str | None, Opt("Earlier capture; check compares its counters with the new counters.")] = (
+        None
+    )
     only: Annotated[Sequence[str], Opt("Report only findings with this id; may be repeated.")] = ()
-    all_routes: Annotated[bool, Opt("Compare every route in the capture, not only examples.")] = False
+    all_routes: Annotated[
+        bool,
+        Opt("Compare every route, not only example routes; with --live or --lab, also query complete routing tables."),
+    ] = False
     progress: Callable[[str], None] | None = None
 
 
@@ -320,9 +349,13 @@ class Collect(Source):
     servers: Annotated[bool, Opt("Query servers too.")] = False
     tables: Annotated[bool, Opt("Query complete routing tables, not only example routes.", name="--all-routes")] = False
     redact: Annotated[
-        bool, Opt("Remove keys, hashes and communities from the written answers.", name="--redact/--no-redact")
+        bool,
+        Opt(
+            "Remove keys, hashes and communities from the saved answers; this is the default.",
+            name="--redact/--no-redact",
+        ),
     ] = True
-    lab: Annotated[bool, Opt("Query the devices of this file's running lab. Needs root.")] = False
+    lab: Annotated[bool, Opt("Query the running lab of FABRIC instead of real devices. Needs root.")] = False
     progress: Callable[[str], None] | None = None
 
 
@@ -343,6 +376,6 @@ class FillInventory:
     fabric: Annotated[Path | str, Argument("Fabric file; NAME.inventory.csv next to it is filled in.")]
     capture: Annotated[Path | str, Argument("Folder written by `railweave collect`.")]
     _: KW_ONLY
-    write: Annotated[bool, Opt("Write the file; default: only show the difference.")] = False
+    write: Annotated[bool, Opt("Write the inventory; default: only show how it would change.")] = False
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None

@@ -35,7 +35,7 @@ class BenchReportShown(BenchReport):
 def report(options: BenchReportShown, *, as_json: bool, quiet: bool) -> None:
     """Write an HTML report of a store: bandwidth by size with its prediction, slow pairs with causes, regressions, job completion times.
 
-    Exits 0 even with regressions; the exit status of `railweave bench compare` depends on the result.
+    Exits 0 even if there are regressions. For an exit status that reports regressions, use `railweave bench compare`.
     """
     from railweave.api.bench import bench_report
     from railweave.operations.bench.page import bench_html
@@ -205,7 +205,7 @@ app.command("run", short_help="Carry out a plan and store the results.")(run)
 @app.command("import", short_help="Read outputs of benchmarks and keep their runs.")
 @command(BenchImport)
 def import_(options: BenchImport, *, as_json: bool, quiet: bool) -> None:
-    """Read benchmark outputs and add their runs to a store, all or none. Reading a file again adds nothing.
+    """Read benchmark outputs and add their runs to a store. If any file is refused, no run is added. Reading a file again adds nothing.
 
     Parts that were not understood are reported with file and line. Exits 0, or 2 if a file is not benchmark output.
     """

@@ -81,7 +81,7 @@ class DeployDrainShown(DeployDrain, PlanFile):
 
 @command(DeployDrainShown)
 def drain(options: DeployDrainShown, *, as_json: bool, quiet: bool) -> None:
-    """Write the plan that drains devices or links by routing. `deploy apply` carries it out, and waits until they carry no traffic.
+    """Write the plan that drains devices or links by routing. `deploy apply` runs the plan, and waits until the drained parts carry no traffic.
 
     The plan describes the remaining network. Applying it also updates `status:` in the fabric file. Exits 1 if the plan is refused.
     """
@@ -112,8 +112,8 @@ class DeployUpgradeShown(DeployUpgrade, PlanFile):
 def upgrade(options: DeployUpgradeShown, *, as_json: bool, quiet: bool) -> None:
     """Write the plan that upgrades switches to a release, ordered by redundancy. No device is changed; `deploy apply` carries it out.
 
-    Each batch of switches is drained until no traffic flows, upgraded and restarted. Then its release, sessions and routes are compared with
-    those before, and it is undrained. The upgrade stops at the first switch that does not come back as it was. Exits 1 if the plan is refused.
+    Each batch of switches is drained until no traffic flows, upgraded and restarted. Then its release is checked, its sessions and routes are compared with
+    those before, and the batch is undrained. The upgrade stops at the first switch that does not return to its earlier state. Exits 1 if the plan is refused.
     """
     from railweave.api.upgrading import deploy_upgrade
 
@@ -128,7 +128,8 @@ class DeployZtpShown(DeployZtp):
         str, Opt("URL at which switches find the folder: http://ADDRESS:PORT; default: the address of --serve.")
     ] = ""
     serve: Annotated[
-        str | None, Opt("ADDRESS:PORT on which to serve the folder until Ctrl-C, only to known serial numbers.")
+        str | None,
+        Opt("Serve the folder on this ADDRESS:PORT until Ctrl-C, only to switches with known serial numbers."),
     ] = None
 
 
@@ -186,13 +187,17 @@ class TimeLimits:
     """Time limits: for traffic to end after a drain, and for a switch to return in an upgrade."""
 
     traffic_below: Annotated[
-        float, Opt("After a drain: a port is idle below this rate, in Mb/s in each direction.", least=0)
+        float, Opt("After a drain: rate below which a port counts as idle, in Mb/s for each direction.", least=0)
     ] = 1.0
     traffic_every: Annotated[
         float, Opt("After a drain: seconds between two readings of a port's counters.", least=0)
     ] = 10.0
-    traffic_within: Annotated[float, Opt("After a drain: seconds to wait until traffic ends.", least=0)] = 300.0
-    restart_within: Annotated[float, Opt("In an upgrade: seconds until a switch must be back.", least=0)] = 1800.0
+    traffic_within: Annotated[
+        float, Opt("After a drain: longest time to wait for traffic to end, in seconds.", least=0)
+    ] = 300.0
+    restart_within: Annotated[
+        float, Opt("In an upgrade: longest time for a switch to come back after its restart, in seconds.", least=0)
+    ] = 1800.0
 
     def waits(self, settle: float) -> dict[str, Any]:
         """Return the time limits as keyword arguments of ``deploy_apply``."""
@@ -337,7 +342,7 @@ class DeployResumeShown(DeployResume, TimeLimits):
 def resume(options: DeployResumeShown, *, as_json: bool, quiet: bool) -> None:
     """Resume an apply that was interrupted by a kill, a power failure or a lost connection.
 
-    Its unfinished wave is rolled back and then started again.
+    The unfinished wave is rolled back and then started again.
     """
     from railweave.api.deploying import deploy_resume
 

@@ -15,7 +15,7 @@ from railweave.api.verbs import HARDWARE
 from railweave.cli.command import command
 from railweave.cli.output import print_json, telling
 
-_HELP_DIGEST = "Digest of the campaign, as shown by a run without it; confirms that you have read it. Without --digest or --yes, no fault is injected."
+_HELP_DIGEST = "Digest of the campaign, as shown by a run without --digest; confirms that you have read the campaign. Without --digest or --yes, no fault is injected."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,22 +26,28 @@ class Campaign:
     scenario: Annotated[Path, Argument("Scenario file; its faults happen one after another.")]
     access: Annotated[Path | None, ACCESS] = None
     rehearse: Annotated[
-        bool, Opt("Inject the faults in this fabric file's running lab, and compare with `lab fault`. Needs root.")
+        bool,
+        Opt(
+            "Inject the faults into the running lab of FABRIC, and compare the effects with those that `lab fault` measures. Needs root."
+        ),
     ] = False
     blast_radius: Annotated[
         str, Opt("Largest number of switches affected at once, or the names of the allowed switches (A,B).")
     ] = "1"
     force: Annotated[
-        Sequence[str], Opt("Path color, plane, tenant, NIC or switch that may be cut off meanwhile; may be repeated.")
+        Sequence[str], Opt("Path color, plane, tenant, NIC or switch that the campaign may cut off; may be repeated.")
     ] = ()
-    hold: Annotated[float, Opt("Shortest duration of each turn, in seconds.", least=1)] = 20.0
+    hold: Annotated[
+        float, Opt("Shortest duration of each turn (a fault, or faults that overlap), in seconds.", least=1)
+    ] = 20.0
     restore_within: Annotated[
         int,
         Opt("Rollback timer: seconds after the fault ends before the switch reverts on its own.", least=30, most=3600),
     ] = 120
     settle: Annotated[float, Opt("Seconds to wait for the network to recover.", least=0)] = 120.0
     lab_results: Annotated[
-        Path | None, Opt("Output of `lab fault --scenario SCENARIO --json`, for the column `lab`.")
+        Path | None,
+        Opt("File with the output of `lab fault --scenario SCENARIO --json`; it fills the column `lab` of the result."),
     ] = None
     digest: Annotated[str, Opt(_HELP_DIGEST)] = ""
     yes: Annotated[bool, Opt("Inject the faults without a digest.")] = False

@@ -44,7 +44,7 @@ class DiffShown(Diff):
 
 @command(DiffShown)
 def diff(options: DiffShown, *, as_json: bool, quiet: bool) -> None:
-    """Show the changes per device between two fabric files or builds. Exits 0 if there are none, 1 if there are any."""
+    """Show the changes per device between two fabric files or builds. Exits 0 if nothing differs, otherwise 1."""
     from railweave.api import diff as compare
 
     form = options.form

@@ -22,8 +22,8 @@ class DriftShown(DriftOptions):
     adopt: Annotated[
         bool,
         Opt(
-            "Write statements that switches have beyond the design into FABRIC: those of all of a role under its `extra:`, "
-            "others under `overrides:`."
+            "Add statements that only switches have to FABRIC: under `extra:` of a role if all its switches have the statement, "
+            "else under `overrides:`."
         ),
     ] = False
 

@@ -40,7 +40,7 @@ class FleetCheckShown(FleetCheck):
 @app.command(short_help="Run `host check` on every server.")
 @command(FleetCheckShown)
 def check(options: FleetCheckShown, *, as_json: bool, quiet: bool) -> None:
-    """Copy `railweave host` to every server over SSH, run its checks, and show the failures with their servers and what they have in common.
+    """Copy `railweave host` to every server over SSH, run the checks, and show each failure with its servers and what these servers share.
 
     The temporary folder for the copy is removed; nothing else on a server is touched. Exits 0 if every server answered and all checks
     passed, else 1.
@@ -64,9 +64,9 @@ class FleetMeshShown(FleetMesh):
 @app.command(short_help="Send packets between servers on every path color.")
 @command(FleetMeshShown)
 def mesh(options: FleetMeshShown, *, as_json: bool, quiet: bool) -> None:
-    """Send packets of the designed MTU from every NIC to NICs of its rail, on its leaf and on other leaves, over every path color.
+    """Send packets of the designed MTU from every NIC to NICs of the same rail, on the same leaf and on other leaves, over every path color.
 
-    At most 16 probes per NIC cover every leaf, spine and color. If probes fail, the output names the devices and links that all of them
+    At most 16 probes per NIC cover every leaf, spine and color. If probes fail, the output names the devices and links that all failed probes
     cross. Nothing on a server is changed. Exits 0 if every server answered and every packet came back, else 1.
     """
     from railweave.api import fleet_mesh

@@ -27,7 +27,10 @@ class Import:
     out: Annotated[Path, Opt("Fabric file to write; its lock and inventory are written next to it.", letter="-o")]
     device: Annotated[
         Sequence[str],
-        Opt("Switch model of a role, if port names do not reveal it: leaf=qfx5240-64od.", metavar="ROLE=MODEL"),
+        Opt(
+            "Switch model of a role, if port names do not reveal the model, for example leaf=qfx5240-64od.",
+            metavar="ROLE=MODEL",
+        ),
     ] = ()
     hardware: Annotated[Path | None, HARDWARE] = None
     force: Annotated[bool, Opt("Replace an existing fabric file, lock and inventory.")] = False
@@ -36,9 +39,9 @@ class Import:
 
 @command(Import)
 def import_(options: Import, *, as_json: bool, quiet: bool) -> None:
-    """Create a fabric file from the configurations of an existing network, and report how much of them the file reproduces.
+    """Create a fabric file from the configurations of an existing network, and report how completely the file reproduces them.
 
-    An existing fabric file, lock or inventory is replaced only with `--force`. If the file cannot be designed, it is written anyway, with the
+    An existing fabric file, lock or inventory is replaced only with `--force`. If no design can be computed from the new file, it is written anyway, with the
     reason, so that you can correct it by hand. Exits 0 if the file reproduces every statement, 1 if statements are lost or extra, 2 if
     the folder holds no network.
     """

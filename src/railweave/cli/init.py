@@ -61,7 +61,9 @@ class Init:
     """Options of ``railweave init``."""
 
     folder: Annotated[Path | None, Argument("Folder to create, or an empty folder.")] = None
-    example: Annotated[str | None, Opt("Example to start from; `list` prints their names.", words=_examples)] = None
+    example: Annotated[
+        str | None, Opt("Example to start from; `list` prints the names of all examples.", words=_examples)
+    ] = None
     gpus: Annotated[str | None, Opt("Size a fabric for this number of GPUs.", metavar="NUMBER")] = None
     nic: Annotated[
         str, Opt(f"{_OF_GPUS}the NIC or server model: its name in the catalog, or part of that name.", words=_servers)
@@ -93,25 +95,28 @@ class Init:
     ] = None
     nics_per_server: Annotated[
         int | None,
-        Opt("With --gpus: NICs per server for its GPUs, if different from the model's.", least=1, most=64),
+        Opt("With --gpus: NICs per server that carry GPU traffic, if different from the model's.", least=1, most=64),
     ] = None
     hardware: Annotated[Path | None, HARDWARE] = None
     prices: Annotated[Path | None, PRICES] = None
     stripes: Annotated[
         str | None,
-        Opt(f"{_OF_GPUS}number of stripes for the servers; default: as few as fit.", metavar="NUMBER"),
+        Opt(
+            f"{_OF_GPUS}number of stripes to divide the servers into; default: the fewest that can hold all servers.",
+            metavar="NUMBER",
+        ),
     ] = None
     qps: Annotated[
         str | None,
         Opt(
-            f"{_OF_GPUS}queue pairs per connection, or `predict` for the number with which collectives are fastest; default: one per path color.",
+            f"{_OF_GPUS}queue pairs per connection, or `predict` for the number that makes collectives fastest; default: one per path color.",
             metavar="NUMBER|predict",
         ),
     ] = None
     tenants: Annotated[
         str | None,
         Opt(
-            f"{_OF_GPUS}number of tenants that share the servers equally; default: none, and no overlay.",
+            f"{_OF_GPUS}number of tenants that share the servers equally; default: no tenants and no overlay.",
             metavar="NUMBER",
         ),
     ] = None
@@ -125,7 +130,7 @@ def init(options: Init, *, as_json: bool, quiet: bool) -> None:
     """Start a fabric file: from an example, or sized for a number of GPUs.
 
     Sizing prints the chosen shape and its alternatives: switches, optics, cables, spare ports, cost of growth, and limits reached. It also
-    lists the errors and warnings that `build` will report. Next to the fabric file it writes fabric.schema.json, for validation and
+    lists the errors and warnings that `build` will report. Next to the fabric file, `init` writes fabric.schema.json, for validation and
     completion in editors, and an inventory to fill in, one row per MAC address.
     """
     if (options.example is None) == (options.gpus is None):

@@ -55,14 +55,14 @@ class Up:
     design_timers: Annotated[
         bool,
         Opt(
-            "Keep the designed timers of BFD and router advertisements. Default: timers of the lab, which suit its machine."
+            "Keep the designed timers of BFD and router advertisements. Default: lab timers that suit the speed of this machine."
         ),
     ] = False
     running: Annotated[Path | None, RUNNING] = None
     room_for: Annotated[
         Path | None,
         Opt(
-            "Fabric file of a larger network: create all of its machines and cables, and leave those that FABRIC lacks unconfigured, so that `deploy` can expand the lab."
+            "Fabric file of a larger network, so that `deploy` can expand the lab. Its machines and cables are all created; any that FABRIC lacks stay unconfigured."
         ),
     ] = None
     device: Annotated[Sequence[str], DEVICE] = ()
@@ -133,7 +133,7 @@ class Status:
 @app.command(short_help="Show a lab, or every lab on this machine.")
 @command(Status)
 def status(options: Status, *, as_json: bool, quiet: bool) -> None:
-    """Show the state of a lab, or of all labs on this machine. Exits 1 if there is none."""
+    """Show the state of a lab, or of all labs on this machine. Exits 1 if no lab exists."""
     from railweave.cli.lab_output import print_labs
     from railweave.live.lab.status import labs
 
@@ -153,7 +153,9 @@ class Down:
 
     fabric: Annotated[
         Path,
-        Argument("Fabric file or build folder, which may be deleted; or the lab's name, as shown by `lab status`."),
+        Argument(
+            "Fabric file or build folder that the lab was started from (it need not exist any more), or the lab's name, as shown by `lab status`."
+        ),
     ]
 
 
@@ -180,7 +182,10 @@ class Prove:
 
     fabric: Annotated[Path, FABRIC]
     only: Annotated[Sequence[str], Opt("Only the assertion with this id; may be repeated.")] = ()
-    sweep: Annotated[bool, Opt("Also compare forwarding tables with each link down in turn.")] = False
+    sweep: Annotated[
+        bool,
+        Opt("Also take down each link, one at a time, and compare the forwarding tables with the computed tables."),
+    ] = False
     patience: Annotated[float, Opt("Seconds for which a failed assertion is retried.", least=0)] = 15.0
     junit: Annotated[Path | None, Opt("Also write the assertions as a JUnit file.")] = None
 
@@ -234,12 +239,16 @@ class Fault:
     """Options of ``railweave lab fault``."""
 
     fabric: Annotated[Path, FABRIC]
-    scenario: Annotated[Path | None, Opt("Scenario file; its faults happen at their times.")] = None
+    scenario: Annotated[Path | None, Opt("Scenario file; each fault is injected at the time given in the file.")] = None
     faults: Annotated[
-        Sequence[str], Opt('A fault: "link-down link=A--B for=2s"; several happen one after another.', name="--fault")
+        Sequence[str],
+        Opt('A fault: "link-down link=A--B for=2s"; several faults are injected one after another.', name="--fault"),
     ] = ()
     all_single: Annotated[
-        bool, Opt("Each link, NIC, switch and plane down, and every other kind at a leaf and a spine.")
+        bool,
+        Opt(
+            "Take down each link, NIC, switch and plane, one at a time; inject each other kind at a leaf and a spine, or a link between them."
+        ),
     ] = False
     html: Annotated[Path | None, Opt("Also write the measurements as an HTML page.")] = None
     csv: Annotated[Path | None, CSV] = None
@@ -311,7 +320,7 @@ class Fib:
 @app.command(short_help="Write the forwarding tables of the kernels.")
 @command(Fib)
 def fib(options: Fib, *, as_json: bool, quiet: bool) -> None:
-    """Write the kernels' forwarding tables in the array form of `routes`. Exits 1 if they differ from the tables that `routes` computes."""
+    """Write the forwarding tables of the lab's kernels as arrays, like the API's `routes`. Exits 1 if they differ from the computed tables."""
     from railweave.analysis.routing.fib_file import write_fibs
     from railweave.cli.lab_output import print_fib
     from railweave.live.lab import fib as tables
@@ -352,7 +361,10 @@ class Export:
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | None, HARDWARE] = None
     image: Annotated[
-        Sequence[str], Opt("Container image, KIND=IMAGE, instead of the default; KIND `server` for servers.")
+        Sequence[str],
+        Opt(
+            "Container image to use instead of the default: KIND=IMAGE. KIND is a containerlab kind, or `server` for servers. May be repeated."
+        ),
     ] = ()
 
 

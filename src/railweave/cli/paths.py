@@ -48,7 +48,7 @@ class PathsShown(Paths):
 
 @command(PathsShown)
 def paths(options: PathsShown, *, as_json: bool, quiet: bool) -> None:
-    """Show the GIDs of each queue pair, and every link on its path with its share. Exits 1 if a queue pair has no path."""
+    """Show the GIDs and the path of each queue pair, with the share of its packets on each link. Exits 1 if a queue pair has no path."""
     from railweave.analysis.routing.headers import walk
     from railweave.analysis.routing.paths import ports_without_path, queue_pair_paths
     from railweave.api import routes

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 class Sim(Simulate):
     """Options of ``railweave sim``."""
 
-    job: Annotated[Path | None, Opt("Job file: predicts the time of a training step and its waits (docs/jobs.md).")] = (
-        None
-    )
+    job: Annotated[
+        Path | None,
+        Opt("Job file (docs/jobs.md): predict the time of a training step, and the time for which its GPUs wait."),
+    ] = None
     chakra_out: Annotated[
         Path | None,
         Opt("With --job: write Chakra execution traces of each rank into this folder."),
@@ -40,7 +41,7 @@ class Sim(Simulate):
     compare: Annotated[
         str | None,
         Opt(
-            "Compare values, NAME=a,b,c (lb, qps, size, hosts, per-host, NCCL_…, host.…), and explain which is best. "
+            "Compare values of a setting, NAME=a,b,c (NAME: lb, qps, size, hosts, per-host, NCCL_…, host.…), and explain which value is best. "
             "If values contain commas, separate the values with semicolons. Several names make a grid, for example 'size=4G..16G hosts=2,4'; "
             "with --job, values are tried one at a time (docs/jobs.md)."
         ),
@@ -53,7 +54,7 @@ class Sim(Simulate):
 
 @command(Sim)
 def sim(options: Sim, *, as_json: bool, quiet: bool) -> None:
-    """Predict the speed and the bottleneck of a collective on a designed network, by packets or by flows.
+    """Predict the speed and the bottleneck of a collective on a designed network, by simulating packets or flows.
 
     Exits 1 if a collective did not finish.
     """

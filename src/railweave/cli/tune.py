@@ -108,7 +108,7 @@ def watchdog(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="The next value of one field, from counters of two captures.")
 @command(TuneDiagnose)
 def diagnose(options: TuneDiagnose, *, as_json: bool, quiet: bool) -> None:
-    """Read the increase of lossless-class counters, and propose one next step: drops first, then PFC, then ECN.
+    """Read the increase of lossless-class counters, and propose one next step: for drops first, then for PFC, then for ECN.
 
     Exits 1 if --apply was requested but could not be done.
     """

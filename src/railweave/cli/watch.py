@@ -29,17 +29,17 @@ class Watch:
     """Options of ``railweave watch``."""
 
     fabric: Annotated[Path, FABRIC]
-    listen: Annotated[str, Opt("Address and port of the console, /metrics and JSON; `none`: no server.")] = (
-        "127.0.0.1:8484"
-    )
+    listen: Annotated[
+        str, Opt("Address and port that serve the console, /metrics and JSON; `none` starts no server.")
+    ] = "127.0.0.1:8484"
     store: Annotated[Path | None, Opt("Keep samples for 48 hours in this SQLite file.")] = None
     interval: Annotated[float, Opt("Seconds between samples.", least=1, most=300)] = 10.0
     access: Annotated[Path | None, DEVICE_ACCESS] = None
     only: Annotated[Sequence[str], Opt("Watch only this switch; may be repeated.")] = ()
-    servers: Annotated[bool, Opt("Query servers too, each minute, by SSH and `railweave-host` (docs/collect.md).")] = (
-        False
-    )
-    lab: Annotated[bool, Opt("Watch the routers of this file's running lab. Needs root.")] = False
+    servers: Annotated[
+        bool, Opt("Also query servers once a minute, with `railweave-host` over SSH (docs/collect.md).")
+    ] = False
+    lab: Annotated[bool, Opt("Watch the running lab of FABRIC instead of real devices. Needs root.")] = False
     syslog: Annotated[
         str | None,
         Opt("Receive syslog of the devices on this address and port, by UDP and TCP, for example 10.0.0.5:514."),
@@ -55,20 +55,23 @@ class Watch:
         ),
     ] = None
     proxy: Annotated[
-        str | None, Opt("ADDRESS=HEADER: trust this proxy to authenticate users, instead of a password.")
+        str | None,
+        Opt(
+            "ADDRESS=HEADER: trust the proxy at ADDRESS, which authenticates users and names them in HEADER. Replaces --password."
+        ),
     ] = None
     runs: Annotated[
-        str | None, Opt("Show the runs of this store of benchmarks on the console's time axis (docs/bench.md).")
+        str | None, Opt("Benchmark store; the console shows its runs on the time axis (docs/bench.md).")
     ] = None
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | None, HARDWARE] = None
 
 
-@command(Watch, "Print a line of JSON for each change of an anomaly and of the network's overall state.")
+@command(Watch, "Print a line of JSON whenever an anomaly or the network's overall state changes.")
 def watch(options: Watch, *, as_json: bool, quiet: bool) -> None:
     """Watch a running network until interrupted: sample every switch and report deviations from the design.
 
-    Switches with gNMI are subscribed to; other switches are polled. No device is changed.
+    Switches with gNMI stream their state to `watch`; other switches are polled. No device is changed.
     """
     from railweave.api.living import lines_of
     from railweave.api.sites import asking_of

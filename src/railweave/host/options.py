@@ -70,8 +70,8 @@ def parser() -> ArgumentParser:
 
     plan = verb(
         "plan",
-        "print what apply would do, and the state of each NIC",
-        "Changes nothing.\nExit code 1: a NIC is not ready, so that apply would refuse.",
+        "print the changes that `apply` would make, and the state of each NIC",
+        "Changes nothing.\nExit code 1: a NIC is not ready, so `apply` would refuse.",
         "plan",
         "plan --wait 60",
         "plan --json --host-file H100-01.host.json",
@@ -79,11 +79,11 @@ def parser() -> ArgumentParser:
     _host_file(plan)
     _state(plan)
     _wait(plan)
-    plan.add_argument("--json", action="store_true", help="for machines")
+    plan.add_argument("--json", action="store_true", help="print JSON")
 
     apply = verb(
         "apply",
-        "bring table names, routes and rules to the plan",
+        "set the routing table names, routes and rules of the plan",
         "All or nothing: a failure or\nan interrupt leaves everything as it was. A second run changes nothing.",
         "apply",
         "apply --wait 60",
@@ -91,54 +91,56 @@ def parser() -> ArgumentParser:
     )
     _host_file(apply)
     _state(apply)
-    apply.add_argument("--dry-run", action="store_true", help="print what would be done, as plan does")
-    apply.add_argument("--json", action="store_true", help="for machines")
+    apply.add_argument("--dry-run", action="store_true", help="print the changes without making them, like `plan`")
+    apply.add_argument("--json", action="store_true", help="print JSON")
     apply.add_argument(
-        "--partial", action="store_true", help="do the NICs that are there and up; name the rest, exit 1"
+        "--partial",
+        action="store_true",
+        help="configure only NICs that exist and are up; list the other NICs and exit 1",
     )
     _wait(apply)
-    apply.add_argument("--watch", action="store_true", help="stay, and repair what is changed; ends with 0 on SIGTERM")
+    apply.add_argument("--watch", action="store_true", help="keep running and repair later changes; exits 0 on SIGTERM")
 
     undo = verb(
         "undo",
-        "take back all that apply did, since the first time",
-        "What was there before it stays,\nwhat it replaced returns.",
+        "undo all changes that `apply` has made since its first run",
+        "Entries that existed before `apply` stay,\nentries that it replaced are restored.",
         "undo",
         "undo --dry-run",
     )
-    _state(undo, "of no effect: the journal knows where the names of routing tables are")
-    undo.add_argument("--dry-run", action="store_true", help="print the commands only")
-    undo.add_argument("--json", action="store_true", help="for machines")
+    _state(undo, "has no effect: the journal records the file with the names of routing tables")
+    undo.add_argument("--dry-run", action="store_true", help="print the commands without running them")
+    undo.add_argument("--json", action="store_true", help="print JSON")
 
     shown = verb(
         "show",
-        "print what this server has: links, addresses, routes, rules, GIDs, LLDP neighbors, counters",
-        "Changes nothing, and\nneeds no plan. railweave collect --servers asks for it, railweave check compares it.",
+        "print the state of this server: links, addresses, routes, rules, GIDs, LLDP neighbors, counters",
+        "Changes nothing, and\nneeds no plan. `railweave collect --servers` saves this state; `railweave check` compares it with the design.",
         "show",
         "show --json",
     )
     _sysfs(shown)
-    shown.add_argument("--json", action="store_true", help="for machines")
+    shown.add_argument("--json", action="store_true", help="print JSON")
 
     gid = verb(
         "gids",
-        "show the RDMA GIDs of this server, and which path each is",
-        "By default those a job can use:\nRoCE v2, no link-local ones.",
+        "show the RDMA GIDs of this server, and the path of each GID",
+        "By default, only GIDs that a job can use:\nRoCE v2 and not link-local.",
         "gids",
         "gids --device mlx5_0 --all",
         "gids --check",
     )
     _host_file(gid)
     _sysfs(gid)
-    gid.add_argument("--device", metavar="NAME", help="of this RDMA device only")
-    gid.add_argument("--all", action="store_true", help="RoCE v1 and link-local ones, too")
+    gid.add_argument("--device", metavar="NAME", help="show only the GIDs of this RDMA device")
+    gid.add_argument("--all", action="store_true", help="also show RoCE v1 and link-local GIDs")
     gid.add_argument("--check", action="store_true", help="exit 1 when a planned GID is missing")
-    gid.add_argument("--json", action="store_true", help="for machines")
+    gid.add_argument("--json", action="store_true", help="print JSON")
 
     check = verb(
         "check",
-        "is this server ready for a job? Every value against the design, with what mends it",
-        "Reads only.\nExit code 1: something failed. What could not be seen (no root, no tool) is said, and is no failure.",
+        "check whether this server is ready for a job: compare every value with the design, and show fixes",
+        "Changes nothing; only reads.\nExit code 1: a check failed. A value that cannot be read (no root, no tool) is reported, but is no failure.",
         "check",
         "check --only link --only rdma-gids",
         "check --json > before.json     ... later: check --since before.json",
@@ -147,69 +149,86 @@ def parser() -> ArgumentParser:
     )
     _host_file(check)
     check.add_argument(
-        "--only", action="append", default=[], metavar="ID", help="this check, or all of a subject; again for more"
+        "--only",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="run only this check, or only the checks of this subject; may be repeated",
     )
     check.add_argument(
-        "--since", type=Path, metavar="FILE", help="what --json printed earlier: counters are compared with it"
+        "--since", type=Path, metavar="FILE", help="output of an earlier `check --json`, to compare counters with"
     )
     check.add_argument(
-        "--capture", type=Path, metavar="DIR", help="look at a machine that `capture` recorded, not at this one"
+        "--capture",
+        type=Path,
+        metavar="DIR",
+        help="check the server that `capture` recorded in this folder, instead of this server",
     )
     _wait(check)
-    check.add_argument("--all", action="store_true", help="print what is good, too")
-    check.add_argument("--list", action="store_true", help="print all checks, and look at nothing")
+    check.add_argument("--all", action="store_true", help="also print checks that passed")
+    check.add_argument("--list", action="store_true", help="list all checks without running them")
     form = check.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="for machines")
-    form.add_argument("--slurm", action="store_true", help="the first failures in one line, nothing else")
-    form.add_argument("--nhc", action="store_true", help="the same as LBNL Node Health Check prints it")
+    form.add_argument("--json", action="store_true", help="print JSON")
+    form.add_argument("--slurm", action="store_true", help="print only one line, with the first failures")
+    form.add_argument(
+        "--nhc",
+        action="store_true",
+        help="print only one line with the first failures, in the format of LBNL Node Health Check",
+    )
 
     capture = verb(
         "capture",
-        "record in a folder what check looks at on this server",
-        "To be looked at elsewhere:\n`railweave host check --capture DIR`.",
+        "record everything that `check` reads on this server in a folder",
+        "To check the recording on any machine:\n`railweave host check --capture DIR`.",
         "capture H100-01.machine",
     )
     capture.add_argument("folder", type=Path, metavar="DIR", help="a new folder")
     _host_file(capture)
-    capture.add_argument("--json", action="store_true", help="for machines")
+    capture.add_argument("--json", action="store_true", help="print JSON")
 
     support = verb(
         "bundle",
-        "write one archive for a support case: what check looks at, what it says, and the state of apply",
-        "Words\nthat look like secrets are taken out; names and addresses of this network are not.",
+        "write one archive for a support case: the input and the results of `check`, and the state of `apply`",
+        "Words\nthat look like secrets are removed; names and addresses of this network are kept.",
         "bundle H100-01.tar.gz",
     )
-    support.add_argument("file", type=Path, metavar="FILE", help="the archive, tar and gzip")
+    support.add_argument("file", type=Path, metavar="FILE", help="archive to write (tar with gzip)")
     _host_file(support)
     _state(support)
-    support.add_argument("--json", action="store_true", help="for machines")
+    support.add_argument("--json", action="store_true", help="print JSON")
 
     env = verb(
         "env",
-        "print the environment of a job, or run a command in it",
-        "GID indexes are found by value, now.\nWhat is set already stays, unless --override or the value extends it.",
+        "print the environment variables of a job, or run a command with them",
+        "GID indexes are looked up at the time of the call.\nVariables that are already set stay, unless --override is given or the planned value extends them.",
         "env > job.env     then: . ./job.env",
         "env -- ./all_reduce_perf -b 8 -e 8G -f 2 -g 1",
         "env --json",
         "env --tenant blue -- ./all_reduce_perf -b 8 -e 8G -f 2 -g 1     where GPUs belong to several tenants",
     )
     _host_file(env)
-    env.add_argument("--tenant", metavar="NAME", help="the environment of this tenant's jobs: its NICs and GPUs alone")
+    env.add_argument(
+        "--tenant",
+        metavar="NAME",
+        help="print the environment of this tenant's jobs, with only the tenant's NICs and GPUs",
+    )
     _sysfs(env)
     form = env.add_mutually_exclusive_group()
-    form.add_argument("--shell", action="store_true", help="export lines (the default)")
-    form.add_argument("--json", action="store_true", help="for machines")
+    form.add_argument("--shell", action="store_true", help="print export lines (default)")
+    form.add_argument("--json", action="store_true", help="print JSON")
     env.add_argument(
         "--tuner",
         action="store_true",
-        help="NCCL chooses by the table of the plugin's tuner (RAILWEAVE_NET_TUNER=1); give it on all servers or none",
+        help="let NCCL use the table of the net plugin's tuner (RAILWEAVE_NET_TUNER=1); use on all servers or none",
     )
-    env.add_argument("--override", action="store_true", help="the plan's values win over those set already")
+    env.add_argument(
+        "--override", action="store_true", help="let the plan's values replace variables that are already set"
+    )
 
     verb(
         "rdma-ping",
-        "write by RDMA over every path to another host: loss, round trip times, dead paths",
-        "Runs\nrailweave-rdma-ping of the net plugin; all words are its own.",
+        "send RDMA writes over every path to another host; print loss, round trip times and dead paths",
+        "Runs\nrailweave-rdma-ping of the net plugin; all arguments are passed to that program.",
         "rdma-ping --server        on the one",
         "rdma-ping H100-02         on the other",
         "rdma-ping --help",
@@ -217,9 +236,9 @@ def parser() -> ArgumentParser:
 
     plugin = verb(
         "plugin",
-        "what the net plugin does on this server, and what would keep it from doing well",
-        "stats: sums by direction,\nNIC, path color and leaf of the other end, from its running processes. doctor: speed, MTU, addresses, GPU memory,\n"
-        "timeouts and variables against host.json; exit code 1: an error was found.",
+        "show statistics of the net plugin on this server, or diagnose its setup",
+        "stats: totals by direction,\nNIC, path color and remote leaf, from running processes. doctor: compares speed, MTU, addresses, GPU memory,\n"
+        "timeouts and variables with host.json; exit code 1: an error was found.",
         "plugin stats --interval 2",
         "plugin stats --prometheus > /var/lib/node_exporter/textfile/railweave.prom",
         "env -- railweave host plugin doctor",
@@ -228,44 +247,67 @@ def parser() -> ArgumentParser:
     _host_file(plugin)
     _sysfs(plugin)
     plugin.add_argument(
-        "--interval", type=_seconds, default=1.0, metavar="SECONDS", help="rates over this time; 0: none"
+        "--interval",
+        type=_seconds,
+        default=1.0,
+        metavar="SECONDS",
+        help="time over which rates are measured (default: 1); 0: print no rates",
     )
     shm = Path("/dev/shm")  # noqa: S108 - where the plugin's processes write; here it is only read
-    plugin.add_argument("--shm", type=Path, default=shm, metavar="DIRECTORY", help=f"where their pages are ({shm})")
+    plugin.add_argument(
+        "--shm",
+        type=Path,
+        default=shm,
+        metavar="DIRECTORY",
+        help=f"folder to which the plugin's processes write their statistics (default: {shm})",
+    )
     form = plugin.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="for machines")
-    form.add_argument("--prometheus", action="store_true", help="node_exporter's textfile format (stats)")
+    form.add_argument("--json", action="store_true", help="print JSON")
+    form.add_argument(
+        "--prometheus",
+        action="store_true",
+        help="stats only: print in the format of node_exporter's textfile collector",
+    )
 
     metrics = verb(
         "metrics",
         "print counters of the planned NICs and of the net plugin for Prometheus",
-        "In the form of\nnode_exporter's textfile collector. Counters of one meaning have one name, whatever the driver calls them.",
+        "The format is that of\nnode_exporter's textfile collector. Counters with the same meaning have the same name for all drivers.",
         "metrics --out /var/lib/prometheus/node-exporter/railweave.prom --interval 15     (a systemd service)",
         "metrics --json",
     )
     _host_file(metrics)
     _sysfs(metrics)
-    metrics.add_argument("--out", type=Path, metavar="FILE", help="write them there, whole, in place of printing them")
+    metrics.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="write the counters to this file (replaced as a whole) instead of printing them",
+    )
     metrics.add_argument(
         "--interval",
         type=_seconds,
         default=0.0,
         metavar="SECONDS",
-        help="with --out: write them again so often, until SIGTERM, and remove the file then",
+        help="with --out: time between writes; SIGTERM ends the program and removes the file (default: write once)",
     )
     metrics.add_argument(
-        "--shm", type=Path, default=shm, metavar="DIRECTORY", help=f"where the plugin's pages are ({shm})"
+        "--shm",
+        type=Path,
+        default=shm,
+        metavar="DIRECTORY",
+        help=f"folder of the statistics of the plugin's processes (default: {shm})",
     )
-    metrics.add_argument("--json", action="store_true", help="for machines")
+    metrics.add_argument("--json", action="store_true", help="print JSON")
 
     zipapp = verb(
         "zipapp",
-        "write this program as one file, for servers without railweave",
-        "Needs Python 3.9 or newer\nand iproute2 there.",
+        "write `railweave host` as one executable file, for servers without railweave",
+        "The servers need Python 3.9 or newer\nand iproute2.",
         "zipapp railweave-host.pyz",
     )
     zipapp.add_argument("file", type=Path, metavar="FILE")
-    zipapp.add_argument("--json", action="store_true", help="for machines")
+    zipapp.add_argument("--json", action="store_true", help="print JSON")
     return top
 
 
@@ -282,10 +324,14 @@ def _host_file(verb: ArgumentParser) -> None:
 
 def _state(
     verb: ArgumentParser,
-    names_help: str = f"names of routing tables (default: where they are, else {files.RT_TABLES_FILE})",
+    names_help: str = f"file for the names of routing tables (default: the file in use, else {files.RT_TABLES_FILE})",
 ) -> None:
     verb.add_argument(
-        "--state-file", type=Path, default=STATE_FILE, metavar="FILE", help=f"the journal (default: {STATE_FILE})"
+        "--state-file",
+        type=Path,
+        default=STATE_FILE,
+        metavar="FILE",
+        help=f"the journal, which records the changes that `apply` made (default: {STATE_FILE})",
     )
     verb.add_argument(
         "--names-file",
@@ -301,12 +347,12 @@ def _wait(verb: ArgumentParser) -> None:
         type=_seconds,
         default=0.0,
         metavar="SECONDS",
-        help="wait so long for links and addresses; exit 1 if any is missing",
+        help="longest time to wait for links and addresses (default: 0); exit 1 if any is still missing",
     )
 
 
 def _sysfs(verb: ArgumentParser) -> None:
-    verb.add_argument("--sysfs", type=Path, default=SYSFS, metavar="DIR", help="where sysfs is (default: /sys)")
+    verb.add_argument("--sysfs", type=Path, default=SYSFS, metavar="DIR", help="folder of sysfs (default: /sys)")
 
 
 def _seconds(text: str) -> float:

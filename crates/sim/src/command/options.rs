@@ -33,22 +33,30 @@ const OPTIONS: [Declared; 27] = [
     option("--lb", "ecmp|spray|dlb|dlb-per-packet", "how next-hop groups share packets (ecmp)"),
     option("--mtu", "BYTES", "payload of a full packet (4096)"),
     option("--window", "PACKETS|none", "packets a queue pair may have outstanding (none)"),
-    option("--buffer", "SIZE", "buffer of every switch, divided into its pools"),
-    option("--lossy", "", "no PFC: the data class is lossy"),
+    option("--buffer", "SIZE", "packet buffer of each switch, divided among its pools"),
+    option("--lossy", "", "use no PFC, which makes the data class lossy"),
     option("--seed", "NUMBER", "seed of hashes and marking (1)"),
     option("--until", "TIME", "end at this simulated time, such as 5ms"),
     option("--set", "NAME=VALUE", "any other parameter; may be given several times"),
     option("--json", "", "print one JSON object"),
-    option("--output", "FILE", "write the result to a file instead"),
-    option("--verb", "write|write-imm|send", "what every flow is: RDMA write, with immediate, or send (write)"),
-    option("--fault", "FAULT", "something that breaks, such as link-down:link=leaf0-spine0,at=100us; several times"),
-    option("--reroute", "TIME", "forwarding follows broken links and nodes after this time (never)"),
-    option("--series", "FILE", "write what every port did in each interval, as CSV"),
-    option("--queue-series", "FILE", "write the bytes in every queue that is not empty at the end of each interval, as CSV"),
-    option("--flow-series", "FILE", "write what every flow delivered in each interval, and its rate, as CSV"),
-    option("--series-every", "TIME", "length of an interval (10us)"),
-    option("--series-of", "NODE[,NODE]", "ports of these nodes only"),
-    option("--quiet", "", "no progress"),
+    option("--output", "FILE", "write the result to this file instead of printing it"),
+    option(
+        "--verb",
+        "write|write-imm|send",
+        "RDMA operation of all flows: write, write with immediate, or send (write)",
+    ),
+    option("--fault", "FAULT", "a fault, such as link-down:link=leaf0-spine0,at=100us; may be given several times"),
+    option("--reroute", "TIME", "delay from a fault, or its end, until forwarding adapts (never)"),
+    option("--series", "FILE", "write the counters of every port for each interval, as CSV"),
+    option(
+        "--queue-series",
+        "FILE",
+        "write the bytes in every queue that is not empty at the end of each interval, as CSV",
+    ),
+    option("--flow-series", "FILE", "write the delivered bytes and rate of every flow for each interval, as CSV"),
+    option("--series-every", "TIME", "length of the intervals of all series (10us)"),
+    option("--series-of", "NODE[,NODE]", "limit --series and --queue-series to ports of these nodes"),
+    option("--quiet", "", "do not show progress"),
     option("--help-parameters", "", "print all parameters as a table"),
     option("--help", "", "print this"),
     option("--version", "", "print the version"),
@@ -119,7 +127,7 @@ impl Given {
 pub fn help(program: &str) -> String {
     let mut text = format!(
         "Usage: {program} --topology SHAPE|FILE (--flows FILE | --traffic PATTERN) [OPTION …]\n\n\
-        Run flows through a packet-level engine for RoCEv2 networks.\n\n"
+        Run flows through a packet-level engine for RoCEv2 networks. Defaults are in parentheses.\n\n"
     );
     for one in &OPTIONS {
         let letter =
@@ -133,7 +141,7 @@ pub fn help(program: &str) -> String {
     }
     text += "\nShapes:\n";
     crate::input::shapes::SHAPES.iter().for_each(|shape| text += &format!("  {}\n", shape.1));
-    text += "\nFaults (at and until may be left out: from the beginning, for good):\n";
+    text += "\nFaults (without at: from the beginning; without until: to the end of the run):\n";
     crate::input::faults::FAULTS.iter().for_each(|fault| text += &format!("  {}\n", fault.1));
     text += "\nSizes: 8M is 8 x 2^20 bytes, 8MB is 8 x 10^6; speeds: 400G is 4 x 10^11 bit/s.\n";
     text += "Exit: 0 all flows finished, 1 some did not, 2 bad input, 130 interrupted (partial result).\n";
