@@ -141,7 +141,7 @@ class Table:
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow([column.name for column in self.columns])
-        writer.writerows([["" if (plain := value_of(cell)) is None else plain for cell in row] for row in self.rows])
+        writer.writerows(list(map(value_of, row)) if Cell in map(type, row) else row for row in self.rows)
         return out.getvalue()
 
     def to_json(self) -> list[dict[str, Any]]:
