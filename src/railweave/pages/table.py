@@ -138,16 +138,21 @@ class Table:
 
     def as_csv(self) -> str:
         """Return the values as CSV (RFC 4180, but with line feeds), with a header line. None becomes an empty field."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([column.name for column in self.columns])
-        writer.writerows(list(map(value_of, row)) if Cell in map(type, row) else row for row in self.rows)
-        return out.getvalue()
+        return csv_text(self.columns, self.rows)
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return an object for each row: values by the names of the columns."""
         names = [column.name for column in self.columns]
         return [dict(zip(names, map(value_of, row), strict=True)) for row in self.rows]
+
+
+def csv_text(heads: Iterable[Column], rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as CSV under the names of their columns; rows may be too many to hold at once."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([column.name for column in heads])
+    writer.writerows(list(map(value_of, row)) if Cell in map(type, row) else row for row in rows)
+    return out.getvalue()
 
 
 def columns(*titles: str, numbers: Iterable[str] = ()) -> tuple[Column, ...]:

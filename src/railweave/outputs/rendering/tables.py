@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.config.naming import named
-from railweave.pages.table import Table, columns
+from railweave.pages.table import columns, csv_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ ADDRESSES = columns(
 
 def cabling_csv(network: Network) -> str:
     """Return the cabling table, one row per cable; ``length_is`` says whether the length is planned or measured."""
-    return Table(CABLING, tuple(_cables(network))).as_csv()
+    return csv_text(CABLING, _cables(network))
 
 
 RACKS = columns(
@@ -63,7 +63,7 @@ def racks_csv(network: Network) -> str:
                     )
                 )
     racks = {position.rack: place for place, position in enumerate(network.positions.values())}
-    return Table(RACKS, sorted(rows, key=lambda row: (racks[str(row[0])], row[1]))).as_csv()
+    return csv_text(RACKS, sorted(rows, key=lambda row: (racks[str(row[0])], row[1])))
 
 
 def tables_of(network: Network) -> dict[str, Callable[[Network], str]]:
@@ -102,7 +102,7 @@ def addresses_csv(network: Network) -> str:
     These are the addresses of management, router IDs, loopbacks, tunnel endpoints, gateways, links, external routers and NICs.
     """
     width = len(ADDRESSES)
-    return Table(ADDRESSES, [row + ("",) * (width - len(row)) for row in _addresses(network)]).as_csv()
+    return csv_text(ADDRESSES, (row + ("",) * (width - len(row)) for row in _addresses(network)))
 
 
 def _addresses(network: Network) -> Iterator[tuple[object, ...]]:
