@@ -23,7 +23,6 @@ from railweave.systems.dell_sonic.read.control_plane import protection
 from railweave.systems.dell_sonic.read.devices import management_port
 from railweave.systems.dell_sonic.statements.bgp import ROUTING, Evpn, Router
 from railweave.systems.dell_sonic.statements.management import SYSTEM
-from railweave.systems.dell_sonic.statements.words import ASN
 from railweave.systems.dell_sonic.tree import to_text
 
 if TYPE_CHECKING:
@@ -286,10 +285,11 @@ def _config(taking: SectionReader) -> DeviceConfig:
 def _give_back_other_asns(taking: SectionReader, main: Router | None) -> None:
     """Give back instances of VRFs with another AS number than the fabric's: a tenant's VRF has none of its own in the model."""
     for section in taking.sections:
-        if section.line.startswith("router bgp ") and " vrf " in section.line:
-            asn = section.line.split()[2]
-            if main is None or ASN.read(asn) != main.asn:
+        match section.line.split():
+            case ["router", "bgp", asn, "vrf", _] if asn.isdecimal() and (main is None or int(asn) != main.asn):
                 taking.give_back(section)
+            case _:
+                pass
 
 
 def _interfaces(
