@@ -120,7 +120,7 @@ def test_a_rule_says_what_was_found_or_what_must_hold(sentences: dict[str, str])
 
 
 def test_the_page_of_findings_heads_each_sentence_as_what_it_is() -> None:
-    """A rule of ``bench triage`` that holds "Every value is right." stood under "what is wrong"."""
+    """A rule of ``bench triage`` that holds "The results of a test contain no wrong values." stood under "what is wrong"."""
     headings: dict[str, tuple[str, str]] = {}
     heading = ""
     for line in (ROOT / "docs" / "findings.md").read_text().splitlines():
@@ -131,7 +131,7 @@ def test_the_page_of_findings_heads_each_sentence_as_what_it_is() -> None:
             headings[cells[1].strip("`")] = heading, cells[3]
     for rule in rules_of("railweave").values():
         assert headings[rule.id][0] == ("what must hold" if rule.holds else "what was found"), rule.id
-    assert headings["run-wrong-data"] == ("what must hold", "Every value is right.")
+    assert headings["run-wrong-data"] == ("what must hold", "The results of a test contain no wrong values.")
 
 
 def test_a_check_says_only_what_is_its_own() -> None:

@@ -120,7 +120,7 @@ def test_the_page_has_every_key_and_the_objects_below() -> None:
         assert page.count(f"## {name}\n\n{one['description']}\n") == 1
         assert all(f"| `{key}` | " in page for key in one["properties"])
     assert "| `from` | string, may be absent | source address or prefix |" in page
-    assert "| `addresses` | list of [Address](#address) | its addresses, one per path |" in page
+    assert "| `addresses` | list of [Address](#address) | addresses of the NIC, one per path |" in page
 
 
 @pytest.mark.parametrize("name", SMALL)
