@@ -166,8 +166,8 @@ def beside(path: Path, content: bytes, mode: int = 0o666) -> Generator[Path]:
 def write_file(path: Path, content: bytes | str, *, private: bool = False) -> None:
     """Write one file completely or not at all, and create its folder. Replace an existing file or a link to a file.
 
-    With ``private``, only the owner may read it. Raises ``OutputError`` if writing fails, or if the path is a device, a pipe, a
-    folder or a link to one of these, because it would be lost.
+    With ``private``, only the owner may read it. Raises ``OutputError`` if writing fails. Raises it, too, if the path is a
+    device, a pipe, a folder or a link to one of these: the new file would take its place.
     """
     data = content.encode() if isinstance(content, str) else content
     try:

@@ -99,7 +99,7 @@ class TuneRun:
     ray: Annotated[
         str | None,
         Opt(
-            "Simulate on a Ray cluster: auto, HOST:PORT, ray://HOST:PORT, or local, to start a cluster on this machine."
+            "Simulate on the Ray cluster at this address: auto, HOST:PORT or ray://HOST:PORT. With local, start a cluster here."
         ),
     ] = None
     trials: Annotated[int | None, Opt("Number of trials; overrides the study file.", least=1, most=100_000)] = None
@@ -134,7 +134,7 @@ class TuneDiagnose:
     _: KW_ONLY
     since: Annotated[Path | str, Opt("Earlier capture, to calculate how much each counter increased.")]
     slow_jobs: Annotated[
-        bool, Opt("State that jobs are slower than predicted: then ECN marks without PFC also count as a symptom.")
+        bool, Opt("Use this if jobs are slower than predicted: ECN marks without PFC then also count as a symptom.")
     ] = False
     rehearse: Annotated[
         bool,

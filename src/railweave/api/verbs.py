@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 DEVICE = Opt(
-    "Replace the switch model or operating system of a role: ROLE=MODEL:NOS, for example leaf=:eos. Without ROLE=, every role: :eos. May be repeated."
+    "Replace switch models and operating systems: ROLE=MODEL:NOS. Without MODEL, models stay if possible: leaf=:eos. Without ROLE=, all roles change. May be repeated."
 )
 HARDWARE = Opt(
     "Folder of hardware files with your own models (docs/hardware.md); a fabric file may also contain such models."

@@ -354,7 +354,7 @@ class Form(StrEnum):
 class Export:
     """Options of ``railweave lab export``."""
 
-    form: Annotated[Form, Argument("containerlab.")]
+    form: Annotated[Form, Argument("Format of the topology; only containerlab.")]
     fabric: Annotated[Path, FABRIC]
     out: Annotated[Path, Opt("Folder to write into.", letter="-o")]
     part: Annotated[str, Opt("Part of the network, as for `lab up`.", name="--slice")] = ""

@@ -124,7 +124,7 @@ def parser() -> ArgumentParser:
 
     gid = verb(
         "gids",
-        "show the RDMA GIDs of this server, and the path of each GID",
+        "show the RDMA GIDs of this server, and the planned network path of each",
         "By default, only GIDs that a job can use:\nRoCE v2 and not link-local.",
         "gids",
         "gids --device mlx5_0 --all",
@@ -200,7 +200,7 @@ def parser() -> ArgumentParser:
     env = verb(
         "env",
         "print the environment variables of a job, or run a command with them",
-        "GID indexes are looked up at the time of the call.\nVariables that are already set stay, unless --override is given or the planned value extends them.",
+        "GID indexes are looked up at the time of the call.\nVariables that are already set stay, unless --override is given or the planned value refers to them (PATH=/opt/bin:$PATH).",
         "env > job.env     then: . ./job.env",
         "env -- ./all_reduce_perf -b 8 -e 8G -f 2 -g 1",
         "env --json",

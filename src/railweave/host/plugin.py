@@ -155,7 +155,7 @@ def _add(a: PathSums, b: PathSums) -> PathSums:
 
 
 def rates(before: list[Page], after: list[Page]) -> dict[tuple[str, str, int, str], float]:
-    """Return the bytes per second of each path between two readings, for the processes in both."""
+    """Return the bytes per second that each path carried from one reading to the next. Processes that are not in both do not count."""
     old = {page.pid: page for page in before}
     per_second: dict[tuple[str, str, int, str], float] = {}
     for page in after:

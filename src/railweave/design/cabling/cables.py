@@ -399,7 +399,10 @@ class _Cabler:
         return max(border.position for border in self.layout.borders)
 
     def _most_below(self, role: RoleName) -> int:
-        """Return the highest position of a lower switch (or its pod) with this role; an upper switch needs ports up to that position."""
+        """Return the highest number by which lower switches of a role are told apart on an upper switch, which needs ports for each.
+
+        It is the place of a leaf, or the number of a spine's pod; with border switches, the position of a spine.
+        """
         if role == "leaf":
             return max(leaf.place for leaf in self.layout.leaves)
         if self.layout.borders:

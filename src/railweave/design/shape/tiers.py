@@ -179,9 +179,9 @@ def block_of(
 
 
 def place_of(topology: Topology, slot: int, position: int, leaves_of_plane: int) -> int:
-    """Return the place of a leaf among those that share its spines, from 1; it decides the spines' ports.
+    """Return the place of a leaf among those that share its spines, from 1. The place decides which spine ports it uses.
 
-    ``leaves_of_plane`` is the number of leaves in a stripe or, with planes of NIC ports, in one plane of it.
+    ``leaves_of_plane`` is the number of leaves in a stripe. If NIC ports are divided into planes, it is that of one plane in a stripe.
     """
     if topology.planes == "rail":
         return slot

@@ -181,7 +181,7 @@ async def _read(source: Source, parts: list[bytes], seen: Callable[[str], None] 
 
 @contextlib.asynccontextmanager
 async def _here(script: str) -> AsyncGenerator[_Running]:
-    """Run a script on this machine in a separate session. Ctrl-C thus reaches only railweave, which then ends the script in order."""
+    """Run a script on this machine in a separate session, so that Ctrl-C reaches railweave alone, which then ends the script."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         "sh", "-c", script, stdin=pipe, stdout=pipe, stderr=pipe, limit=MOST_BYTES, start_new_session=True

@@ -308,8 +308,8 @@ def run_packets(
     - ``arguments``: the result of ``PacketFabric.arguments`` for these queue pairs.
     - ``repeated``: the rounds of the traffic, if all of it repeats. The run is then stopped when it is steady.
     - ``progress``: called with the number of messages that arrived, and the number of all messages.
-    - ``own_messages``: wait only for this many messages, the first ones. None: wait for all. ``sent_bytes`` then leaves out
-      an estimate of what the others send after the last of these arrived.
+    - ``own_messages``: wait for the first so many messages alone; None: wait for all. If not for all, ``sent_bytes`` is scaled down to
+      the time at which the last of them arrived, so it is an estimate.
     - ``series_every_ps``: collect series with intervals of this length.
 
     Raises ``InputError`` for an invalid parameter.
