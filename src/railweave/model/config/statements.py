@@ -80,7 +80,6 @@ class Row:
     codecs: Mapping[str, Codec] = dataclasses.field(default_factory=dict[str, Codec])
     source: str = ""
     reason: str = ""
-    since: str = ""
     field: str = ""
     by: tuple[str, ...] = ()
     made: type | None = None
@@ -102,7 +101,6 @@ def line(
     usual: object = None,
     when: Callable[[Any], bool] | None = None,
     prints: bool = True,
-    since: str = "",
     **codecs: Codec,
 ) -> Row:
     """Return a statement about fields of the value: the fields of its slots, and the fields that it ``sets`` to a constant.
@@ -116,9 +114,7 @@ def line(
 
     Of several forms, the first that fits is printed. The forms in ``also`` mean the same, but are only read.
     """
-    return Row(
-        _forms(form), tuple(also), codecs, source, since=since, sets=sets or {}, usual=usual, when=when, prints=prints
-    )
+    return Row(_forms(form), tuple(also), codecs, source, sets=sets or {}, usual=usual, when=when, prints=prints)
 
 
 def each(
@@ -133,7 +129,6 @@ def each(
     also: Sequence[str] = (),
     when: Callable[[Any], bool] | None = None,
     prints: bool = True,
-    since: str = "",
     **codecs: Codec,
 ) -> Row:
     """Return a statement for each element of ``field``.
@@ -150,7 +145,7 @@ def each(
     inner = None if rows is None else tuple(rows)
     keys = (by,) if isinstance(by, str) else tuple(by)
     return Row(
-        _forms(form), tuple(also), codecs, source, since=since, field=field, by=keys, made=made, rows=inner, when=when, several=True, flat=flat, prints=prints,
+        _forms(form), tuple(also), codecs, source, field=field, by=keys, made=made, rows=inner, when=when, several=True, flat=flat, prints=prints,
     )  # fmt: skip
 
 
@@ -206,20 +201,19 @@ class Form:
 
     def __init__(self, text: str, codecs: Mapping[str, Codec]) -> None:
         self.raw, self.codecs = text, codecs
-        self.text = _PIECES.sub(lambda piece: _told(piece[0], codecs), text)
         self.slots: list[str] = []
         self.optional: set[str] = set()
         self._groups: list[tuple[str, list[int]]] = []
-        reads, accepts, depth, template, places = "", "", 0, "", list[int]()
+        reads, depth, template, places = "", 0, "", list[int]()
         for piece in _PIECES.split(text):
             if piece in "[]" and piece:
                 self._groups.append((template, places))
                 template, places = "", []
                 depth += 1 if piece == "[" else -1
-                reads, accepts = reads + _GROUPS[piece], accepts + _GROUPS[piece]
+                reads += _GROUPS[piece]
             elif piece in _GROUPS:
                 depth += (piece == "{") - (piece == "}")
-                reads, accepts = reads + _GROUPS[piece], accepts + _GROUPS[piece]
+                reads += _GROUPS[piece]
             elif piece.startswith("<"):
                 slot = piece[1:-1]
                 codec = codecs[slot]
@@ -229,14 +223,30 @@ class Form:
                 if depth:
                     self.optional.add(slot)
                 reads += f"(?:{codec.word})" if slot.startswith("_") else f"(?P<{slot}>{codec.word})"
-                accepts += f"(?:{codec.accepts})"
             else:
                 template += piece.replace("%", "%%")
-                reads, accepts = reads + re.escape(piece), accepts + re.escape(piece)
+                reads += re.escape(piece)
         self._groups.append((template, places))
         self.begins = text.split(maxsplit=1)[0] if not text.startswith(("<", "[")) else ""
-        self.reads = re.compile(reads)
-        self.accepts = re.compile(accepts)
+        self.reads = reads
+        """The pattern by which the reader finds a line of the form."""
+
+    @cached_property
+    def text(self) -> str:
+        """The form for people: slots as their limits or words."""
+        return _PIECES.sub(lambda piece: _told(piece[0], self.codecs), self.raw)
+
+    @cached_property
+    def accepts(self) -> re.Pattern[str]:
+        """The lines of the form that the device takes. Only the grammar wants it, so it is compiled when first used."""
+        return re.compile(
+            "".join(
+                f"(?:{self.codecs[piece[1:-1]].accepts})"
+                if piece.startswith("<")
+                else _GROUPS.get(piece) or re.escape(piece)
+                for piece in _PIECES.split(self.raw)
+            )
+        )
 
     def filled(self, texts: Mapping[str, str]) -> str:
         """Return a line of the form with these texts by slot, its optional parts included."""
@@ -254,14 +264,19 @@ class Form:
         return line
 
 
-class _Entry(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Entry:
     """A form of a row in a table. ``path`` holds the fields of the header-less parts that contain the row."""
 
-    form: Form
+    pattern: str
     row: Row
-    path: tuple[str, ...]
     inner: Statements[Any] | None
-    reads: re.Pattern[str]
+    path: tuple[str, ...] = ()
+
+    @cached_property
+    def reads(self) -> re.Pattern[str]:
+        """The lines of the form. Printing does not want it, so it is compiled when first used."""
+        return re.compile(self.pattern)
 
 
 class Statements(Generic[T]):
@@ -270,26 +285,30 @@ class Statements(Generic[T]):
     def __init__(self, made: type[T] | None, rows: Iterable[Row]) -> None:
         self.made = made
         self.rows = tuple(rows)
-        self._inner: dict[int, Statements[Any]] = {}
-        self._lines: dict[int, Statements[Any]] = {}
+        self._tables: dict[int, Statements[Any]] = {}
+        """The table of each row with a class of its own, by the row's ``id``; without ``rows`` it has none."""
         self._forms: dict[int, list[Form]] = {}
         self._entries: dict[str, list[_Entry]] = {}
-        self._add(self.rows, ())
+        for row in self.rows:
+            self._add(row)
 
-    def _add(self, rows: Iterable[Row], path: tuple[str, ...]) -> None:
-        for row in rows:
-            if row.rows is not None:
-                self._inner[id(row)] = Statements(row.made, row.rows)
-            if row.rows is not None and not row.forms:
-                self._add(row.rows, (*path, row.field))
-                continue
-            made = [Form(text, row.codecs) for text in row.forms]
-            self._forms[id(row)] = made
-            for form in (*made, *(Form(text, row.codecs) for text in row.also)):
-                reads = re.compile(f"{form.reads.pattern} (?P<{REST}>.+)") if row.flat else form.reads
-                self._entries.setdefault(form.begins, []).append(
-                    _Entry(form, row, path, self._inner.get(id(row)), reads)
-                )
+    def _add(self, row: Row) -> None:
+        if row.made is not None or row.rows is not None:
+            self._tables[id(row)] = Statements(row.made, row.rows or ())
+        inner = self._below(row)
+        if inner is not None and not row.forms:  # a part without a header: its lines are among these
+            for begins, entries in inner._entries.items():  # noqa: SLF001 - of its own class
+                mine = self._entries.setdefault(begins, [])
+                mine += [dataclasses.replace(entry, path=(row.field, *entry.path)) for entry in entries]
+            return
+        self._forms[id(row)] = [Form(text, row.codecs) for text in row.forms]
+        for form in (*self._forms[id(row)], *(Form(text, row.codecs) for text in row.also)):
+            pattern = f"{form.reads} (?P<{REST}>.+)" if row.flat else form.reads
+            self._entries.setdefault(form.begins, []).append(_Entry(pattern, row, inner))
+
+    def _below(self, row: Row) -> Statements[Any] | None:
+        """Return the table of the statements below a row, or behind its form; None if the row is one line."""
+        return None if row.rows is None else self._tables[id(row)]
 
     @cached_property
     def names_of_fields(self) -> frozenset[str]:
@@ -311,10 +330,10 @@ class Statements(Generic[T]):
         return [self._writer(row) for row in self.rows if row.prints]
 
     def _writer(self, row: Row) -> Callable[[Any, list[Section]], None]:
-        inner, when = self._inner.get(id(row)), row.when
+        inner, when = self._below(row), row.when
         if row.several:
             members_of = attrgetter(row.field)
-            of_member = None if row.made is None else self._table(row).names_of_fields
+            of_member = None if row.made is None else self._tables[id(row)].names_of_fields
             write_line = self._line(row, inner, of_member)
 
             def write_each(value: Any, sections: list[Section]) -> None:  # noqa: ANN401 - a value of any class
@@ -324,7 +343,7 @@ class Statements(Generic[T]):
                         write_line(value, key, member, sections)
 
             return write_each
-        if row.made is not None and inner is not None:
+        if inner is not None:
             part_of, header = attrgetter(row.field), row.forms[0] if row.forms else None
 
             def write_part(value: Any, sections: list[Section]) -> None:  # noqa: ANN401
@@ -412,89 +431,78 @@ class Statements(Generic[T]):
         """Return the fields that sections describe, by name, in the form that ``build`` takes. ``into`` holds fields of earlier sections."""
         collected: dict[str, Any] = {} if into is None else into
         for section in sections:
-            self._take(section.line, section, reader, collected)
+            self._take(section, reader, collected)
         return collected
 
-    def _take(self, text: str, section: Section, reader: SectionReader, collected: dict[str, Any]) -> None:
-        """Take a line, or the part of it that is left behind the form of a flat element, and store what it says."""
-        entry, values = self._entry(text)
-        if entry is None:
-            return
-        row = entry.row
-        if section.body and entry.inner is None and row.rows is None and not row.reason:
-            return  # a plain statement has nothing below it
+    def _take(self, section: Section, reader: SectionReader, collected: dict[str, Any]) -> None:
+        """Take a line that a row understands, and store what it says."""
+        entry, values = self._entry(section.line)
+        last, words = entry, values
+        while REST in words:
+            last, words = words[REST]
+        if entry is None or last is None or (section.body and last.inner is None and not last.row.reason):
+            return  # unknown, or a plain statement with lines below it
         reader.take(section)
-        here = collected
-        for name in entry.path:
-            here: dict[str, Any] = here.setdefault(name, {})
-        self._store(entry, values, here, section, reader)
+        self._store(entry, values, collected, section, reader)
 
     def _store(
-        self, entry: _Entry, values: dict[str, Any], here: dict[str, Any], section: Section, reader: SectionReader
+        self, entry: _Entry, values: dict[str, Any], collected: dict[str, Any], section: Section, reader: SectionReader
     ) -> None:
-        row, inner = entry.row, entry.inner
-        part_fields: dict[str, Any]
+        row, inner, here = entry.row, entry.inner, collected
+        for name in entry.path:
+            here: dict[str, Any] = here.setdefault(name, {})
         if not row.several:
-            if row.made is not None and inner is not None:
-                part_fields = here.setdefault(row.field, {})
-                inner.collect(section.body or (), reader, part_fields)
+            if inner is not None:
+                below: dict[str, Any] = here.setdefault(row.field, {})
+                inner.collect(section.body or (), reader, below)
             elif not row.reason:
                 here.update(values)
                 here.update(row.sets)
             return
+        keys = [values[slot] for slot in row.by if slot in values] or [""]
+        names = frozenset({IT}) if row.made is None else self._tables[id(row)].names_of_fields
+        here.update({name: word for name, word in values.items() if name not in names and name not in {*row.by, REST}})
         if row.made is None:
-            member = values.pop(IT)
-            here.update({name: word for name, word in values.items() if name not in row.by})
             for name in row.field.split():
                 if row.by:
-                    here.setdefault(name, {})[_key(row, values)] = member
-                elif row.codecs[IT].spreads:
-                    here.setdefault(name, []).extend(member)
+                    here.setdefault(name, {})[keys[0]] = values[IT]
                 else:
-                    here.setdefault(name, []).append(member)
+                    here.setdefault(name, []).extend(values[IT] if row.codecs[IT].spreads else (values[IT],))
             return
-        table = self._table(row)
-        element_fields = {name: word for name, word in values.items() if name in table.names_of_fields}
-        outer = {
-            name: word for name, word in values.items() if name not in element_fields and name not in {*row.by, REST}
-        }
-        here.update(outer)
         if row.by:
-            member: dict[str, Any] = here.setdefault(row.field, {}).setdefault(_key(row, values), {})
+            member: dict[str, Any] = here.setdefault(row.field, {}).setdefault(keys[0], {})
         else:
             member = {}
             here.setdefault(row.field, []).append(member)
-        member.update(element_fields)
+        member.update({name: word for name, word in values.items() if name in names})
         member.update(row.sets)
-        if inner is not None and row.flat:
-            inner._take(values[REST], section, reader, member)  # noqa: SLF001 - of its own class
+        if inner is not None and REST in values:
+            below_entry, below_values = values[REST]
+            inner._store(below_entry, below_values, member, section, reader)  # noqa: SLF001 - of its own class
         elif inner is not None:
             inner.collect(section.body or (), reader, member)
 
-    def _table(self, row: Row) -> Statements[Any]:
-        """Return the table of a row's elements. For one-line elements, the table has no rows."""
-        table = self._inner.get(id(row)) or self._lines.get(id(row))
-        if table is None:
-            table = self._lines[id(row)] = Statements(row.made, ())
-        return table
-
     def _entry(self, text: str) -> tuple[_Entry | None, dict[str, Any]]:
-        """Return the row that matches a line, and the values of its slots. The row is None if no row understands the line."""
+        """Return the row that matches a line, and the values of its slots. The row is None if no row understands the line.
+
+        Of a flat statement, the value of ``REST`` is the same of the part behind the form of its element.
+        """
         first = text.split(" ", 1)[0]
         for entry in (*self._entries.get(first, ()), *self._entries.get("", ())):
             match = entry.reads.fullmatch(text)
             if match is None:
                 continue
-            words = match.groupdict()
-            rest = words.pop(REST, None)
-            if rest is not None and (entry.inner is None or entry.inner._entry(rest)[0] is None):  # noqa: SLF001
-                continue
+            words, codecs = match.groupdict(), entry.row.codecs
+            values: dict[str, Any] = {}
+            if entry.row.flat and entry.inner is not None:
+                values[REST] = entry.inner._entry(words.pop(REST))  # noqa: SLF001
+                if values[REST][0] is None:
+                    continue
             try:
-                codecs = entry.row.codecs
-                values = {slot: codecs[slot].read(word) for slot, word in words.items() if word is not None}
+                values |= {slot: codecs[slot].read(word) for slot, word in words.items() if word is not None}
             except (ValueError, KeyError):
                 continue
-            return entry, values if rest is None else {**values, REST: rest}
+            return entry, values
         return None, {}
 
     def build(self, values: dict[str, Any]) -> T:
@@ -513,7 +521,7 @@ class Statements(Generic[T]):
                 if row.several and not row.by:
                     values[row.field] = tuple(value)
                 continue
-            table: Statements[Any] = self._table(row)
+            table: Statements[Any] = self._tables[id(row)]
             if not row.several:
                 if value:
                     values[row.field] = table.build(value)
@@ -533,10 +541,10 @@ class Statements(Generic[T]):
         Rows without a source, and forms that are only read, are left out.
         """
         for row in self.rows:
-            if row.rows is not None and not row.forms:
-                yield from self._inner[id(row)].commands()
+            inner = self._below(row)
+            if inner is not None and not row.forms:
+                yield from inner.commands()
             elif row.source:
-                inner = self._inner.get(id(row))
                 for form in self._forms[id(row)]:
                     if not row.flat or inner is None:
                         yield row, form, inner
@@ -548,21 +556,17 @@ class Statements(Generic[T]):
     def names(self, sections: Iterable[Section], above: str = "") -> Iterator[Name]:
         """Yield the names that lines define and use, in the order of the lines."""
         for section in sections:
-            yield from self._names(section.line, section, f"{above}{section.line}")
+            entry, values = self._entry(section.line)
+            yield from self._names(entry, values, section, f"{above}{section.line}")
 
-    def _names(self, text: str, section: Section, path: str) -> Iterator[Name]:
-        entry, values = self._entry(text)
+    def _names(self, entry: _Entry | None, values: Mapping[str, Any], section: Section, path: str) -> Iterator[Name]:
         if entry is None:
             return
         for slot, codec in entry.row.codecs.items():
             if values.get(slot) and (codec.defines or codec.refers):
                 yield Name(codec.defines or codec.refers, codec.write(values[slot]), path, bool(codec.refers))
-        if entry.inner is not None and entry.row.flat:
-            yield from entry.inner._names(values[REST], section, path)  # noqa: SLF001 - of its own class
+        if entry.inner is not None and REST in values:
+            below_entry, below_values = values[REST]
+            yield from entry.inner._names(below_entry, below_values, section, path)  # noqa: SLF001 - of its own class
         elif entry.inner is not None and section.body:
             yield from entry.inner.names(section.body, f"{path} / ")
-
-
-def _key(row: Row, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a value of any class
-    """Return the key of an element from the slots of its line. Empty if the line has no key slot."""
-    return next((values[slot] for slot in row.by if slot in values), "")
