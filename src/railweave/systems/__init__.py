@@ -32,6 +32,6 @@ def system(nos: str) -> System:
     """
     if nos not in system_files():
         raise KeyError(nos)
-    from railweave.systems.loader import Folder
+    from railweave.systems.loader import SystemFolder
 
-    return Folder(system_files()[nos], importlib.import_module(f"railweave.systems.{nos}"))
+    return SystemFolder(system_files()[nos], importlib.import_module(f"railweave.systems.{nos}"))

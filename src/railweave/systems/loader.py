@@ -44,7 +44,7 @@ FUNCTIONS = ("trees", "configurations", "mistakes", "quoted", "started_daemons",
 """Functions that the ``__init__`` of a folder may have. A module of that name would take the function's place when it is imported."""
 
 
-class Folder:
+class SystemFolder:
     """A system's folder as a ``System``. Raises ``ImportError`` if a part is missing without a reason, or unknown."""
 
     def __init__(self, definition: Path, package: ModuleType) -> None:

@@ -399,7 +399,7 @@ class _Cabler:
         return max(border.position for border in self.layout.borders)
 
     def _most_below(self, role: RoleName) -> int:
-        """Return the highest number by which lower switches of a role are told apart on an upper switch, which needs ports for each.
+        """Return the highest number that selects ports on an upper switch for a lower switch of a role. It needs ports for each number.
 
         It is the place of a leaf, or the number of a spine's pod; with border switches, the position of a spine.
         """

@@ -240,7 +240,7 @@ class SectionReader:
 
     def leave(self, selected: SelectedLine) -> None:
         """Mark a line as not understood."""
-        self._understood.discard(id(selected.chain[-1]))
+        self.give_back(selected.chain[-1])
 
     def lines(self) -> Iterator[tuple[Section, str, bool]]:
         """Yield every line, its path of parent lines joined by `` / ``, and whether it was understood."""

@@ -11,12 +11,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from railweave.systems.dell_sonic.statements.bgp import ROUTING
-from railweave.systems.dell_sonic.statements.management import SYSTEM
+from railweave.systems.dell_sonic.statements import TABLES
 from railweave.systems.dell_sonic.statements.words import in_range
 
 if TYPE_CHECKING:
-    from railweave.model.config.statements import Statements
+    from railweave.model.config.statements import Form, Statements
 
 TOP = "configure"
 
@@ -28,13 +27,13 @@ class Command:
     form: str
     source: str
     opens: str | None = None
-    regex: re.Pattern[str] | None = None
-    """The pattern of a row's form; None: the form itself says it."""
+    of_row: Form | None = None
+    """The form of a statement table that the command is from."""
 
     @property
     def pattern(self) -> re.Pattern[str]:
         """The form as a pattern of a whole line."""
-        return self.regex or _compiled(self.form)
+        return self.of_row.accepts if self.of_row else _compiled(self.form)
 
 
 _WORDS = {
@@ -254,10 +253,10 @@ def _add(table: Statements[Any], mode: str) -> None:
             continue
         header = re.split(r" ?[<\[]", row.forms[0])[0]
         opens = None if inner is None else header if mode == TOP else f"{mode}, {header}"
-        known.append(Command(form.text, row.source, opens, form.accepts))
+        known.append(Command(form.text, row.source, opens, form))
         if inner is not None and opens is not None and opens not in GRAMMAR:
             _add(inner, opens)
 
 
-for _table in (SYSTEM, ROUTING):
+for _table in TABLES:
     _add(_table, TOP)

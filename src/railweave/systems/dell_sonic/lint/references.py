@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from railweave.model.config.sections import Section, has, select
-from railweave.model.config.statements import Name, Statements
+from railweave.model.config.statements import Name
 from railweave.model.findings.registry import check
-from railweave.systems.dell_sonic.statements.bgp import ROUTING
-from railweave.systems.dell_sonic.statements.management import SYSTEM
+from railweave.systems.dell_sonic.statements import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +50,6 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
 
 The rows of statement tables say the same of their names.
 """
-TABLES: tuple[Statements[Any], ...] = (SYSTEM, ROUTING)
 
 
 @check(

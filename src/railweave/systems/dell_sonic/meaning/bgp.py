@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.systems.dell_sonic.statements.bgp import Evpn, Family, Peer, PeerFamily, Router, Routing
 from railweave.systems.frr.names import OVERLAY_GROUP
-from railweave.systems.frr.render.overlay import FIRST_BRIDGED, TO_NEIGHBORS
+from railweave.systems.frr.render.overlay import TO_NEIGHBORS, bridged, target_value
 from railweave.systems.sonic.render.names import vrf_names
 
 if TYPE_CHECKING:
@@ -40,33 +40,18 @@ def _fabric(config: DeviceConfig, bgp: Bgp) -> Router:
     peers = [peer for group in bgp.groups for peer in _group(bgp, group)]
     peers += _overlay(bgp, config.overlay) if config.overlay else []
     family = Family(bgp.redistribute_connected or None, (), bgp.maximum_ecmp)
+    vnis = {
+        vni: Evpn(distinguisher=distinguisher, imports=(target,), exports=(target,))
+        for vni, distinguisher, target in bridged(config)
+    }
     return Router(
         asn=bgp.asn,
         router_id=bgp.router_id,
         graceful_restart=bgp.graceful_restart,
         unicast=dict.fromkeys(bgp.families, family),
-        evpn=Evpn(all_vnis=True, vnis=_bridged(config)) if config.vrfs else Evpn(),
+        evpn=Evpn(all_vnis=True, vnis=vnis) if config.vrfs else Evpn(),
         peers=dict(enumerate(peers)),
     )
-
-
-def _bridged(config: DeviceConfig) -> dict[int, Evpn]:
-    """Return the layer-2 VNIs, each with a route target of its own."""
-    if config.mac_vrf is None:
-        return {}
-    router_id = config.mac_vrf.route_distinguisher.rpartition(":")[0]
-    return {
-        vlan.vni: Evpn(
-            distinguisher=f"{router_id}:{FIRST_BRIDGED + vlan.vlan}",
-            imports=(_value(vlan.route_target),),
-            exports=(_value(vlan.route_target),),
-        )
-        for vlan in config.mac_vrf.vlans
-    }
-
-
-def _value(target: str) -> str:
-    return target.removeprefix("target:")
 
 
 def _group(bgp: Bgp, group: BgpGroup) -> Iterator[Peer]:
@@ -141,8 +126,8 @@ def _tenant(vrf: Vrf, name: str, bgp: Bgp, overlay: OverlayConfig) -> Router:
         evpn=Evpn(
             advertises=tuple(vrf.families()),
             distinguisher=vrf.route_distinguisher,
-            imports=tuple(map(_value, vrf.import_targets)),
-            exports=tuple(map(_value, vrf.export_targets)),
+            imports=tuple(map(target_value, vrf.import_targets)),
+            exports=tuple(map(target_value, vrf.export_targets)),
         ),
         peers=dict(enumerate([*groups, *neighbors])),
     )

@@ -7,3 +7,16 @@ A row's source is a public document:
 - ``spytest``: the test library of sonic-net/sonic-mgmt, whose ``klish`` commands are those of this command line;
 - ``acl``: "ACL enhancements and flow based services" of sonic-net/SONiC, section 3.6.2.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from railweave.systems.dell_sonic.statements.bgp import ROUTING
+from railweave.systems.dell_sonic.statements.management import SYSTEM
+
+if TYPE_CHECKING:
+    from railweave.model.config.statements import Statements
+
+TABLES: tuple[Statements[Any], ...] = (SYSTEM, ROUTING)
+"""The tables of statements at the top of the configuration."""

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.model.config.statements import Codec
+from railweave.systems.dell_sonic import words
 from railweave.systems.dell_sonic.tree import quoted
-from railweave.systems.dell_sonic.words import interface, secret, unquoted
 from railweave.systems.sonic.render.system import secret as printed_secret
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-MOST_DIGITS = 12
-"""Digits of the longest number that is read."""
+T = TypeVar("T")
+
 NAME_FORM = r"[A-Za-z0-9][\w.-]*"
 ADDRESS_FORM = r"[0-9a-f.:]+"
 
@@ -48,42 +48,42 @@ def number(low: int, high: int, *, unit: int = 1) -> Codec:
     return Codec(in_range(low, high), partial(_number, unit=unit), partial(_times, unit=unit), says=f"{low}-{high}")
 
 
-def _number(text: str, unit: int) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+def _needed(text: str, read: Callable[[str], T | None]) -> T:
+    """Read a word. Raises ``ValueError`` if it is no value."""
+    value = read(text)
+    if value is None:
         raise ValueError(text)
-    if int(text) % unit:
+    return value
+
+
+def _number(text: str, unit: int) -> int:
+    count, rest = divmod(_needed(text, words.number), unit)
+    if rest:
         raise ValueError(text)  # a part of a unit, which the value cannot say
-    return int(text) // unit
+    return count
 
 
 def _times(value: int, unit: int) -> str:
     return str(value * unit)
 
 
-def choice(words: Mapping[Any, str], **also: object) -> Codec:
-    """Return the codec of a value that is one of several words; ``also`` are further words that are read, with their values."""
+def choice(spelled: Mapping[Any, str], **also: object) -> Codec:
+    """Return the codec of a value that is one of several words, as they are ``spelled``; ``also`` are further words that are read, with their values."""
     back: dict[str, Any] = dict(also)
-    for value, word in words.items():
+    for value, word in spelled.items():
         back.setdefault(word, value)
     form = "|".join(map(re.escape, back))
-    return Codec(form, back.__getitem__, words.__getitem__, word=form, says="|".join(dict.fromkeys(back)))
+    return Codec(form, back.__getitem__, spelled.__getitem__, word=form, says="|".join(dict.fromkeys(back)))
 
 
 WORD = Codec(r"\S+", says="word")
 HOST = Codec(r"\S+", says="text")
 NAME = Codec(NAME_FORM, says="name")
-TEXT = Codec(r'(?:"[^"]*"|\S+)', unquoted, quoted, word=r".+", says="text")
+TEXT = Codec(r'(?:"[^"]*"|\S+)', words.unquoted, quoted, word=r".+", says="text")
 ADDRESS = Codec(ADDRESS_FORM, Address.read, says="address")
 INTERFACE_ADDRESS = Codec(r"[0-9a-f.:]+/\d+", InterfaceAddress.read, says="prefix")
-SECRET = Codec(r"\S+", secret, printed_secret, says="secret")
+SECRET = Codec(r"\S+", words.secret, printed_secret, says="secret")
 NUMBER = Codec(r"-?\d+", partial(_number, unit=1), says="number")
-
-
-def _interface(text: str) -> str:
-    name = interface(text)
-    if name is None:
-        raise ValueError(text)
-    return name
 
 
 def _asn(text: str) -> int:
@@ -94,7 +94,7 @@ def _asn(text: str) -> int:
     return _number(high, 1) << 16 | _number(low, 1) if dot else _number(high, 1)
 
 
-PORT_NAME = Codec(r"Eth\d+/\d+(?:/\d+)?", _interface, word=r"\S.*", says="port")
+PORT_NAME = Codec(r"Eth\d+/\d+(?:/\d+)?", partial(_needed, read=words.interface), word=r"\S.*", says="port")
 ASN = Codec(r"-?\d+", _asn, says="number")
 PREFIX = Codec(r"[0-9a-f.:]+/\d+", Prefix.read, says="prefix")
 TARGET = Codec(r"\d+:\d+", says="target")

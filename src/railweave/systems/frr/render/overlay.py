@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.model.config.sections import Section, line, section
 from railweave.systems.frr.names import OVERLAY_BFD_PROFILE, OVERLAY_GROUP
@@ -158,19 +158,31 @@ def overlay_family(config: DeviceConfig) -> Section | None:
     )
 
 
-def bridged_vnis(config: DeviceConfig) -> list[Section]:
-    """The layer-2 VNIs, each with its own route target: what Junos has in one MAC-VRF is told apart by those too."""
-    found = config.mac_vrf
-    if found is None:
+class BridgedVni(NamedTuple):
+    """A layer-2 VNI, with a route distinguisher and a route target of its own."""
+
+    vni: int
+    distinguisher: str
+    target: str
+
+
+def bridged(config: DeviceConfig) -> list[BridgedVni]:
+    """Return the layer-2 VNIs of a device: its MAC-VRF, VLAN by VLAN, because FRRouting tells them apart by route targets too."""
+    mac_vrf = config.mac_vrf
+    if mac_vrf is None:
         return []
+    router_id = mac_vrf.route_distinguisher.rpartition(":")[0]
     return [
-        section(
-            f"vni {one.vni}",
-            f"rd {found.route_distinguisher.rpartition(':')[0]}:{FIRST_BRIDGED + one.vlan}",
-            f"route-target import {_target(one.route_target)}",
-            f"route-target export {_target(one.route_target)}",
-        )
-        for one in found.vlans
+        BridgedVni(vlan.vni, f"{router_id}:{FIRST_BRIDGED + vlan.vlan}", target_value(vlan.route_target))
+        for vlan in mac_vrf.vlans
+    ]
+
+
+def bridged_vnis(config: DeviceConfig) -> list[Section]:
+    """Return the sections of the layer-2 VNIs."""
+    return [
+        section(f"vni {vni}", f"rd {distinguisher}", f"route-target import {target}", f"route-target export {target}")
+        for vni, distinguisher, target in bridged(config)
     ]
 
 
@@ -202,11 +214,12 @@ def _vrf_router(vrf: Vrf, asn: int, router_id: str, overlay: OverlayConfig) -> S
             "address-family l2vpn evpn",
             [f"advertise {family} unicast" for family in vrf.families()],
             f"rd {vrf.route_distinguisher}",
-            [f"route-target import {_target(target)}" for target in vrf.import_targets],
-            [f"route-target export {_target(target)}" for target in vrf.export_targets],
+            [f"route-target import {target_value(target)}" for target in vrf.import_targets],
+            [f"route-target export {target_value(target)}" for target in vrf.export_targets],
         ),
     )
 
 
-def _target(target: str) -> str:
+def target_value(target: str) -> str:
+    """Return a route target without the word that Junos puts in front of it."""
     return target.removeprefix("target:")
