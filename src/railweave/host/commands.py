@@ -163,12 +163,7 @@ def _gids(asked: Namespace) -> int:
 def _gid(gid: gids.Gid) -> dict[str, object]:
     path = gid.path
     return {
-        "device": gid.device,
-        "port": gid.port,
-        "index": gid.index,
-        "gid": str(gid.address),
-        "type": gid.type,
-        "netdev": gid.netdev,
+        **gid.described(),
         "path": path.number if path else None,
         "color": path.color if path else None,
         "color_name": path.color_name if path else None,

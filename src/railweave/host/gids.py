@@ -34,6 +34,17 @@ class Gid:
         """True if the GID is valid on its own link only."""
         return self.address.is_link_local
 
+    def described(self) -> dict[str, object]:
+        """Return the entry as it is printed for programs, without its path."""
+        return {
+            "device": self.device,
+            "port": self.port,
+            "index": self.index,
+            "gid": str(self.address),
+            "type": self.type,
+            "netdev": self.netdev,
+        }
+
 
 def devices(machine: Machine) -> list[str]:
     """Return the names of the RDMA devices on this machine."""

@@ -73,17 +73,7 @@ def state_document(machine: Machine) -> dict[str, Any]:
             {"dev": neighbor.get("dev"), "address": neighbor.get("dst"), "mac": neighbor.get("lladdr")}
             for neighbor in kernel.ip_json("neigh", "show", "nud", "permanent")
         ],
-        "gids": [
-            {
-                "device": gid.device,
-                "port": gid.port,
-                "index": gid.index,
-                "gid": str(gid.address),
-                "type": gid.type,
-                "netdev": gid.netdev,
-            }
-            for gid in gids.read(machine, None)
-        ],
+        "gids": [gid.described() for gid in gids.read(machine, None)],
         "rdma": [_rdma(machine, *port) for port in gids.ports(machine)],
         "lldp": lldp,
         "notes": [note] if note else [],

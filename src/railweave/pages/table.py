@@ -161,6 +161,18 @@ def columns(*titles: str, numbers: Iterable[str] = ()) -> tuple[Column, ...]:
     return tuple(Column(title, "number" if title in right else "text") for title in titles)
 
 
+def joined(head: Column, tables: Sequence[tuple[str, Table]]) -> Table:
+    """Return tables of the same columns as one, with the name of each in a first column; a single table stays as it is."""
+    first = tables[0][1]
+    if len(tables) == 1:
+        return first
+    return Table(
+        (head, *first.columns),
+        [(name, *row) for name, table in tables for row in table.rows],
+        row_css=[css for _, table in tables for css in table.row_css],
+    )
+
+
 def formatted(value: float | None, form: str = ",.1f") -> Cell | None:
     """Return a cell with a number and its text in the given format, or None for None."""
     return None if value is None else Cell(value, format(value, form))

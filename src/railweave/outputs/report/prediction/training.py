@@ -40,8 +40,8 @@ PURPOSE = (
 def training_html(prediction: TrainingPrediction) -> str:
     """Return the page of a training prediction."""
     names = [
-        (job.plan.job.name or f"job {number}") + (f" ({job.plan.job.tenant})" if job.plan.job.tenant else "")
-        for number, job in enumerate(prediction.jobs, 1)
+        prediction.title(number) + (f" ({job.plan.job.tenant})" if job.plan.job.tenant else "")
+        for number, job in enumerate(prediction.jobs)
     ]
     title = f"{prediction.network}: {', '.join(names)}"
     sections: list[str] = []

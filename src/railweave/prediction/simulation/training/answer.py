@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railweave.json_values import JsonObject
-from railweave.pages.table import EMPTY, Cell, Column, Table, formatted, long_text
+from railweave.pages.table import EMPTY, Cell, Column, Table, formatted, joined, long_text
 from railweave.prediction.jobs.graph import COMPUTE, Communication, Graph
 from railweave.prediction.jobs.run import Times, exposed
 from railweave.prediction.jobs.traces.traced import PlacedTrace
@@ -410,6 +410,8 @@ def _gigabytes(value: int) -> Cell:
     return Cell(value, f"{value / 1e9:,.2f}")
 
 
+JOB = Column("job", "text", "job")
+"""The first column of a table with the rows of several jobs."""
 COMMUNICATION = (
     Column("kind", "text", "kind"),
     Column("collective", "text", "collective"),
@@ -452,11 +454,11 @@ class TrainingPrediction(JsonObject):
     @property
     def table(self) -> Table:
         """The table of communications between servers of all jobs, one per row."""
-        if len(self.jobs) == 1:
-            return self.jobs[0].sent_table
-        tables = [(job.plan.job.name or f"job {number}", job.sent_table) for number, job in enumerate(self.jobs, 1)]
-        rows = [(name, *row) for name, table in tables for row in table.rows]
-        return Table((Column("job", "text", "job"), *tables[0][1].columns), rows)
+        return joined(JOB, [(self.title(number), job.sent_table) for number, job in enumerate(self.jobs)])
+
+    def title(self, number: int) -> str:
+        """Return the name of a job by its place, or else its number."""
+        return self.jobs[number].plan.job.name or f"job {number + 1}"
 
     def to_text(self) -> str:
         """Return lines for people."""

@@ -12,8 +12,9 @@ from railweave.model.catalog import in_force
 from railweave.model.config.quantities import RATIO_FIX, ratio
 from railweave.model.intent.fabric import FabricFile
 from railweave.model.intent.job_file import TrainingJob
-from railweave.pages.table import Cell, Column, Table, formatted, long_text
+from railweave.pages.table import Cell, Column, Table, formatted, joined, long_text
 from railweave.prediction.simulation.question import background
+from railweave.prediction.simulation.training.answer import JOB
 from railweave.prediction.simulation.training.question import predict_training
 from railweave.prediction.simulation.varied import values_of
 
@@ -279,7 +280,7 @@ class Variants:
 
     def title(self, number: int) -> str:
         """Return the name of a job."""
-        return self.predictions[0][1].jobs[number].plan.job.name or f"job {number + 1}"
+        return self.predictions[0][1].title(number)
 
     def job_table(self, number: int) -> Table:
         """Return the table of a job's choices, one per row."""
@@ -294,14 +295,7 @@ class Variants:
     @property
     def table(self) -> Table:
         """The table of the choices of all jobs, one per row."""
-        if self.jobs == 1:
-            return self.job_table(0)
-        tables = [self.job_table(number) for number in range(self.jobs)]
-        return Table(
-            (Column("job", "text", "job"), *tables[0].columns),
-            [(self.title(number), *row) for number, table in enumerate(tables) for row in table.rows],
-            row_css=[css for table in tables for css in table.row_css],
-        )
+        return joined(JOB, [(self.title(number), self.job_table(number)) for number in range(self.jobs)])
 
     def to_text(self) -> str:
         """Return a table for each job, as text."""
