@@ -313,7 +313,7 @@ class Statements(Generic[T]):
     @cached_property
     def names_of_fields(self) -> frozenset[str]:
         """The names of the value's fields."""
-        return frozenset(each.name for each in fields(self.made)) if self.made is not None else frozenset()  # type: ignore[arg-type]
+        return frozenset(each.name for each in fields(self.made)) if self.made is not None else frozenset()  # type: ignore[arg-type] - a data class, which no type says
 
     # Printing
 
@@ -346,7 +346,7 @@ class Statements(Generic[T]):
         if inner is not None:
             part_of, header = attrgetter(row.field), row.forms[0] if row.forms else None
 
-            def write_part(value: Any, sections: list[Section]) -> None:  # noqa: ANN401
+            def write_part(value: Any, sections: list[Section]) -> None:  # noqa: ANN401 - a value of any class
                 member = part_of(value)
                 if member is None or (when is not None and not when(value)):
                     return
@@ -359,7 +359,7 @@ class Statements(Generic[T]):
             return write_part
         write_own = self._line(row, None, None)
 
-        def write(value: Any, sections: list[Section]) -> None:  # noqa: ANN401
+        def write(value: Any, sections: list[Section]) -> None:  # noqa: ANN401 - a value of any class
             if when is None or when(value):
                 write_own(value, None, value, sections)
 
@@ -375,7 +375,7 @@ class Statements(Generic[T]):
             for form in self._forms[id(row)]
         ]
 
-        def write(value: Any, key: object, member: Any, sections: list[Section]) -> None:  # noqa: ANN401
+        def write(value: Any, key: object, member: Any, sections: list[Section]) -> None:  # noqa: ANN401 - a value of any class
             for name, constant in constants:
                 if getattr(member, name) != constant:
                     return
@@ -495,7 +495,7 @@ class Statements(Generic[T]):
             words, codecs = match.groupdict(), entry.row.codecs
             values: dict[str, Any] = {}
             if entry.row.flat and entry.inner is not None:
-                values[REST] = entry.inner._entry(words.pop(REST))  # noqa: SLF001
+                values[REST] = entry.inner._entry(words.pop(REST))  # noqa: SLF001 - of its own class
                 if values[REST][0] is None:
                     continue
             try:
