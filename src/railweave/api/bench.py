@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from railweave.api.options import verb
 from railweave.api.running_verbs import BenchCompare, BenchImport, BenchPlan, BenchReport, BenchRun, BenchTriage
 from railweave.api.sources import network_of, path_of
-from railweave.api.verbs import silent
 from railweave.errors import Argument, FileLine, InputError, Option, Problem, SpecError
 from railweave.model.catalog import in_force
 from railweave.model.network.model import Network
@@ -56,7 +55,7 @@ def bench_run(options: BenchRun) -> RunSummary:
     from railweave.operations.bench.running.summary import RunSummary, chosen, command
     from railweave.operations.store.store import opened
 
-    say = options.progress or silent
+    say = options.progress
     given = options.plan if isinstance(options.plan, Plan) else read_plan(options.plan)
     network = _designed(given, options.fabric, options.device, options.hardware)
     place = _outputs(options.plan, options.store, options.outputs)
@@ -330,7 +329,7 @@ def _of_network(
     fabric: Network | Path | str | None,
     device: Sequence[str],
     hardware: Path | str | None,
-    progress: Callable[[str], None] | None,
+    progress: Callable[[str], None],
     *,
     predict: bool = True,
 ) -> tuple[dict[str, dict[str, str]], dict[str, RunPrediction], list[str]]:

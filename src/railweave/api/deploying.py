@@ -15,11 +15,11 @@ from railweave.api.saved import captured
 from railweave.api.sites import designed_as, network_of_plan, site_of
 from railweave.api.sources import load, path_of
 from railweave.api.upgrading import shifting
-from railweave.api.verbs import silent
 from railweave.counting import counted
 from railweave.errors import Argument, FileLine, InputError, Option, Problem
 from railweave.model.catalog import in_force
 from railweave.model.network.status import reachable
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +46,7 @@ def campaign_plan(
     force: Sequence[str] = (),
     hold: float = 20,
     hardware: Path | str | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] = silent,
 ) -> Campaign:
     """Plan a campaign: the faults of each turn, and the effects that the model predicts. Changes no device.
 
@@ -64,7 +64,7 @@ def campaign_plan(
     from railweave.operations.deploy.campaign.plan import Campaign
     from railweave.operations.deploy.campaign.radius import turns
 
-    fabric, say = Path(fabric), progress or silent
+    fabric, say = Path(fabric), progress
     network = load(fabric, hardware=hardware)
     read = read_scenario(Path(scenario), "campaign")
     if not read.scenario.faults:
@@ -72,11 +72,15 @@ def campaign_plan(
     with in_force(network.catalog):
         site = site_of(fabric, network, lab=lab, access=access)
         say(f"asking {counted(len(site.asked), 'switch', 'switches')} for the configuration")
-        running, quiet = site.running(list(site.asked), lambda answer: say(f"{answer.device}: {answer.status}"))
+        running, silent_devices = site.running(
+            list(site.asked), lambda answer: say(f"{answer.device}: {answer.status}")
+        )
         planned: list[PlannedTurn] = []
         for turn in turns(fault_targets(network, read), hold):
             say(f"working out {turn.name}")
-            planned.append(_planned(fabric, network, site, turn, running, quiet, blast_radius, force, hardware))
+            planned.append(
+                _planned(fabric, network, site, turn, running, silent_devices, blast_radius, force, hardware)
+            )
     job = _job(fabric, Path(scenario), hardware) if read.scenario.traffic else ""
     return Campaign(str(fabric.resolve()), str(scenario), tuple(planned), job)
 
@@ -87,7 +91,7 @@ def _planned(
     site: Site,
     turn: Turn,
     running: Mapping[str, Mapping[str, str]],
-    quiet: Mapping[str, str],
+    silent_devices: Mapping[str, str],
     blast_radius: str,
     force: Sequence[str],
     hardware: Path | str | None,
@@ -108,7 +112,7 @@ def _planned(
     beyond = radius.Radius.of(blast_radius, network).beyond(reached)
     refused = [beyond] if beyond else []
     refused += [f"{loss} (--force NAME accepts it)" for loss in radius.unforced(lost, [*force])]
-    refused += [f"{name} did not answer: {quiet[name]}" for name in reached if name in quiet]
+    refused += [f"{name} did not answer: {silent_devices[name]}" for name in reached if name in silent_devices]
     here = {name: running[name] for name in changed if name in running}
     standing = make_plan(fabric, site.network, here, silent={}, live=True, configs=site.configs, canary=False)
     refused += [f"{name} does not run its design: `deploy plan` first" for name in standing.changed]
@@ -169,7 +173,7 @@ def campaign_run(
     access: Path | str | None = None,
     limits: Limits | None = None,
     hardware: Path | str | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] = silent,
 ) -> list[Result]:
     """Carry out a campaign, turn by turn. The campaign ends if the network has not recovered after a turn.
 
@@ -180,7 +184,7 @@ def campaign_run(
     from railweave.operations.deploy.campaign.carrying import Limits, carried_out
     from railweave.operations.deploy.campaign.measuring import packets
 
-    fabric, say = Path(fabric), progress or silent
+    fabric, say = Path(fabric), progress
     if campaign.refused:
         message = f"the campaign is refused: {'; '.join(campaign.refused[:3])}"
         raise InputError([Problem(Option("campaign"), message, "mend that, or say what may be gone with --force")])
@@ -216,7 +220,7 @@ def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
 
     record, lab = life.attach(Path(fabric))
     with lab, locked(record.lab, "fault"):
-        targets = of_file(lab, Path(scenario), announce=lambda _: None)
+        targets = of_file(lab, Path(scenario), announce=silent)
         return [measurement.to_json() for measurement in play(lab, targets, silent)]
 
 
@@ -270,7 +274,7 @@ def deploy_plan(options: DeployPlan) -> Plan:
     if (options.capture is not None) + options.live + options.lab != 1:
         fix = "give a folder of saved configurations, or --live to ask the switches now, or --lab"
         raise InputError([Problem(Argument("plan"), "give exactly one of: CAPTURE, --live, --lab", fix)])
-    fabric, say = Path(options.fabric), options.progress or silent
+    fabric, say = Path(options.fabric), options.progress
     network = load(fabric, device=options.device, hardware=options.hardware)
     with in_force(network.catalog):
         if options.capture is not None:
@@ -327,8 +331,8 @@ def _hosts(
 def deploy_apply(options: DeployApply) -> Revision:
     """Carry out a plan. Every device tests its change first. Then each wave is changed with a rollback timer, checked and confirmed.
 
-    - ``quiet``: the traffic level below which a drained port counts as idle, and the time limit for this.
-    - ``patience``: the time limits for switches to install a release and to restart with it, in an upgrade.
+    - ``idle_limit``: the traffic level below which a drained port counts as idle, and the time limit for this.
+    - ``upgrade_timeouts``: the time limits for switches to install a release and to restart with it, in an upgrade.
 
     Raises ``InputError`` if the plan is refused or older than the fabric file, ``StoppedError`` if it stopped early, and ``OutputError`` if
     another operator is at work.
@@ -346,10 +350,10 @@ def deploy_apply(options: DeployApply) -> Revision:
         how = applying.ApplySettings(
             options.confirm_within,
             options.settle,
-            options.progress or silent,
+            options.progress,
             _wait_for(options.wait_for, options.wait_for_timeout),
-            options.quiet,
-            options.patience,
+            options.idle_limit,
+            options.upgrade_timeouts,
         )
         if plan.upgrade is not None:
             how = replace(
@@ -410,7 +414,7 @@ def deploy_resume(options: DeployResume) -> Revision:
     An upgrade continues where it stopped. Steps that were begun on a switch are repeated as far as necessary.
 
     - ``lab``, ``access``, ``secrets``, ``settle``, ``confirm_within``: see ``deploy_apply``.
-    - ``wait_for``, ``wait_for_timeout``, ``quiet``, ``patience``: see ``deploy_apply``.
+    - ``wait_for``, ``wait_for_timeout``, ``idle_limit``, ``upgrade_timeouts``: see ``deploy_apply``.
 
     Raises ``InputError`` if nothing was interrupted, and as ``deploy_apply`` does.
     """
@@ -428,10 +432,10 @@ def deploy_resume(options: DeployResume) -> Revision:
                 how = applying.ApplySettings(
                     options.confirm_within,
                     options.settle,
-                    options.progress or silent,
+                    options.progress,
                     waiting,
-                    options.quiet,
-                    options.patience,
+                    options.idle_limit,
+                    options.upgrade_timeouts,
                 )
                 shift = shifting(
                     fabric, rows, how, values, lab=options.lab, access=options.access, hardware=options.hardware
@@ -451,7 +455,7 @@ def deploy_rollback(options: DeployRollback) -> Plan:
     from railweave.operations.deploy.host_files import host_files
     from railweave.operations.deploy.making import plan_back
 
-    fabric, say = Path(options.fabric), options.progress or silent
+    fabric, say = Path(options.fabric), options.progress
     network = load(fabric, hardware=options.hardware)
     with journal.opened(fabric) as rows, in_force(network.catalog):
         revision = rows.revision(options.revision)

@@ -10,7 +10,6 @@ from railweave.api.options import verb
 from railweave.api.running_verbs import DeployDrain, DeployReplace, DeployUndrain
 from railweave.api.sites import INVENTORY, designed_as, designed_with, site_of
 from railweave.api.sources import load
-from railweave.api.verbs import silent
 from railweave.errors import Argument, InputError, Problem
 from railweave.model.catalog import in_force
 from railweave.model.intent.reading.source import companion
@@ -39,7 +38,7 @@ def deploy_replace(options: DeployReplace) -> Plan:
     from railweave.operations.deploy.making import make_plan
     from railweave.operations.deploy.plan import Replacement, cells, follows, inventory_text, part
 
-    fabric, say = Path(options.fabric), options.progress or silent
+    fabric, say = Path(options.fabric), options.progress
     before = load(fabric, hardware=options.hardware)
     file = companion(fabric, INVENTORY)
     text = inventory_text(file)
@@ -131,7 +130,7 @@ def deploy_drain(options: DeployDrain) -> Plan:
         lab=options.lab,
         access=options.access,
         force=options.force,
-        progress=options.progress or silent,
+        progress=options.progress,
     )
 
 
@@ -168,7 +167,7 @@ def deploy_undrain(options: DeployUndrain) -> Plan:
         lab=options.lab,
         access=options.access,
         force=True,
-        progress=options.progress or silent,
+        progress=options.progress,
     )
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from railweave.api.options import verb
 from railweave.api.running_verbs import FleetCheck, FleetMesh
 from railweave.api.sources import path_of
-from railweave.api.verbs import silent
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog import in_force
 
@@ -48,7 +47,7 @@ def fleet_check(options: FleetCheck) -> FleetCheckResult:
         configs = {name: host_config(network, name) for name in names}
     tasks = [Task(ways.target(name, "server", "", name, ("ssh",)), host_json(configs[name])) for name in names]
     ways.check_there(task.target for task in tasks)
-    say, number = options.progress or silent, [0]
+    say, number = options.progress, [0]
 
     def done(answer: Answer) -> None:
         number[0] += 1
@@ -89,7 +88,7 @@ def fleet_mesh(options: FleetMesh) -> MeshResult:
         for name, given in by_server.items()
         if given
     ]
-    say, number = options.progress or silent, [0]
+    say, number = options.progress, [0]
 
     def done(reply: Reply) -> None:
         number[0] += 1

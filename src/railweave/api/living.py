@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
 from railweave.api.sources import load, network_of, path_of
-from railweave.api.verbs import Check, Collect, FillInventory, silent
+from railweave.api.verbs import Check, Collect, FillInventory
 from railweave.errors import Argument, InputError, Option, Problem
 from railweave.model.catalog import in_force
 from railweave.model.network.model import Network
@@ -78,11 +78,11 @@ def collect(options: Collect) -> CollectResult:
             servers=options.servers,
             tables=options.tables,
             redact=options.redact,
-            progress=options.progress or silent,
+            progress=options.progress,
         )
     network, ways = options.network(), read_access(path_of(options.access))
     asked = plan(network, ways, only=options.only, servers=options.servers, tables=options.tables)
-    return ask(network, asked, ways, Path(options.folder), redact=options.redact, progress=options.progress or silent)
+    return ask(network, asked, ways, Path(options.folder), redact=options.redact, progress=options.progress)
 
 
 def states(
@@ -140,7 +140,7 @@ def check(options: Check) -> CheckResult:
             only=options.only,
             all_routes=options.all_routes,
             line=lines_of(options.source),
-            progress=options.progress or silent,
+            progress=options.progress,
         )
     network = options.network()
     before = None if options.since is None else read_capture(Path(options.since))
@@ -169,7 +169,7 @@ def check(options: Check) -> CheckResult:
             only=options.only,
             all_routes=options.all_routes,
             line=lines_of(options.source),
-            progress=options.progress or silent,
+            progress=options.progress,
         )
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from railweave.api.options import Argument, Opt
-from railweave.api.verbs import DEVICE, HARDWARE, HOSTS, Source, silent
+from railweave.api.verbs import DEVICE, HARDWARE, HOSTS, Source
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -64,7 +65,7 @@ class FleetCheck(Source):
     ] = ()
     sudo: Annotated[bool, SUDO] = False
     at_once: Annotated[int, Opt("Number of servers to check in parallel.", least=1, most=512)] = 32
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class FleetMesh(Source):
     access: Annotated[Path | str | None, SERVER_ACCESS] = None
     sudo: Annotated[bool, SUDO] = False
     at_once: Annotated[int, Opt("Number of servers that send in parallel.", least=1, most=512)] = 64
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,7 @@ class BenchRun:
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
     meanwhile: Callable[[], Awaitable[None]] | None = None
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)
@@ -252,7 +253,7 @@ class BenchPlan(Source):
     predict: Annotated[
         bool, Opt("Predict the result of each run; this is the default.", name="--predict/--no-predict")
     ] = True
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,9 +274,9 @@ class Rollout(Reaching):
     settle: Annotated[float, SETTLE] = 60
     wait_for: Annotated[str | None, WAIT_FOR] = None
     wait_for_timeout: Annotated[float, WAIT_FOR_S] = 3600
-    quiet: IdleLimit | None = None
-    patience: UpgradeTimeouts | None = None
-    progress: Callable[[str], None] | None = None
+    idle_limit: IdleLimit | None = None
+    upgrade_timeouts: UpgradeTimeouts | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)
@@ -287,7 +288,7 @@ class DeployReplace(Reaching):
     _: KW_ONLY
     serial: Annotated[str, Opt("Serial number of the replacement.")] = ""
     mac: Annotated[str, Opt("MAC address of the new NIC, for example a0:88:c2:3b:50:66.")] = ""
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)
@@ -300,7 +301,7 @@ class DeployDrain(Reaching):
     force: Annotated[
         bool, Opt("Allow the plan to cut off path colors, planes, tenants or NICs; the plan lists what it cuts off.")
     ] = False
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)
@@ -311,7 +312,7 @@ class DeployUndrain(Reaching):
     what: Annotated[Sequence[str], WHAT]
     _: KW_ONLY
     again: bool = False
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)
@@ -335,7 +336,7 @@ class DeployUpgrade(Reaching):
     force: Annotated[
         bool, Opt("Allow the upgrade to cut off path colors, planes, tenants or NICs; the plan lists what it cuts off.")
     ] = False
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)
@@ -381,7 +382,7 @@ class DeployPlan(Reaching):
         ),
     ] = False
     device: Annotated[Sequence[str], DEVICE] = ()
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)
@@ -420,7 +421,7 @@ class DeployRollback(Reaching):
     _: KW_ONLY
     only: Annotated[Sequence[str], ONE_DEVICE] = ()
     max_unavailable: Annotated[float, WAVE_SHARE] = 0.5
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)
@@ -456,7 +457,7 @@ class BenchReport:
     ] = None
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)
@@ -483,7 +484,7 @@ class BenchCompare:
     ] = None
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)

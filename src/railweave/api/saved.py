@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
 from railweave.api.sources import network_of, path_of
-from railweave.api.verbs import DriftOptions, silent
+from railweave.api.verbs import DriftOptions
 from railweave.model.catalog import in_force, packaged
 from railweave.model.catalog.hardware_files import own_hardware
 from railweave.model.device.build import device_config
 from railweave.outputs.rendering.network import emulation
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,7 +43,7 @@ def drift(options: DriftOptions) -> Drift:
             captured(asked, options.capture),
             configs=configs,
             only=options.only,
-            progress=options.progress or silent,
+            progress=options.progress,
         )
 
 
@@ -83,7 +84,7 @@ def adopt(
     device: Sequence[str] = (),
     hardware: Path | str | None = None,
     draft: Path | str | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] = silent,
 ) -> ImportedNetwork:
     """Return an existing network as a fabric file, from configurations saved from its switches.
 
@@ -102,7 +103,7 @@ def adopt(
     from railweave.analysis.adopt.equipment import asked_models
 
     with in_force(packaged().with_hardware(own_hardware(path_of(hardware)).hardware)):
-        return imported_folder(name, Path(folder), asked_models(device), path_of(draft), progress or silent)
+        return imported_folder(name, Path(folder), asked_models(device), path_of(draft), progress)
 
 
 def captured(network: Network, capture: Path | str) -> dict[str, dict[str, str]]:

@@ -14,7 +14,6 @@ from railweave.api.options import verb
 from railweave.api.running_verbs import DeployUpgrade
 from railweave.api.sites import designed_as, network_of_plan, site_of
 from railweave.api.sources import load
-from railweave.api.verbs import silent
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem, unknown_switches
 from railweave.model.catalog import in_force
@@ -45,7 +44,7 @@ def deploy_upgrade(options: DeployUpgrade) -> Plan:
     from railweave.operations.deploy.waves import waves
     from railweave.systems import system
 
-    fabric, say = Path(options.fabric), options.progress or silent
+    fabric, say = Path(options.fabric), options.progress
     network = load(fabric, hardware=options.hardware)
     with in_force(network.catalog):
         site = site_of(fabric, network, lab=options.lab, access=options.access)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from railweave.api.options import Argument, Opt
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -49,10 +50,6 @@ DEVICE_ACCESS = Opt("access.yaml, which defines how to reach devices (docs/colle
 FABRIC = Argument("Fabric file or build folder.")
 CSV = Opt("Write the table of the result to this CSV file.")
 HTML = Opt("Write the result as an HTML page to this file.", letter="-o")
-
-
-def silent(_: str) -> None:
-    """Ignore progress."""
 
 
 @dataclass(frozen=True)
@@ -272,7 +269,7 @@ class SimulateGrid(Traffic):
     size: Annotated[int | str | None, SIZE] = None
     _: KW_ONLY
     measured: Annotated[Path | str | None, MEASURED] = None
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)
@@ -297,7 +294,7 @@ class SimulateTraining(Source):
     ] = "flow"
     check_packets: Annotated[bool, Opt("Simulate packets as well as flows (``checked``).")] = False
     fabric: Annotated[str | None, ON] = None
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)
@@ -333,7 +330,7 @@ class Check(Source):
         bool,
         Opt("Compare every route, not only example routes; with --live or --lab, also query complete routing tables."),
     ] = False
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)
@@ -356,7 +353,7 @@ class Collect(Source):
         ),
     ] = True
     lab: Annotated[bool, Opt("Query the running lab of FABRIC instead of real devices. Needs root.")] = False
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)
@@ -366,7 +363,7 @@ class DriftOptions(Source):
     capture: Annotated[Path | str, Argument("Folder of configurations saved from switches (DEVICE/configuration.txt).")]
     _: KW_ONLY
     only: Annotated[Sequence[str], Opt("Compare only this switch; may be repeated.")] = ()
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
 
 
 @dataclass(frozen=True)

@@ -204,8 +204,11 @@ class TimeLimits:
         from railweave.operations.deploy.traffic import IdleLimit
         from railweave.operations.deploy.upgrading import UpgradeTimeouts
 
-        patience = UpgradeTimeouts(restart_s=self.restart_within, settle_s=max(settle, UpgradeTimeouts().settle_s))
-        return {"quiet": IdleLimit(self.traffic_below, self.traffic_every, self.traffic_within), "patience": patience}
+        timeouts = UpgradeTimeouts(restart_s=self.restart_within, settle_s=max(settle, UpgradeTimeouts().settle_s))
+        return {
+            "idle_limit": IdleLimit(self.traffic_below, self.traffic_every, self.traffic_within),
+            "upgrade_timeouts": timeouts,
+        }
 
 
 app.command(short_help="Plan to take a switch, link, path color or server out of use.")(drain)

@@ -186,7 +186,7 @@ class Prove:
         bool,
         Opt("Also take down each link, one at a time, and compare the forwarding tables with the computed tables."),
     ] = False
-    patience: Annotated[float, Opt("Seconds for which a failed assertion is retried.", least=0)] = 15.0
+    retry_for: Annotated[float, Opt("Seconds for which a failed assertion is retried.", least=0)] = 15.0
     junit: Annotated[Path | None, Opt("Also write the assertions as a JUnit file.")] = None
 
 
@@ -207,7 +207,7 @@ def prove(options: Prove, *, as_json: bool, quiet: bool) -> None:
     say = progress(quiet=quiet or as_json)
     with lab, locked(record.lab, "test"):
         try:
-            outcomes = assertions.run(lab, only=options.only, patience_s=options.patience, progress=say)
+            outcomes = assertions.run(lab, only=options.only, retry_s=options.retry_for, progress=say)
             swept = run_sweep(lab, say) if options.sweep else []
         finally:
             done(quiet=quiet or as_json)

@@ -185,7 +185,7 @@ def stands(fabric: Path, access: Path, *, servers: bool) -> list[str]:
         hosts.apply_tables(lab)
         took, left = fib.wait(lab, lab.control_plane.routes(), PATIENCE_S, poll_s=1.0)
         wrong += [] if took is not None else [str(one) for one in left[:5]]
-        for one in assertions.run(lab, patience_s=PATIENCE_S):
+        for one in assertions.run(lab, retry_s=PATIENCE_S):
             wrong += [f"{one.id}: {line}" for line in one.failures[:3]] if not one.passed else []
     wrong += [str(one) for one in api.check(fabric, lab=True).findings if one.severity != "info"][:5]
     wrong += [one.line() for one in deploy_status(fabric, lab=True, access=access)[1] if one.state != "after"]

@@ -50,7 +50,7 @@ def test_a_router_starts_again_from_another_root_folder(tmp_path: Path) -> None:
             assert routers.running_root(pid) == str(root.resolve())
             with running.vty("spine1", "bgpd") as vty:
                 assert f"FRRouting {release}" in vty.run("show version")
-            assert {one.id: one.failures for one in assertions.run(running, patience_s=60) if not one.passed} == {}
+            assert {one.id: one.failures for one in assertions.run(running, retry_s=60) if not one.passed} == {}
             other = routers.daemon_pid(running.place, "spine2", "bgpd")
             assert other is not None
             assert routers.running_root(other) == str(running.frr.root)

@@ -123,8 +123,8 @@ def test_what_fails_is_looked_at_again_however_long_a_look_took(monkeypatch: pyt
 
     monkeypatch.setattr(assertions, "every", lambda: [Registered("late", "", late)])
     lab = SimpleNamespace(control_plane=SimpleNamespace(routes=lambda: None))
-    [outcome] = assertions.run(lab, patience_s=1e-9)  # pyright: ignore[reportArgumentType]
+    [outcome] = assertions.run(lab, retry_s=1e-9)  # pyright: ignore[reportArgumentType]
     assert outcome.passed
     looks.clear()
-    [outcome] = assertions.run(lab, patience_s=0)  # pyright: ignore[reportArgumentType]
+    [outcome] = assertions.run(lab, retry_s=0)  # pyright: ignore[reportArgumentType]
     assert not outcome.passed

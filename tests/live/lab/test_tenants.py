@@ -233,7 +233,7 @@ def test_whole_servers_are_tenants_and_what_mixes_them_is_named(tmp_path: Path) 
         good = ["bgp-sessions", "bfd-sessions", "slaac-addresses", "host-tables", "no-leaf-transit"]
         assert [(one.id, one.failures) for one in assertions.run(running, only=good) if not one.passed] == []
         wrong = ["tenants-connected", "tenants-isolated"]
-        found = {one.id: one for one in assertions.run(running, only=wrong, patience_s=0)}
+        found = {one.id: one for one in assertions.run(running, only=wrong, retry_s=0)}
         assert not any(one.passed for one in found.values())
 
         connected = found["tenants-connected"].failures

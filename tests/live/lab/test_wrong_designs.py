@@ -48,7 +48,7 @@ def _without_export_policy(config: DeviceConfig) -> DeviceConfig:
 
 
 def _looked_at(running: Running, *ids: str) -> dict[str, Outcome]:
-    return {one.id: one for one in assertions.run(running, only=ids, patience_s=0)}
+    return {one.id: one for one in assertions.run(running, only=ids, retry_s=0)}
 
 
 def test_swapped_colors_a_dropped_export_policy_and_a_missing_rule_are_each_named(tmp_path: Path) -> None:
@@ -123,5 +123,5 @@ def _until_said(running: Running, name: str, wanted: Callable[[str], bool]) -> N
 
 
 def _failures(running: Running, name: str) -> list[str]:
-    [outcome] = assertions.run(running, only=[name], patience_s=0)
+    [outcome] = assertions.run(running, only=[name], retry_s=0)
     return list(outcome.failures)

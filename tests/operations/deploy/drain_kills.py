@@ -26,8 +26,8 @@ AT_ONCE = IdleLimit(every_s=0, within_s=0)
 APPLY = """
 import sys
 from railweave.api.deploying import deploy_apply
-from railweave.operations.deploy.traffic import Quiet
-deploy_apply(sys.argv[1], access=sys.argv[2], settle=0, quiet=Quiet(every_s=0, within_s=0))
+from railweave.operations.deploy.traffic import IdleLimit
+deploy_apply(sys.argv[1], access=sys.argv[2], settle=0, idle_limit=IdleLimit(every_s=0, within_s=0))
 """
 Stand = tuple[str, dict[str, list[str]]]
 
@@ -51,7 +51,7 @@ def killed(fabric: Path, seed: int) -> str:
     with changing(fabric, runs(fabric)) as network:
         whole = stand(network)
         plan = deploy_drain(fabric, ["spine2"], access=network.access, force=True)
-        deploy_apply(saved(network, plan), access=network.access, settle=0, quiet=AT_ONCE)
+        deploy_apply(saved(network, plan), access=network.access, settle=0, idle_limit=AT_ONCE)
         drained = stand(network)
         before, after = (drained, whole) if undrain else (whole, drained)
         plan = deploy_undrain(fabric, ["spine2"], access=network.access)
@@ -81,7 +81,7 @@ def killed(fabric: Path, seed: int) -> str:
                 "after": now == after[1][one.device] and not box.waits,
             }
             assert right.get(one.state, False), (where, one)
-        ended = deploy_resume(fabric, access=network.access, settle=0, back=back, quiet=AT_ONCE)
+        ended = deploy_resume(fabric, access=network.access, settle=0, back=back, idle_limit=AT_ONCE)
         assert ended.state == ("stopped" if back else "done"), where
         assert not any(box.waits for box in network.boxes.values()), where
         if not back:

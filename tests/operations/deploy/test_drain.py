@@ -50,8 +50,8 @@ def drain(network: Changing, *what: str, force: bool = True) -> Plan:
     return deploy_drain(network.fabric, what, access=network.access, force=force)
 
 
-def apply(network: Changing, plan: Plan, quiet: IdleLimit = AT_ONCE) -> None:
-    deploy_apply(saved(network, plan), access=network.access, settle=0, quiet=quiet)
+def apply(network: Changing, plan: Plan, idle_limit: IdleLimit = AT_ONCE) -> None:
+    deploy_apply(saved(network, plan), access=network.access, settle=0, idle_limit=idle_limit)
 
 
 def running(network: Changing) -> dict[str, list[str]]:

@@ -27,8 +27,8 @@ def _password(monkeypatch: pytest.MonkeyPatch) -> None:
 def apply(fabric: Path, plan: Plan) -> None:
     path = fabric.with_name("plan.json")
     write_file(path, json.dumps(plan.to_json()), private=True)
-    quiet = IdleLimit(every_s=0, within_s=0)
-    deploy_apply(path, access=fabric.with_name("access.yaml"), settle=0, quiet=quiet)
+    idle_limit = IdleLimit(every_s=0, within_s=0)
+    deploy_apply(path, access=fabric.with_name("access.yaml"), settle=0, idle_limit=idle_limit)
 
 
 def there_and_back(fabric: Path, what: str, changed: set[str]) -> None:

@@ -55,10 +55,12 @@ class Upgraded:
         path = self.fabric.with_name("plan.json")
         write_file(path, json.dumps(plan.to_json()), private=True)
         assert read_plan(path) == plan
-        deploy_apply(path, access=self.access, settle=0, quiet=AT_ONCE, patience=SHORT)
+        deploy_apply(path, access=self.access, settle=0, idle_limit=AT_ONCE, upgrade_timeouts=SHORT)
 
     def resume(self, *, back: bool = False) -> str:
-        return deploy_resume(self.fabric, access=self.access, settle=0, quiet=AT_ONCE, patience=SHORT, back=back).state
+        return deploy_resume(
+            self.fabric, access=self.access, settle=0, idle_limit=AT_ONCE, upgrade_timeouts=SHORT, back=back
+        ).state
 
 
 @contextmanager
@@ -161,7 +163,7 @@ def test_a_switch_that_does_not_come_back_stops_it(fabric: Path) -> None:
         write_file(path, json.dumps(plan.to_json()), private=True)
         short = UpgradeTimeouts(restart_s=0.1, settle_s=0, every_s=0.05)
         with pytest.raises(StoppedError, match=r"spine1: it is not back after 0.1 s"):
-            deploy_apply(path, access=one.access, settle=0, quiet=AT_ONCE, patience=short)
+            deploy_apply(path, access=one.access, settle=0, idle_limit=AT_ONCE, upgrade_timeouts=short)
         assert one.fleet["spine2"].images == []
 
 
@@ -228,7 +230,7 @@ def test_servers_must_be_gone_before_their_leaf_is_drained(fabric: Path) -> None
         assert any("forced: 2 NICs would be cut off" in line for line in plan.lines())
         path = fabric.with_name("plan.json")
         write_file(path, json.dumps(plan.to_json()), private=True)
-        how = {"access": one.access, "settle": 0, "quiet": AT_ONCE, "patience": SHORT}
+        how = {"access": one.access, "settle": 0, "idle_limit": AT_ONCE, "upgrade_timeouts": SHORT}
         with pytest.raises(StoppedError, match="--wait-for ended with 1: wave 1 was not drained"):
             deploy_apply(path, wait_for="false", **how)  # type: ignore[arg-type]
         assert "drained" not in fabric.read_text()

@@ -28,9 +28,9 @@ from tests.operations.deploy.test_rollout import SMALL
 APPLY = """
 import sys
 from railweave.api.deploying import deploy_apply
-from railweave.operations.deploy.traffic import Quiet
-from railweave.operations.deploy.upgrading import Patience
-deploy_apply(sys.argv[1], access=sys.argv[2], settle=0, quiet=Quiet(every_s=0, within_s=0), patience=Patience(restart_s=20, settle_s=0, every_s=0.05))
+from railweave.operations.deploy.traffic import IdleLimit
+from railweave.operations.deploy.upgrading import UpgradeTimeouts
+deploy_apply(sys.argv[1], access=sys.argv[2], settle=0, idle_limit=IdleLimit(every_s=0, within_s=0), upgrade_timeouts=UpgradeTimeouts(restart_s=20, settle_s=0, every_s=0.05))
 """
 SPINES = ("spine1", "spine2")
 CALLS = 1520
@@ -83,14 +83,14 @@ def killed(fabric: Path, seed: int) -> str:
         assert newest is not None, where
         assert newest.state == "running", where
         begun = {name for name in SPINES if fleet[name].images}
-        patience = UpgradeTimeouts(restart_s=20, settle_s=0, every_s=0.05)
+        timeouts = UpgradeTimeouts(restart_s=20, settle_s=0, every_s=0.05)
         ended = deploy_resume(
             fabric,
             access=network.access,
             settle=0,
             back=back,
-            quiet=IdleLimit(every_s=0, within_s=0),
-            patience=patience,
+            idle_limit=IdleLimit(every_s=0, within_s=0),
+            upgrade_timeouts=timeouts,
         )
         assert ended.state == ("stopped" if back else "done"), where
         assert all(one.state != "running" for one in deploy_history(fabric)), where

@@ -32,6 +32,7 @@ from railweave.model.intent.lock import Lock
 from railweave.model.intent.reading.source import companion, read_source
 from railweave.model.state.capture import read_capture
 from railweave.pages.table import Table, columns
+from railweave.progress import silent
 from railweave.systems import system
 from railweave.writing import write_file
 
@@ -404,7 +405,7 @@ def imported(
     trees: Mapping[str, Mapping[str, ConfigTree]] | None = None,
     models: Mapping[str, str] | None = None,
     draft: Path | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = silent,
 ) -> ImportedNetwork:
     """Return a network's configurations as a fabric file.
 
@@ -504,7 +505,7 @@ def imported_folder(
     folder: Path,
     models: Mapping[str, str],
     draft: Path | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = silent,
 ) -> ImportedNetwork:
     """Return a folder of saved configurations as a fabric file. Statements that no reader understood are noted, and lost.
 

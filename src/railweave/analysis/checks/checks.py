@@ -12,6 +12,7 @@ from railweave.errors import RenderError, UnsettledError
 from railweave.model.device.config_file import from_json, to_document
 from railweave.model.device.fields import differences
 from railweave.model.findings.registry import Rule, rules_of
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -105,9 +106,7 @@ def checks() -> dict[str, Rule]:
     return {name: rule for name, rule in rules_of("railweave.analysis.checks").items() if rule.check is not None}
 
 
-def run_checks(
-    subject: Subject, *, slow: bool = True, progress: Callable[[str], None] = lambda _: None
-) -> list[Finding]:
+def run_checks(subject: Subject, *, slow: bool = True, progress: Callable[[str], None] = silent) -> list[Finding]:
     """Run the checks in order and return their findings. Without ``slow``, slow checks are skipped."""
     findings: list[Finding] = []
     unsettled: dict[str, None] = {}

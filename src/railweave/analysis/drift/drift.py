@@ -16,6 +16,7 @@ from railweave.counting import counted
 from railweave.errors import UnsettledError, unknown_switches
 from railweave.json_values import JsonObject
 from railweave.model.findings import Finding, by_severity
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -296,7 +297,7 @@ def drift(
     *,
     configs: dict[str, DeviceConfig] | None = None,
     only: Collection[str] = (),
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = silent,
 ) -> Drift:
     """Return the differences of devices from the design. ``running`` has the texts of each device's configuration by path.
 

@@ -18,6 +18,7 @@ from railweave.live.reach.command import Command
 from railweave.live.reach.failure import ReachError
 from railweave.live.reach.telling import Shell
 from railweave.model.state.capture import LabEntry
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
@@ -40,7 +41,7 @@ def ask(
     servers: bool = True,
     tables: bool = False,
     redact: bool = True,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = silent,
 ) -> CollectResult:
     """Ask the switches and servers of a fabric file's lab, and write a capture, as ``collect`` does for real devices.
 

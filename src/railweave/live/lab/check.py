@@ -15,6 +15,7 @@ from railweave.live.lab.overlay import Overlay
 from railweave.live.lab.plan import Plan, make_plan
 from railweave.model.network.status import present
 from railweave.model.state.capture import Capture, LabEntry, read_capture
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -49,7 +50,7 @@ def check(
     only: Sequence[str] = (),
     all_routes: bool = False,
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = silent,
 ) -> CheckResult:
     """Ask the switches and servers of a fabric file's lab, and compare their answers with the design.
 
@@ -72,7 +73,7 @@ def check_capture(
     only: Sequence[str] = (),
     all_routes: bool = False,
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = silent,
 ) -> CheckResult:
     """Compare a capture of a lab with the design. The lab may have run on any machine.
 
@@ -92,7 +93,7 @@ def compared(
     configs: dict[str, DeviceConfig] | None = None,
     devices: Collection[str] | None = None,
     line: Callable[[Keys], tuple[str, int]] = lambda _: ("", 0),
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = silent,
 ) -> CheckResult:
     """Compare a capture of a lab with its design.
 

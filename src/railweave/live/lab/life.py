@@ -20,6 +20,7 @@ from railweave.live.lab.plan import Plan, make_plan
 from railweave.live.lab.running import Machine, Running, machine
 from railweave.live.lab.state import Place, Record
 from railweave.model.network.status import present
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -222,8 +223,8 @@ def up(
     frr_root: Path | None = None,
     configs: dict[str, DeviceConfig] | None = None,
     room_for: Network | None = None,
-    progress: Callable[[str], None] = lambda _: None,
-    announce: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = silent,
+    announce: Callable[[str], None] = silent,
 ) -> LabStart:
     """Start the lab of a network, or of a slice of the network. If a step fails, nothing of it remains.
 

@@ -16,6 +16,7 @@ from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
 from railweave.model.network.status import reachable
 from railweave.outputs.rendering.host.host_json import host_json
+from railweave.progress import silent
 from railweave.systems import system
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def asking(
     *,
     only: Collection[str] = (),
     servers: bool = False,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = silent,
 ) -> RunningDevices:
     """Return the devices of a network with the logins of access.yaml, and with its servers if ``servers`` is set.
 

@@ -118,8 +118,8 @@ class ApplySettings:
     - ``settle``: seconds that the network may take to converge.
     - ``say``: receives progress lines.
     - ``wait_for``: called before a wave that has servers.
-    - ``quiet``: the traffic limit below which a port counts as idle after a drain.
-    - ``patience``: how long a switch may take to come back with a new release.
+    - ``idle_limit``: the traffic limit below which a port counts as idle after a drain.
+    - ``upgrade_timeouts``: how long a switch may take to come back with a new release.
     - ``shift``: drains switches for an upgrade, or returns them to service.
     """
 
@@ -127,8 +127,8 @@ class ApplySettings:
     settle: float
     say: Callable[[str], None]
     wait_for: DrainWait | None = None
-    quiet: IdleLimit | None = None
-    patience: UpgradeTimeouts | None = None
+    idle_limit: IdleLimit | None = None
+    upgrade_timeouts: UpgradeTimeouts | None = None
     shift: Callable[[Sequence[str], bool], None] | None = None
 
 
@@ -231,7 +231,7 @@ def _upgraded(rows: Journal, revision: Revision, site: Site, how: ApplySettings,
         how.say(line)
 
     work = Upgrading(
-        rows.plan(number), rows, number, site, how.patience or UpgradeTimeouts(), how.shift, say, how.wait_for
+        rows.plan(number), rows, number, site, how.upgrade_timeouts or UpgradeTimeouts(), how.shift, say, how.wait_for
     )
     if not finish:
         with _ending(rows, number):
@@ -286,7 +286,7 @@ async def _carried_out(rollout: Rollout, rows: Journal, site: Site, how: ApplySe
     except StoppedError as stopped:
         _put_back(rollout, rows, back=stopped.back)
         raise
-    await _quiet(rollout, site, how)
+    await _wait_until_idle(rollout, site, how)
 
 
 async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: ApplySettings, *, again: bool) -> None:
@@ -300,7 +300,7 @@ async def _resumed(rollout: Rollout, rows: Journal, site: Site, how: ApplySettin
         _put_back(rollout, rows, back=stopped.back)
         raise
     if again:
-        await _quiet(rollout, site, how)
+        await _wait_until_idle(rollout, site, how)
     else:
         _put_back(rollout, rows, back=True)
 
@@ -313,13 +313,13 @@ def _put_back(rollout: Rollout, rows: Journal, *, back: bool) -> None:
         put_back(change)
 
 
-async def _quiet(rollout: Rollout, site: Site, how: ApplySettings) -> None:
+async def _wait_until_idle(rollout: Rollout, site: Site, how: ApplySettings) -> None:
     """Wait until the drained ports are idle. Raises ``StoppedError`` if some are not; the drain stays in force."""
     drain = rollout.plan.drain
     if drain is None or drain.back or not drain.ports:
         return
-    quiet = how.quiet or IdleLimit()
-    busy = await still(site, drain.ports, quiet, rollout.say)
+    idle_limit = how.idle_limit or IdleLimit()
+    busy = await still(site, drain.ports, idle_limit, rollout.say)
     if busy:
         why = f"routing has left {', '.join(drain.names)}, and traffic has not: {'; '.join(busy[:5])}"
         raise StoppedError(
@@ -327,7 +327,7 @@ async def _quiet(rollout: Rollout, site: Site, how: ApplySettings) -> None:
             len(rollout.plan.waves),
             back=True,
         )
-    rollout.say(f"{', '.join(drain.names)}: less than {quiet.below_mbps:g} Mb/s on every port")
+    rollout.say(f"{', '.join(drain.names)}: less than {idle_limit.below_mbps:g} Mb/s on every port")
 
 
 def _ended(rows: Journal, number: int, work: Coroutine[Any, Any, None]) -> None:

@@ -19,6 +19,7 @@ from railweave.analysis.drift.running import running_configs
 from railweave.live.check.check import check
 from railweave.live.collect.collect import captured
 from railweave.model.state.capture import Capture, read_capture
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -113,7 +114,7 @@ class Check:
             devices=devices,
             seen=self.site.seen,
             host_seen=self.site.host_seen,
-            progress=lambda _: None,
+            progress=silent,
         ).findings
 
 

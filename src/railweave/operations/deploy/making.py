@@ -16,6 +16,7 @@ from railweave.live.fleet.host_tree import without_amiss
 from railweave.operations.deploy.changes import DeviceChange, change, server_change
 from railweave.operations.deploy.plan import Plan
 from railweave.operations.deploy.waves import UNDISTURBED, Wave, waves
+from railweave.progress import silent
 from railweave.systems import system
 from railweave.workers import spread
 
@@ -190,7 +191,7 @@ def make_plan(
     canary: bool = True,
     configs: dict[str, DeviceConfig] | None = None,
     servers: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = silent,
 ) -> Plan:
     """Plan the changes that bring switches to their design. Raises ``InputError`` for unknown names in ``only``.
 

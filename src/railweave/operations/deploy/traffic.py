@@ -87,15 +87,15 @@ def _why(then: PortCounters, name: str) -> str:
 
 
 async def still(
-    site: Site, ports: Mapping[str, tuple[str, ...]], quiet: IdleLimit, say: Callable[[str], None]
+    site: Site, ports: Mapping[str, tuple[str, ...]], limit: IdleLimit, say: Callable[[str], None]
 ) -> list[str]:
     """Wait until all ports are idle. Return a line for each port that still carries traffic at the time limit."""
-    end = monotonic() + quiet.within_s
+    end = monotonic() + limit.within_s
     first = await counted(site, ports)
     while True:
-        await asyncio.sleep(quiet.every_s)
+        await asyncio.sleep(limit.every_s)
         then = await counted(site, ports)
-        lines = busy(first, then, quiet.below_mbps)
+        lines = busy(first, then, limit.below_mbps)
         if not lines or monotonic() >= end:
             return lines
         say(f"waiting for traffic to end: {lines[0]}{f' and {len(lines) - 1} more ports' if len(lines) > 1 else ''}")

@@ -237,7 +237,7 @@ class Upgrading:
     journal: Journal
     revision: int
     site: Site
-    patience: UpgradeTimeouts
+    timeouts: UpgradeTimeouts
     shift: Callable[[Sequence[str], bool], None]
     say: Callable[[str], None]
     wait_for: DrainWait | None = None
@@ -328,7 +328,7 @@ class Upgrading:
         return SwitchCondition.of_json(json.loads(self.journal.kept(self.revision, name, "before")[STATE]))
 
     def _machine(self, name: str) -> Machine:
-        return machine(self.site, name, self.patience.install_s)
+        return machine(self.site, name, self.timeouts.install_s)
 
     def _all(
         self, number: int, names: Sequence[str], verb: Verb, work: Callable[[str], Coroutine[Any, Any, None]]
@@ -378,7 +378,7 @@ class Upgrading:
         now = await self._back(name, before)
         if not same_release(now.version, release):
             raise RefusedError(f"it came back with release {now.version or 'unknown'}, and should run {release}")
-        end = monotonic() + self.patience.settle_s
+        end = monotonic() + self.timeouts.settle_s
         while True:
             wrong = list(less(before, now))
             if not wrong:
@@ -387,11 +387,11 @@ class Upgrading:
             if monotonic() >= end:
                 more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
                 raise RefusedError(f"it runs {now.version}, and is not as before: {'; '.join(wrong[:3])}{more}")
-            await asyncio.sleep(self.patience.every_s)
+            await asyncio.sleep(self.timeouts.every_s)
             now = await self._now(name) or now
 
     async def _back(self, name: str, before: SwitchCondition) -> SwitchCondition:
-        end, why = monotonic() + self.patience.restart_s, "it has not restarted"
+        end, why = monotonic() + self.timeouts.restart_s, "it has not restarted"
         while True:
             try:
                 state = await self._now(name)
@@ -400,8 +400,8 @@ class Upgrading:
             except (ReachError, RefusedError) as error:
                 why = str(error)
             if monotonic() >= end:
-                raise RefusedError(f"it is not back after {self.patience.restart_s:g} s: {why}")
-            await asyncio.sleep(self.patience.every_s)
+                raise RefusedError(f"it is not back after {self.timeouts.restart_s:g} s: {why}")
+            await asyncio.sleep(self.timeouts.every_s)
 
     async def _now(self, name: str) -> SwitchCondition | None:
         """Return the current state of a device, or None if the device does not report it."""

@@ -17,6 +17,7 @@ from railweave.operations.tune import scoring
 from railweave.operations.tune.measuring import Evaluator, FailedCombination, RefusedCombination, Sample, TrialRequest
 from railweave.operations.tune.search import Importance, Searcher, Trial, importance
 from railweave.processes import uninterrupted
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -285,7 +286,7 @@ def run_study(
     database: Path,
     digest: str,
     *,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = silent,
     hardware: Callable[[], Evaluator] | None = None,
 ) -> Outcome:
     """Run or continue a study, and confirm its result. If ``hardware`` is given, the result is confirmed there.

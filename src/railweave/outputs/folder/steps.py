@@ -34,6 +34,7 @@ from railweave.outputs.report.bom import Prices, read_prices
 from railweave.outputs.report.page import report_html
 from railweave.outputs.report.topology.picture import topology_svg
 from railweave.outputs.runbook.network import runbook
+from railweave.progress import silent
 from railweave.systems import system, systems
 from railweave.workers import spreading
 
@@ -300,7 +301,7 @@ def build(
     device: Sequence[str] = (),
     hardware: Path | None = None,
     prices: Path | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = silent,
 ) -> Built:
     """Build ``fabric`` into ``out``.
 

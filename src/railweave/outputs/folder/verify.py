@@ -20,6 +20,7 @@ from railweave.model.config.secret_words import filled
 from railweave.model.findings import Finding, by_severity, summed
 from railweave.outputs.rendering.network import CONFIG_FILE, render_hosts, render_network
 from railweave.outputs.rendering.tables import tables_of
+from railweave.progress import silent
 from railweave.reading import CONTROL, MOST_BYTES
 from railweave.systems import system
 
@@ -274,7 +275,7 @@ def verify(
     netplan_root: Path | None = None,
     sonic_yang: Path | None = None,
     every: bool = False,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = silent,
 ) -> Verified:
     """Check a network and validate its files: those in a build ``folder``, or else the rendered ones.
 

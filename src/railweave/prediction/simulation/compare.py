@@ -15,6 +15,7 @@ from railweave.prediction.simulation.bottleneck import bottleneck
 from railweave.prediction.simulation.prediction import NEVER, NO_END, Prediction
 from railweave.prediction.simulation.question import Question, answer
 from railweave.processes import SharedValue, finished, processes, shared
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -199,7 +200,7 @@ def comparison(
     name: str,
     *,
     watch: bool = False,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] = silent,
 ) -> Comparison:
     """Run variants in parallel, with at most one process per core. Raises ``InputError`` if any variant does."""
     predictions: dict[str, JobPrediction] = {}
@@ -208,8 +209,7 @@ def comparison(
         runs = {pool.submit(_run, variant.question, watch): variant.value for variant in wanted}
         for done in finished(runs):
             predictions[runs[done]] = done.result()
-            if progress is not None:
-                progress(f"{len(predictions)} of {len(wanted)} variants")
+            progress(f"{len(predictions)} of {len(wanted)} variants")
     return Comparison(name, tuple(Outcome(variant.value, predictions[variant.value]) for variant in wanted))
 
 

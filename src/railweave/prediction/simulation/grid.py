@@ -18,6 +18,7 @@ from railweave.prediction.collectives.program import sizes, written
 from railweave.prediction.simulation.compare import comparison, longest_run
 from railweave.prediction.simulation.prediction import NEVER
 from railweave.prediction.simulation.varied import Variant, asked_with, check_ranks, one_question, values_of
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -301,7 +302,7 @@ def grid(
     given: Mapping[str, Any],
     *,
     measured: Path | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] = silent,
 ) -> Grid:
     """Predict every cell in parallel processes.
 

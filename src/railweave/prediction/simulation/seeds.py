@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from railweave.prediction.collectives.program import sizes
 from railweave.prediction.simulation.compare import comparison
 from railweave.prediction.simulation.varied import variants
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,7 +33,7 @@ def over_seeds(
     seeds: int,
     *,
     watch: bool = False,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] = silent,
 ) -> JobPrediction:
     """Return the prediction of the median seed, with the times of all seeds.
 

@@ -13,7 +13,7 @@ from railweave import api
 from railweave.api.deploying import campaign_plan, campaign_run, deploy_history, deploy_plan, deploy_status, rehearsed
 from railweave.live.lab import fib, life
 from railweave.live.lab.overlay import Overlay
-from railweave.operations.deploy.campaign.carrying import HEAD, Limits, rows
+from railweave.operations.deploy.campaign.carrying import Limits, turn_table
 from tests.conftest import frr_root
 
 FABRIC = """\
@@ -92,7 +92,7 @@ def killed(fabric: Path, scenario: Path) -> tuple[str, list[str]]:
 
 def tried() -> tuple[list[str], list[str]]:
     """The table, and what was wrong."""
-    table, wrong = [f"| {' | '.join(HEAD)} |", "|---|---|---|---|---|"], list[str]()
+    table, wrong = turn_table((), ()).to_markdown(), list[str]()
     with TemporaryDirectory() as folder:
         fabric, scenario = Path(folder) / "fabric.yaml", Path(folder) / "scenario.yaml"
         fabric.write_text(FABRIC)
@@ -109,7 +109,7 @@ def tried() -> tuple[list[str], list[str]]:
                 results = campaign_run(
                     fabric, campaign, lab=True, limits=LIMITS, progress=lambda text: say(f"  {text}")
                 )
-                table += [f"| {' | '.join(row)} |" for row in rows(results, measured)]
+                table = turn_table(results, measured).to_markdown()
                 wrong += [f"{one.planned.turn.name}: {line}" for one in results for line in one.wrong]
                 wrong += [] if len(results) == len(campaign.turns) else ["it did not go on to its end"]
                 wrong += [] if all(one.seen.sent for one in results) else ["no packet was sent"]

@@ -70,7 +70,9 @@ def carried_out(fabric: Path, plan: Plan, access: Path, links: frozenset[str]) -
     pairs, before = crossing(fabric, links)
     with life.attach(fabric)[1] as lab, Prober(lab, pairs) as prober:
         began = time.monotonic()
-        deploy_apply(saved(plan, fabric), lab=True, access=access, quiet=QUIET, progress=lambda text: say(f"  {text}"))
+        deploy_apply(
+            saved(plan, fabric), lab=True, access=access, idle_limit=QUIET, progress=lambda text: say(f"  {text}")
+        )
         seconds = time.monotonic() - began
         probed = prober.stop()
     _, after = crossing(fabric, links)
@@ -83,7 +85,7 @@ def stands(fabric: Path, access: Path) -> list[str]:
     with life.attach(fabric)[1] as lab:
         took, left = fib.wait(lab, lab.control_plane.routes(), PATIENCE_S, poll_s=1.0)
         wrong += [] if took is not None else [str(one) for one in left[:5]]
-        for one in assertions.run(lab, patience_s=PATIENCE_S):
+        for one in assertions.run(lab, retry_s=PATIENCE_S):
             wrong += [f"{one.id}: {line}" for line in one.failures[:3]] if not one.passed else []
     return wrong + [str(one) for one in api.check(fabric, lab=True).findings if one.severity != "info"][:5]
 

@@ -34,7 +34,7 @@ def applied(fabric: Path, access: Path, plan: Plan) -> float:
         drain.saved(plan, fabric),
         lab=True,
         access=access,
-        quiet=drain.QUIET,
+        idle_limit=drain.QUIET,
         progress=lambda text: drain.say(f"  {text}"),
     )
     return time.monotonic() - began

@@ -80,7 +80,7 @@ def drained(fabric: Path, access: Path) -> tuple[str, list[str]]:
     own, others = split(drain.crossing(fabric, frozenset())[0])
     with life.attach(fabric)[1] as lab, Prober(lab, others) as rest, job(lab, own):
         began = time.monotonic()
-        deploy_apply(drain.saved(plan, fabric), lab=True, access=access, quiet=drain.QUIET, progress=said.append)
+        deploy_apply(drain.saved(plan, fabric), lab=True, access=access, idle_limit=drain.QUIET, progress=said.append)
         took = time.monotonic() - began
         kept = rest.stop()
     for line in said:

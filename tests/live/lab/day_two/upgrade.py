@@ -60,8 +60,8 @@ def upgraded(fabric: Path, access: Path, root: Path, release: str) -> tuple[list
                 path,
                 lab=True,
                 access=access,
-                quiet=drain.QUIET,
-                patience=PATIENCE,
+                idle_limit=drain.QUIET,
+                upgrade_timeouts=PATIENCE,
                 progress=lambda said: drain.say(f"  {said}"),
             ).number
             drain.say(f"upgraded in {time.monotonic() - began:.0f} s")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from railweave.errors import InputError, Option, Problem
 from railweave.json_values import JsonObject
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,9 +22,9 @@ SHOWN = 20
 AGAIN_S = 1.0
 
 LOOKS = 2
-"""The fewest attempts at an assertion that fails, if the patience is above zero.
+"""The fewest attempts at an assertion that fails, if ``retry_s`` is above zero.
 
-One attempt may take longer than the patience.
+One attempt may take longer than ``retry_s``.
 """
 
 
@@ -104,28 +105,28 @@ def check_known(ids: Sequence[str]) -> None:
 
 
 def run(
-    lab: Running, *, only: Sequence[str] = (), patience_s: float = 30, progress: Callable[[str], None] = lambda _: None
+    lab: Running, *, only: Sequence[str] = (), retry_s: float = 30, progress: Callable[[str], None] = silent
 ) -> list[Outcome]:
     """Check all assertions, or those whose ids are in ``only``.
 
-    An assertion that fails is tried again for ``patience_s`` seconds, because a busy machine converges late.
+    An assertion that fails is tried again for ``retry_s`` seconds, because a busy machine converges late.
     """
     routes = lab.control_plane.routes()
     outcomes: list[Outcome] = []
     for assertion in every():
         if not only or assertion.id in only:
             progress(assertion.id)
-            outcomes.append(_check(lab, routes, assertion, patience_s))
+            outcomes.append(_check(lab, routes, assertion, retry_s))
     return outcomes
 
 
-def _check(lab: Running, routes: Routes, assertion: Registered, patience_s: float) -> Outcome:
+def _check(lab: Running, routes: Routes, assertion: Registered, retry_s: float) -> Outcome:
     start = time.monotonic()
     looks = 0
     while True:
         seen = assertion.look(lab, routes)
         looks += 1
-        if not seen.failures or (time.monotonic() - start > patience_s and (looks >= LOOKS or not patience_s)):
+        if not seen.failures or (time.monotonic() - start > retry_s and (looks >= LOOKS or not retry_s)):
             outcome = Outcome(
                 assertion.id, assertion.title, not seen.failures, seen.checked, seen.evidence, applies=seen.checked > 0
             )

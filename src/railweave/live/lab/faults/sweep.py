@@ -14,6 +14,7 @@ from railweave.live.lab.frr.routers import daemons_of
 from railweave.live.lab.kernel.shaping import set_links
 from railweave.model.intent.reading.document import Document, validate
 from railweave.model.intent.scenario import Scenario, ScenarioFile
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -119,7 +120,7 @@ class LinkOutage(JsonObject):
 
 
 def sweep(
-    lab: Running, progress: Callable[[str], None] = lambda _: None, links: Sequence[str] | None = None
+    lab: Running, progress: Callable[[str], None] = silent, links: Sequence[str] | None = None
 ) -> list[LinkOutage]:
     """Take down the links one at a time, and compare every kernel's table with ``routes`` for that state.
 

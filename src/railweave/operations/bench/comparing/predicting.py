@@ -13,6 +13,7 @@ from railweave.prediction.collectives.channels import COLLECTIVES
 from railweave.prediction.collectives.nccl import LISTS, NUMBERS
 from railweave.prediction.simulation.question import answer, questions
 from railweave.prediction.simulation.reasons import reasons
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -38,7 +39,7 @@ class RunPrediction:
 
 
 def foretold(
-    runs: Iterable[Run], network: Network, progress: Callable[[str], None] | None = None
+    runs: Iterable[Run], network: Network, progress: Callable[[str], None] = silent
 ) -> tuple[dict[str, RunPrediction], list[str]]:
     """Return predictions by run id, and notes on the runs that were left out.
 
@@ -55,8 +56,7 @@ def foretold(
             if asked is None:
                 continue
             if asked not in known:
-                if progress is not None:
-                    progress(f"predicting {asked[0]} of {asked[1]:,} bytes")
+                progress(f"predicting {asked[0]} of {asked[1]:,} bytes")
                 known[asked] = _answer(network, asked)
             told = known[asked]
             if isinstance(told, str):

@@ -27,6 +27,7 @@ from railweave.prediction.simulation.compare import comparison, longest_run
 from railweave.prediction.simulation.job import ordered, stripes
 from railweave.prediction.simulation.model.fabric import PacketFabric, packet_fabric
 from railweave.prediction.simulation.varied import Variant, one_question
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -167,7 +168,7 @@ BUS, AVERAGE, SLOPE = "busbw_gbytes_per_s", "average_busbw_gbytes_per_s", "slope
 
 
 def predictions(
-    routed: Routed, places: Sequence[Place], runs: Sequence[RunRequest], progress: Callable[[str], None] | None = None
+    routed: Routed, places: Sequence[Place], runs: Sequence[RunRequest], progress: Callable[[str], None] = silent
 ) -> list[tuple[Prediction, ...]]:
     """Return the predictions of each run. ``progress`` receives progress messages.
 
@@ -187,7 +188,7 @@ def _of_perftest(
     routed: Routed,
     places: Sequence[Place],
     asked: Mapping[Hashable, Question],
-    progress: Callable[[str], None] | None,
+    progress: Callable[[str], None],
 ) -> dict[Hashable, float]:
     """Return the predicted rate of each perftest question in 10^9 bit/s.
 
@@ -216,21 +217,19 @@ def _of_perftest(
             both_ways=test.both_ways,
             places=question.run.places,
         )
-        if progress is not None:
-            progress(f"predicting: {len(bandwidths)} of {len(wanted)} kinds of pairs and sizes")
+        progress(f"predicting: {len(bandwidths)} of {len(wanted)} kinds of pairs and sizes")
     return bandwidths
 
 
 def _of_collectives(
-    network: Network, asked: Mapping[Hashable, Question], progress: Callable[[str], None] | None
+    network: Network, asked: Mapping[Hashable, Question], progress: Callable[[str], None]
 ) -> dict[Hashable, Predicted]:
     wanted = [(key, question) for key, question in asked.items() if isinstance(question.run.test, NcclTests)]
     if not wanted:
         return {}
 
     def say(text: str) -> None:
-        if progress is not None:
-            progress(f"predicting: {text.replace('variants', 'collectives')}")
+        progress(f"predicting: {text.replace('variants', 'collectives')}")
 
     variants = [
         Variant(str(place), one_question(network, options(question))) for place, (_, question) in enumerate(wanted)
@@ -447,7 +446,7 @@ def plan(
     memory: Memory | None = None,
     parts: Sequence[str] = (),
     predict: bool = True,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] = silent,
 ) -> Plan:
     """Return the plan of a suite on a network of one fabric (``job_network``). Raises ``InputError``.
 

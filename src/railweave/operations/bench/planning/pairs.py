@@ -13,6 +13,7 @@ from railweave.counting import counted
 from railweave.operations.bench.plan import Memory, Perftest
 from railweave.operations.bench.planning.places import PairPath, Place, Routed, memory_of, parts, way
 from railweave.operations.bench.planning.wanted import RunRequest
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
@@ -97,7 +98,7 @@ class Pairs:
     routed: Routed
     places: Sequence[Place]
     memory: Memory | None = None
-    progress: Callable[[str], None] | None = None
+    progress: Callable[[str], None] = silent
     notes: list[str] = field(default_factory=list[str])
 
     def loops(self, method: Method) -> list[RunRequest]:
@@ -149,7 +150,7 @@ class Pairs:
     ) -> list[RunRequest]:
         given, made = Rounds(), list[RunRequest]()
         for number, (place, other, at) in enumerate(pairs):
-            if self.progress is not None and number and number % TOLD_EVERY == 0:
+            if number and number % TOLD_EVERY == 0:
                 self.progress(f"planning: ways of {number:,} of {len(pairs):,} pairs of {part}")
             led = way(self.routed, place, other, at)
             if led is not None:

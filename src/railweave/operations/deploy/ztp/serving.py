@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from railweave.errors import FileLine, InputError, OutputError, Problem
 from railweave.operations.deploy.ztp.making import RECORD
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +39,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, folder: Path, address: tuple[str, int], say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, folder: Path, address: tuple[str, int], say: Callable[[str], None] = silent) -> None:
         self.folder = folder
         self._say = say
         self._guard = threading.Lock()

@@ -32,6 +32,7 @@ from railweave.prediction.simulation.training.packets import NOTE as PACKET_NOTE
 from railweave.prediction.simulation.training.packets import PacketCheck, as_long_as_packets, check_packets, slowest
 from railweave.prediction.simulation.training.storage import SharedLinks, stored, stores_of
 from railweave.prediction.simulation.training.tiers import sent
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -240,7 +241,7 @@ def predict_training(
     background: Background | None = None,
     check: bool = False,
     engine: str = "flow",
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] = silent,
 ) -> TrainingPrediction:
     """Return the predicted step of each job of a file while all jobs run at the same time.
 
