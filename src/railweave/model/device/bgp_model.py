@@ -189,11 +189,21 @@ def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tup
 
 
 def of_one_family(bgp: Bgp) -> Bgp:
-    """Return the BGP configuration without the families of terms if the switch routes only one family."""
+    """Return the BGP configuration without the families of terms if the switch routes only one family.
+
+    A condition about another family keeps it: no route matches.
+    """
     if len(bgp.families) > 1:
         return bgp
+    routed = bgp.families or ("ipv4", "ipv6")
     policies = (
-        Policy(policy.name, tuple(Term(t.name, replace(t.match, family=None), t.action) for t in policy.terms))
+        Policy(
+            policy.name,
+            tuple(
+                Term(t.name, replace(t.match, family=None), t.action) if t.match.family in routed else t
+                for t in policy.terms
+            ),
+        )
         for policy in bgp.policies
     )
     return replace(bgp, policies=tuple(policies))
