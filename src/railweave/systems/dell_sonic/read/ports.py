@@ -163,11 +163,17 @@ def _plain(line: str, words: list[str], here: Lines) -> bool:
 _FAMILIES = {"ip": "ipv4", "ipv6": "ipv6"}
 
 
+def _address(word: str, text: str) -> InterfaceAddress | None:
+    """Return an address of the family that the command is for; None for any other text."""
+    value = interface_address(text)
+    return value if value is not None and value.family == _FAMILIES[word] else None
+
+
 def _routed(words: list[str], here: Lines) -> bool:
     match words:
         case ["ip", "vrf", "forwarding", name]:
             here.vrf = name
-        case ["ip" | "ipv6", "address", value, *more] if (found := interface_address(value)) is not None:
+        case ["ip" | "ipv6", "address", value, *more] if (found := _address(words[0], value)) is not None:
             if more and more[0] == "gwaddr":
                 here.gateway = address(" ".join(more[1:]))
                 if here.gateway is None:
@@ -175,7 +181,7 @@ def _routed(words: list[str], here: Lines) -> bool:
             elif more not in ([], ["secondary"]):
                 return False
             here.addresses.append(found)
-        case ["ip" | "ipv6", "anycast-address", value] if (found := interface_address(value)) is not None:
+        case ["ip" | "ipv6", "anycast-address", value] if (found := _address(words[0], value)) is not None:
             here.anycast.append(found)
         case ["ipv6", "enable"]:
             here.ipv6 = True
