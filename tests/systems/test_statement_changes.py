@@ -20,10 +20,17 @@ SILENT = {
     "interface Management": "the only management port",
 }
 """How lines begin of which a word changes nothing, and why."""
+ENTRY = re.compile(r"((?:ip|ipv6) prefix-list \S+ seq|route-map \S+) (?:(?:permit|deny) )?(\d+)(?: |$)")
+"""An entry of an ordered list: the list, and the number by which the entry has its place."""
+LAST = "65535"
+"""The number of an entry behind all others."""
+OPPOSITES = {"permit": "deny", "deny": "permit", "in": "out", "out": "in", "ip": "ipv6", "ipv6": "ip"}
 
 
 def other(word: str) -> str:
     """Another word of the same kind."""
+    if word in OPPOSITES:
+        return OPPOSITES[word]
     if re.fullmatch(r"\d+", word):
         return str(int(word) + 1)
     if re.fullmatch(r"<secret:[\w-]+>", word):
@@ -35,17 +42,30 @@ def other(word: str) -> str:
     return f"{word}x"
 
 
+def changed_word(lines: list[str], place: int, at: int) -> str | None:
+    """Another word for a word of a line. Of an entry's number, only the order counts: the number puts it behind the others of its list.
+
+    None if the entry is behind them already.
+    """
+    entry = ENTRY.match(lines[place])
+    if entry is None or at != len(lines[place][: entry.start(2)].split()):
+        return other(lines[place].split()[at])
+    behind = (ENTRY.match(line) for line in lines[place + 1 :])
+    return LAST if any(line is not None and line[1] == entry[1] for line in behind) else None
+
+
 def changes(text: str, known: set[int]) -> Iterator[tuple[int, str, str]]:
     """Lines with one word changed: the number of the line, the line, and the whole text. Lines that differ in numbers alone are tried once."""
     lines, tried = text.split("\n"), set[tuple[str, int]]()
     for place, line in enumerate(lines):
         words = line.split()
-        for at, word in enumerate(words if place + 1 in known else ()):
+        for at in range(len(words) if place + 1 in known else 0):
             key = (re.sub(r"\d+", "#", line), at)
-            if key not in tried:
+            new = None if key in tried else changed_word(lines, place, at)
+            if new is not None:
                 tried.add(key)
                 indent = line[: len(line) - len(line.lstrip())]
-                changed = indent + " ".join([*words[:at], other(word), *words[at + 1 :]])
+                changed = indent + " ".join([*words[:at], new, *words[at + 1 :]])
                 yield place + 1, changed.strip(), "\n".join([*lines[:place], changed, *lines[place + 1 :]])
 
 

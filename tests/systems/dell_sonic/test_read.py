@@ -308,6 +308,116 @@ def test_a_text_of_another_form_is_refused_with_its_line(text: str) -> None:
     assert error.value.line == text.count("\n", 0, text.find("\0")) + 1 if "\0" in text else 1
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ip prefix-list L seq 10 deny 10.1.0.0/16",
+        "ip prefix-list L seq 10 permit 10.1.0.0/16 le 24",
+        "ip prefix-list L seq 10 permit 10.1.0.0/16 ge 17 le 32",
+        "ip prefix-list L seq 10 permit 2001:db8::/32",
+        "bgp community-list standard C permit 64512:2 any",
+        "bgp community-list standard C permit 64512:2 all",
+        "bgp community-list standard D deny 64512:2 any",
+    ],
+)
+def test_an_entry_that_a_list_cannot_hold_is_not_understood(line: str) -> None:
+    before = "ip prefix-list L seq 5 permit 10.0.0.0/8\nbgp community-list standard C permit 64512:1 any\n"
+    assert [one.path for one in read(before + line).not_understood] == [line]
+
+
+def test_a_list_that_is_exact_in_part_is_not_understood() -> None:
+    lines = ["ip prefix-list L seq 5 permit 10.0.0.0/8", "ip prefix-list L seq 10 permit 10.1.0.0/16 le 32"]
+    assert [one.path for one in read("\n".join(lines)).not_understood] == lines
+
+
+def test_an_entry_that_no_route_matches_is_not_understood() -> None:
+    text = "route-map M permit 10\n match ip address prefix-list A\n match ipv6 address prefix-list B\n"
+    assert [one.path for one in read(text).not_understood] == ["route-map M permit 10"]
+
+
+def test_a_profile_that_sends_at_another_interval_is_not_understood() -> None:
+    text = "bfd\n profile slow\n  receive-interval 300\n  transmit-interval 100\n"
+    assert [one.path for one in read(text).not_understood] == ["bfd / profile slow"]
+
+
+def test_routes_are_shared_by_an_object_that_there_is() -> None:
+    text = f"{SHARED}ars object ROCE\n mode flowlet-quality\n!\nars bind profile default\n"
+    modes = [read(text.replace("ROCE", name, 1)).config.balancing.group_mode for name in ("ROCE", "OTHER")]
+    assert modes == ["dlb-flowlet", "ecmp"]
+
+
+SHARED = """router bgp 65001
+ neighbor interface Eth1/1
+  remote-as 65000
+  address-family ipv4 unicast
+   activate
+   route-map TAKE in
+!
+interface Eth1/1
+ ars bind default
+!
+route-map TAKE permit 10
+ set ars-object ROCE
+!
+"""
+
+
+MARKED = """router bgp 65001
+ neighbor 10.255.0.1
+  remote-as 65000
+  address-family l2vpn evpn
+   activate
+   route-map TO out
+!
+bgp community-list standard MARK permit 64512:9 any
+route-map TO deny 10
+ match community MARK
+!
+route-map TO permit 20
+!
+"""
+
+
+def test_no_route_is_kept_back_behind_an_entry_that_takes_every_route() -> None:
+    marks = [read(text).config.overlay for text in (MARKED, MARKED.replace("deny 10", "deny 30"))]
+    assert [one.from_spine for one in marks if one] == ["64512:9", ""]
+
+
+POLICY = """router bgp 65001
+ address-family ipv4 unicast
+ !
+ address-family ipv6 unicast
+!
+ip prefix-list L seq 10 permit 10.1.0.0/16
+ip prefix-list L seq 5 permit 10.2.0.0/16
+ip prefix-list L permit 10.3.0.0/16
+ipv6 prefix-list L seq 5 permit 2001:db8::/32
+bgp community-list standard C permit 64512:1 all
+!
+route-map M permit 20
+ set community 64512:1 additive
+!
+route-map M permit 10
+ match ip address prefix-list L
+ set local-preference 50
+!
+route-map M deny 10
+ match community C
+"""
+
+
+def test_lists_and_route_maps_are_in_the_order_of_their_numbers() -> None:
+    found = read(POLICY)
+    assert found.not_understood == ()
+    assert found.config.bgp
+    assert found.config.bgp.prefix_lists == {"L": ("10.2.0.0/16", "2001:db8::/32", "10.1.0.0/16", "10.3.0.0/16")}
+    assert [(one.name, one.value) for one in found.config.bgp.communities] == [("C", "64512:1")]
+    first, second = found.config.bgp.policies[0].terms
+    assert (first.action.accept, first.action.local_preference) == (False, 50)
+    assert (first.match.prefix_list, first.match.family, first.match.community) == ("L", "ipv4", "C")
+    assert (second.action.accept, second.action.add_communities) == (True, ("C",))
+
+
 @pytest.mark.slow
 def test_no_text_is_too_much() -> None:
     assert fuzz.tried(every_line(), 1, FUZZED) > 0

@@ -34,6 +34,11 @@ REST = "rest_"
 """The part of a flat statement behind the form of its element."""
 IT = "it"
 """The slot of an element that is itself the value, for example an address in a list of addresses."""
+SECTION = "section"
+"""The field of an element that holds the section that it was read from, in classes that have such a field.
+
+A configuration may not be able to hold what an element says. Its section can then be given back (``SectionReader.give_back``).
+"""
 
 
 @dataclass(frozen=True)
@@ -476,6 +481,8 @@ class Statements(Generic[T]):
             here.setdefault(row.field, []).append(member)
         member.update({name: word for name, word in values.items() if name in names})
         member.update(row.sets)
+        if SECTION in names:
+            member[SECTION] = section
         if inner is not None and REST in values:
             below_entry, below_values = values[REST]
             inner._store(below_entry, below_values, member, section, reader)  # noqa: SLF001 - of its own class

@@ -39,18 +39,12 @@ class Command:
 _WORDS = {
     "name": r"[A-Za-z0-9][\w.-]*",
     "text": r'(?:"[^"]*"|\S+)',
-    "secret": r"\S+",
     "address": r"[0-9a-f.:]+",
     "mac": r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}",
     "prefix": r"[0-9a-f.:]+/\d+",
     "port": r"Eth\d+/\d+(?:/\d+)?",
     "list": r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*",
-    "community": r"\d+:\d+",
-    "communities": r"\d+:\d+(?: \d+:\d+)*",
-    "target": r"\d+:\d+",
-    "rd": r"[\d.]+:\d+",
     "number": r"-?\d+",
-    "numbers": r"\d+(?:,\d+)*",
 }
 _PATTERNS: dict[str, re.Pattern[str]] = {}
 
@@ -120,13 +114,6 @@ GRAMMAR: dict[str, list[Command]] = {
         Command("ip anycast-mac-address <mac>", "ansible sonic_system"),
         Command("<ip|ipv6> anycast-address enable", "ansible sonic_system"),
         Command("interface vxlan <name>", "ansible, tests of sonic_vxlans", "vxlan"),
-        Command("bfd", "ansible sonic_bfd", "bfd"),
-        Command(
-            "<ip|ipv6> prefix-list <name> seq <number> <permit|deny> <prefix>[ ge <number>][ le <number>]",
-            "ansible sonic_prefix_lists",
-        ),
-        Command("bgp community-list standard <name> <permit|deny> <community> <any|all>", "spytest routing/bgp"),
-        Command("route-map <name> <permit|deny> <1-65535>", "ansible sonic_route_maps", "route-map"),
         Command("ip access-list <name>", "ansible sonic_l3_acls", "ip-list"),
         Command("ipv6 access-list <name>", "ansible sonic_l3_acls", "ipv6-list"),
         Command("line vty", "acl", "line-vty"),
@@ -164,19 +151,6 @@ GRAMMAR: dict[str, list[Command]] = {
         Command("source-ip <address>", "ansible sonic_vxlans"),
         Command("map vni <1-16777215> vlan <1-4094>", "ansible sonic_vxlans"),
         Command("map vni <1-16777215> vrf <name>", "ansible sonic_vxlans"),
-    ],
-    "bfd": [Command("profile <name>", "ansible sonic_bfd", "bfd-profile")],
-    "bfd-profile": [
-        Command("detect-multiplier <2-255>", "ansible sonic_bfd (options)"),
-        Command("<receive|transmit>-interval <10-60000>", "ansible sonic_bfd (options)"),
-    ],
-    "route-map": [
-        Command("match <ip|ipv6> address prefix-list <name>", "ansible sonic_route_maps"),
-        Command("match community <name>", "ansible sonic_route_maps"),
-        Command("set local-preference <number>", "ansible sonic_route_maps"),
-        Command("set community <communities>[ additive]", "ansible sonic_route_maps"),
-        Command("set as-path prepend <numbers>", "ansible sonic_route_maps"),
-        Command("set ars-object <name>", "assumed: ansible sonic_route_maps has the option ars_object, no example"),
     ],
 }
 _ADVERTISED = [

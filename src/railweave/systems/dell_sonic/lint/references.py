@@ -22,16 +22,7 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
     "profile": ((("buffer profile <name> **",),), (("interface **", "buffer priority-group|queue * <name>"),)),
     "ars profile": ((("ars profile <name>",),), (("ars bind profile <name>",),)),
     "port-profile": ((("ars port-profile <name>",),), (("interface **", "ars bind <name>"),)),
-    "object": ((("ars object <name>",),), (("route-map **", "set ars-object <name>"),)),
-    "prefix-list": (
-        (("ip|ipv6 prefix-list <name> **",),),
-        (("route-map **", "match ip|ipv6 address prefix-list <name>"),),
-    ),
-    "community-list": ((("bgp community-list standard <name> **",),), (("route-map **", "match community <name>"),)),
-    "route-map": (
-        (("route-map <name> * *",),),
-        (),
-    ),
+    "object": ((("ars object <name>",),), ()),
     "vrf": (
         (("ip vrf <name>",),),
         (("interface **", "ip vrf forwarding <name>"), ("interface vxlan *", "map vni * vrf <name>")),
@@ -40,7 +31,6 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
         (("interface Vlan <name>",),),
         (("interface vxlan *", "map vni * vlan <name>"), ("interface **", "switchport access Vlan <name>")),
     ),
-    "bfd profile": ((("bfd", "profile <name>"),), ()),
     "access-list": (
         (("ip access-list <name>",), ("ipv6 access-list <name>",)),
         (("interface **", "ip|ipv6 access-group <name> in"), ("line vty", "ip|ipv6 access-group <name> in")),

@@ -18,18 +18,21 @@ from railweave.model.device.model import DeviceConfig, Interface
 from railweave.model.device.reading import Reading, ReadStatement, classify_statements
 from railweave.systems.dell_sonic.changes import config_tree
 from railweave.systems.dell_sonic.meaning.management import management_of
+from railweave.systems.dell_sonic.meaning.policy import lists, profiles, uneven
 from railweave.systems.dell_sonic.read import devices, overlay, ports, qos, routing
 from railweave.systems.dell_sonic.read.control_plane import protection
 from railweave.systems.dell_sonic.read.devices import management_port
 from railweave.systems.dell_sonic.statements.bgp import ROUTING, Evpn, Router
 from railweave.systems.dell_sonic.statements.management import SYSTEM
+from railweave.systems.dell_sonic.statements.policy import POLICIES
 from railweave.systems.dell_sonic.tree import to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from railweave.model.config.addresses import Prefix
     from railweave.model.config.tree import ConfigTree, Node
+    from railweave.systems.dell_sonic.meaning.policy import Lists
 
 
 SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -226,13 +229,16 @@ def _named(lines: Sequence[tuple[Section, str, bool]]) -> Iterator[tuple[Section
 def _config(taking: SectionReader) -> DeviceConfig:
     lines = ports.interfaces(taking)
     routers = list(ROUTING.read(taking.sections, taking).routers.values())
-    listed = routing.lists(taking)
-    bfd = routing.profiles(taking)
+    policies = POLICIES.read(taking.sections, taking)
+    listed, bfd = lists(policies), profiles(policies)
+    for section in (*listed.unsaid, *uneven(policies)):
+        taking.give_back(section)
     tunnelled = overlay.tunnel(taking, lines)
     vrf_names = overlay.vrf_names(taking)
     links = routing.Links.of(lines.values())
     split, maps = devices.breakouts(taking), qos.maps(taking)
     shared = ports.balancing(taking)
+    objects = {name for _, name in ports.headers(taking, "ars object ")}
     mac = _anycast(taking)
 
     cages = [one for name, one in lines.items() if devices.is_port(name)]
@@ -273,7 +279,7 @@ def _config(taking: SectionReader) -> DeviceConfig:
         gateways=gateways,
         bgp=routing.bgp(main, listed, links, bfd, own_maps) if main else None,
         qos=qos.qos(maps, lines, interfaces, model),
-        balancing=shared if _shared(lines, interfaces, main, listed) else replace(shared, group_mode="ecmp"),
+        balancing=shared if _shared(lines, interfaces, main, listed, objects) else replace(shared, group_mode="ecmp"),
         extra="",
         overlay=over,
         vrfs=vrfs,
@@ -315,15 +321,16 @@ def _shared(
     lines: Mapping[str, ports.Lines],
     interfaces: Sequence[Interface],
     main: Router | None,
-    listed: routing.Lists,
+    listed: Lists,
+    objects: Collection[str],
 ) -> bool:
-    """Whether every link of the fabric, and every route that is taken by a route-map, is shared adaptively."""
+    """Return whether every link of the fabric, and every route that a route-map takes, is shared adaptively, by one of the ARS ``objects``."""
     links = [bool(lines[one.name].qos.ars) for one in interfaces if one.kind == "fabric"]
     families = [
         one for peer in (main.peers.values() if main else ()) for name, one in peer.families.items() if name != "evpn"
     ]
-    entries = [one.shared for name in {one.imports for one in families} for one in listed.entries(name) if one.permits]
-    return all(links) and all(entries)
+    entries = [entry for name in {one.imports for one in families} for entry in listed.entries(name)]
+    return all(links) and all(entry.shared_by in objects for entry in entries if entry.permits)
 
 
 def _loopbacks(lines: Mapping[str, ports.Lines]) -> tuple[Prefix, ...]:

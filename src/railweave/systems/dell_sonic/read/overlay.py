@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.model.device import model
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.systems.dell_sonic.read.ports import Lines, headers
-from railweave.systems.dell_sonic.read.routing import NOWHERE, Links, Lists
+from railweave.systems.dell_sonic.read.routing import NOWHERE, Links
 from railweave.systems.dell_sonic.words import address, interface, number
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from railweave.model.config.sections import SectionReader
     from railweave.model.device.model import Gateway, Interface
     from railweave.model.device.timers import Bfd
+    from railweave.systems.dell_sonic.meaning.policy import Lists
     from railweave.systems.dell_sonic.statements.bgp import Evpn, Peer, Router
 
 MANAGEMENT_VRF = "mgmt"
@@ -206,10 +207,12 @@ def _mark(listed: Lists, maps: set[str]) -> str:
     """The community that spines put on EVPN's routes, and by which leaves keep them back."""
     for name in sorted(maps):
         for one in listed.entries(name):
-            if one.permits and one.adds:
-                return one.adds[0]
+            if one.permits and one.communities:
+                return one.communities[0]
             if not one.permits and one.community:
                 return listed.communities.get(one.community, "")
+            if one.permits and not (one.community or one.prefix_list):
+                break  # every route ends here
     return ""
 
 

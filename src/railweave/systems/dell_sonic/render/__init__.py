@@ -5,29 +5,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.model.config.addresses import BITS, Addressed
 from railweave.model.config.number_ranges import numbers, ranges
 from railweave.model.config.sections import Section, flat, line, merge, section
 from railweave.systems.dell_sonic.meaning.bgp import routing_of
 from railweave.systems.dell_sonic.meaning.management import system_of
+from railweave.systems.dell_sonic.meaning.policy import policies_of
 from railweave.systems.dell_sonic.render import system
 from railweave.systems.dell_sonic.render.gaps import gaps
 from railweave.systems.dell_sonic.render.qos import NAME, adaptive, balancing, bound, qos
 from railweave.systems.dell_sonic.statements.bgp import ROUTING
 from railweave.systems.dell_sonic.statements.management import SYSTEM
+from railweave.systems.dell_sonic.statements.policy import POLICIES
 from railweave.systems.dell_sonic.tree import LOSSLESS_BUFFERS, parse, quoted, to_text
 from railweave.systems.frr.render import advertisements, discovery
-from railweave.systems.frr.render.overlay import FROM_SPINE, TO_NEIGHBORS, external_maps
-from railweave.systems.frr.render.routing import bfd
 from railweave.systems.sonic.render.names import ETHERNET_HEADER, transit_vlan, vrf_names
 from railweave.systems.sonic.render.qos import lossless
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.model.config.addresses import Addressed
     from railweave.model.device import model
 
 
@@ -159,78 +158,9 @@ def _addressed(gateway: model.Gateway) -> list[str]:
 
 def routing(config: model.DeviceConfig) -> Iterator[Section]:
     """Everything about routes."""
-    bgp = config.bgp
-    if bgp is None:
-        return
-    found = bfd(config, bgp)
-    if found:
-        yield found
-    yield from _lists(bgp)
-    yield from _route_maps(config, bgp)
-    yield from _overlay_policy(config)
-    for vrf in config.vrfs:
-        yield from external_maps(replace(vrf, name=vrf_names(config)[vrf.name]))
+    for policies in policies_of(config, NAME if adaptive(config) else None):
+        yield from POLICIES.printed(policies)
     yield from ROUTING.printed(routing_of(config))
-
-
-def _lists(bgp: model.Bgp) -> Iterator[Section]:
-    used = {(t.match.prefix_list, t.match.orlonger) for p in bgp.policies for t in p.terms if t.match.prefix_list}
-    for name, orlonger in sorted((name or "", longer) for name, longer in used):
-        for sequence, prefix in enumerate(bgp.prefix_lists.get(name, ()), 1):
-            family, most = FAMILIES[prefix.family], BITS[prefix.family]
-            tail = f" le {most}" if orlonger else ""
-            yield line(f"{family} prefix-list {name} seq {5 * sequence} permit {prefix}{tail}")
-    matched = {term.match.community for policy in bgp.policies for term in policy.terms if term.match.community}
-    for name, value in bgp.values(sorted(matched)).items():
-        yield line(f"bgp community-list standard {name} permit {value} any")
-
-
-def _route_maps(config: model.DeviceConfig, bgp: model.Bgp) -> Iterator[Section]:
-    taken = {group.import_policy for group in bgp.groups}
-    for policy in bgp.policies:
-        for number, term in enumerate(policy.terms, 1):
-            verdict = "permit" if term.action.accept else "deny"
-            shared = policy.name in taken and term.action.accept and adaptive(config)
-            yield section(
-                f"route-map {policy.name} {verdict} {10 * number}",
-                _matches(bgp, term),
-                _sets(bgp, term),
-                [f"set ars-object {NAME}"] if shared else [],
-            )
-
-
-def _matches(bgp: model.Bgp, term: model.Term) -> list[str]:
-    found: list[str] = []
-    if term.match.prefix_list:
-        found.append(f"match {FAMILIES[bgp.family_of(term.match)]} address prefix-list {term.match.prefix_list}")
-    if term.match.community:
-        found.append(f"match community {term.match.community}")
-    return found
-
-
-def _sets(bgp: model.Bgp, term: model.Term) -> list[str]:
-    action = term.action
-    found = [] if action.local_preference is None else [f"set local-preference {action.local_preference}"]
-    added = bgp.values(action.add_communities).values()
-    if added:
-        additive = "" if action.replace_communities else " additive"
-        found.append(f"set community {' '.join(added)}{additive}")
-    if action.prepend:
-        # One list with commas between (dellemc.enterprise_sonic, examples of sonic_route_maps).
-        found.append(f"set as-path prepend {','.join(map(str, action.prepend))}")
-    return found
-
-
-def _overlay_policy(config: model.DeviceConfig) -> Iterator[Section]:
-    found = config.overlay
-    if found is None:
-        return
-    if found.reflects:
-        yield section(f"route-map {TO_NEIGHBORS} permit 10", f"set community {found.from_spine} additive")
-        return
-    yield line(f"bgp community-list standard {FROM_SPINE} permit {found.from_spine} any")
-    yield section(f"route-map {TO_NEIGHBORS} deny 10", f"match community {FROM_SPINE}")
-    yield section(f"route-map {TO_NEIGHBORS} permit 20", [])
 
 
 __all__ = ["check_extra", "files", "gaps", "lines", "tree"]
