@@ -55,7 +55,14 @@ PLACES = {
 }
 
 
+PARTS = st.one_of(
+    st.integers(0, 7).map(str),
+    st.integers(0, 6).flatmap(lambda low: st.integers(low, 7).map(lambda high: f"{low}-{high}")),
+)
+"""Parts of lists of numbers that every list takes."""
+
 WORDS = {
+    "list": st.lists(PARTS, min_size=1, max_size=4).map(",".join),
     "address": st.sampled_from(("192.0.2.1", "192.0.2.7", "2001:db8::1", "2001:db8::2")),
     "prefix": st.sampled_from(("192.0.2.0/24", "198.51.100.0/25", "2001:db8::/64", "2001:db8:1::/48")),
     "number": st.integers(1, 4_200_000_000).map(str),

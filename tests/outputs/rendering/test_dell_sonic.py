@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from railweave.api import load
+from railweave.model.config.number_ranges import ranges
 from railweave.model.device.build import device_config
 from railweave.model.device.overlay import standard
 from railweave.systems.dell_sonic import render as dell_sonic
-from railweave.systems.dell_sonic.render.qos import numbers
 from railweave.systems.dell_sonic.tree import parse, to_text
 from tests.conftest import designed
 from tests.retarget import ON_DELL, retargeted
@@ -210,4 +210,4 @@ def test_what_is_not_confirmed_is_said() -> None:
 
 @pytest.mark.parametrize(("values", "words"), [([0, 1, 2], "0-2"), ([4], "4"), ([1, 3, 4, 9], "1,3-4,9"), ([], "")])
 def test_numbers_as_ranges(values: list[int], words: str) -> None:
-    assert numbers(values) == words
+    assert ranges(values) == words

@@ -265,7 +265,8 @@ def test_running_configuration_of_another_network() -> None:
 def test_lines_that_are_not_indented() -> None:
     found = read(FLAT)
     config = found.config
-    assert found.not_understood == ()
+    unserved = "qos map dscp-tc Q / dscp 0-25,27-47,49-63 traffic-class 0"
+    assert [one.path for one in found.not_understood] == [unserved], "the scheduler policy has no queue 0"
     assert [(one.name, one.kind, one.vlan) for one in config.interfaces] == [
         ("Eth1/1", "fabric", None),
         ("Eth1/5", "server", "vn7"),
@@ -299,6 +300,43 @@ def test_one_port_that_is_not_like_the_others_shows() -> None:
     assert port
     changed = read(f"{before}priority-flow-control watchdog action forward\n{port}").config
     assert [one.field for one in differences(read(text).config, changed, UNSAID)] == ["qos.watchdog.action"]
+
+
+@pytest.mark.parametrize(
+    ("line", "changed"),
+    [
+        ("traffic-class 3 priority-group 3", "traffic-class 3 priority-group 4"),
+        ("pfc-priority 0 queue 0", "pfc-priority 0 queue 5"),
+        ("traffic-class 5 queue 5", "traffic-class 5 queue 0"),
+        ("dscp 48 traffic-class 6", "dscp 48 traffic-class 5"),
+        ("type dwrr", "type wrr"),
+        ("queue 3 wred-policy ROCE", "queue 4 wred-policy ROCE"),
+        ("priority-flow-control watchdog action drop", "priority-flow-control watchdog action alert"),
+    ],
+)
+def test_qos_that_has_no_value_is_not_understood(line: str, changed: str) -> None:
+    text = SYSTEM.files(configs(retargeted("h100-rlb", "dell_sonic"))[0])["sonic.cli"]
+    assert f" {line}\n" in text
+    found = read(text.replace(f" {line}\n", f" {changed}\n", 1))
+    assert [one.path.rpartition(" / ")[2] for one in found.not_understood] == [changed]
+
+
+@pytest.mark.parametrize(
+    ("line", "changed", "field"),
+    [
+        ("watchdog on detect-time 200", "watchdog on detect-time 250", "qos.watchdog.detection"),
+        ("ars bind ROCE", "ars bind OTHER", "balancing.group_mode"),
+        ("set ars-object ROCE", "set ars-object OTHER", "balancing.group_mode"),
+        ("ars bind profile ROCE", "ars bind profile OTHER", "balancing.group_mode"),
+        ("scheduler-policy ROCE", "scheduler-policy OTHER", "qos.ports"),
+    ],
+)
+def test_qos_of_another_kind_shows(line: str, changed: str, field: str) -> None:
+    text = SYSTEM.files(configs(retargeted("h100-rlb", "dell_sonic"))[0])["sonic.cli"]
+    assert f"{line}\n" in text
+    before, _, after = text.rpartition(f"{line}\n")
+    found = read(f"{before}{changed}\n{after}").config
+    assert field in {one.field for one in differences(read(text).config, found, UNSAID)}
 
 
 @pytest.mark.parametrize("text", ['{"PORT": {}}', "<configuration/>", "hostname a\nmtu \0\n"])
@@ -341,7 +379,7 @@ def test_a_profile_that_sends_at_another_interval_is_not_understood() -> None:
 
 
 def test_routes_are_shared_by_an_object_that_there_is() -> None:
-    text = f"{SHARED}ars object ROCE\n mode flowlet-quality\n!\nars bind profile default\n"
+    text = f"{SHARED}ars object ROCE\n mode flowlet-quality\n!\nars profile default\n sampling-interval 100\n!\nars port-profile default\n enable\n!\nars bind profile default\n"
     modes = [read(text.replace("ROCE", name, 1)).config.balancing.group_mode for name in ("ROCE", "OTHER")]
     assert modes == ["dlb-flowlet", "ecmp"]
 

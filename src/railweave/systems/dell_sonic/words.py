@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
 from railweave.model.config.secret_words import REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+T = TypeVar("T")
 
 _MOST_DIGITS = 12
 
@@ -85,8 +87,8 @@ def options(words: Iterable[str], *names: str) -> dict[str, str] | None:
     return found if len(given) % 2 == 0 and found.keys() <= set(names) else None
 
 
-def fewest(values: Iterable[object]) -> object:
-    """Return the value that the fewest have, the first of those: a port that is not like the others is not lost among them."""
+def fewest(values: Iterable[T]) -> T | None:
+    """Return the value that the fewest have, the first of those; None if there is none: a port that is not like the others is not lost among them."""
     every = list(values)
     return min(every, key=every.count) if every else None
 

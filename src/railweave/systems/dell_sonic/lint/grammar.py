@@ -70,42 +70,27 @@ def _part(part: str) -> str:
     return f"(?:{inside})"
 
 
-_QOS_MAPS = "<dscp-tc|dot1p-tc|tc-queue|tc-pg|tc-dscp|tc-dot1p|pfc-priority-queue|pfc-priority-pg>"
-
 GRAMMAR: dict[str, list[Command]] = {
     TOP: [
-        Command("buffer init lossless", "ansible sonic_qos_buffer"),
         Command("spanning-tree mode mst", "ansible sonic_stp"),
         Command(
             "interface breakout port <number>/<number> mode <1|2|4|8>x<10|25|40|50|100|200|400|800>G",
             "ansible sonic_port_breakout; spytest system/port",
         ),
-        Command("qos wred-policy <name>", "guide", "wred"),
-        Command("qos scheduler-policy <name>", "guide", "scheduler"),
-        Command("qos map dscp-tc <name>", "guide", "dscp-tc"),
         Command("qos map dot1p-tc <name>", "guide", "dot1p-tc"),
-        Command("qos map tc-queue <name>", "guide", "tc-queue"),
-        Command("qos map tc-pg <name>", "guide", "tc-pg"),
-        Command("qos map pfc-priority-queue <name>", "guide", "pfc-priority-queue"),
-        Command("priority-flow-control watchdog polling-interval <100-3000>", "spytest security/rbac"),
-        Command("buffer pool ingress_lossless_pool shared-headroom-size <number>", "ansible sonic_qos_buffer"),
         Command(
-            "buffer profile <name> <ingress_lossless_pool|egress_lossless_pool|egress_lossy_pool> <number> "
+            "buffer profile <name> <egress_lossless_pool|egress_lossy_pool> <number> "
             "<static-threshold \\d+|dynamic-threshold (?:-[1-6]|[0-3])>[ pause pause-threshold <46080-8388608>]",
             "ansible sonic_qos_buffer (ranges: its options)",
         ),
-        Command("ars profile <name>", "ansible sonic_ars", "ars-profile"),
-        Command("ars port-profile <name>", "ansible sonic_ars", "ars-port-profile"),
-        Command("ars object <name>", "ansible sonic_ars", "ars-object"),
-        Command("ars bind profile <name>", "ansible sonic_ars"),
-        Command("ip load-share hash seed <0-16777214>", "ansible sonic_ecmp_load_share"),
         Command(
-            "ip load-share hash ipv4 ipv4-<src-ip|dst-ip|ip-proto|l4-src-port|l4-dst-port>",
-            "ansible sonic_ecmp_load_share",
+            "buffer profile <name> ingress_lossless_pool <number> static-threshold <\\d+>"
+            "[ pause pause-threshold <46080-8388608>]",
+            "ansible sonic_qos_buffer (ranges: its options)",
         ),
         Command(
-            "ip load-share hash ipv6 ipv6-<src-ip|dst-ip|next-hdr|l4-src-port|l4-dst-port>",
-            "ansible sonic_ecmp_load_share",
+            "buffer profile <name> ingress_lossless_pool <number> dynamic-threshold <-[1-6]|[0-3]>",
+            "ansible sonic_qos_buffer (ranges: its options)",
         ),
         Command("interface Loopback <number>", "ansible, tests of sonic_vrfs", "routed"),
         Command("interface Vlan <1-4094>", "guide; ansible sonic_l3_interfaces", "routed"),
@@ -118,35 +103,7 @@ GRAMMAR: dict[str, list[Command]] = {
         Command("ipv6 access-list <name>", "ansible sonic_l3_acls", "ipv6-list"),
         Command("line vty", "acl", "line-vty"),
     ],
-    "wred": [
-        Command(
-            "<green|yellow|red> minimum-threshold <number> maximum-threshold <number> drop-probability <0-100>", "guide"
-        ),
-        Command("ecn <green|all|none>", "guide"),
-    ],
-    "scheduler": [Command("queue <0-7>", "guide", "scheduler-queue")],
-    "scheduler-queue": [
-        Command("type <dwrr|wrr|strict>", "guide"),
-        Command("weight <1-100>", "guide"),
-    ],
-    "dscp-tc": [Command("dscp <list> traffic-class <0-7>", "guide")],
     "dot1p-tc": [Command("dot1p <list> traffic-class <0-7>", "guide")],
-    "tc-queue": [Command("traffic-class <0-7> queue <0-7>", "guide")],
-    "tc-pg": [Command("traffic-class <list> priority-group <0-7>", "guide")],
-    "pfc-priority-queue": [Command("pfc-priority <0-7> queue <0-7>", "guide")],
-    "ars-profile": [Command("sampling-interval <1-255>", "ansible sonic_ars")],
-    "ars-port-profile": [
-        Command("enable", "ansible sonic_ars"),
-        Command("load-past-weight <0-100>", "ansible sonic_ars"),
-        Command("load-future-weight <1-16>", "ansible sonic_ars"),
-    ],
-    "ars-object": [
-        Command(
-            "mode <fixed|flowlet-quality|flowlet-random|packet-quality|packet-random>", "ansible sonic_ars (options)"
-        ),
-        Command("idle-time <16-32767>", "ansible sonic_ars"),
-        Command("max-flows <256|512|1024|2048|4096|8192|16384|32768>", "ansible sonic_ars"),
-    ],
     "vxlan": [
         Command("source-ip <address>", "ansible sonic_vxlans"),
         Command("map vni <1-16777215> vlan <1-4094>", "ansible sonic_vxlans"),
@@ -206,16 +163,9 @@ GRAMMAR["port"] = [
     Command("storm-control <broadcast|unknown-unicast|unknown-multicast> <number>", "spytest system/storm_control"),
     Command("spanning-tree port type edge", "ansible sonic_stp"),
     Command("spanning-tree bpduguard port-shutdown", "ansible sonic_stp"),
-    Command("queue <0-7> wred-policy <name>", "guide"),
-    Command("scheduler-policy <name>", "guide"),
-    Command(f"qos-map {_QOS_MAPS} <name>", "guide; ansible sonic_qos_interfaces"),
-    Command("priority-flow-control priority <0-7>", "guide"),
-    Command("priority-flow-control watchdog action <drop|forward|alert>", "guide; ansible sonic_qos_interfaces"),
-    Command("priority-flow-control watchdog on detect-time <100-5000>", "guide"),
-    Command("priority-flow-control watchdog restore-time <100-60000>", "guide"),
-    Command("buffer priority-group <0-7> <name>", "spytest qos/qos"),
+    Command("qos-map <dot1p-tc|tc-dscp|tc-dot1p|pfc-priority-pg> <name>", "guide; ansible sonic_qos_interfaces"),
+    Command("priority-flow-control watchdog action alert", "guide; ansible sonic_qos_interfaces"),
     Command("buffer queue <list> <name>", "spytest qos/qos"),
-    Command("ars bind <name>", "ansible sonic_ars"),
 ]
 
 
@@ -223,14 +173,28 @@ def _add(table: Statements[Any], mode: str) -> None:
     """Add the statements of a table to a mode, and those below them to modes that are called as their headers."""
     known = GRAMMAR.setdefault(mode, [])
     for row, form, inner in table.commands():
-        if any(command.form == form.text for command in known):
-            continue
-        header = re.split(r" ?[<\[]", row.forms[0])[0]
-        opens = None if inner is None else header if mode == TOP else f"{mode}, {header}"
-        known.append(Command(form.text, row.source, opens, form))
-        if inner is not None and opens is not None and opens not in GRAMMAR:
-            _add(inner, opens)
+        command = next((command for command in known if command.form == form.text), None)
+        if command is None:
+            header = re.split(r" ?[<\[]", row.forms[0])[0]
+            opens = None if inner is None else header if mode == TOP else f"{mode}, {header}"
+            command = Command(form.text, row.source, opens, form)
+            known.append(command)
+        if inner is not None and command.opens is not None:
+            _add(inner, command.opens)
 
 
 for _table in TABLES:
     _add(_table, TOP)
+
+_NOT_READ = {
+    "qos wred-policy": [
+        Command("<yellow|red> minimum-threshold <number> maximum-threshold <number> drop-probability <0-100>", "guide"),
+        Command("ecn none", "guide"),
+    ],
+    "qos scheduler-policy, queue": [Command("type wrr", "guide")],
+    "ars port-profile": [Command("load-future-weight <1-16>", "ansible sonic_ars")],
+    "ars object": [Command("mode <fixed|flowlet-random|packet-random>", "ansible sonic_ars (options)")],
+}
+"""Commands of modes that tables open, which no row has: they are not read."""
+for _mode, _commands in _NOT_READ.items():
+    GRAMMAR[_mode] += _commands

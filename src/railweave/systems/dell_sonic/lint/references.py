@@ -16,13 +16,11 @@ if TYPE_CHECKING:
 Forms = tuple[str, ...]
 
 REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
-    "wred-policy": ((("qos wred-policy <name>",),), (("interface **", "queue * wred-policy <name>"),)),
-    "scheduler-policy": ((("qos scheduler-policy <name>",),), (("interface **", "scheduler-policy <name>"),)),
-    "": ((("qos map <kind> <name>",),), (("interface **", "qos-map <kind> <name>"),)),
-    "profile": ((("buffer profile <name> **",),), (("interface **", "buffer priority-group|queue * <name>"),)),
-    "ars profile": ((("ars profile <name>",),), (("ars bind profile <name>",),)),
-    "port-profile": ((("ars port-profile <name>",),), (("interface **", "ars bind <name>"),)),
-    "object": ((("ars object <name>",),), ()),
+    **{
+        kind: (((f"qos map {kind} <name>",),), (("interface **", f"qos-map {kind} <name>"),))
+        for kind in ("dot1p-tc", "tc-dscp", "tc-dot1p", "pfc-priority-pg")
+    },
+    "profile": ((("buffer profile <name> **",),), (("interface **", "buffer queue * <name>"),)),
     "vrf": (
         (("ip vrf <name>",),),
         (("interface **", "ip vrf forwarding <name>"), ("interface vxlan *", "map vni * vrf <name>")),
@@ -36,7 +34,7 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
         (("interface **", "ip|ipv6 access-group <name> in"), ("line vty", "ip|ipv6 access-group <name> in")),
     ),
 }
-"""By kind of name (empty: the kind that the command says): the commands that define one, and those that use one.
+"""By kind of name: the commands that define one, and those that use one.
 
 The rows of statement tables say the same of their names.
 """
@@ -55,12 +53,8 @@ def references(root: list[Section]) -> Iterator[str]:
     known = {(name.kind, name.name) for name in names if not name.refers}
     used = [name for name in names if name.refers]
     for kind, (defining, using) in REFERENCES.items():
-        known |= {(line.words.get("kind") or kind, line["name"]) for forms in defining for line in select(root, *forms)}
-        used += [
-            Name(line.words.get("kind") or kind, line["name"], line.path, refers=True)
-            for forms in using
-            for line in select(root, *forms)
-        ]
+        known |= {(kind, line["name"]) for forms in defining for line in select(root, *forms)}
+        used += [Name(kind, line["name"], line.path, refers=True) for forms in using for line in select(root, *forms)]
     yield from (
         f"{name.path}: there is no {name.kind} {name.name}" for name in used if (name.kind, name.name) not in known
     )

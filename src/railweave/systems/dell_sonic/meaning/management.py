@@ -73,4 +73,4 @@ def _edge_ports(ports: Iterable[Lines]) -> EdgePorts | None:
     if not limited:
         return EdgePorts(guarded, None) if guarded else None
     percent = fewest(round(100 * limit / (1000 * (port.speed_mbps or 1))) for port, limit in limited)
-    return EdgePorts(guarded, percent if isinstance(percent, int) else None)
+    return EdgePorts(guarded, percent)

@@ -19,16 +19,18 @@ from railweave.model.device.reading import Reading, ReadStatement, classify_stat
 from railweave.systems.dell_sonic.changes import config_tree
 from railweave.systems.dell_sonic.meaning.management import management_of
 from railweave.systems.dell_sonic.meaning.policy import lists, profiles, uneven
-from railweave.systems.dell_sonic.read import devices, overlay, ports, qos, routing
+from railweave.systems.dell_sonic.meaning.qos import balancing_config_of, qos_config_of, unheld
+from railweave.systems.dell_sonic.read import devices, overlay, ports, routing
 from railweave.systems.dell_sonic.read.control_plane import protection
 from railweave.systems.dell_sonic.read.devices import management_port
 from railweave.systems.dell_sonic.statements.bgp import ROUTING, Evpn, Router
 from railweave.systems.dell_sonic.statements.management import SYSTEM
 from railweave.systems.dell_sonic.statements.policy import POLICIES
+from railweave.systems.dell_sonic.statements.qos import BALANCING, QOS, Balancing
 from railweave.systems.dell_sonic.tree import to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.model.config.addresses import Prefix
     from railweave.model.config.tree import ConfigTree, Node
@@ -236,13 +238,13 @@ def _config(taking: SectionReader) -> DeviceConfig:
     tunnelled = overlay.tunnel(taking, lines)
     vrf_names = overlay.vrf_names(taking)
     links = routing.Links.of(lines.values())
-    split, maps = devices.breakouts(taking), qos.maps(taking)
-    shared = ports.balancing(taking)
-    objects = {name for _, name in ports.headers(taking, "ars object ")}
+    split, qos = devices.breakouts(taking), QOS.read(taking.sections, taking)
+    balancing = BALANCING.read(taking.sections, taking)
+    shared = balancing_config_of(balancing)
     mac = _anycast(taking)
 
     cages = [one for name, one in lines.items() if devices.is_port(name)]
-    model = devices.model(split.values(), cages, maps.headroom)
+    model = devices.model(split.values(), cages, qos.headroom)
     interfaces = _interfaces(lines, routers, links)
     gateways = devices.gateways(lines, interfaces, tunnelled.transit(), mac)
     main = next((one for one in routers if not one.vrf), None)
@@ -278,13 +280,15 @@ def _config(taking: SectionReader) -> DeviceConfig:
         interfaces=interfaces,
         gateways=gateways,
         bgp=routing.bgp(main, listed, links, bfd, own_maps) if main else None,
-        qos=qos.qos(maps, lines, interfaces, model),
-        balancing=shared if _shared(lines, interfaces, main, listed, objects) else replace(shared, group_mode="ecmp"),
+        qos=qos_config_of(qos, lines, interfaces, model),
+        balancing=shared if _shared(lines, interfaces, main, listed, balancing) else replace(shared, group_mode="ecmp"),
         extra="",
         overlay=over,
         vrfs=vrfs,
         mac_vrf=overlay.mac_vrf(evpn, tunnelled, names, interfaces, router_id),
     )
+    for section in unheld(qos, lines, taking.sections, config):
+        taking.give_back(section)
     return protection(taking, config, lines)
 
 
@@ -305,13 +309,13 @@ def _interfaces(
     cages = [one for name, one in lines.items() if devices.is_port(name)]
     sessions = devices.Sessions.of(routers, links)
     parts = devices.parts_of(lines)
-    some = any(one.qos.pfc for one in cages)
+    some = any(one.qos.pauses for one in cages)
     return tuple(
         devices.interface(
             one,
             parts.get(one.name, ()),
             sessions,
-            pauses=bool(one.qos.pfc) or not (some or one.name in sessions.outside or parts.get(one.name)),
+            pauses=bool(one.qos.pauses) or not (some or one.name in sessions.outside or parts.get(one.name)),
         )
         for one in devices.in_order(cages)
     )
@@ -322,15 +326,21 @@ def _shared(
     interfaces: Sequence[Interface],
     main: Router | None,
     listed: Lists,
-    objects: Collection[str],
+    balancing: Balancing,
 ) -> bool:
-    """Return whether every link of the fabric, and every route that a route-map takes, is shared adaptively, by one of the ARS ``objects``."""
-    links = [bool(lines[one.name].qos.ars) for one in interfaces if one.kind == "fabric"]
+    """Return whether every link of the fabric, and every route that is taken by a route-map, is shared adaptively by what is defined."""
+    profiles = {name for name, profile in balancing.port_profiles.items() if profile.enabled}
+    links = [lines[one.name].qos.ars in profiles for one in interfaces if one.kind == "fabric"]
     families = [
         one for peer in (main.peers.values() if main else ()) for name, one in peer.families.items() if name != "evpn"
     ]
-    entries = [entry for name in {one.imports for one in families} for entry in listed.entries(name)]
-    return all(links) and all(entry.shared_by in objects for entry in entries if entry.permits)
+    entries = [
+        entry.shared_by in balancing.objects
+        for name in {one.imports for one in families}
+        for entry in listed.entries(name)
+        if entry.permits
+    ]
+    return all(links) and all(entries)
 
 
 def _loopbacks(lines: Mapping[str, ports.Lines]) -> tuple[Prefix, ...]:

@@ -1,13 +1,14 @@
-"""Lines below ``interface``, whatever the interface is for, and load balancing."""
+"""Lines below ``interface``, whatever the interface is for."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
-from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
-from railweave.model.device.balancing import BalancingConfig, Dlb, EgressQuantization, Hash
+from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.config.sections import Section
+from railweave.systems.dell_sonic.statements.qos import PORTS, PortQos
 from railweave.systems.dell_sonic.words import (
     address,
     after,
@@ -19,25 +20,12 @@ from railweave.systems.dell_sonic.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
-    from railweave.model.config.sections import Section, SectionReader
+    from railweave.model.config.sections import SectionReader
 
 
 MOST_VLAN = 4094
-
-
-@dataclass(slots=True)
-class PortQos:
-    """What a port has of QoS: names of what it is bound to."""
-
-    scheduler: str = ""
-    maps: dict[str, str] = field(default_factory=dict[str, str])
-    wred: dict[int, str] = field(default_factory=dict[int, str])
-    pfc: set[int] = field(default_factory=set[int])
-    watchdog: dict[str, int | str] = field(default_factory=dict[str, int | str])
-    buffers: dict[int, str] = field(default_factory=dict[int, str])
-    ars: str = ""
 
 
 @dataclass(slots=True)
@@ -78,6 +66,7 @@ class Lines:
 def interfaces(taking: SectionReader) -> dict[str, Lines]:
     """Every interface that is configured, by name. What is said of it twice holds as it is said last."""
     found: dict[str, Lines] = {}
+    qos: dict[str, Any] = {}
     for header in taking.sections:
         names = list(_names(header.line))
         if not names:
@@ -89,6 +78,9 @@ def interfaces(taking: SectionReader) -> dict[str, Lines]:
                 if _read(one.line, here):
                     taking.take(one)
                     taking.take(*(one.body or ()))
+            PORTS.collect([Section(f"interface {name}", header.body)], taking, qos)
+    for name, of_port in PORTS.build(qos).ports.items():
+        found[name].qos = of_port
     return found
 
 
@@ -122,7 +114,7 @@ def _range(kind: str, part: str) -> Iterator[str]:
 
 def _read(line: str, here: Lines) -> bool:
     words = line.split()
-    return _plain(line, words, here) or _routed(words, here) or _advertisement(words, here) or _qos(words, here)
+    return _plain(line, words, here) or _routed(words, here) or _advertisement(words, here)
 
 
 def _plain(line: str, words: list[str], here: Lines) -> bool:
@@ -224,104 +216,8 @@ def _advertisement(words: list[str], here: Lines) -> bool:
     return True
 
 
-def _qos(words: list[str], here: Lines) -> bool:
-    qos = here.qos
-    match words:
-        case ["queue", value, "wred-policy", name] if (found := number(value)) is not None:
-            qos.wred[found] = name
-        case ["scheduler-policy", name]:
-            qos.scheduler = name
-        case ["qos-map", kind, name]:
-            qos.maps[kind] = name
-        case ["priority-flow-control", "priority", value] if (found := number(value)) is not None:
-            qos.pfc.add(found)
-        case ["priority-flow-control", "watchdog", "action", name]:
-            qos.watchdog["action"] = name
-        case ["priority-flow-control", "watchdog", "on", "detect-time", value] if (found := number(value)) is not None:
-            qos.watchdog["detect"] = found
-        case ["priority-flow-control", "watchdog", "restore-time", value] if (found := number(value)) is not None:
-            qos.watchdog["restore"] = found
-        case ["buffer", "priority-group", value, name] if (found := number(value)) is not None:
-            qos.buffers[found] = name
-        case ["ars", "bind", name]:
-            qos.ars = name
-        case _:
-            return False
-    return True
-
-
 def headers(taking: SectionReader, begins: str) -> Iterator[tuple[Section, str]]:
     """Sections at the top whose header begins so, and what follows in it."""
     for one in taking.sections:
         if one.line.startswith(begins):
             yield one, one.line[len(begins) :].strip()
-
-
-_HASHED_FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
-
-
-def balancing(taking: SectionReader) -> BalancingConfig:
-    """Adaptive routing (ARS), and the fields of the static hash."""
-    values: dict[str, int] = {}
-    mode: Literal["ecmp", "dlb-flowlet", "dlb-per-packet"] = "ecmp"
-    bound = False
-    for begins in ("ars profile ", "ars port-profile ", "ars object "):
-        for header, _ in headers(taking, begins):
-            taking.take(header)
-            for one in header.body or ():
-                match one.line.split():
-                    case ["enable"]:
-                        pass
-                    case ["mode", "flowlet-quality" | "packet-quality" as given]:
-                        mode = "dlb-flowlet" if given == "flowlet-quality" else "dlb-per-packet"
-                    case [word, value] if word in _ARS and (n := number(value)) is not None:
-                        values[word] = n
-                    case _:
-                        continue
-                taking.take(one)
-    fields: dict[str, set[str]] = {}
-    seed: int | None = None
-    for one in taking.sections:
-        match one.line.split():
-            case ["ars", "bind", "profile", _]:
-                bound = True
-            case ["ip", "load-share", "hash", "seed", value] if (n := number(value)) is not None:
-                seed = n
-            case ["ip", "load-share", "hash", "ipv4" | "ipv6" as family, word] if word in _HASHED[family]:
-                fields.setdefault(family, set()).add(word.partition("-")[2])
-            case _:
-                continue
-        taking.take(one)
-    usual = Dlb()
-    interval = values.get("sampling-interval")
-    flowlets = bound and mode == "dlb-flowlet"
-    return BalancingConfig(
-        group_mode=mode if bound else "ecmp",
-        ether_types=tuple(one for one in _HASHED_FAMILIES if one in fields),
-        dlb=Dlb(
-            inactivity_interval=values.get("idle-time", 0 if flowlets else usual.inactivity_interval),
-            flowset_table_size=values.get("max-flows", 0 if flowlets else usual.flowset_table_size),
-            sampling_rate=round(1e6 / interval) if interval else usual.sampling_rate,
-            egress_quantization=EgressQuantization(
-                rate_weightage=values.get("load-past-weight", usual.egress_quantization.rate_weightage)
-            ),
-        ),
-        hash=Hash(layer3=_all_have(fields, _LAYER3), layer4=_all_have(fields, _LAYER4), seed=seed),
-    )
-
-
-_ARS = ("sampling-interval", "load-past-weight", "idle-time", "max-flows")
-_LAYER3, _LAYER4 = ("src-ip", "dst-ip"), ("l4-src-port", "l4-dst-port")
-_HASHED = {
-    "ipv4": {f"ipv4-{one}" for one in (*_LAYER3, *_LAYER4, "ip-proto")},
-    "ipv6": {f"ipv6-{one}" for one in (*_LAYER3, *_LAYER4, "next-hdr")},
-}
-
-
-def _all_have(fields: Mapping[str, set[str]], wanted: Sequence[str]) -> bool:
-    """Whether every family is hashed by all of these."""
-    every = [*wanted, "next-hdr"] if wanted is _LAYER4 else list(wanted)
-    return bool(fields) and all(
-        set(every) - {"next-hdr"} <= some and ("next-hdr" not in every or bool(some & {"next-hdr", "ip-proto"}))
-        for some in fields.values()
-    )

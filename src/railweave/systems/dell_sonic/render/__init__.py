@@ -12,16 +12,16 @@ from railweave.model.config.sections import Section, flat, line, merge, section
 from railweave.systems.dell_sonic.meaning.bgp import routing_of
 from railweave.systems.dell_sonic.meaning.management import system_of
 from railweave.systems.dell_sonic.meaning.policy import policies_of
+from railweave.systems.dell_sonic.meaning.qos import NAME, adaptive, balancing_of, port_qos_of, preparation_of, qos_of
 from railweave.systems.dell_sonic.render import system
 from railweave.systems.dell_sonic.render.gaps import gaps
-from railweave.systems.dell_sonic.render.qos import NAME, adaptive, balancing, bound, qos
 from railweave.systems.dell_sonic.statements.bgp import ROUTING
 from railweave.systems.dell_sonic.statements.management import SYSTEM
 from railweave.systems.dell_sonic.statements.policy import POLICIES
-from railweave.systems.dell_sonic.tree import LOSSLESS_BUFFERS, parse, quoted, to_text
+from railweave.systems.dell_sonic.statements.qos import BALANCING, PORTS, QOS, Ports
+from railweave.systems.dell_sonic.tree import parse, quoted, to_text
 from railweave.systems.frr.render import advertisements, discovery
 from railweave.systems.sonic.render.names import ETHERNET_HEADER, transit_vlan, vrf_names
-from railweave.systems.sonic.render.qos import lossless
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,7 +142,8 @@ def _port(config: model.DeviceConfig, port: model.Interface, gateway: model.Gate
     elif port.kind == "fabric":
         body += [address(one) for one in port.addresses] or ["ipv6 enable"]
         body += discovery(port)
-    return section(f"interface {port.name}", body, bound(config, port))
+    (qos,) = PORTS.printed(Ports({port.name: port_qos_of(config, port)}))
+    return section(qos.line, body, qos.body)
 
 
 def _addressed(gateway: model.Gateway) -> list[str]:
@@ -171,8 +172,8 @@ def tree(config: model.DeviceConfig) -> list[Section]:
     sections = [
         *SYSTEM.printed(system_of(config)),
         *breakouts(config),
-        *qos(config),
-        *balancing(config),
+        *QOS.printed(qos_of(config)),
+        *BALANCING.printed(balancing_of(config)),
         *anycast(config),
         *system.spanning_tree(config),
         *system.control_plane(config),
@@ -186,10 +187,7 @@ def tree(config: model.DeviceConfig) -> list[Section]:
 
 def prepare(config: model.DeviceConfig) -> list[Section]:
     """Commands that come first: names of ports take effect in the next session; lossless buffers restart the switch."""
-    wanted = [line("interface-naming standard")]
-    if config.qos is not None and lossless(config.qos):
-        wanted.append(line(LOSSLESS_BUFFERS))
-    return wanted
+    return [line("interface-naming standard"), *QOS.printed(preparation_of(config))]
 
 
 def files(config: model.DeviceConfig) -> dict[str, str]:

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from railweave.systems.dell_sonic.statements.bgp import ROUTING
 from railweave.systems.dell_sonic.statements.management import SYSTEM
 from railweave.systems.dell_sonic.statements.policy import POLICIES
+from railweave.systems.dell_sonic.statements.qos import BALANCING, PORTS, QOS
 
 if TYPE_CHECKING:
     from railweave.model.config.statements import Statements
 
-TABLES: tuple[Statements[Any], ...] = (SYSTEM, POLICIES, ROUTING)
+TABLES: tuple[Statements[Any], ...] = (SYSTEM, POLICIES, QOS, BALANCING, PORTS, ROUTING)
 """The tables of statements at the top of the configuration."""

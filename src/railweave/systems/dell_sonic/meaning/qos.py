@@ -1,0 +1,530 @@
+"""Quality of service and load balancing of a device as its statements have them (``statements.qos``).
+
+All objects are called ROCE, as in the guide. A class is known by its queue; only its WRED policy can have the name of the class.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from railweave.model.catalog import catalog
+from railweave.model.catalog.headroom import port_headroom
+from railweave.model.device.balancing import BalancingConfig, Dlb, EgressQuantization, Hash
+from railweave.model.device.model import Marking, PfcProfile, QosConfig
+from railweave.model.device.qos_model import Buffers, Ecn, TrafficClass, Watchdog, pfc_profiles
+from railweave.systems.dell_sonic.statements.qos import (
+    BALANCING,
+    QOS,
+    ArsObject,
+    ArsPortProfile,
+    ArsProfile,
+    Balancing,
+    BufferProfile,
+    Entry,
+    Hashed,
+    Map,
+    PortQos,
+    Qos,
+    Queue,
+    QueueMarking,
+    Scheduler,
+    Wred,
+)
+from railweave.systems.dell_sonic.words import fewest
+from railweave.systems.sonic.render.qos import (
+    DSCPS,
+    NO_OFFSET,
+    PRIORITIES,
+    lossless,
+    pauses,
+    profile_name,
+    reserve_bytes,
+    threshold,
+    weight,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from railweave.model.catalog.hardware import SwitchModel
+    from railweave.model.config.addresses import Family
+    from railweave.model.config.sections import Section
+    from railweave.model.device.model import DeviceConfig, Interface
+    from railweave.systems.dell_sonic.read.ports import Lines
+    from railweave.systems.dell_sonic.statements.qos import Mode
+
+T = TypeVar("T")
+
+NAME = "ROCE"
+LOSSY_GROUP = 7
+"""The priority group of all lossy classes (Thor2 guide, section 2.5.2: ``traffic-class 0-2,5-7 priority-group 7``), unless priority 7
+is paused: the group of a lossless class has the number of its priority."""
+
+
+def marking_name(qos: QosConfig, name: str) -> str:
+    """Return the name of a class's WRED policy: ROCE if there is only one policy."""
+    return NAME if len(qos.marking) == 1 else f"{NAME}-{name}"
+
+
+def lossy_group(paused: Collection[int]) -> int:
+    """Return the priority group of lossy classes: the highest that no paused priority has, or the last if every group has one."""
+    return next((group for group in range(LOSSY_GROUP, -1, -1) if group not in paused), LOSSY_GROUP)
+
+
+def adaptive(config: DeviceConfig) -> bool:
+    """Return whether next-hop groups are shared by load."""
+    return config.balancing.group_mode in {"dlb-flowlet", "dlb-per-packet"}
+
+
+# From a device to its statements
+
+
+def preparation_of(config: DeviceConfig) -> Qos:
+    """Return the settings that restart the switch."""
+    return Qos(lossless_buffers=config.qos is not None and bool(lossless(config.qos)))
+
+
+def qos_of(config: DeviceConfig) -> Qos:
+    """Return everything that ports refer to."""
+    qos = config.qos
+    if qos is None:
+        return Qos()
+    ordered = dict(sorted(qos.classes.items(), key=lambda item: item[1].queue))
+    pauses = lossless(qos)
+    return Qos(
+        marking={marking_name(qos, name): _wred(qos.marking[name]) for name in ordered if name in qos.marking},
+        schedulers={NAME: Scheduler({traffic.queue: _served(qos, traffic) for traffic in ordered.values()})},
+        dscp_tc={NAME: _dscps(qos)},
+        tc_queue={NAME: Map(tuple(Entry((queue,), queue) for queue in PRIORITIES))},
+        tc_pg={NAME: _groups({traffic.queue: priority for priority, traffic in pauses.items()})},
+        pfc_priority_queue={
+            NAME: Map(tuple(Entry((each,), pauses[each].queue if each in pauses else each) for each in PRIORITIES))
+        },
+        poll=qos.watchdog.poll_interval if qos.watchdog and pauses else None,
+        headroom=_pool(config, qos),
+        profiles=_sizes(config, qos),
+    )
+
+
+def _wred(marking: Marking) -> Wred:
+    return Wred(marking.first // 1000, marking.last // 1000, marking.probability, "green")
+
+
+def _served(qos: QosConfig, traffic: TrafficClass) -> Queue:
+    return Queue("strict") if traffic.priority == "strict-high" else Queue("dwrr", weight(qos, traffic))
+
+
+def _dscps(qos: QosConfig) -> Map:
+    """Return the traffic class of every DSCP. A traffic class has the number of its queue."""
+    classes = {dscp: traffic.queue for traffic in qos.classes.values() for dscp in traffic.dscp}
+    rest = qos.classes[qos.default_class].queue if qos.default_class in qos.classes else 0
+    by_class: dict[int, list[int]] = {}
+    for dscp in DSCPS:
+        by_class.setdefault(classes.get(dscp, rest), []).append(dscp)
+    return Map(tuple(Entry(tuple(dscps), queue) for queue, dscps in sorted(by_class.items())))
+
+
+def _groups(priorities: Mapping[int, int]) -> Map:
+    """Return the priority group of every traffic class. ``priorities`` are PFC priorities of lossless queues."""
+    entries = [Entry((queue,), priority) for queue, priority in sorted(priorities.items())]
+    others = tuple(queue for queue in PRIORITIES if queue not in priorities)
+    return Map((*entries, Entry(others, lossy_group(priorities.values()))) if others else tuple(entries))
+
+
+def _model(config: DeviceConfig, qos: QosConfig) -> SwitchModel | None:
+    """Return the hardware if buffers are set. A text may name hardware that nobody knows: sizes are in its cells."""
+    return catalog().switches.get(config.model) if lossless(qos) else None
+
+
+def _pool(config: DeviceConfig, qos: QosConfig) -> int | None:
+    """Return the headroom of the pool. The rest of it is as ``buffer init lossless`` makes it."""
+    model = _model(config, qos)
+    if model is None:
+        return None
+    cell = model.buffer.cell_bytes
+    return int(model.buffer.shared_mb * 1e6 * qos.buffers.headroom / 100) // cell * cell
+
+
+def _sizes(config: DeviceConfig, qos: QosConfig) -> dict[str, BufferProfile]:
+    """Return the profile of each speed and cable length."""
+    model = _model(config, qos)
+    if model is None:
+        return {}
+    of_port = {name: profile for profile in reversed(qos.profiles) for name in profile.ports}
+    alpha = int(threshold(qos.buffers.ingress_dynamic_threshold))
+    profiles: dict[str, BufferProfile] = {}
+    for port in config.interfaces:
+        profile = of_port.get(port.name)
+        if profile is not None:
+            size = reserve_bytes(profile.mru_bytes, model)
+            profiles.setdefault(profile_name(port, profile), BufferProfile(size, alpha, profile.headroom_bytes))
+    return profiles
+
+
+def port_qos_of(config: DeviceConfig, port: Interface) -> PortQos:
+    """Return what a port has: marking, scheduler, maps, PFC and its watchdog, headroom, and adaptive routing."""
+    qos = config.qos
+    if qos is None or port.name not in qos.ports:
+        return PortQos()
+    paused = tuple(lossless(qos)) if pauses(qos, port) else ()
+    profile = next((each for each in qos.profiles if port.name in each.ports), None)
+    watchdog = qos.watchdog if paused else None
+    return PortQos(
+        marking={
+            traffic.queue: QueueMarking(marking_name(qos, name))
+            for name, traffic in qos.classes.items()
+            if name in qos.marking
+        },
+        scheduler=NAME,
+        dscp_tc=NAME,
+        tc_queue=NAME,
+        tc_pg=NAME,
+        pfc_priority_queue=NAME,
+        pauses=paused,
+        action=watchdog.action if watchdog else None,
+        detect=watchdog.poll_interval * watchdog.detection if watchdog else None,
+        restore=watchdog.recovery if watchdog else None,
+        buffers=dict.fromkeys(paused, profile_name(port, profile)) if profile else {},
+        ars=NAME if adaptive(config) and port.kind == "fabric" else "",
+    )
+
+
+def balancing_of(config: DeviceConfig) -> Balancing:
+    """Return adaptive routing and the static hash."""
+    intent, knobs = config.balancing, config.balancing.dlb
+    static = Balancing(seed=intent.hash.seed, hashed=tuple(_hashed(intent)))
+    if not adaptive(config):
+        return static
+    flowlets = ArsObject("dlb-flowlet", knobs.inactivity_interval, knobs.flowset_table_size)
+    interval = max(1, round(1e6 / knobs.sampling_rate)) if knobs.sampling_rate else None
+    return replace(
+        static,
+        profiles={NAME: ArsProfile(interval)},
+        port_profiles={NAME: ArsPortProfile(True, knobs.egress_quantization.rate_weightage)},
+        objects={NAME: flowlets if intent.group_mode == "dlb-flowlet" else ArsObject("dlb-per-packet")},
+        bound=NAME,
+    )
+
+
+def _hashed(intent: BalancingConfig) -> Iterator[Hashed]:
+    for family in intent.ether_types:
+        protocol = "ip-proto" if family == "ipv4" else "next-hdr"
+        words = _LAYER3 if intent.hash.layer3 else ()
+        words += (protocol, *_LAYER4) if intent.hash.layer4 else ()
+        yield from (Hashed(ipv4=word) if family == "ipv4" else Hashed(ipv6=word) for word in words)
+
+
+_LAYER3, _LAYER4 = ("src-ip", "dst-ip"), ("l4-src-port", "l4-dst-port")
+
+
+# From statements to the device
+
+
+def balancing_config_of(balancing: Balancing) -> BalancingConfig:
+    """Return adaptive routing and the fields of the static hash. Of several objects with different values, the last one counts.
+
+    A profile that is bound and not defined does nothing.
+    """
+    objects, usual = balancing.objects.values(), Dlb()
+    profile = balancing.profiles.get(balancing.bound or "")
+    mode: Mode | Literal["ecmp"] = "ecmp" if profile is None else _last((ars.mode for ars in objects), "ecmp")
+    flowlets = mode == "dlb-flowlet"
+    interval = profile.interval if profile else None
+    past_weight = _last(
+        (port.past_weight for port in balancing.port_profiles.values()), usual.egress_quantization.rate_weightage
+    )
+    fields: dict[Family, set[str]] = {
+        "ipv4": {hashed.ipv4 for hashed in balancing.hashed if hashed.ipv4 is not None},
+        "ipv6": {hashed.ipv6 for hashed in balancing.hashed if hashed.ipv6 is not None},
+    }
+    families: tuple[Family, ...] = tuple(family for family, words in fields.items() if words)
+    return BalancingConfig(
+        group_mode=mode,
+        ether_types=families,
+        dlb=Dlb(
+            inactivity_interval=_last((ars.idle for ars in objects), 0 if flowlets else usual.inactivity_interval),
+            flowset_table_size=_last((ars.flows for ars in objects), 0 if flowlets else usual.flowset_table_size),
+            sampling_rate=round(1e6 / interval) if interval else usual.sampling_rate,
+            egress_quantization=EgressQuantization(rate_weightage=past_weight),
+        ),
+        hash=Hash(
+            layer3=bool(families) and all(fields[family] >= {*_LAYER3} for family in families),
+            layer4=bool(families) and all(_by_ports(fields[family]) for family in families),
+            seed=balancing.seed,
+        ),
+    )
+
+
+def _last(values: Iterable[T | None], usual: T) -> T:
+    """Return the last value that is given, or the usual one if none is."""
+    given = [value for value in values if value is not None]
+    return given[-1] if given else usual
+
+
+def _by_ports(words: set[str]) -> bool:
+    return words >= {*_LAYER4} and not words.isdisjoint({"ip-proto", "next-hdr"})
+
+
+_CLASS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+"""The name of a class in a fabric file."""
+_PROFILE = re.compile(r"pg_lossless_(?P<speed>\d{1,7})_(?P<length>\d{1,6})m(?:_(?P<mru>\d{1,6}))?_profile")
+
+
+def qos_config_of(
+    qos: Qos, lines: Mapping[str, Lines], ports: Sequence[Interface], model_name: str
+) -> QosConfig | None:
+    """Return the QoS of a device; None if it has no map and no scheduler. ``lines`` are those of the ports, by name."""
+    if not qos.maps and not qos.schedulers:
+        return None
+    at_ports = [lines[port.name].qos for port in ports]
+    model = catalog().switches[model_name]
+    names = _names(qos, at_ports)
+    classes = _classes(qos, at_ports, names)
+    marking = {
+        names[queue]: levels for port in at_ports for queue, levels in _marked(qos, port).items() if queue in names
+    }
+    return QosConfig(
+        classes={name: _with_marking(traffic, marking.get(name)) for name, traffic in classes.items()},
+        default_class=names.get(_default_queue(qos, at_ports)) or next(iter(classes), ""),
+        marking=marking,
+        buffers=Buffers(
+            headroom=_headroom(qos, model),
+            ingress_dynamic_threshold=_threshold(qos) + NO_OFFSET,
+        ),
+        profiles=_profiles(qos, lines, ports, model),
+        xon_offset_cells=None,
+        watchdog=_watchdog(qos, at_ports),
+        buffer_monitor=False,
+        ports=_bound(qos, ports, at_ports, {queue: marking[name] for queue, name in names.items() if name in marking}),
+    )
+
+
+def _bound(
+    qos: Qos, ports: Sequence[Interface], at_ports: Sequence[PortQos], marked: Mapping[int, Marking]
+) -> tuple[str, ...]:
+    """Return the ports that have everything which the ports have between them, and have it as the device does.
+
+    No port has an object that is not defined.
+    ``marked`` are the levels by queue that ports have between them.
+    """
+    kinds = {kind for port in at_ports for kind in port.maps}
+    scheduled = any(port.scheduler for port in at_ports)
+    if not kinds and not scheduled:
+        return ()
+    policy, targets = _policy(qos, at_ports), {kind: _targets(qos, at_ports, kind) for kind in kinds}
+    complete = [
+        all(kind in port.maps and _is_map(qos, kind, port.maps[kind], targets[kind]) for kind in kinds)
+        and (not scheduled or (port.scheduler in qos.schedulers and qos.schedulers[port.scheduler].queues == policy))
+        and marked.items() <= _marked(qos, port).items()
+        for port in at_ports
+    ]
+    return tuple(port.name for port, is_complete in zip(ports, complete, strict=True) if is_complete)
+
+
+def _is_map(qos: Qos, kind: str, name: str, targets: Mapping[int, int]) -> bool:
+    """Return whether a map is as the device has it. A kind of which no map is defined is as the system has it."""
+    maps = qos.maps.get(kind, {})
+    return not maps or (name in maps and maps[name].targets == targets)
+
+
+def _targets(qos: Qos, at_ports: Iterable[PortQos], kind: str) -> dict[int, int]:
+    """Return the map of a kind that the ports have."""
+    names = (port.maps.get(kind) for port in at_ports)
+    return qos.targets(kind, (name for name in names if name is not None))
+
+
+def _default_queue(qos: Qos, at_ports: Sequence[PortQos]) -> int:
+    """Return the queue of DSCP 0."""
+    default = _targets(qos, at_ports, "dscp-tc").get(0, 0)
+    return _targets(qos, at_ports, "tc-queue").get(default, default)
+
+
+def _names(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, str]:
+    """Return the names of classes by queue: those in the names of their WRED policies, or those that a fabric file usually has."""
+    policy = _policy(qos, at_ports)
+    queues = sorted(policy or set(qos.targets("tc-queue", ()).values()))
+    pausing = set(_lossless(qos, at_ports).values())
+    default = _default_queue(qos, at_ports)
+    marking = {name for name, wred in qos.marking.items() if wred.marks}
+    policies = {queue: use.policy for port in at_ports for queue, use in port.marking.items() if use.policy in marking}
+    told = {queue: name.removeprefix(f"{NAME}-") for queue, name in policies.items() if name.startswith(f"{NAME}-")}
+    names = {queue: name for queue, name in told.items() if queue in queues and list(told.values()).count(name) == 1}
+    names = {queue: name for queue, name in names.items() if _CLASS.fullmatch(name)}
+    for queue in (each for each in queues if each not in names):
+        strict = policy.get(queue, Queue()).serving == "strict"
+        name = "no-loss" if queue in pausing else "best-effort" if queue == default else "cnp" if strict else "class"
+        names[queue] = name if name not in names.values() and name != "class" else f"queue-{queue}"
+    return {queue: names[queue] for queue in queues}
+
+
+def _policy(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, Queue]:
+    """Return the queues of the scheduler policy that ports have; of the first policy if they have none."""
+    used = [port.scheduler for port in at_ports if port.scheduler in qos.schedulers]
+    return next((qos.schedulers[name].queues for name in (*used, *qos.schedulers)), dict[int, Queue]())
+
+
+def _lossless(qos: Qos, at_ports: Sequence[PortQos]) -> dict[int, int]:
+    """Return the queues of lossless classes by PFC priority: those with a priority group of their own, and those that ports pause."""
+    groups = _targets(qos, at_ports, "tc-pg")
+    queues = _targets(qos, at_ports, "pfc-priority-queue")
+    classes = _targets(qos, at_ports, "tc-queue")
+    paused = {priority for port in at_ports for priority in port.pauses}
+    by_group = {group: classes.get(each, each) for each, group in groups.items() if group != lossy_group(paused)}
+    by_port = {priority: queues.get(priority, priority) for priority in paused - by_group.keys()}
+    return {**by_group, **by_port} if groups else {priority: queues.get(priority, priority) for priority in paused}
+
+
+def _classes(qos: Qos, at_ports: Sequence[PortQos], names: Mapping[int, str]) -> dict[str, TrafficClass]:
+    dscps = _targets(qos, at_ports, "dscp-tc")
+    queues = _targets(qos, at_ports, "tc-queue")
+    policy = _policy(qos, at_ports)
+    priorities = {queue: priority for priority, queue in _lossless(qos, at_ports).items()}
+    members: dict[int, list[int]] = {}
+    for dscp, traffic_class in dscps.items():
+        members.setdefault(queues.get(traffic_class, traffic_class), []).append(dscp)
+    default = _default_queue(qos, at_ports)
+    return {
+        name: TrafficClass(
+            queue=queue,
+            dscp=tuple(sorted(members.get(queue, ()))) if queue != default else (0,),
+            lossless=queue in priorities,
+            pfc_priority=priorities.get(queue),
+            priority="strict-high" if policy.get(queue, Queue()).serving == "strict" else "low",
+            transmit_percent=policy.get(queue, Queue()).weight,
+        )
+        for queue, name in names.items()
+    }
+
+
+def _marking(wred: Wred) -> Marking | None:
+    """Return the levels of a policy; None if it marks nothing or has no levels."""
+    if not wred.marks or wred.low is None or wred.high is None or wred.probability is None:
+        return None
+    return Marking(1000 * wred.low, 1000 * wred.high, wred.probability)
+
+
+def _marked(qos: Qos, port: PortQos) -> dict[int, Marking]:
+    """Return the levels of a port's queues. A policy that is not defined has none."""
+    levels = {queue: _marking(qos.marking.get(use.policy, Wred())) for queue, use in port.marking.items()}
+    return {queue: marking for queue, marking in levels.items() if marking is not None}
+
+
+def _with_marking(traffic: TrafficClass, marking: Marking | None) -> TrafficClass:
+    if marking is None:
+        return traffic
+    ecn = Ecn(max_probability=marking.probability, min_bytes=marking.first, max_bytes=marking.last)
+    return replace(traffic, ecn=ecn)
+
+
+def _headroom(qos: Qos, model: SwitchModel) -> int:
+    """Return the share of the packet buffer that is headroom, in percent."""
+    if qos.headroom is None:
+        return Buffers().headroom
+    return round(100 * qos.headroom / (model.buffer.shared_mb * 1e6))
+
+
+def _threshold(qos: Qos) -> int:
+    """Return the power of two of the lossless groups' threshold; of several, the odd one."""
+    alphas = [profile.alpha for profile in qos.profiles.values()]
+    return min(alphas, key=alphas.count, default=0)
+
+
+def _profiles(
+    qos: Qos, lines: Mapping[str, Lines], ports: Sequence[Interface], model: SwitchModel
+) -> tuple[PfcProfile, ...]:
+    """Return PFC by cable length and MRU, which are in the names of profiles."""
+    needs: dict[tuple[int, int, int], list[str]] = {}
+    rooms: dict[tuple[int, int, int], list[int]] = {}
+    every = [port.mtu for port in ports]
+    mtus = sorted(set(every), key=every.count, reverse=True)
+    for port in ports:
+        at_port = lines[port.name].qos
+        if not at_port.pauses or (at_port.buffers and set(at_port.buffers) != {*at_port.pauses}):
+            continue
+        name = min(at_port.buffers.values(), default="")
+        shape, profile = _PROFILE.fullmatch(name), qos.profiles.get(name, BufferProfile())
+        length = int(shape["length"]) if shape else 0
+        mru = int(shape["mru"]) if shape and shape["mru"] else _mru(profile, length, port, mtus, model)
+        needs.setdefault((length, mru, port.speed_gbps), []).append(port.name)
+        rooms.setdefault((length, mru, port.speed_gbps), []).append(profile.xoff)
+    return pfc_profiles({need: (min(rooms[need], key=rooms[need].count), names) for need, names in needs.items()})
+
+
+def _mru(profile: BufferProfile, length: int, port: Interface, mtus: Sequence[int], model: SwitchModel) -> int:
+    """Return the MRU of a port's profile if its name has none: the most usual MTU of ports that fits the sizes of the profile."""
+    speed = port.speed_gbps
+    fits = (
+        mtu
+        for mtu in mtus
+        if speed
+        and profile.size == reserve_bytes(mtu, model)
+        and profile.xoff == port_headroom(catalog(), model, length, speed, mtu).limit_bytes
+    )
+    return next(fits, port.mtu)
+
+
+def _watchdog(qos: Qos, at_ports: Sequence[PortQos]) -> Watchdog | None:
+    """Return the watchdog of the ports that pause; of several values the odd one. None if one of these ports has none."""
+    paused = [port for port in at_ports if port.pauses]
+    if not paused or any(not port.is_watched for port in paused):
+        return None if paused else Watchdog()
+    poll = qos.poll or Watchdog().poll_interval
+    detect = fewest(port.detect for port in paused) or 0
+    return Watchdog(
+        poll_interval=poll,
+        detection=0 if detect % poll else detect // poll,
+        recovery=fewest(port.restore for port in paused) or 0,
+        action="forward" if fewest(port.action == "forward" for port in paused) else "drop",
+    )
+
+
+def unheld(
+    qos: Qos, lines: Mapping[str, Lines], sections: Iterable[Section], config: DeviceConfig
+) -> Iterator[Section]:
+    """Yield the statements whose value a configuration does not hold. ``sections`` are those at the top."""
+    expected = qos_of(config)
+    yield from _unheld_entries(qos, lines, config, expected)
+    printed = [*QOS.printed(preparation_of(config)), *QOS.printed(expected), *BALANCING.printed(balancing_of(config))]
+    held = {section.line for section in printed}
+    for section in sections:
+        if section.line.startswith(_PLAIN) and section.line not in held:
+            yield section
+    marking: dict[int, Marking | None] = {}
+    if config.qos is not None:
+        marking = {traffic.queue: config.qos.marking.get(name) for name, traffic in config.qos.classes.items()}
+    for port in lines.values():
+        levels = _marked(qos, port.qos)
+        for queue, use in port.qos.marking.items():
+            if use.section is not None and (queue not in levels or levels[queue] != marking.get(queue)):
+                yield use.section
+
+
+_PLAIN = ("buffer ", "priority-flow-control ", "ip load-share hash ")
+"""How statements begin that a configuration prints as they are, if it holds them."""
+
+
+def _unheld_entries(qos: Qos, lines: Mapping[str, Lines], config: DeviceConfig, expected: Qos) -> Iterator[Section]:
+    """Yield entries of maps. An entry holds if the same packets have the same queue, group or priority in the configuration.
+
+    A traffic class can have another number in the text. It is the number of its queue in the configuration.
+    """
+    at_ports = [lines[port.name].qos for port in config.interfaces]
+    queues, classes = _targets(qos, at_ports, "tc-queue"), {*_targets(qos, at_ports, "dscp-tc").values()}
+    served = {traffic.queue for traffic in config.qos.classes.values()} if config.qos else set[int]()
+    for kind, maps in qos.maps.items():
+        held = expected.targets(kind, ())
+        for entry in (entry for each in maps.values() for entry in each.entries):
+            for member in entry.members:
+                if kind == "dscp-tc":
+                    queue = queues.get(entry.target, entry.target)
+                    holds = queue in served and held.get(member) == queue
+                elif kind == "tc-queue" and member in classes:
+                    holds = queues.get(member) == entry.target
+                elif kind == "tc-pg":
+                    holds = held.get(queues.get(member, member)) == entry.target
+                else:
+                    holds = held.get(member) == entry.target
+                if not holds and entry.section is not None:
+                    yield entry.section

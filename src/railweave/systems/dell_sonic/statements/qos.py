@@ -1,0 +1,405 @@
+"""Quality of service of Enterprise SONiC: maps, policies and buffers, what ports have of them, adaptive routing (ARS), and the static hash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from railweave.model.config.number_ranges import ranges
+from railweave.model.config.statements import Codec, Statements, each, line
+from railweave.systems.dell_sonic.statements.words import NUMBER, PORT_NAME, choice, defines, in_range, number, refers
+from railweave.systems.dell_sonic.tree import LOSSLESS_BUFFERS
+from railweave.systems.dell_sonic.words import numbers, signed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from railweave.model.config.sections import Section
+    from railweave.model.config.statements import Row
+
+T = TypeVar("T")
+
+MOST_DSCP, MOST_QUEUE = 63, 7
+KINDS = ("dscp-tc", "tc-queue", "tc-pg", "pfc-priority-queue")
+"""Kinds of maps that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wred:
+    """A WRED policy: thresholds of green packets in kilobytes, the probability at the second in percent, and the packets that ECN ``marks``."""
+
+    low: int | None = None
+    high: int | None = None
+    probability: int | None = None
+    marks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """How a queue is served: ``strict``, or ``dwrr`` by weight."""
+
+    serving: str | None = None
+    weight: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """A scheduler policy: queues by number."""
+
+    queues: dict[int, Queue] = field(default_factory=dict[int, Queue])
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of a map: numbers that are all mapped to a ``target``."""
+
+    members: tuple[int, ...] = ()
+    target: int = 0
+    section: Section | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """A map, line by line."""
+
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def targets(self) -> dict[int, int]:
+        """The target of each number. Of several lines about a number, the last one counts."""
+        return {member: entry.target for entry in self.entries for member in entry.members}
+
+
+def _by_kind(*values: T) -> dict[str, T]:
+    """Return the values of kinds of maps by kind, in the order of ``KINDS``. Empty values are left out."""
+    return {kind: value for kind, value in zip(KINDS, values, strict=True) if value}
+
+
+@dataclass(frozen=True, slots=True)
+class BufferProfile:
+    """A lossless profile: bytes that are its own, the power of two of its share of the pool, and bytes that arrive after the pause."""
+
+    size: int = 0
+    alpha: int = 0
+    xoff: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Qos:
+    """What ports refer to, by name, and settings of the switch: milliseconds between polls of the PFC watchdog, and bytes of headroom."""
+
+    lossless_buffers: bool = False
+    marking: dict[str, Wred] = field(default_factory=dict[str, Wred])
+    schedulers: dict[str, Scheduler] = field(default_factory=dict[str, Scheduler])
+    dscp_tc: dict[str, Map] = field(default_factory=dict[str, Map])
+    tc_queue: dict[str, Map] = field(default_factory=dict[str, Map])
+    tc_pg: dict[str, Map] = field(default_factory=dict[str, Map])
+    pfc_priority_queue: dict[str, Map] = field(default_factory=dict[str, Map])
+    poll: int | None = None
+    headroom: int | None = None
+    profiles: dict[str, BufferProfile] = field(default_factory=dict[str, BufferProfile])
+
+    @property
+    def maps(self) -> dict[str, dict[str, Map]]:
+        """Maps by kind and name. A kind without a map is left out."""
+        return _by_kind(self.dscp_tc, self.tc_queue, self.tc_pg, self.pfc_priority_queue)
+
+    def targets(self, kind: str, names: Iterable[str]) -> dict[int, int]:
+        """Return the map of a kind with the first of these names that is defined; if there is none, the first map of the kind."""
+        maps = self.maps.get(kind, {})
+        return next((maps[name].targets for name in chain(names, maps) if name in maps), dict[int, int]())
+
+
+@dataclass(frozen=True, slots=True)
+class QueueMarking:
+    """The WRED policy of a queue of a port."""
+
+    policy: str = ""
+    section: Section | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PortQos:
+    """What a port has of QoS: names of what it refers to, priorities that it pauses, and times of the PFC watchdog in milliseconds."""
+
+    marking: dict[int, QueueMarking] = field(default_factory=dict[int, QueueMarking])
+    scheduler: str = ""
+    dscp_tc: str = ""
+    tc_queue: str = ""
+    tc_pg: str = ""
+    pfc_priority_queue: str = ""
+    pauses: tuple[int, ...] = ()
+    action: Literal["drop", "forward"] | None = None
+    detect: int | None = None
+    restore: int | None = None
+    buffers: dict[int, str] = field(default_factory=dict[int, str])
+    ars: str = ""
+
+    @property
+    def maps(self) -> dict[str, str]:
+        """Names of maps by kind. A kind without a map is left out."""
+        return _by_kind(self.dscp_tc, self.tc_queue, self.tc_pg, self.pfc_priority_queue)
+
+    @property
+    def is_watched(self) -> bool:
+        """True if a statement about the PFC watchdog is present."""
+        return (self.action, self.detect, self.restore) != (None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """QoS of ports by name."""
+
+    ports: dict[str, PortQos] = field(default_factory=dict[str, PortQos])
+
+
+Mode = Literal["dlb-flowlet", "dlb-per-packet"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArsProfile:
+    """A profile of adaptive routing: microseconds between samples of the load."""
+
+    interval: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ArsPortProfile:
+    """Adaptive routing of a port: whether it is on, and the weight of the recent load."""
+
+    enabled: bool = False
+    past_weight: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ArsObject:
+    """How next-hop groups are shared; of flowlets, the microseconds of silence between two, and how many there can be."""
+
+    mode: Mode | None = None
+    idle: int | None = None
+    flows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """A header field that the static hash includes, of one of the families."""
+
+    ipv4: str | None = None
+    ipv6: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Balancing:
+    """Load balancing: adaptive routing by name, the profile in use (``bound``), and the seed and fields of the static hash."""
+
+    profiles: dict[str, ArsProfile] = field(default_factory=dict[str, ArsProfile])
+    port_profiles: dict[str, ArsPortProfile] = field(default_factory=dict[str, ArsPortProfile])
+    objects: dict[str, ArsObject] = field(default_factory=dict[str, ArsObject])
+    bound: str | None = None
+    seed: int | None = None
+    hashed: tuple[Hashed, ...] = ()
+
+
+def _limited(text: str, most: int) -> int:
+    value: int = NUMBER.read(text)
+    if value > most:
+        raise ValueError(text)
+    return value
+
+
+def _members(text: str, most: int) -> tuple[int, ...]:
+    members = numbers(text, most)
+    if members is None:
+        raise ValueError(text)
+    return tuple(sorted(set(members)))
+
+
+def _signed(text: str) -> int:
+    value = signed(text)
+    if value is None:
+        raise ValueError(text)
+    return value
+
+
+CLASS = Codec(in_range(0, MOST_QUEUE), partial(_limited, most=MOST_QUEUE), str, says=f"0-{MOST_QUEUE}")
+"""A queue, traffic class, priority or priority group."""
+CLASSES = Codec(CLASS.accepts, partial(_members, most=MOST_QUEUE), ranges, says=CLASS.says)
+"""The same, alone in a line. The reader understands a list too."""
+LIST = r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*"
+ALPHA = Codec(r"-[1-6]|[0-3]", _signed, str, says="-6 to 3")
+FLOWS = replace(
+    number(256, 32768),
+    accepts="256|512|1024|2048|4096|8192|16384|32768",
+    says="256|512|1024|2048|4096|8192|16384|32768",
+)
+MODE = choice({"dlb-flowlet": "flowlet-quality", "dlb-per-packet": "packet-quality"})
+HASH = "ansible sonic_ecmp_load_share"
+
+
+def _list(most: int) -> Codec:
+    """Return the codec of numbers and ranges up to a limit, such as ``0-2,5``."""
+    return Codec(LIST, partial(_members, most=most), ranges, says="list")
+
+
+def _map(kind: str, field_name: str, form: str, members: Codec) -> Row:
+    """Return the statement of a kind of map. ``form`` is the form of the lines below it."""
+    entry = each(form, "entries", "guide", Entry, members=members, target=CLASS)
+    return each(f"qos map {kind} <name>", field_name, "guide", Map, (entry,), by="name", name=defines(kind))
+
+
+def _hashed(*words: str) -> Codec:
+    return choice({word: word for word in words})
+
+
+WRED = (
+    line(
+        "green minimum-threshold <low> maximum-threshold <high> drop-probability <probability>",
+        "guide",
+        low=NUMBER,
+        high=NUMBER,
+        probability=number(0, 100),
+    ),
+    line("ecn <marks>", "guide", usual="", marks=choice({"green": "green", "all": "all"})),
+)
+QUEUE = (
+    line("type <serving>", "guide", serving=choice({"dwrr": "dwrr", "strict": "strict"})),
+    line("weight <weight>", "guide", weight=number(1, 100)),
+)
+SCHEDULER = (each("queue <number>", "queues", "guide", Queue, QUEUE, by="number", number=CLASS),)
+
+QOS = Statements(
+    Qos,
+    (
+        line(LOSSLESS_BUFFERS, "ansible sonic_qos_buffer", sets={"lossless_buffers": True}),
+        each("qos wred-policy <name>", "marking", "guide", Wred, WRED, by="name", name=defines("wred-policy")),
+        each(
+            "qos scheduler-policy <name>",
+            "schedulers",
+            "guide",
+            Scheduler,
+            SCHEDULER,
+            by="name",
+            name=defines("scheduler-policy"),
+        ),
+        _map("dscp-tc", "dscp_tc", "dscp <members> traffic-class <target>", _list(MOST_DSCP)),
+        _map("tc-queue", "tc_queue", "traffic-class <members> queue <target>", CLASSES),
+        _map("tc-pg", "tc_pg", "traffic-class <members> priority-group <target>", _list(MOST_QUEUE)),
+        _map("pfc-priority-queue", "pfc_priority_queue", "pfc-priority <members> queue <target>", CLASSES),
+        line("priority-flow-control watchdog polling-interval <poll>", "spytest security/rbac", poll=number(100, 3000)),
+        line(
+            "buffer pool ingress_lossless_pool shared-headroom-size <headroom>",
+            "ansible sonic_qos_buffer",
+            headroom=NUMBER,
+        ),
+        each(
+            "buffer profile <name> ingress_lossless_pool <size> dynamic-threshold <alpha> pause pause-threshold <xoff>",
+            "profiles",
+            "ansible sonic_qos_buffer (ranges: its options)",
+            BufferProfile,
+            by="name",
+            name=defines("profile"),
+            size=NUMBER,
+            alpha=ALPHA,
+            xoff=number(46080, 8388608),
+        ),
+    ),
+)
+"""Maps, policies and buffers. ``buffer init lossless`` is of ``prepare.cli``."""
+
+OPTIONS = "guide; ansible sonic_qos_interfaces"
+PORT_QOS = (
+    each(
+        "queue <number> wred-policy <policy>",
+        "marking",
+        "guide",
+        QueueMarking,
+        by="number",
+        number=CLASS,
+        policy=refers("wred-policy"),
+    ),
+    line("scheduler-policy <scheduler>", "guide", usual="", scheduler=refers("scheduler-policy")),
+    line("qos-map dscp-tc <dscp_tc>", OPTIONS, usual="", dscp_tc=refers("dscp-tc")),
+    line("qos-map tc-queue <tc_queue>", OPTIONS, usual="", tc_queue=refers("tc-queue")),
+    line("qos-map tc-pg <tc_pg>", OPTIONS, usual="", tc_pg=refers("tc-pg")),
+    line(
+        "qos-map pfc-priority-queue <pfc_priority_queue>",
+        OPTIONS,
+        usual="",
+        pfc_priority_queue=refers("pfc-priority-queue"),
+    ),
+    each("priority-flow-control priority <it>", "pauses", "guide", it=CLASS),
+    line(
+        "priority-flow-control watchdog action <action>",
+        OPTIONS,
+        action=choice({"drop": "drop", "forward": "forward"}),
+    ),
+    line("priority-flow-control watchdog on detect-time <detect>", "guide", detect=number(100, 5000)),
+    line("priority-flow-control watchdog restore-time <restore>", "guide", restore=number(100, 60000)),
+    each(
+        "buffer priority-group <group> <it>",
+        "buffers",
+        "spytest qos/qos",
+        by="group",
+        group=CLASS,
+        it=refers("profile"),
+    ),
+    line("ars bind <ars>", "ansible sonic_ars", usual="", ars=refers("port-profile")),
+)
+
+PORT = replace(PORT_NAME, word=r"Eth[\d/]+")
+"""The name of a port that has queues, in the spelling of ``words.interface``."""
+PORTS = Statements(Ports, (each("interface <port>", "ports", "guide", PortQos, PORT_QOS, by="port", port=PORT),))
+"""QoS of ports, below the header of each."""
+
+BALANCING = Statements(
+    Balancing,
+    (
+        each(
+            "ars profile <name>",
+            "profiles",
+            "ansible sonic_ars",
+            ArsProfile,
+            (line("sampling-interval <interval>", "ansible sonic_ars", interval=number(1, 255)),),
+            by="name",
+            name=defines("ars profile"),
+        ),
+        each(
+            "ars port-profile <name>",
+            "port_profiles",
+            "ansible sonic_ars",
+            ArsPortProfile,
+            (
+                line("enable", "ansible sonic_ars", sets={"enabled": True}),
+                line("load-past-weight <past_weight>", "ansible sonic_ars", past_weight=number(0, 100)),
+            ),
+            by="name",
+            name=defines("port-profile"),
+        ),
+        each(
+            "ars object <name>",
+            "objects",
+            "ansible sonic_ars",
+            ArsObject,
+            (
+                line("mode <mode>", "ansible sonic_ars (options)", mode=MODE),
+                line("idle-time <idle>", "ansible sonic_ars", idle=number(16, 32767)),
+                line("max-flows <flows>", "ansible sonic_ars", flows=FLOWS),
+            ),
+            by="name",
+            name=defines("object"),
+        ),
+        line("ars bind profile <bound>", "ansible sonic_ars", bound=refers("ars profile")),
+        line("ip load-share hash seed <seed>", HASH, seed=number(0, 16777214)),
+        each(
+            ("ip load-share hash ipv4 ipv4-<ipv4>", "ip load-share hash ipv6 ipv6-<ipv6>"),
+            "hashed",
+            HASH,
+            Hashed,
+            ipv4=_hashed("src-ip", "dst-ip", "ip-proto", "l4-src-port", "l4-dst-port"),
+            ipv6=_hashed("src-ip", "dst-ip", "next-hdr", "l4-src-port", "l4-dst-port"),
+        ),
+    ),
+)
+"""Adaptive routing, and the static hash."""
