@@ -17,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -34,6 +34,8 @@ REST = "rest_"
 """The part of a flat statement behind the form of its element."""
 IT = "it"
 """The slot of an element that is itself the value, for example an address in a list of addresses."""
+KEPT = 4096
+"""The number of lines of which a table keeps the row and the values."""
 SECTION = "section"
 """The field of an element that holds the section that it was read from, in classes that have such a field.
 
@@ -489,7 +491,12 @@ class Statements(Generic[T]):
         elif inner is not None:
             inner.collect(section.body or (), reader, member)
 
-    def _entry(self, text: str) -> tuple[_Entry | None, dict[str, Any]]:
+    @cached_property
+    def _entry(self) -> Callable[[str], tuple[_Entry | None, dict[str, Any]]]:
+        """The function that finds the row of a line. It keeps the latest results, because ports and devices repeat their lines."""
+        return lru_cache(maxsize=KEPT)(self._parsed)
+
+    def _parsed(self, text: str) -> tuple[_Entry | None, dict[str, Any]]:
         """Return the row that matches a line, and the values of its slots. The row is None if no row understands the line.
 
         Of a flat statement, the value of ``REST`` is the same of the part behind the form of its element.
