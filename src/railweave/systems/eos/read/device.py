@@ -292,21 +292,32 @@ def _channels(found: dict[str, Port]) -> None:
         taken.add(port.group)
 
 
+_DEFAULT_ROUTES = {"0.0.0.0/0", "::/0"}
+_MARKS = re.compile(r"\b(?:tag|name|metric) \S+")
+"""Marks of a static route, which change nothing of its way."""
+
+
 def _management_port(taking: SectionReader, found: Mapping[str, Port]) -> tuple[Port | None, Address]:
-    """The management port, and the way out of its VRF."""
+    """The management port, and its gateway: in the default VRF, a next hop that the port itself reaches.
+
+    No other static route is understood: not those of tenants or the fabric, nor those with a distance or a track.
+    """
     port = next((one for one in found.values() if one.name.startswith("Management") and one.addresses), None)
-    way_out = NO_ADDRESS
-    vrf = port.vrf if port else ""
-    for form in ("ip|ipv6 route vrf <vrf> <prefix> <gateway> **", "ip|ipv6 route <prefix> <gateway> **"):
-        for one in taking.each(form):
-            if form.count("vrf") == 0 and " route vrf " in one.line:
-                continue
-            gateway = address(one["gateway"])
-            if gateway is None or one.words.get("vrf", "") != vrf or one["prefix"] not in {"0.0.0.0/0", "::/0"}:
-                taking.leave(one)
-            else:
-                way_out = gateway
-    return port, way_out
+    gateway = NO_ADDRESS
+    for one in taking.each("ip|ipv6 route <words...>"):
+        vrf, words = _of_vrf(_MARKS.sub("", one["words"]).split())
+        hop = address(words[1]) if words[0] in _DEFAULT_ROUTES and words[2:] in ([], ["1"]) else None
+        if hop and port and vrf == port.vrf and (vrf or any(own.prefix.holds(hop) for own in port.addresses)):
+            gateway = hop
+        else:
+            taking.leave(one)
+    return port, gateway
+
+
+def _of_vrf(words: list[str]) -> tuple[str, list[str]]:
+    """The VRF of a static route, and its other words: the prefix and the next hop, empty where they are missing."""
+    vrf, rest = (words[1], words[2:]) if words[0] == "vrf" and len(words) > 1 else ("", words)
+    return vrf, [*rest, "", ""] if len(rest) < 2 else rest
 
 
 def _router_id(found: Mapping[str, Port]) -> Address:

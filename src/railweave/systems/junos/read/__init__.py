@@ -91,7 +91,7 @@ def configuration(top: Word) -> DeviceConfig:
     cut = splits(top, named)
     shared = balancing(top, named.values())
     unused(options, top)
-    management.own_routes(top, management.own_address(named))
+    own_port = management.own_address(named)
     return DeviceConfig(
         name=name,
         role="leaf" if "server" in kind.values() or vrfs else "spine",
@@ -99,8 +99,8 @@ def configuration(top: Word) -> DeviceConfig:
         nos="junos",
         release=release,
         management=management.management(top, named.values(), protected=rules is not None),
-        management_address=management.own_address(named),
-        management_gateway=management.gateway(top),
+        management_address=own_port,
+        management_gateway=management.gateway(top, own_port),
         loopback=router_id.prefix,
         splits=cut,
         interfaces=interfaces(

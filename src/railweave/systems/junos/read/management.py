@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -313,40 +312,36 @@ def own_address(ports: Mapping[str, Port]) -> InterfaceAddress:
     return InterfaceAddress("0.0.0.0/0")
 
 
-def gateway(top: Word) -> Address:
-    """The next hop of the default route of the management port; 0.0.0.0 where there is none."""
+def gateway(top: Word, own: InterfaceAddress) -> Address:
+    """The next hop of the default route of the management port, whose address is ``own``; 0.0.0.0 where there is none.
+
+    In the main table it is a next hop that the port itself reaches: other static routes there are the fabric's, and not understood.
+    """
     named = top.at_path("routing-instances", MANAGEMENT_INSTANCE)
     if named is not None:
         named.take()
         named.value("description")
-    places = [one for one in (named, top) if one is not None]
-    for place in places:
-        for rib in (
-            place.at_path("routing-options"),
-            place.at_path("routing-options", "rib", f"{MANAGEMENT_INSTANCE}.inet6.0"),
-        ):
-            for route in ("0.0.0.0/0", "::/0"):
-                found = rib.at_path("static", "route", route) if rib is not None else None
-                hop = found.read(address, "next-hop") if found is not None else None
-                if hop is not None:
-                    return hop
+    options = top.block("routing-options")
+    for place in (
+        named.at_path("routing-options") if named is not None else None,
+        options.at_path("rib", f"{MANAGEMENT_INSTANCE}.inet6.0"),
+        options,
+    ):
+        for everything in ("0.0.0.0/0", "::/0"):
+            route = place.at_path("static", "route", everything) if place is not None else None
+            hop = route.holds("next-hop") if route is not None else None
+            found = _address(hop.text) if hop is not None else None
+            if hop is not None and found and (place is not options or (own.length and own.prefix.holds(found))):
+                hop.take()
+                return found
     return NO_ADDRESS
 
 
-def own_routes(top: Word, address: InterfaceAddress) -> None:
-    """Static routes by the management port of a device without an instance for it: they carry nothing of the fabric."""
-    near = ipaddress.ip_interface(address).network
-    for route in (top.at_path("routing-options", "static", "route") or Word("")).below.values():
-        hops = list((route.at_path("next-hop") or Word("")).below)
-        if hops and near.prefixlen and all(_is_in(hop, near) for hop in hops):
-            route.take_all("irrelevant")
-
-
-def _is_in(text: str, near: ipaddress.IPv4Network | ipaddress.IPv6Network) -> bool:
+def _address(text: str) -> Address | None:
     try:
-        return ipaddress.ip_address(text) in near
+        return address(text)
     except ValueError:
-        return False
+        return None
 
 
 def _users(login: Word) -> Iterator[tuple[str, User]]:
