@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -19,6 +20,28 @@ if TYPE_CHECKING:
 def described(far: End) -> str:
     """Return the description of a port as used in every switch's configuration: device and port at the far end of its cable."""
     return f"{far.device} {far.port}"
+
+
+_DEVICE = r"[A-Za-z0-9][\w.-]{0,62}"
+_FAR_END = re.compile(rf"({_DEVICE}) ([\w./:-]*(?:\d|eth)[\w./:-]*|{EDGE})", re.ASCII)
+_ROUTER = re.compile(rf"({_DEVICE}), tenants? \S.*", re.ASCII)
+
+
+def far_end(description: str) -> tuple[str, str]:
+    """Return the device and port that a port's description names in the form of ``described``. Both are empty for other words."""
+    match = _FAR_END.fullmatch(description)
+    return (match[1], match[2]) if match else ("", "")
+
+
+def router_of(description: str) -> str:
+    """Return the router that the description of an external port names in the form of ``external_ports``, or an empty string."""
+    match = _ROUTER.fullmatch(description)
+    return match[1] if match else ""
+
+
+def neighbor_of(description: str) -> str:
+    """Return the device that the description of a session names: a name alone, or as a port has it. It is empty for other words."""
+    return description if re.fullmatch(_DEVICE, description, re.ASCII) else far_end(description)[0]
 
 
 def switch_port_names(network: Network, end: End, far: End) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import BITS, Address, InterfaceAddress
 from railweave.model.device.model import Gateway, Interface, Split
-from railweave.model.device.port_model import with_parts
+from railweave.model.device.port_model import far_end, router_of, with_parts
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.dell_sonic.read.overlay import tenant
 from railweave.systems.dell_sonic.read.ports import Lines
@@ -45,8 +45,6 @@ WHOLE_PORT = 2
 """Numbers in the name of a port that is not split: ``Eth1/1``."""
 
 _SPLIT = re.compile(r"interface breakout port (?P<port>[\d/]+) mode (?P<channels>\d)x(?P<speed>\d{1,4})G.*")
-_OURS = re.compile(r"(?P<peer>\S+) (?P<port>\S*\d\S*|\S*eth\S*|\S+)")
-_OUTSIDE = re.compile(r"(?P<peer>\S+), tenants? (?P<tenants>\S.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +125,15 @@ def _part(one: Lines, part: Lines | None, sessions: Sessions, pauses: bool) -> I
     waits = one.shut and not one.addresses and not one.anycast
     vlan = one.vlan or next(iter(one.tagged), None)
     routed = kind == "server" and vlan is None and not waits
-    outside = _OUTSIDE.fullmatch(one.description) if kind == "external" else None
-    ours = _OURS.fullmatch(one.description) if kind != "external" else None
+    peer, peer_port = (router_of(one.description), "") if kind == "external" else far_end(one.description)
     said = part or one
     return Interface(
         name=one.name,
         link="",
         kind=kind,
         description=one.description,
-        peer=(outside or ours or {"peer": ""})["peer"],
-        peer_port=ours["port"] if ours else "",
+        peer=peer,
+        peer_port=peer_port,
         speed_gbps=(one.speed_mbps or 0) // 1000,
         lanes=8,
         mtu=PORT_MTU if routed or one.mtu is None else one.mtu + ETHERNET_HEADER,
@@ -165,8 +162,8 @@ def _kind(one: Lines, part: Lines | None, sessions: Sessions) -> Literal["server
         return "server"
     # A numbered port without its session: a server may have two addresses, too, but its NIC is not called as a switch's port is.
     narrow = all(BITS[address.family] - address.length <= POINT_TO_POINT for address in one.addresses)
-    ours = _OURS.fullmatch(one.description)
-    return "fabric" if one.addresses and narrow and ours and ours["port"].startswith(_SWITCH_PORTS) else "server"
+    switch = far_end(one.description)[1].startswith(_SWITCH_PORTS)
+    return "fabric" if one.addresses and narrow and switch else "server"
 
 
 def gateways(

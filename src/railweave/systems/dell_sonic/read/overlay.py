@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.device import model
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
+from railweave.model.device.port_model import neighbor_of
 from railweave.systems.dell_sonic.read.ports import Lines, headers
 from railweave.systems.dell_sonic.read.routing import NOWHERE, Links
 from railweave.systems.dell_sonic.words import address, interface, number
@@ -128,9 +129,11 @@ def _external(router: Router, listed: Lists, links: Links) -> Iterator[model.Ext
         port, local = links.of_neighbor(router.vrf, peer.address)
         family = peer.families.get(peer.address.family)
         unit = port if "." in port or not port else f"{port}.0"
-        session = model.NumberedSession(unit, "", one.description, peer.asn or 0, local or NOWHERE, peer.address)
+        session = model.NumberedSession(
+            unit, "", neighbor_of(one.description), peer.asn or 0, local or NOWHERE, peer.address
+        )
         yield model.ExternalPeer(
-            one.group or one.description or one.title,
+            one.group or neighbor_of(one.description) or one.title,
             session,
             _passed(listed, family.imports if family else ""),
             _passed(listed, family.exports if family else ""),
@@ -178,7 +181,7 @@ def overlay(
     return model.OverlayConfig(
         loopback=loopback,
         neighbors=tuple(
-            model.NumberedSession("", "", one.description, one.asn or 0, loopback, one.address)
+            model.NumberedSession("", "", neighbor_of(one.description), one.asn or 0, loopback, one.address)
             for one in members
             if one.address is not None
         ),

@@ -9,6 +9,7 @@ from railweave.model.config.addresses import BITS, Address, Family, InterfaceAdd
 from railweave.model.device.bgp_model import of_one_family
 from railweave.model.device.management import Authentication
 from railweave.model.device.model import Action, Bgp, BgpGroup, Match, NumberedSession, Policy, Session, Term
+from railweave.model.device.port_model import neighbor_of
 from railweave.systems.dell_sonic.words import agreed
 
 if TYPE_CHECKING:
@@ -141,11 +142,11 @@ def _groups(router: Router, links: Links) -> Iterator[BgpGroup]:
 
 def _session(one: Peer, links: Links) -> Session:
     interface, local = (one.interface or "", None) if one.address is None else links.of_neighbor("", one.address)
-    return Session(interface, "", one.description, one.asn or 0, local, one.address)
+    return Session(interface, "", neighbor_of(one.description), one.asn or 0, local, one.address)
 
 
 def numbered(one: Peer, interface: str, local: Address) -> NumberedSession | None:
     """A session by addresses; None where the neighbor has none."""
     if one.address is None:
         return None
-    return NumberedSession(interface, "", one.description, one.asn or 0, local, one.address)
+    return NumberedSession(interface, "", neighbor_of(one.description), one.asn or 0, local, one.address)

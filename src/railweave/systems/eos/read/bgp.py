@@ -10,7 +10,7 @@ from railweave.model.config.addresses import Address, Family, InterfaceAddress, 
 from railweave.model.device.bgp_model import of_one_family
 from railweave.model.device.model import Action, Bgp, BgpGroup, Match, Policy, Session, Term
 from railweave.systems.eos.read.settings import Settings, forms, key_profiles, usual_bfd
-from railweave.systems.eos.read.values import address, as_number, interface_names, number, peer_of, prefix
+from railweave.systems.eos.read.values import address, as_number, interface_names, neighbor, number, peer_of, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -376,9 +376,7 @@ def only_as(lists: Policies, name: str | None) -> int:
 def _session(peer: Address, said: Settings, settings: Settings, links: Links) -> Session:
     link = links.to(peer)
     port, local = link or (None, None)
-    name = peer_of(said.description)[0] or said.description
-    if not said.description and port is not None:
-        name = peer_of(port.description)[0]
+    name = neighbor(said.description) or (peer_of(port.description)[0] if port else "")
     return Session(port.name if port else "", "", name, settings.remote_as or 0, local, peer)
 
 

@@ -10,7 +10,7 @@ from railweave.model.config.addresses import Address, Prefix
 from railweave.model.device import model
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, Process, neighbors, odd_one
-from railweave.systems.eos.read.values import Stanzas, number, numbers, peer_of, prefix
+from railweave.systems.eos.read.values import Stanzas, neighbor, number, numbers, prefix
 from railweave.systems.eos.render.ports import FIRST_VRF_LOOPBACK
 
 if TYPE_CHECKING:
@@ -214,8 +214,7 @@ def maps_of(own: Process) -> set[str]:
 
 
 def _peer(own: Process, name: str) -> str:
-    said = own.neighbors.peers[name].description
-    return peer_of(said)[0] or said
+    return neighbor(own.neighbors.peers[name].description)
 
 
 def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tuple[model.TunnelEndpoint, ...]:
@@ -359,7 +358,7 @@ def _targets(taking: SectionReader, below: SelectedLine, direction: str) -> tupl
 def _external(peer: Address, settings: Settings, link: tuple[Port, Address], lists: Policies) -> model.ExternalPeer:
     port, local = link
     said = settings.description
-    router = said.removeprefix(_EXTERNAL) if said.startswith(_EXTERNAL) else peer_of(said)[0] or said
+    router = neighbor(said.removeprefix(_EXTERNAL))
     unit = port.name if "." in port.name else f"{port.name}.0"
     session = model.NumberedSession(unit, "", router, settings.remote_as or 0, local, peer)
     return model.ExternalPeer(router, session, _listed(settings.imports, lists), _listed(settings.exports, lists))

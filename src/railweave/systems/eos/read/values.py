@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.device.port_model import far_end, neighbor_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,11 +128,13 @@ def peer_of(description: str) -> tuple[str, str]:
 
     So do ``P2P_LINK_TO_SPINE1_Ethernet1`` and ``SERVER_host1_eth0``, the forms of Arista's generator.
     """
-    words = description.split(" ")
-    if len(words) == 2 and all(words):
-        return words[0], words[1]
     found = _GENERATED.fullmatch(description)
-    return (found[1], found[2]) if found else ("", "")
+    return (found[1], found[2]) if found else far_end(description)
+
+
+def neighbor(description: str) -> str:
+    """The device that the description of a session names; empty for other words."""
+    return peer_of(description)[0] or neighbor_of(description)
 
 
 _GENERATED = re.compile(

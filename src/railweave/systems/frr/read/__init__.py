@@ -13,7 +13,7 @@ from railweave.model.config.sections import SectionReader
 from railweave.model.device.balancing import BalancingConfig
 from railweave.model.device.management import Management
 from railweave.model.device.model import DeviceConfig, Gateway, Interface
-from railweave.model.device.port_model import with_parts
+from railweave.model.device.port_model import far_end, router_of, with_parts
 from railweave.model.device.reading import Reading, ReadStatement, classify_statements
 from railweave.systems.frr.changes import config_tree
 from railweave.systems.frr.read import nftables
@@ -113,15 +113,15 @@ def _config(name: str, routing: Routing) -> DeviceConfig:
 def _interface(port: Port, kind: Literal["fabric", "external"]) -> Interface:
     """A port to a switch, whose description of ours is its peer and its peer's port; or to a router, with its tag in the name."""
     name, _, unit = port.name.partition(".")
-    peer, _, far = port.description.partition(" ")
     outside = kind == "external"
+    peer, far = (router_of(port.description), "") if outside else far_end(port.description)
     return Interface(
         name=name if outside else port.name,
         link="",
         kind=kind,
         description=port.description,
-        peer=peer.removesuffix(",") if outside else peer,
-        peer_port="" if outside else far,
+        peer=peer,
+        peer_port=far,
         speed_gbps=0,
         lanes=0,
         mtu=0,

@@ -9,6 +9,7 @@ from railweave.model.config.addresses import Address, Family
 from railweave.model.device import model
 from railweave.model.device.bgp_model import of_one_family
 from railweave.model.device.management import Authentication
+from railweave.model.device.port_model import far_end, neighbor_of
 from railweave.model.device.timers import Bfd
 from railweave.systems.frr.read.bgp import EVPN, INTERNAL, Instance, Neighbor
 from railweave.systems.frr.read.policy import ANY, NETWORKS, NOTHING, Policies
@@ -89,7 +90,7 @@ def isis(
         net=net,
         router_id=router_id,
         ports=tuple(
-            model.IsisPort(one.name, "", one.description.split(" ")[0], one.isis.metric) for one in running if one.isis
+            model.IsisPort(one.name, "", far_end(one.description)[0], one.isis.metric) for one in running if one.isis
         ),
         passive=tuple(one.name for one in passive if one.name not in loopbacks),
         families=tuple(family for family in _FAMILIES if family in used),
@@ -135,7 +136,7 @@ def ospf(
     return model.Ospf(
         router_id=named or router_id,
         ports=tuple(
-            model.OspfPort(name, "", ports[name].description.split(" ")[0], one.area, one.metric or _usual())
+            model.OspfPort(name, "", far_end(ports[name].description)[0], one.area, one.metric or _usual())
             for name, one in running.items()
             if name not in passive
         ),
@@ -210,18 +211,18 @@ class Sessions:
         at = address(one.name)
         if at is None:
             port = self._ports.get(one.name)
-            peer = one.description or (port.description.split(" ")[0] if port else "")
+            peer = neighbor_of(one.description or "") or (far_end(port.description)[0] if port else "")
             return model.Session(one.name, "", peer, self.peer_as(one), None, None)
         found = self._subnets.port(at, self.here.vrf)
         name, local = (found[0].name, found[1].address) if found else ("", None)
-        peer = one.description or (found[0].description.split(" ")[0] if found else "")
+        peer = neighbor_of(one.description or "") or (far_end(found[0].description)[0] if found else "")
         return model.Session(name, "", peer, self.peer_as(one), local, at)
 
     def numbered(self, one: Neighbor) -> model.NumberedSession | None:
         """A session from a loopback; None where the neighbor has no address."""
         at = address(one.name)
         return (
-            model.NumberedSession("", "", one.description or "", self.peer_as(one), self.source(one), at)
+            model.NumberedSession("", "", neighbor_of(one.description or ""), self.peer_as(one), self.source(one), at)
             if at
             else None
         )

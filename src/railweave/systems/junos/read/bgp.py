@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from railweave.model.config.addresses import Address, Family, Prefix
 from railweave.model.device.management import Authentication
 from railweave.model.device.model import Bgp, BgpGroup, FabricAdvertise, Policy, Session
+from railweave.model.device.port_model import far_end, neighbor_of
 from railweave.model.device.timers import Bfd
 from railweave.systems.junos.read import policies
 from railweave.systems.junos.read.policies import AND, PolicyOptions
@@ -368,14 +369,15 @@ def _sessions(group: Group, owners: Owners, ports: Mapping[str, Port], asn: int)
         owner = owners.unit(local)
         interface = owner[0].name if owner is not None else ""
         remote = asn if group.internal else one.asn
-        yield Session(interface, "", one.description or peer_of(ports, interface), remote or 0, local, one.peer)
+        yield Session(
+            interface, "", neighbor_of(one.description) or peer_of(ports, interface), remote or 0, local, one.peer
+        )
 
 
 def peer_of(ports: Mapping[str, Port], name: str) -> str:
     """Who is at the other end of a port, by its description: ``PEER PORT``."""
     port = ports.get(name)
-    words = port.description.split(" ") if port is not None else []
-    return words[0] if len(words) == 2 else ""
+    return far_end(port.description)[0] if port is not None else ""
 
 
 def _policies(options: PolicyOptions, groups: list[Group]) -> Iterator[Policy]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railweave.model.device.model import ExternalPeer, Gateway, NumberedSession, Vrf
+from railweave.model.device.port_model import neighbor_of
 from railweave.systems.junos.read import policies
 from railweave.systems.junos.read.bgp import Group, groups, peer_of
 from railweave.systems.junos.read.words import Word, prefix
@@ -160,7 +161,12 @@ def _external(
                 peer.word.leave()
                 continue
             session = NumberedSession(
-                owner[1].name, "", peer.description or peer_of(ports, owner[0].name), peer.asn or 0, local, peer.peer
+                owner[1].name,
+                "",
+                neighbor_of(peer.description) or peer_of(ports, owner[0].name),
+                peer.asn or 0,
+                local,
+                peer.peer,
             )
             yield ExternalPeer(group.name, session, accept, advertise)
 

@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.device.model import Interface, Macsec, Split
-from railweave.model.device.port_model import with_parts
-from railweave.systems.junos.read.bgp import peer_of
+from railweave.model.device.port_model import far_end, router_of, with_parts
 from railweave.systems.junos.read.ports import PORT, Port, Unit
 from railweave.systems.junos.read.words import Word, gbps, secret, unprinted
 from railweave.systems.junos.render.interfaces import port_order
@@ -121,8 +120,8 @@ def interfaces(
     used = [(port, unit) for port in in_order(kind) for unit in _used(ports[port], kind[port])]
     for name, unit in used:
         port, what = ports[name], kind[name]
-        words = port.description.split(" ")
         outside = what == "external"
+        peer, peer_port = (router_of(port.description), "") if outside else far_end(port.description)
         vlan, tagged = _carried(port, unit, vlans) if unit is not None else (None, ())
         found.append(
             Interface(
@@ -130,8 +129,8 @@ def interfaces(
                 link="",
                 kind=what,
                 description=port.description,
-                peer=port.description.partition(",")[0] if outside else peer_of(ports, name),
-                peer_port="" if outside or len(words) != 2 else words[1],
+                peer=peer,
+                peer_port=peer_port,
                 speed_gbps=speeds.get(name) or speeds.get(name.partition(":")[0]) or port.usual_speed,
                 lanes=0,
                 mtu=unprinted("interfaces.mtu") if port.mtu is None else port.mtu,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.device.model import BridgedVlan, Gateway, MacVrf, NumberedSession, OverlayConfig, TunnelEndpoint
+from railweave.model.device.port_model import neighbor_of
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.junos.read import policies
 from railweave.systems.junos.read.bgp import Group, agreed
@@ -199,7 +200,12 @@ def overlay(
         loopback=local,
         neighbors=tuple(
             NumberedSession(
-                "", "", one.description, (own_as if group.internal else one.asn) or 0, one.local or local, one.peer
+                "",
+                "",
+                neighbor_of(one.description),
+                (own_as if group.internal else one.asn) or 0,
+                one.local or local,
+                one.peer,
             )
             for group in found
             for one in group.neighbors

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from railweave.model.catalog import catalog
 from railweave.model.device.model import Bgp, BridgedVlan, Gateway, Interface, Macsec, MacVrf, Split
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
+from railweave.model.device.port_model import far_end, neighbor_of, router_of
 from railweave.systems.frr.read.ports import Port
 from railweave.systems.frr.read.routing import advertisements, prefixes
 from railweave.systems.frr.read.text import address, interface_address, number, secret
@@ -131,23 +132,26 @@ def _interface(
     )
     port = ports.get(routed)
     about = row.text("description") or (port.description if port else "")
-    peer, _, far = about.partition(" ")
+    outside = kind == "external"
+    peer, far = (router_of(about), "") if outside else far_end(about)
     neighbor = tables.row("DEVICE_NEIGHBOR", name)
     if neighbor.line:
-        peer, far = neighbor.text("name"), neighbor.text("port")
+        peer = neighbor_of(neighbor.text("name"))
+        far = neighbor.text("port") if peer and not outside else ""
+        if not peer:
+            neighbor.leave("name")
     speed = row.number("speed") or 0
     if speed % 1000:
         row.leave("speed")
     mtu = row.number("mtu")
-    outside = kind == "external"
     member = uses.vlans.get(name)
     return Interface(
         name=name,
         link="",
         kind=kind,
         description=about,
-        peer=peer.removesuffix(",") if outside else peer,
-        peer_port="" if outside else far,
+        peer=peer,
+        peer_port=far,
         speed_gbps=speed // 1000,
         lanes=len(row.words("lanes")),
         mtu=(mtu if mtu is not None else MTU) + ETHERNET_HEADER,
