@@ -79,6 +79,8 @@ def overlay(draft: Draft, shape: Shape, configs: Mapping[str, DeviceConfig]) -> 
     families, _ = common([instance.loopback.family for instance in there.values()])
     if families != USUAL.vtep:
         part["vtep"] = families
+    if any(instance.links for instance in there.values()):
+        draft.note("EVPN's routes are exchanged on the sessions of links: in a design they are between loopbacks")
     bfds = [instance.bfd for instance in there.values()]
     bfd, others = common(bfds)
     bfd_part = {"enabled": False} if bfd is None else given(bfd, USUAL.bfd)

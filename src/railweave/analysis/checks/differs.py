@@ -262,7 +262,7 @@ _FIELDS = (
         r".*\.router_id|loopback|management_(address|gateway)|.*(\.|^)addresses(\.|$)|gateways\.(mac|proxy_arp)",
         ADDRESS,
     ),
-    (r"bgp|overlay\.(neighbors|reflects|from_spine)", SESSION),
+    (r"bgp|overlay\.(neighbors|links|reflects|from_spine)", SESSION),
     (r"interfaces\.macsec", MACSEC),
     (r"(interfaces|gateways)\.(mtu)$", MTU),
     (r"interfaces\.pauses", PFC),

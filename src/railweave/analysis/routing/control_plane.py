@@ -178,7 +178,7 @@ class ControlPlane:
         self._rules = {name: rules_of(config, policies, memo) for name, config in self.configs.items()}
         self._inbound = {name: candidates.InboundSessions(peers, memo) for name, peers in self._peers.items()}
         self._origins = candidates.Origins(self.configs, self._place, len(self.prefixes))
-        self._overlay = OverlayPlane(self.configs, self.prefixes)
+        self._overlay = OverlayPlane(self.configs, self.prefixes, self._ends.keys())
         self._decisions = Decisions(self.table, policies, candidates.AsPaths(), self._place, memo)
         self._start: _State | None = None
 

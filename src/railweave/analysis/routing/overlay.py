@@ -17,11 +17,12 @@ from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Fib, SharedPref
 from railweave.model.device.overlay import forwards_leaks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from numpy.typing import NDArray
 
     from railweave.analysis.routing.attributes import Mask
+    from railweave.model.config.addresses import Address
     from railweave.model.device.model import DeviceConfig, Vrf
 
     Holds = dict[tuple[str, str], Mask]
@@ -39,13 +40,54 @@ class _Origin:
     places: NDArray[np.int64]
 
 
+def _sessions(
+    configs: Mapping[str, DeviceConfig], pairs: Collection[tuple[str, str]]
+) -> dict[str, set[tuple[str, str]]]:
+    """Return the sessions that both ends configure, by device: the neighbor, and the cable; no cable between loopbacks.
+
+    A neighbor is known by its address, because its description may have any words. ``pairs`` are the sessions of the underlay that
+    come up, by device and cable: EVPN's routes go over them if both ends say so (``OverlayConfig.links``).
+    """
+    owners: dict[Address, list[tuple[str, str]]] = {}
+    on_cable: dict[str, list[str]] = {}
+    for name, config in configs.items():
+        underlay = {session.link for group in (config.bgp.groups if config.bgp else ()) for session in group.sessions}
+        links = config.overlay.links if config.overlay else ()
+        if config.overlay:
+            owners.setdefault(config.overlay.loopback, []).append((name, ""))
+        for port in config.interfaces:
+            for address in port.addresses if port.link else ():
+                owners.setdefault(address.address, []).append((name, port.link))
+            if port.link and port.name in links and ((name, port.link) in pairs or port.link not in underlay):
+                on_cable.setdefault(port.link, []).append(name)
+    neighbors = {name: config.overlay.neighbors if config.overlay else () for name, config in configs.items()}
+    back = {name: {session.peer_address for session in sessions} for name, sessions in neighbors.items()}
+    asns = {name: config.bgp.asn if config.bgp else 0 for name, config in configs.items()}
+    near: dict[str, set[tuple[str, str]]] = {name: set() for name in configs}
+    for name, sessions in neighbors.items():
+        for session in sessions:
+            for far, cable in owners.get(session.peer_address, ()):
+                accepts = session.peer_as == asns[far] or 0 in {session.peer_as, asns[far]}
+                if far != name and session.local_address in back[far] and accepts:
+                    near[name].add((far, cable))
+    for cable, ends in on_cable.items():
+        if len(ends) == 2:
+            near[ends[0]].add((ends[1], cable))
+            near[ends[1]].add((ends[0], cable))
+    return near
+
+
 class OverlayPlane:
     """The overlay of a network: the leaves that originate tenant prefixes, with their tunnel endpoints."""
 
-    def __init__(self, configs: Mapping[str, DeviceConfig], prefixes: list[str]) -> None:
+    def __init__(
+        self, configs: Mapping[str, DeviceConfig], prefixes: list[str], pairs: Collection[tuple[str, str]] = ()
+    ) -> None:
+        """``pairs``: the sessions of the underlay that come up, each by device and cable."""
         place = {prefix: number for number, prefix in enumerate(prefixes)}
         self._configs = {name: config for name, config in configs.items() if config.overlay is not None}
         self._size = len(prefixes)
+        self._sessions = _sessions(self._configs, pairs)
         self._leaks = {name: forwards_leaks(leaf_config) for name, leaf_config in self._configs.items()}
         self._loopback = {
             name: place[config.overlay.loopback.prefix] for name, config in self._configs.items() if config.overlay
@@ -80,7 +122,7 @@ class OverlayPlane:
         if not self._origins:
             return dict(fibs), {}, SharedPrefixes()
         live = {name: local(name) for name in self._configs if name in fibs}
-        reflectors = self._joined({name: self._reflecting(name, fibs) for name in live})
+        reflectors = self._joined({name: self._reflecting(name, fibs, down) for name in live})
         holds: Holds = {}
         result: dict[str, Fib] = {}
         received_from: dict[str, set[str]] = {}
@@ -101,8 +143,9 @@ class OverlayPlane:
             result[name] = self._with_tenants(fib, known, live[name])
         return result, holds, shared(self._configs, received_from, down)
 
-    def _reflecting(self, name: str, fibs: Mapping[str, Fib]) -> set[str]:
-        return {neighbor for neighbor in self._neighbors(name, fibs) if self._reflects(neighbor)}
+    def _reflecting(self, name: str, fibs: Mapping[str, Fib], down: frozenset[str]) -> set[str]:
+        near = {far for far, link in self._sessions[name] if self._is_up(name, far, link, fibs, down)}
+        return {neighbor for neighbor in near if self._reflects(neighbor)}
 
     def _joined(self, reflecting: Mapping[str, set[str]]) -> dict[str, set[str]]:
         """Return, by device, one switch for each group of connected route reflectors that the device's routes reach.
@@ -119,24 +162,14 @@ class OverlayPlane:
                         todo += [far for far in reflecting.get(device, ()) if far not in first]
         return {name: {first[neighbor] for neighbor in near if neighbor in first} for name, near in reflecting.items()}
 
-    def _neighbors(self, name: str, fibs: Mapping[str, Fib]) -> set[str]:
-        """Return the neighbors to which a device's overlay sessions are up: configured on both ends, with loopbacks reachable both ways."""
-        overlay = self._configs[name].overlay
-        neighbors: set[str] = set()
-        for session in overlay.neighbors if overlay else ():
-            far = self._configs.get(session.peer)
-            if far is None or far.overlay is None or session.peer not in fibs:
-                continue
-            back = next((neighbor for neighbor in far.overlay.neighbors if neighbor.peer == name), None)
-            if (
-                back is not None
-                and session.peer_address == far.overlay.loopback
-                and back.peer_address == session.local_address
-                and int(fibs[name].group[self._loopback[session.peer]]) != UNREACHABLE
-                and int(fibs[session.peer].group[self._loopback[name]]) != UNREACHABLE
-            ):
-                neighbors.add(session.peer)
-        return neighbors
+    def _is_up(self, name: str, far: str, link: str, fibs: Mapping[str, Fib], down: frozenset[str]) -> bool:
+        """Return whether a session is up: its link, or if it is between loopbacks, the routes to them both ways."""
+        if far not in fibs:
+            return False
+        if link:
+            return link not in down
+        ways = (fibs[name].group[self._loopback[far]], fibs[far].group[self._loopback[name]])
+        return all(int(way) != UNREACHABLE for way in ways)
 
     def _held(self, name: str, vrf: Vrf, live: Mapping[str, Mask], senders: set[str]) -> Mask:
         """Return a mask of the prefixes that a VRF holds: its own live prefixes, and imported ones.

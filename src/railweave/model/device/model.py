@@ -163,6 +163,8 @@ class OverlayConfig:
     - ``reflects``: True on spines, which pass routes on with the next hop unchanged.
     - ``from_spine``: the community that spines add, so that leaves do not send these routes back.
     - ``tunnel_dscp``: True if the switch model needs statements that copy the inner packet's DSCP to the tunnel header.
+    - ``links``: ports whose sessions of the underlay carry EVPN's routes too. They are only read from configurations: no design has
+      them, and nothing renders them.
     """
 
     loopback: Address
@@ -172,6 +174,7 @@ class OverlayConfig:
     from_spine: str
     bfd: Bfd | None
     tunnel_dscp: bool = False
+    links: Annotated[tuple[str, ...], Rare] = ()
 
     def prefixes(self) -> tuple[Prefix, ...]:
         """Return the addresses that the overlay depends on, as prefixes: those of its sessions and of its tunnels."""

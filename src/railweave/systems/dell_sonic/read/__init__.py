@@ -263,7 +263,7 @@ def _config(taking: SectionReader) -> DeviceConfig:
     own_maps = {one for router in routers if router.vrf for one in overlay.external_maps(router)}
     own_maps |= overlay.overlay_maps(main) if main else set()
     evpn = main.evpn if main else Evpn()
-    over = overlay.overlay(main, tunnelled, loopbacks, lines, listed, bfd) if main else None
+    over = overlay.overlay(main, tunnelled, loopbacks, lines, listed, bfd, links) if main else None
     names = {one.vlan: one.vlan_name for one in gateways if one.vlan}
     router_id = main.router_id if main and main.router_id else routing.NOWHERE
     config = DeviceConfig(

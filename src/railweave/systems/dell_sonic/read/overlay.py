@@ -9,7 +9,7 @@ from railweave.model.device import model
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.model.device.port_model import neighbor_of
 from railweave.systems.dell_sonic.read.ports import Lines, headers
-from railweave.systems.dell_sonic.read.routing import NOWHERE, Links
+from railweave.systems.dell_sonic.read.routing import NOWHERE, Links, is_overlay
 from railweave.systems.dell_sonic.words import address, interface, number
 
 if TYPE_CHECKING:
@@ -163,33 +163,48 @@ def overlay(
     interfaces: Mapping[str, Lines],
     listed: Lists,
     bfd: dict[str, Bfd],
+    links: Links,
 ) -> model.OverlayConfig | None:
     """The overlay; None where no neighbor has EVPN's routes, and no group is for them."""
-    members = sessions(router)
+    every = sessions(router)
+    ports = {
+        one.title: one.interface or (links.of_neighbor("", one.address)[0] if one.address else "") for one in every
+    }
+    shared = [one for one in every if ports[one.title] and not is_overlay(one)]
+    members = [one for one in every if one not in shared]
     groups = [one for one in router.groups.values() if "evpn" in one.families]
-    if not members and not groups:
+    if not every and not groups:
         return None
     everybody = [*groups, *(one for one in members if one.group not in router.groups)]
     loopback = next((found for one in everybody if (found := at(one.update_source, interfaces))), None)
     loopback = loopback or (loopbacks[0].address if loopbacks else NOWHERE)
-    watched = [one.bfd for one in everybody]
+    watched = [one.bfd for one in everybody if is_overlay(one)]
     families = [one.families["evpn"] for one in everybody]
-    reflects = all(one.next_hop_unchanged for one in families)
+    kept = bool(families) and all(one.next_hop_unchanged for one in families)
+    reflects = kept or (bool(shared) and tunnelled.source is None)
     ends = [tunnelled.source] if tunnelled.source else []
     if not reflects:  # the loopback has the addresses of all endpoints, beside those that sessions begin at
         ends += [one.address for one in loopbacks if one.address not in {loopbacks[0].address, loopback, *ends}]
     return model.OverlayConfig(
         loopback=loopback,
         neighbors=tuple(
-            model.NumberedSession("", "", neighbor_of(one.description), one.asn or 0, loopback, one.address)
+            model.NumberedSession(
+                "", "", neighbor_of(one.description), one.asn or 0, _local(one, links) or loopback, one.address
+            )
             for one in members
             if one.address is not None
         ),
         endpoints=tuple(model.TunnelEndpoint(one, None) for one in ends),
         reflects=reflects,
         from_spine=_mark(listed, {one.exports for one in families}),
-        bfd=bfd.get(watched[0] or "") if watched[0] is not None and is_same(watched) else None,
+        bfd=bfd.get(watched[0] or "") if watched and watched[0] is not None and is_same(watched) else None,
+        links=tuple(dict.fromkeys(ports[one.title] for one in shared)),
     )
+
+
+def _local(one: Peer, links: Links) -> Address | None:
+    """The address of the link to a neighbor of which nothing says where its session comes from."""
+    return links.of_neighbor("", one.address)[1] if one.address and not one.update_source else None
 
 
 def is_same(values: list[str | None]) -> bool:

@@ -58,6 +58,8 @@ class Neighbors:
     found: list[Found] = field(default_factory=list[Found])
     listening: list[Listening] = field(default_factory=list[Listening])
     by_default: bool = True
+    unchanged: bool = False
+    """EVPN's routes keep their next hop to all neighbors."""
 
     def effective(self, name: str) -> Settings:
         """The settings of a neighbor with those of its peer group."""
@@ -125,6 +127,8 @@ def _family(taking: SectionReader, section: SelectedLine, family: str, found: Ne
             settings.imports = settings.imports or one["map"]
         else:
             settings.exports = settings.exports or one["map"]
+    if family == "evpn" and taking.last("bgp next-hop-unchanged", below=section):
+        found.unchanged = True
     for one in taking.each("neighbor <name> next-hop-unchanged", below=section):
         if settings := _of(found, one["name"]):
             settings.unchanged = True
@@ -355,6 +359,15 @@ def _listening(own: Process, ports: Mapping[str, Port], lists: Policies) -> Iter
                     asn = one.remote_as or only_as(lists, one.peer_filter)
                     sessions.append(Session(port.name, "", peer_of(port.description)[0], asn, local.address, far))
         yield one.group, sessions
+
+
+def discovered(own: Process, ports: Mapping[str, Port], lists: Policies) -> Iterator[tuple[str, str]]:
+    """The groups and ports of neighbors that no line names: those that are found on a link, and those that open a session."""
+    for one in own.neighbors.found:
+        if one.interface in ports and ports[one.interface].speaks_six:
+            yield one.group, one.interface
+    for name, sessions in _listening(own, ports, lists):
+        yield from ((name, session.interface) for session in sessions)
 
 
 def other_end(own: InterfaceAddress) -> Address | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.model.config.addresses import Address, Prefix
 from railweave.model.device import model
 from railweave.model.device.timers import RouterAdvertisements
-from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, Process, neighbors, odd_one
+from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, Process, discovered, neighbors, odd_one
 from railweave.systems.eos.read.values import Stanzas, neighbor, number, numbers, prefix
 from railweave.systems.eos.render.ports import FIRST_VRF_LOOPBACK
 
@@ -182,8 +182,11 @@ def overlay(own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Polic
     source = next((one.source for one in settings if one.source), "")
     family = Address(next(iter(peers))).family if peers else "ipv4"
     on_source = [one.address for one in ports[source].addresses] if source in ports else []
-    local = next((one for one in reversed(on_source) if one.family == family), NO_ADDRESS)
+    local = next((one for one in reversed(on_source) if one.family == family), NO_ADDRESS if source else own.router_id)
     links = Links(port for port in ports.values() if not port.vrf)
+    near = {name: link[0].name for name, one in peers.items() if not one.source and (link := links.to(Address(name)))}
+    shared = {name: port for name, port in near.items() if own.neighbors.is_routed(peers[name])}
+    on_links = [port for group, port in discovered(own, ports, lists) if own.neighbors.groups[group].active.get("evpn")]
     listening = [one for one in groups or settings if one.bfd]
     every = len(listening) == len(groups or settings)
     return model.OverlayConfig(
@@ -193,12 +196,14 @@ def overlay(own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Polic
                 "", "", _peer(own, name), one.remote_as or 0, _local(one, local, links, name), Address(name)
             )
             for name, one in peers.items()
+            if name not in shared
         ),
         endpoints=_endpoints(ports, ends, local),
-        reflects=any(one.unchanged for one in settings),
+        reflects=own.neighbors.unchanged or any(one.unchanged for one in settings),
         from_spine=_from_spine(maps_of(own), lists),
         bfd=odd_one([one.timers or own.usual[1] for one in listening]) if every else None,
         tunnel_dscp=ends.dscp,
+        links=tuple(dict.fromkeys([*on_links, *shared.values()])),
     )
 
 

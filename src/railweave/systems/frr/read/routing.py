@@ -46,15 +46,17 @@ def vrf_sections(taking: SectionReader) -> dict[str, int]:
 def overlay(
     sessions: Sessions, policies: Policies, loopbacks: Sequence[Address], taking: SectionReader
 ) -> model.OverlayConfig | None:
-    """The overlay as a device sees it. Without neighbors of its own, its routes go over the sessions of the fabric."""
+    """The overlay as a device sees it: sessions between loopbacks, and links whose sessions carry EVPN's routes too."""
     here = sessions.here
     if not here.evpn:
         return None
     peers = [one for one, _ in sessions.peers() if sessions.evpn(one)]
-    own = [one for one in peers if not sessions.unicast(one)]
-    found = [(one, session) for one in own if sessions.reaches(one) and (session := sessions.numbered(one)) is not None]
+    ports = {one.name: sessions.session(one).interface for one in peers}
+    links = [one for one in peers if ports[one.name] and (sessions.unicast(one) or one.on_interface)]
+    own = [one for one in peers if one not in links and sessions.reaches(one)]
+    found = [(one, session) for one in own if (session := sessions.numbered(one)) is not None]
     neighbors = tuple(session for _, session in found)
-    sources = [one.local_address for one in neighbors if one.local_address != UNKNOWN]
+    sources = [at for one, session in found if not ports[one.name] and (at := session.local_address) != UNKNOWN]
     loopback = next(iter((*sources, *loopbacks)), here.router_id)
     if loopback is None:
         return None
@@ -65,9 +67,10 @@ def overlay(
         neighbors=neighbors,
         endpoints=_endpoints(loopback, loopbacks) if here.all_vnis else (),
         reflects=any(one.next_hop_kept or one.reflected for one in said)
-        or (has(taking.sections, PRINTED) and not here.all_vnis),
+        or ((has(taking.sections, PRINTED) or bool(links)) and not here.all_vnis),
         from_spine=_mark(policies, dict.fromkeys(one.exports for one in said if one.exports)),
         bfd=sessions.common_bfd([one for one, _ in found], taking),
+        links=tuple(dict.fromkeys(ports[one.name] for one in links)),
     )
 
 

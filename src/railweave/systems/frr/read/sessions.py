@@ -228,13 +228,15 @@ class Sessions:
         )
 
     def source(self, one: Neighbor) -> Address:
-        """The address that a session comes from; unknown where the text leaves that to the way it goes."""
+        """The address that a session comes from: of the link to the neighbor, where the text leaves that to the way it goes."""
         group = self.here.group_of(one)
         text = one.source or (group.source if group else None) or ""
         named = self._ports.get(text)
         at = address(text)
         of_port = next((own.address for own in named.addresses), None) if named else None
-        return at or of_port or UNKNOWN
+        peer = address(one.name)
+        link = self._subnets.port(peer, self.here.vrf) if peer else None
+        return at or of_port or (link[1].address if link else UNKNOWN)
 
     def reaches(self, one: Neighbor) -> bool:
         """Whether a session can come up: over several hops only where that is said, or within an AS (RFC 4271, section 8)."""

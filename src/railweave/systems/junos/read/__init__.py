@@ -52,7 +52,7 @@ def configuration(top: Word) -> DeviceConfig:
     instances = instances_of(top)
     bgp = top.at_path("protocols", "bgp")
     sessions = groups(bgp, top) if bgp is not None else []
-    evpn = [one for one in sessions if one.evpn and not one.families]
+    evpn = [one for one in sessions if one.evpn]
     below = [one for one in sessions if one.families or not one.evpn]
 
     kind = _kinds(top, named, owners, instances, below)
@@ -72,7 +72,7 @@ def configuration(top: Word) -> DeviceConfig:
         for one in instances.values()
         if one.kind == "vrf"
     )
-    over = overlay.overlay(top, evpn, options, router_id.prefix, own_as=own_as, tunnels=bool(vrfs or mac_vrf))
+    over = overlay.overlay(top, evpn, options, owners, router_id.prefix, own_as=own_as, tunnels=bool(vrfs or mac_vrf))
     rules, elsewhere = protection(top, named, options)
     marks = frozenset(name for name, word in options.communities.items() if word.kind == "understood")
     cos = qos(top, in_order(kind))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from railweave.model.config.addresses import Prefix
     from railweave.systems.junos.read.instances import Instance
     from railweave.systems.junos.read.policies import PolicyOptions
-    from railweave.systems.junos.read.ports import Port, Unit
+    from railweave.systems.junos.read.ports import Owners, Port, Unit
 
 
 _FRAME = 14
@@ -181,15 +181,31 @@ class Exported:
 
 
 def overlay(
-    top: Word, found: list[Group], options: PolicyOptions, loopback: Prefix, *, own_as: int, tunnels: bool
+    top: Word,
+    every: list[Group],
+    options: PolicyOptions,
+    owners: Owners,
+    loopback: Prefix,
+    *,
+    own_as: int,
+    tunnels: bool,
 ) -> OverlayConfig | None:
-    """The overlay; None without sessions of EVPN. ``tunnels``: the device ends tunnels."""
+    """The overlay; None without sessions of EVPN. ``tunnels``: the device ends tunnels.
+
+    Groups that are for unicast routes too are those of the underlay: what they say besides is read there.
+    """
     dscp = top.flag("forwarding-options", "vxlan-tos-copy-filter")
-    if not found:
+    if not every:
         return None
+    found = [group for group in every if not group.families]
+    between = [
+        (group, one) for group in every for one in group.neighbors if not group.families or not owners.link(one.peer)
+    ]
+    links = [port for group in every if group.families for one in group.neighbors if (port := owners.link(one.peer))]
+    links += [unit.removesuffix(".0") for group in every for unit in group.found]
     exported = _exported(found, options)
-    local = next((one.local for group in found for one in group.neighbors if one.local is not None), loopback.address)
-    passes = any(one.cluster or one.keeps_next_hop for one in found)
+    local = next((one.local for _, one in between if one.local is not None), loopback.address)
+    passes = any(one.cluster or one.keeps_next_hop for one in every)
     reflects = exported.adds or (passes and not exported.refuses and not tunnels)
     for one in found:
         one.word.flag("vpn-apply-export")
@@ -207,14 +223,14 @@ def overlay(
                 one.local or local,
                 one.peer,
             )
-            for group in found
-            for one in group.neighbors
+            for group, one in between
         ),
         endpoints=() if reflects else tuple(exported.endpoints) or (TunnelEndpoint(local, None),),
         reflects=reflects,
         from_spine=exported.mark,
         bfd=agreed([one.bfd for one in found], [one.word for one in found]),
         tunnel_dscp=dscp,
+        links=tuple(dict.fromkeys(links)),
     )
 
 

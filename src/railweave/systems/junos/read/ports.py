@@ -95,6 +95,11 @@ class Owners:
                 return found.address
         return None
 
+    def link(self, peer: Address) -> str:
+        """The port in whose prefix a peer is; empty where it is in none."""
+        owner = self.unit(self.beside(peer))
+        return owner[0].name if owner is not None else ""
+
 
 def ports(top: Word) -> dict[str, Port]:
     """Every interface that is of a kind known here, by name."""
