@@ -95,6 +95,8 @@ def underlay(draft: Draft, configs: Mapping[str, DeviceConfig]) -> None:
     made: list[dict[str, Any]] = []
     for name in draft.switches:
         bgp, isis = configs[name].bgp, configs[name].isis
+        if bgp is not None and not bgp.groups and isis is not None:  # the overlay's AS number beside IS-IS
+            bgp = None
         if bgp is None and isis is None:
             continue
         part = _of_bgp(bgp) if bgp is not None else _of_isis(isis) if isis is not None else {}

@@ -273,8 +273,12 @@ class DeviceConfig:
         return wanted.storm_control if wanted and self.edge_ports() else None
 
     def maximum_ecmp(self) -> int | None:
-        """Return the maximum width of a next-hop group, or None without a routing protocol."""
-        running = self.bgp or self.isis or self.ospf
+        """Return the maximum width of a next-hop group, or None without a routing protocol.
+
+        BGP without sessions on links has only the device's AS number, for the overlay.
+        """
+        underlay = self.bgp if self.bgp and self.bgp.groups else None
+        running = underlay or self.isis or self.ospf or self.bgp
         return running.maximum_ecmp if running else None
 
     def carried(self, port: Interface) -> tuple[int, ...]:

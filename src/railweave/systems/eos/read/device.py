@@ -216,10 +216,9 @@ def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
         for one in lines:
             taking.leave(one)
         under = None
-    speaks = speaks if speaks and (speaks.groups or not (routed or under)) else None
     router_id = own.router_id if own else routed.router_id if routed else _router_id(found)
     rules = control_plane(taking, stanzas, port.vrf if port else "")
-    families = speaks.families if speaks else routed.families if routed else ()
+    families = routed.families if routed and not (speaks and speaks.groups) else speaks.families if speaks else ()
     members = [(one.name, vlan) for one in cabled for vlan in vlans_of(found[one.name], names)]
     _enabled(taking)
     return DeviceConfig(

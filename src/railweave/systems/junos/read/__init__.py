@@ -114,7 +114,7 @@ def configuration(top: Word) -> DeviceConfig:
             vlans=vlan_numbers(top, instances),
         ),
         gateways=made,
-        bgp=found if below else None,
+        bgp=found if sessions else None,
         qos=cos,
         balancing=shared,
         extra="",
