@@ -100,7 +100,7 @@ def test_a_change_of_a_line_is_a_change_of_the_field() -> None:
     plain = SYSTEM.files(own)[FILE]
     for old, new, field in (
         ("   mtu 9202\n", "   mtu 9100\n", "interfaces.mtu"),
-        ("   neighbor spine-green bfd\n", "", "bgp.bfd"),
+        ("   neighbor spine-green bfd\n", "", "bgp.groups.bfd"),
         ("route-map from-green in", "route-map from-blue in", "bgp.groups.import_policy"),
         ("      neighbor spine-green activate\n", "", "bgp.groups"),
         ("   priority-flow-control priority 3 no-drop", "", "qos.classes.lossless"),
@@ -112,7 +112,7 @@ def test_a_change_of_a_line_is_a_change_of_the_field() -> None:
         ("ip hardware fib load-balance distribution dynamic", "!", "balancing.group_mode"),
         ("   service-profile ROCE\n", "", "interfaces.pauses"),
         ("   priority-flow-control pause watchdog\n", "", "qos.watchdog"),
-        ("interval 1000 min-rx 1000", "interval 900 min-rx 900", "bgp.bfd.minimum_interval"),
+        ("interval 1000 min-rx 1000", "interval 900 min-rx 900", "bgp.groups.bfd"),
         ("   no switchport\n", "", "bgp.groups"),
         ("   ipv6 enable\n", "", "bgp.groups"),
         ("ipv6 unicast-routing\n", "", "bgp.families"),

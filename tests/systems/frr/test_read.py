@@ -11,6 +11,7 @@ from railweave.errors import RenderError
 from railweave.model.device.build import device_config
 from railweave.model.device.timers import Bfd
 from railweave.systems import system
+from railweave.systems.frr.read.sessions import default
 from tests.conftest import SMALL
 from tests.model.config.variants import networks
 from tests.model.intent.asked import FABRICS
@@ -175,12 +176,13 @@ def test_a_secret_is_never_repeated() -> None:
     assert "swordfish" not in repr(found)
 
 
-def test_what_only_some_sessions_have_is_not_understood() -> None:
+def test_what_only_some_sessions_have_is_that_of_their_group() -> None:
     text = "router bgp 1\n neighbor 10.0.0.1 remote-as 2\n neighbor 10.0.0.1 bfd\n neighbor 10.0.0.3 remote-as 3\n"
     found = READ.read({"frr.conf": text})
-    assert unknown(found) == ["3: router bgp 1 / neighbor 10.0.0.1 bfd"]
+    assert unknown(found) == []
     assert found.config.bgp is not None
-    assert found.config.bgp.bfd is None
+    assert found.config.bgp.bfd == default()
+    assert [one.bfd for one in found.config.bgp.groups] == [None, Bfd(enabled=False)]
 
 
 def test_a_wrong_line_is_seen() -> None:

@@ -14,6 +14,7 @@ from railweave.model.config.compare import compare
 from railweave.model.device.build import device_config
 from railweave.model.device.fields import differences
 from railweave.model.device.model import DeviceConfig
+from railweave.model.device.timers import Bfd
 from railweave.model.network.model import Network
 from railweave.outputs.folder.steps import design_file
 from railweave.systems import system
@@ -400,7 +401,7 @@ def test_what_cannot_be_held_is_said_with_its_line(line: str, path: str) -> None
     assert [one.line for one in found.not_understood if path in one.path] == [OTHERS.strip().count("\n") + 2]
 
 
-def test_bfd_at_some_groups_alone_is_none(leaf: DeviceConfig) -> None:
+def test_bfd_at_some_groups_alone_is_theirs(leaf: DeviceConfig) -> None:
     bgp = leaf.bgp
     assert bgp is not None
     assert bgp.bfd is not None
@@ -409,8 +410,8 @@ def test_bfd_at_some_groups_alone_is_none(leaf: DeviceConfig) -> None:
     without = "".join(f"{line}\n" for line in text.splitlines() if not ("group other" in line and "bfd" in line))
     found = read({"junos.set": without})
     assert found.config.bgp is not None
-    assert found.config.bgp.bfd is None
-    assert any("bfd-liveness-detection" in one.path for one in found.not_understood)
+    assert found.config.bgp.bfd == bgp.bfd
+    assert [one.bfd for one in found.config.bgp.groups] == [*[None] * len(bgp.groups), Bfd(enabled=False)]
 
 
 def test_scheduling_bound_by_a_pattern_is_that_of_every_port() -> None:

@@ -107,6 +107,9 @@ def underlay(draft: Draft, configs: Mapping[str, DeviceConfig]) -> None:
         made.append(part)
     if not made:
         return
+    groups = [group for name in draft.switches if (bgp := configs[name].bgp) for group in bgp.groups]
+    if any(group.bfd for group in groups):
+        draft.note("groups of BGP sessions have other BFD than the rest of their switch, whose they get", "bgp")
     most, others = common(made)
     if most:
         draft.fabric["underlay"] = most

@@ -11,7 +11,7 @@ from railweave.model.device.timers import Bfd
 from railweave.model.network.overlay import Rare, RareFlag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,8 @@ class BgpGroup:
     - ``fabric_color``: the name of a color community (deterministic path forwarding).
     - ``aigp``: True if the AIGP attribute is sent and received (RFC 7311).
     - ``peer_as_list``: the name of the list that must contain the AS of an auto-discovered neighbor.
+    - ``bfd``: the group's own BFD, if it differs from that of most groups (``Bgp.bfd``); not enabled means that the group has none. It
+      is only read from configurations: no design has it, and nothing renders it.
     """
 
     name: str
@@ -57,6 +59,16 @@ class BgpGroup:
     peer_as_list: str | None
     fabric_color: str | None = None
     aigp: bool = False
+    bfd: Annotated[Bfd | None, Rare] = None
+
+
+def with_bfd(groups: Iterable[BgpGroup], watched: Sequence[Bfd | None]) -> tuple[tuple[BgpGroup, ...], Bfd | None]:
+    """Return the groups, with their own BFD where it differs, and BFD of most groups. ``watched`` is BFD of each group."""
+    usual = max(watched, key=watched.count, default=None)
+    return tuple(
+        group if bfd == usual else replace(group, bfd=bfd or Bfd(enabled=False))
+        for group, bfd in zip(groups, watched, strict=True)
+    ), usual
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +145,7 @@ class FabricAdvertise:
 class Bgp:
     """The BGP configuration of a device.
 
+    ``bfd`` is that of groups without their own (``BgpGroup.bfd``).
     ``ttl_security`` (RFC 5082) applies to sessions on links. ``graceful_restart`` and ``authentication`` also apply to the overlay.
     """
 

@@ -249,6 +249,7 @@ def _config(taking: SectionReader) -> DeviceConfig:
     gateways = devices.gateways(lines, interfaces, tunnelled.transit(), mac)
     main = next((one for one in routers if not one.vrf), None)
     _give_back_other_asns(taking, main)
+    _give_back_sessions(taking, main)
     loopbacks = _loopbacks(lines)
     address, gateway = management_port(lines)
     system = SYSTEM.read(taking.sections, taking)
@@ -300,6 +301,20 @@ def _give_back_other_asns(taking: SectionReader, main: Router | None) -> None:
                 taking.give_back(section)
             case _:
                 pass
+
+
+def _give_back_sessions(taking: SectionReader, main: Router | None) -> None:
+    """Give back BFD that only some sessions of a group have, and what the model does not hold: BFD in a VRF, and imports of EVPN."""
+    alike = main is not None and routing.is_watched_alike(main)
+    for section in taking.sections:
+        words = section.line.split()
+        for peer in (section.body or ()) if words[:2] == ["router", "bgp"] else ():
+            for one in peer.body or ():
+                if one.line.split()[0] == "bfd" and ("vrf" in words or not alike):
+                    taking.give_back(one)
+                for line in (one.body or ()) if one.line == "address-family l2vpn evpn" else ():
+                    if line.line.startswith("route-map ") and line.line.endswith(" in"):
+                        taking.give_back(line)
 
 
 def _interfaces(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import BITS, Address, Family, InterfaceAddress, Prefix
-from railweave.model.device.bgp_model import of_one_family
+from railweave.model.device.bgp_model import of_one_family, with_bfd
 from railweave.model.device.management import Authentication
 from railweave.model.device.model import Action, Bgp, BgpGroup, Match, NumberedSession, Policy, Session, Term
 from railweave.model.device.port_model import neighbor_of
@@ -65,7 +65,10 @@ def is_overlay(peer: Peer) -> bool:
 
 def bgp(router: Router, listed: Lists, links: Links, bfd: dict[str, Bfd], without: set[str]) -> Bgp:
     """The default instance without its overlay. ``without`` are route-maps that are not the underlay's."""
-    groups = tuple(_groups(router, links))
+    members = _members(router)
+    groups = list(_groups(router, links))
+    named = [bfd_of(router, members[group.name]) for group in groups]
+    groups, watched = with_bfd(groups, [None if name is None else bfd.get(name) for name in named])
     under = [one for one in _watching(router) if not is_overlay(one)]
     policies = list(listed.policies(without))
     taken = {name for policy in without for one in listed.entries(policy) if (name := one.prefix_list)}
@@ -83,7 +86,6 @@ def bgp(router: Router, listed: Lists, links: Links, bfd: dict[str, Bfd], withou
     if any("" in {one.import_policy, one.export_policy} for one in groups):
         policies.append(Policy("", (Term("", Match(), Action(accept=True)),)))  # without a route-map all routes pass
     keys = [one.password for one in _watching(router)]
-    watched = [one.bfd for one in under]
     made = Bgp(
         asn=router.asn,
         router_id=router.router_id or NOWHERE,
@@ -98,7 +100,7 @@ def bgp(router: Router, listed: Lists, links: Links, bfd: dict[str, Bfd], withou
         compare_aigp=False,
         families=tuple(family for family in UNICAST if family in router.unicast),
         maximum_ecmp=min((f.maximum_paths for f in router.unicast.values() if f.maximum_paths is not None), default=1),
-        bfd=bfd.get(watched[0] or "") if agreed(watched) and watched[0] is not None else None,
+        bfd=watched,
         graceful_restart=router.graceful_restart,
         ttl_security=bool(under) and all(one.ttl_security for one in under),
         authentication=Authentication(keys[0]) if agreed(keys) and keys[0] else None,
@@ -115,11 +117,35 @@ def _watching(router: Router) -> Iterator[Peer]:
             yield router.whole(one)
 
 
-def _groups(router: Router, links: Links) -> Iterator[BgpGroup]:
+def is_watched_alike(router: Router) -> bool:
+    """Whether all sessions of a group have one BFD profile or none, and so all of the overlay."""
+    groups = _members(router).values()
+    overlay = {one.bfd for one in _watching(router) if is_overlay(one)}
+    return len(overlay) <= 1 and all(len({one.bfd for one in _whole(router, some)}) == 1 for some in groups)
+
+
+def bfd_of(router: Router, members: list[Peer]) -> str | None:
+    """The BFD profile of a group's sessions; None if they have none, or not all the same."""
+    found = {one.bfd for one in _whole(router, members)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _members(router: Router) -> dict[str, list[Peer]]:
+    """Neighbors by their group; those without one by themselves."""
     members: dict[str, list[Peer]] = {name: [] for name in router.groups}
     for one in router.neighbors:
         members.setdefault(one.group if one.group in router.groups else one.title, []).append(one)
-    for name, some in members.items():
+    return {name: some or [router.groups[name]] for name, some in members.items()}
+
+
+def _whole(router: Router, peers: Iterable[Peer]) -> Iterator[Peer]:
+    """Neighbors with the settings of their groups; groups as they are."""
+    return (one if one.name is not None else router.whole(one) for one in peers)
+
+
+def _groups(router: Router, links: Links) -> Iterator[BgpGroup]:
+    for name, members in _members(router).items():
+        some = [one for one in members if one.name is None]
         group = router.groups.get(name) or some[0]
         whole = router.whole(some[0]) if some else group
         if name not in router.groups and not whole.families:  # it exchanges nothing

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
-from railweave.model.device.bgp_model import of_one_family
+from railweave.model.device.bgp_model import of_one_family, with_bfd
 from railweave.model.device.model import Action, Bgp, BgpGroup, Match, Policy, Session, Term
 from railweave.systems.eos.read.settings import Settings, forms, key_profiles, usual_bfd
 from railweave.systems.eos.read.values import address, as_number, interface_names, neighbor, number, peer_of, prefix
@@ -233,12 +233,12 @@ def is_underlay(one: Settings, found: Neighbors, links: Links, peer: Address) ->
 def bgp(taking: SectionReader, own: Process, ports: Mapping[str, Port], lists: Policies, elsewhere: set[str]) -> Bgp:
     """The BGP of the default VRF. ``elsewhere`` are the route maps that only the overlay and VRFs use."""
     links = Links(one for one in ports.values() if not one.vrf)
-    groups = _groups(own, ports, links, lists)
+    groups, watched = _groups(own, ports, links, lists)
+    groups, bfd = with_bfd(groups, [common_bfd(taking, some, own.usual[0]) for some in watched])
     named = [own.neighbors.groups.get(one.name) for one in groups]
     settings = [one for one in named if one] or _alone(own, links)
     redistributed, made = _redistributed(taking, own, lists)
     width = taking.last("maximum-paths <value> **", below=own.header)
-    listening = [one for one in settings if one.bfd]
     policies = (*made, *lists.without(elsewhere))
     if redistributed == PERMIT_ALL or any(PERMIT_ALL in {one.import_policy, one.export_policy} for one in groups):
         policies = (*policies, Policy(PERMIT_ALL, (Term("all", Match(), Action(accept=True)),)))
@@ -258,7 +258,7 @@ def bgp(taking: SectionReader, own: Process, ports: Mapping[str, Port], lists: P
         compare_aigp=False,
         families=_families(taking, own, settings),
         maximum_ecmp=_width(taking, width),
-        bfd=odd_one([one.timers or own.usual[0] for one in listening]) if len(listening) == len(settings) else None,
+        bfd=bfd,
         graceful_restart=taking.last("graceful-restart", below=own.header) is not None,
         ttl_security=bool(settings) and all(one.one_hop for one in settings),
         authentication=next(iter(keys)) if len(keys) == 1 else None,
@@ -274,14 +274,19 @@ def _width(taking: SectionReader, one: SelectedLine | None) -> int:
     return value or 1
 
 
-def odd_one(timers: Sequence[Bfd]) -> Bfd | None:
-    """The timers of BFD; where they differ, those that fewest have: the device has one for all."""
-    return min(timers, key=timers.count, default=None)
+def common_bfd(taking: SectionReader, settings: Sequence[Settings], usual: Bfd) -> Bfd | None:
+    """BFD that all of these sessions have; where they differ there is none, and its lines are not understood."""
+    found = {one.watched(usual) for one in settings}
+    if len(found) > 1:
+        for one in settings:
+            for line in one.bfd_lines:
+                taking.leave(line)
+    return found.pop() if len(found) == 1 else None
 
 
 def _alone(own: Process, links: Links) -> list[Settings]:
     peers = ((Address(name), own.neighbors.effective(name)) for name in own.neighbors.peers)
-    return [one for peer, one in peers if is_underlay(one, own.neighbors, links, peer)]
+    return [one for peer, one in peers if not one.shutdown and is_underlay(one, own.neighbors, links, peer)]
 
 
 def _families(taking: SectionReader, own: Process, settings: Sequence[Settings]) -> tuple[Family, ...]:
@@ -302,9 +307,12 @@ def _on(taking: SectionReader, *forms: str) -> bool:
     return bool([form for form in forms if taking.last(form)])
 
 
-def _groups(own: Process, ports: Mapping[str, Port], links: Links, lists: Policies) -> tuple[BgpGroup, ...]:
-    """Groups in the order of the text; neighbors of one peer group with other policies are a group of their own."""
+def _groups(
+    own: Process, ports: Mapping[str, Port], links: Links, lists: Policies
+) -> tuple[tuple[BgpGroup, ...], list[list[Settings]]]:
+    """Groups in the order of the text, and what holds for the sessions of each; neighbors with other policies are a group of their own."""
     found: dict[tuple[str, str, str], list[Session]] = {}
+    said_of: dict[tuple[str, str, str], list[Settings]] = {}
     filters: dict[str, str | None] = {}
     about: dict[str, Settings] = dict(own.neighbors.groups)
     for name in own.neighbors.groups:
@@ -327,11 +335,15 @@ def _groups(own: Process, ports: Mapping[str, Port], links: Links, lists: Polici
             continue
         key = (said.group or UNNAMED, settings.imports, settings.exports)
         found.setdefault(key, []).append(_session(peer, said, settings, links))
+        said_of.setdefault(key, []).append(settings)
     names: dict[str, int] = {}
     groups: list[BgpGroup] = []
+    watched: list[list[Settings]] = []
     for (name, imports, exports), sessions in found.items():
         if not sessions:
             continue
+        named = said_of.get((name, imports, exports), [])
+        watched.append([*named, about[name]] if len(named) < len(sessions) and name in about else named)
         names[name] = names.get(name, 0) + 1
         settings = about.get(name)
         groups.append(
@@ -345,7 +357,7 @@ def _groups(own: Process, ports: Mapping[str, Port], links: Links, lists: Polici
                 peer_as_list=filters.get(name),
             )
         )
-    return tuple(groups)
+    return tuple(groups), watched
 
 
 def _listening(own: Process, ports: Mapping[str, Port], lists: Policies) -> Iterator[tuple[str, list[Session]]]:

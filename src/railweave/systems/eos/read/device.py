@@ -238,7 +238,7 @@ def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
         qos=qos(taking, known, {one.name: found[one.name].profile for one in cabled if found[one.name].profile}),
         balancing=balancing(taking, _used(families, gateways.values())),
         extra="",
-        overlay=overlay.overlay(own, found, ends, lists) if own else None,
+        overlay=overlay.overlay(taking, own, found, ends, lists) if own else None,
         vrfs=tuple(by_vrf),
         mac_vrf=overlay.mac_vrf(taking, own, ends, names, members) if own else None,
         isis=routed,

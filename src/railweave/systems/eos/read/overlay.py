@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.model.config.addresses import Address, Prefix
 from railweave.model.device import model
 from railweave.model.device.timers import RouterAdvertisements
-from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, Process, discovered, neighbors, odd_one
+from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, Process, common_bfd, discovered, neighbors
 from railweave.systems.eos.read.values import Stanzas, neighbor, number, numbers, prefix
 from railweave.systems.eos.render.ports import FIRST_VRF_LOOPBACK
 
@@ -168,7 +168,9 @@ def tunnels(stanzas: Stanzas) -> Tunnels:
     return found
 
 
-def overlay(own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Policies) -> model.OverlayConfig | None:
+def overlay(
+    taking: SectionReader, own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Policies
+) -> model.OverlayConfig | None:
     """The sessions that carry EVPN, and what tunnels end on; None where nothing does."""
     peers = {
         name: settings
@@ -187,8 +189,8 @@ def overlay(own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Polic
     near = {name: link[0].name for name, one in peers.items() if not one.source and (link := links.to(Address(name)))}
     shared = {name: port for name, port in near.items() if own.neighbors.is_routed(peers[name])}
     on_links = [port for group, port in discovered(own, ports, lists) if own.neighbors.groups[group].active.get("evpn")]
-    listening = [one for one in groups or settings if one.bfd]
-    every = len(listening) == len(groups or settings)
+    between = [one for name, one in peers.items() if name not in shared]
+    waiting = [one for one in groups if not own.neighbors.is_routed(one)]
     return model.OverlayConfig(
         loopback=local,
         neighbors=tuple(
@@ -201,7 +203,7 @@ def overlay(own: Process, ports: Mapping[str, Port], ends: Tunnels, lists: Polic
         endpoints=_endpoints(ports, ends, local),
         reflects=own.neighbors.unchanged or any(one.unchanged for one in settings),
         from_spine=_from_spine(maps_of(own), lists),
-        bfd=odd_one([one.timers or own.usual[1] for one in listening]) if every else None,
+        bfd=common_bfd(taking, between or waiting, own.usual[1]),
         tunnel_dscp=ends.dscp,
         links=tuple(dict.fromkeys([*on_links, *shared.values()])),
     )
@@ -308,8 +310,10 @@ def vrfs(
         there = neighbors(taking, one, own.neighbors)
         links = Links(port for port in ports.values() if port.vrf == name)
         external: list[model.ExternalPeer] = []
-        for peer in there.peers:
+        for peer, said in there.peers.items():
             settings = there.effective(peer)
+            for line in said.bfd_lines:  # a VRF has no BFD in the model
+                taking.leave(line)
             link = links.to(Address(peer))
             if link is None or settings.remote_as is None or settings.shutdown or not there.is_routed(settings):
                 continue

@@ -48,6 +48,7 @@ class Settings:
     evpn_out: str = ""
     over_six: bool = False
     """IPv4 routes may have next hops of IPv6 (RFC 8950)."""
+    bfd_lines: list[SelectedLine] = field(default_factory=list["SelectedLine"])
 
     def over(self, group: Settings | None) -> Settings:
         """The same, with what the peer group says where nothing is said here."""
@@ -70,7 +71,12 @@ class Settings:
             group.active | self.active,
             self.evpn_out or group.evpn_out,
             self.over_six or group.over_six,
+            [*group.bfd_lines, *self.bfd_lines],
         )
+
+    def watched(self, usual: Bfd) -> Bfd | None:
+        """BFD of the session; ``usual`` are the timers where none are said."""
+        return (self.timers or usual) if self.bfd else None
 
 
 def usual_bfd(taking: SectionReader) -> tuple[Bfd, Bfd]:
@@ -151,13 +157,14 @@ def _exports(own: Settings, one: SelectedLine) -> bool:
 
 
 def _bfd(own: Settings, one: SelectedLine) -> bool:
-    del one
     own.bfd = True
+    own.bfd_lines.append(one)
     return True
 
 
 def _timers(own: Settings, one: SelectedLine) -> bool:
     own.timers = bfd_of(one)
+    own.bfd_lines.append(one)
     return own.timers is not None
 
 

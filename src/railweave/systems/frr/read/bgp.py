@@ -100,7 +100,6 @@ class Instance:
     imports: list[str] = field(default_factory=list[str])
     exports: list[str] = field(default_factory=list[str])
     vnis: dict[int, Vni] = field(default_factory=dict[int, Vni])
-    ranges: list[tuple[Prefix, str]] = field(default_factory=list[tuple[Prefix, str]])
 
     def neighbor(self, name: str) -> Neighbor:
         """A neighbor or peer group by its name."""
@@ -174,7 +173,7 @@ def _of_neighbor(one: Neighbor | None, family: AddressFamily, words: list[str]) 
     match words:
         case ["activate"]:
             one.within(family).active = True
-        case ["route-map", name, "in"]:
+        case ["route-map", name, "in"] if family != EVPN:  # routing does not know what tenants refuse
             one.within(family).imports = name
         case ["route-map", name, "out"]:
             one.within(family).exports = name
@@ -278,8 +277,6 @@ def _general(here: Instance, words: list[str]) -> bool:
             here.policy_required = True
         case ["no", "bgp", "ebgp-requires-policy"]:
             here.policy_required = False
-        case ["bgp", "listen", "range", text, "peer-group", name] if (found := prefix(text)) is not None:
-            here.ranges.append((found, name))
         case _:
             return False
     return True

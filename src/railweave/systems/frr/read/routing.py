@@ -219,6 +219,9 @@ class Routing:
             one.vrf: Sessions(one, ports, subnets, self.profiles, open_=_open(one, passes=passes))
             for one in instances(taking)
         }
+        for vrf, own in self.sessions.items():
+            if vrf:  # a VRF has no BFD in the model
+                own.leave_bfd(own.here.peers(), taking)
         self.vnis = vrf_sections(taking)
         self._ospf = ospf(taking, ports, self.router_id(), self.loopback_names)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import Address, Family
 from railweave.model.device import model
-from railweave.model.device.bgp_model import of_one_family
+from railweave.model.device.bgp_model import of_one_family, with_bfd
 from railweave.model.device.management import Authentication
 from railweave.model.device.port_model import far_end, neighbor_of
 from railweave.model.device.timers import Bfd
@@ -272,18 +272,22 @@ class Sessions:
         found = {self.bfd(one) for one in peers}
         if len(found) == 1:
             return found.pop()
+        self.leave_bfd(peers, taking)
+        return None
+
+    def leave_bfd(self, peers: Iterable[Neighbor], taking: SectionReader) -> None:
+        """Give back what is said of BFD for these sessions."""
         for one in peers:
             for level in (one, self.here.group_of(one)):
                 for line in level.bfd_lines if level else ():
                     taking.leave(line)
-        return None
 
 
 def bgp(sessions: Sessions, policies: Policies, taking: SectionReader, without: Collection[str]) -> model.Bgp:
     """The BGP configuration. ``without`` are route-maps that are for something else."""
     here = sessions.here
     on_links = [one for one, _ in sessions.peers() if sessions.unicast(one) or not sessions.evpn(one)]
-    groups = _groups(sessions, on_links)
+    groups, bfd = with_bfd(*_groups(sessions, on_links, taking))
     found = policies.policies(without)
     connected, more = _originated(here, found)
     named = {name for group in groups for name in (group.import_policy, group.export_policy)}
@@ -310,7 +314,7 @@ def bgp(sessions: Sessions, policies: Policies, taking: SectionReader, without: 
         maximum_ecmp=max(
             (one.width for one in here.families.values() if one.width), default=unprinted("bgp.maximum_ecmp")
         ),
-        bfd=sessions.common_bfd(on_links, taking),
+        bfd=bfd,
         graceful_restart=here.restart,
         ttl_security=bool(on_links) and all(_one_hop(here, one) for one in on_links),
         authentication=Authentication(key) if len(keys) == 1 and (key := keys.pop()) and levels else None,
@@ -328,12 +332,15 @@ def _families(sessions: Sessions, peers: Sequence[Neighbor]) -> tuple[Family, ..
     return tuple(family for family in _FAMILIES if family in used or (not peers and family in sessions.here.families))
 
 
-def _groups(sessions: Sessions, peers: Iterable[Neighbor]) -> tuple[model.BgpGroup, ...]:
-    """Peer groups with their sessions, in the order of the text; sessions with policies of their own stand by themselves."""
+def _groups(
+    sessions: Sessions, peers: Iterable[Neighbor], taking: SectionReader
+) -> tuple[list[model.BgpGroup], list[Bfd | None]]:
+    """Peer groups with their sessions, in the order of the text, and BFD of each; sessions with policies of their own stand by themselves."""
     here = sessions.here
     order = {name: place for place, name in enumerate(here.neighbors)}
     found: dict[str, model.BgpGroup] = {}
     first: dict[str, int] = {}
+    members: dict[str, list[Neighbor]] = {}
     for one in peers:
         group = here.group_of(one)
         imports, exports = sessions.policies(one)
@@ -348,7 +355,9 @@ def _groups(sessions: Sessions, peers: Iterable[Neighbor]) -> tuple[model.BgpGro
             stands = model.BgpGroup(name, about, local, (), imports, exports, peer_as_list=None)
             first[name] = order[group.name if group and name == group.name else one.name]
         found[name] = replace(stands, sessions=(*stands.sessions, sessions.session(one)))
-    return tuple(found[name] for name in sorted(found, key=lambda name: first[name]))
+        members.setdefault(name, []).append(one)
+    names = sorted(found, key=lambda name: first[name])
+    return [found[name] for name in names], [sessions.common_bfd(members[name], taking) for name in names]
 
 
 def _originated(here: Instance, known: Sequence[model.Policy]) -> tuple[str | None, tuple[model.Policy, ...]]:

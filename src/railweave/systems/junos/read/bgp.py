@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from railweave.model.config.addresses import Address, Family, Prefix
+from railweave.model.device.bgp_model import with_bfd
 from railweave.model.device.management import Authentication
 from railweave.model.device.model import Bgp, BgpGroup, FabricAdvertise, Policy, Session
 from railweave.model.device.port_model import far_end, neighbor_of
@@ -242,11 +243,21 @@ def agreed(values: Sequence[Bfd | None], words: Sequence[Word]) -> Bfd | None:
     """What every group has of something; where they differ nothing is taken, and there is none."""
     if not values or all(one == values[0] for one in values):
         return values[0] if values else None
+    leave_bfd(words)
+    return None
+
+
+def leave_bfd(words: Iterable[Word]) -> None:
+    """Give back what is said of BFD here."""
     for one in words:
         found = one.at_path("bfd-liveness-detection")
         if found is not None:
             found.leave()
-    return None
+
+
+def watching(groups: Iterable[Group]) -> list[Word]:
+    """Where groups and their neighbors say how they are watched."""
+    return [word for group in groups for word in (group.word, *(one.word for one in group.neighbors))]
 
 
 WHOLE_HOP_LIMIT = 255
@@ -272,7 +283,7 @@ def underlay(
     if bgp is None:
         return None
     bgp.take()
-    made = [_group(group, asn, owners, ports) for group in groups]
+    made, bfd = with_bfd([_group(group, asn, owners, ports) for group in groups], [group.bfd for group in groups])
     found = list(_policies(options, groups))
     lists = {name: policies.prefix_list(word) for name, word in options.prefix_lists.items() if name not in elsewhere}
     graceful = bgp.flag("graceful-restart") and top.flag("routing-options", "graceful-restart")
@@ -283,7 +294,7 @@ def underlay(
     return Bgp(
         asn=asn,
         router_id=router_id,
-        groups=tuple(made),
+        groups=made,
         policies=tuple(found),
         prefix_lists=lists | options.own_lists,
         communities=tuple(own for one in communities for own in one),
@@ -294,7 +305,7 @@ def underlay(
         compare_aigp=any(one.aigp for one in groups),
         families=_families(groups),
         maximum_ecmp=widest(top, groups),
-        bfd=_liveness(groups),
+        bfd=bfd,
         graceful_restart=graceful,
         ttl_security=_hop_limit(groups),
         authentication=next((one.key for one in keyed if one.key is not None), None),
@@ -330,10 +341,6 @@ def _balances(top: Word, name: str) -> bool:
 
 def _families(groups: list[Group]) -> tuple[Family, ...]:
     return tuple(sorted({family for one in groups for family in one.families}))
-
-
-def _liveness(groups: list[Group]) -> Bfd | None:
-    return agreed([one.bfd for one in groups], [one.word for one in groups])
 
 
 def _hop_limit(groups: list[Group]) -> bool:

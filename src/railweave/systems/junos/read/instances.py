@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.model.device.model import ExternalPeer, Gateway, NumberedSession, Vrf
 from railweave.model.device.port_model import neighbor_of
 from railweave.systems.junos.read import policies
-from railweave.systems.junos.read.bgp import Group, groups, peer_of
+from railweave.systems.junos.read.bgp import Group, groups, leave_bfd, peer_of, watching
 from railweave.systems.junos.read.words import Word, prefix
 
 if TYPE_CHECKING:
@@ -151,6 +151,7 @@ def _members(names: Iterable[Word], options: PolicyOptions) -> Iterator[str]:
 def _external(
     one: Instance, options: PolicyOptions, ports: Mapping[str, Port], owners: Owners
 ) -> Iterator[ExternalPeer]:
+    leave_bfd(watching(one.groups))  # a VRF has no BFD in the model
     for group in one.groups:
         accept = tuple(_listed(options, group.imports))
         advertise = tuple(_listed(options, group.exports))

@@ -9,7 +9,7 @@ from railweave.model.device.model import BridgedVlan, Gateway, MacVrf, NumberedS
 from railweave.model.device.port_model import neighbor_of
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.junos.read import policies
-from railweave.systems.junos.read.bgp import Group, agreed
+from railweave.systems.junos.read.bgp import Group, agreed, watching
 from railweave.systems.junos.read.words import Word, address, network, prefix, unprinted
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def overlay(
         endpoints=() if reflects else tuple(exported.endpoints) or (TunnelEndpoint(local, None),),
         reflects=reflects,
         from_spine=exported.mark,
-        bfd=agreed([one.bfd for one in found], [one.word for one in found]),
+        bfd=agreed([one.bfd for one in found], watching(found)),
         tunnel_dscp=dscp,
         links=tuple(dict.fromkeys(links)),
     )

@@ -188,7 +188,7 @@ def _without_bfd(config: DeviceConfig) -> DeviceConfig:
     bgp, overlay, isis = config.bgp, config.overlay, config.isis
     return replace(
         config,
-        bgp=replace(bgp, bfd=None) if bgp else None,
+        bgp=replace(bgp, bfd=None, groups=tuple(replace(one, bfd=None) for one in bgp.groups)) if bgp else None,
         overlay=replace(overlay, bfd=None) if overlay else None,
         isis=replace(isis, bfd=None) if isis else None,
     )
