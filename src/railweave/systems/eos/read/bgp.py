@@ -51,7 +51,7 @@ class Listening:
 
 @dataclass
 class Neighbors:
-    """What one instance of BGP says of its neighbors. ``by_default``: IPv4 is on without ``activate``."""
+    """What one instance of BGP says of its neighbors. ``by_default``: IPv4 is on without ``activate``. ``down``: BGP is shut as a whole."""
 
     groups: dict[str, Settings] = field(default_factory=dict[str, Settings])
     peers: dict[str, Settings] = field(default_factory=dict[str, Settings])
@@ -60,11 +60,16 @@ class Neighbors:
     by_default: bool = True
     unchanged: bool = False
     """EVPN's routes keep their next hop to all neighbors."""
+    down: bool = False
 
     def effective(self, name: str) -> Settings:
         """The settings of a neighbor with those of its peer group."""
         own = self.peers[name]
         return own.over(self.groups.get(own.group))
+
+    def is_shut(self, one: Settings) -> bool:
+        """Whether a session is shut: it, its peer group, or BGP as a whole."""
+        return self.down or one.shutdown
 
     def is_active(self, one: Settings, family: str) -> bool:
         """Whether a session carries a family."""
@@ -79,6 +84,7 @@ def neighbors(taking: SectionReader, below: SelectedLine, above: Neighbors | Non
     """The neighbors of a section; ``above`` are those of the process, whose peer groups its VRFs use too."""
     groups = above.groups if above else {}
     found = Neighbors(groups={name: replace(one, active=dict(one.active)) for name, one in groups.items()})
+    found.down = above.down if above else taking.last("shutdown", below=below) is not None
     keys = key_profiles(taking)
     for form in ("neighbor <name> peer group", "neighbor <name> peer-group"):
         for one in taking.each(form, below=below):
@@ -233,12 +239,12 @@ def is_underlay(one: Settings, found: Neighbors, links: Links, peer: Address) ->
 def bgp(taking: SectionReader, own: Process, ports: Mapping[str, Port], lists: Policies, elsewhere: set[str]) -> Bgp:
     """The BGP of the default VRF. ``elsewhere`` are the route maps that only the overlay and VRFs use."""
     links = Links(one for one in ports.values() if not one.vrf)
-    groups, watched = _groups(own, ports, links, lists)
+    groups, watched = _groups(taking, own, ports, links, lists)
     groups, bfd = with_bfd(groups, [common_bfd(taking, some, own.usual[0]) for some in watched])
     named = [own.neighbors.groups.get(one.name) for one in groups]
     settings = [one for one in named if one] or _alone(own, links)
     redistributed, made = _redistributed(taking, own, lists)
-    width = taking.last("maximum-paths <value> **", below=own.header)
+    wide = taking.last("maximum-paths <value> **", below=own.header)
     policies = (*made, *lists.without(elsewhere))
     if redistributed == PERMIT_ALL or any(PERMIT_ALL in {one.import_policy, one.export_policy} for one in groups):
         policies = (*policies, Policy(PERMIT_ALL, (Term("all", Match(), Action(accept=True)),)))
@@ -257,7 +263,7 @@ def bgp(taking: SectionReader, own: Process, ports: Mapping[str, Port], lists: P
         default_accept=False,
         compare_aigp=False,
         families=_families(taking, own, settings),
-        maximum_ecmp=_width(taking, width),
+        maximum_ecmp=width(taking, wide),
         bfd=bfd,
         graceful_restart=taking.last("graceful-restart", below=own.header) is not None,
         ttl_security=bool(settings) and all(one.one_hop for one in settings),
@@ -266,12 +272,13 @@ def bgp(taking: SectionReader, own: Process, ports: Mapping[str, Port], lists: P
     return of_one_family(made)
 
 
-def _width(taking: SectionReader, one: SelectedLine | None) -> int:
-    """The paths of a next-hop group; EOS has one where nothing is said."""
-    value = number(one["value"], 1, 4096) if one else 1
-    if one is not None and value is None:
+def width(taking: SectionReader, one: SelectedLine | None) -> int:
+    """The paths of a next-hop group, of which ``ecmp`` may allow fewer; EOS has one where nothing is said."""
+    words = one.line.split()[1:] if one else []
+    values = [number(text, 1, 4096) for text in words if text != "ecmp"]
+    if one is not None and (None in values or words[1:2] not in ([], ["ecmp"])):
         taking.leave(one)
-    return value or 1
+    return min((value for value in values if value), default=1)
 
 
 def common_bfd(taking: SectionReader, settings: Sequence[Settings], usual: Bfd) -> Bfd | None:
@@ -308,13 +315,16 @@ def _on(taking: SectionReader, *forms: str) -> bool:
 
 
 def _groups(
-    own: Process, ports: Mapping[str, Port], links: Links, lists: Policies
+    taking: SectionReader, own: Process, ports: Mapping[str, Port], links: Links, lists: Policies
 ) -> tuple[tuple[BgpGroup, ...], list[list[Settings]]]:
     """Groups in the order of the text, and what holds for the sessions of each; neighbors with other policies are a group of their own."""
     found: dict[tuple[str, str, str], list[Session]] = {}
     said_of: dict[tuple[str, str, str], list[Settings]] = {}
     filters: dict[str, str | None] = {}
     about: dict[str, Settings] = dict(own.neighbors.groups)
+    told = _on(
+        taking, "ipv6 unicast-routing"
+    )  # without it nothing is advertised on links, and no neighbor is found there
     for name in own.neighbors.groups:
         found[name, about[name].imports, about[name].exports] = []
     for one in own.neighbors.found:
@@ -324,14 +334,16 @@ def _groups(
         port = ports.get(one.interface)
         peer = peer_of(port.description)[0] if port else ""
         session = Session(one.interface, "", peer, one.remote_as or settings.remote_as or only, None, None)
-        if own.neighbors.is_routed(settings) and port is not None and port.speaks_six:
+        up = told and port is not None and port.speaks_six and not port.vrf
+        if up and own.neighbors.is_routed(settings) and not own.neighbors.is_shut(settings):
             found[one.group, settings.imports, settings.exports].append(session)
     for name, sessions in _listening(own, ports, lists):
         filters.setdefault(name, next(one.peer_filter for one in own.neighbors.listening if one.group == name))
-        found[name, about[name].imports, about[name].exports] += sessions
+        if not own.neighbors.is_shut(about[name]):
+            found[name, about[name].imports, about[name].exports] += sessions
     for name, said in own.neighbors.peers.items():
         settings, peer = own.neighbors.effective(name), Address(name)
-        if settings.shutdown or not is_underlay(settings, own.neighbors, links, peer):
+        if own.neighbors.is_shut(settings) or not is_underlay(settings, own.neighbors, links, peer):
             continue
         key = (said.group or UNNAMED, settings.imports, settings.exports)
         found.setdefault(key, []).append(_session(peer, said, settings, links))

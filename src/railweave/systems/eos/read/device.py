@@ -207,7 +207,10 @@ def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
         overlay.vrfs(taking, own, found, ends, lists) if own else ((), set[str](), dict[str, str]())
     )
     gateways = _gateways(taking, stanzas, found, fabric, outside, names)
-    by_vrf = [overlay.with_loopback(replace(one, prefixes=_prefixes(gateways, one.name)), found) for one in tenants]
+    routes = _enabled(taking, {one.name for one in tenants})
+    by_vrf = [
+        overlay.with_loopback(replace(one, prefixes=_prefixes(gateways, one.name, routes)), found) for one in tenants
+    ]
     cabled = _interfaces(found, fabric, outside, known, names)
     routed = isis(taking, stanzas, found, _router_id(found), [one.name for one in cabled], gateways)
     maps |= overlay.maps_of(own) if own else set()
@@ -220,7 +223,7 @@ def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
     rules = control_plane(taking, stanzas, port.vrf if port else "")
     families = routed.families if routed and not (speaks and speaks.groups) else speaks.families if speaks else ()
     members = [(one.name, vlan) for one in cabled for vlan in vlans_of(found[one.name], names)]
-    _enabled(taking)
+    _silent(stanzas, own)
     return DeviceConfig(
         name=named["value"] if named else "",
         role="leaf" if any(one.kind != "fabric" for one in cabled) or gateways or ends.source else "spine",
@@ -252,26 +255,44 @@ def _used(families: Iterable[Family], gateways: Iterable[Gateway]) -> tuple[Fami
     return tuple(sorted({*families, *own}))
 
 
-def _prefixes(gateways: Mapping[str, Gateway], vrf: str) -> tuple[Prefix, ...]:
-    return tuple(prefix for one in gateways.values() if one.vrf == vrf for prefix in one.prefixes)
+def _prefixes(gateways: Mapping[str, Gateway], vrf: str, routes: Mapping[str, set[Family]]) -> tuple[Prefix, ...]:
+    prefixes = (prefix for gateway in gateways.values() if gateway.vrf == vrf for prefix in gateway.prefixes)
+    return tuple(prefix for prefix in prefixes if prefix.family in routes.get(vrf, ()))
 
 
-def _enabled(taking: SectionReader) -> None:
-    """Lines that switch on what the rest of the configuration needs."""
-    for form in (
-        "vrf instance *",
-        "ip routing",
-        "ip routing ipv6 interfaces",
-        "ip routing ipv6 interfaces vrf *",
-        "ip routing vrf *",
-        "no ip routing",
-        "no ip routing vrf *",
-        "ipv6 unicast-routing",
-        "ipv6 unicast-routing vrf *",
-        "service routing protocols model multi-agent",
-    ):
-        for _ in taking.each(form):
-            pass
+_ROUTING: dict[str, Family] = {
+    "ip routing vrf <name>": "ipv4",
+    "ip routing ipv6 interfaces vrf <name>": "ipv4",
+    "ipv6 unicast-routing vrf <name>": "ipv6",
+}
+"""Lines that let a VRF route a family: without them it does not (EOS user manual, "ip routing")."""
+
+
+def _enabled(taking: SectionReader, tenants: set[str]) -> dict[str, set[Family]]:
+    """The families that VRFs route. Lines that switch on what the rest needs are taken, and those that switch nothing off."""
+    families: dict[str, set[Family]] = {}
+    for form, family in _ROUTING.items():
+        for line in taking.each(form):
+            families.setdefault(line["name"], set()).add(family)
+    for line in taking.each("no ip routing vrf <name>"):
+        if line["name"] in tenants and "ipv4" in families.get(line["name"], ()):
+            taking.leave(line)
+    on = [taking.last(form) for form in ("ip routing", "ip routing ipv6 interfaces")]
+    for line in taking.each("no ip routing"):
+        if any(on):
+            taking.leave(line)
+    for form in ("vrf instance *", "ipv6 unicast-routing", "service routing protocols model multi-agent"):
+        taking.last(form)
+    return families
+
+
+def _silent(stanzas: Stanzas, routing: Process | None) -> None:
+    """Leave lines by which a neighbor that is found on a link would not be found."""
+    names = {neighbor.interface for neighbor in routing.neighbors.found} if routing else set[str]()
+    for form in ("ipv6 nd ra disabled", "ipv6 nd ra disabled all"):
+        for name, line in stanzas.each(form):
+            if name in names:
+                stanzas.taking.leave(line)
 
 
 def _channels(found: dict[str, Port]) -> None:
@@ -280,6 +301,8 @@ def _channels(found: dict[str, Port]) -> None:
     for port in found.values():
         channel = found.get(f"Port-Channel{port.group}") if port.group else None
         if channel is None or port.group is None:
+            if port.group:  # what stands on a member of an aggregation does not hold
+                port.addresses, port.six = [], False
             continue
         port.access, port.native, port.allowed = channel.access, channel.native, channel.allowed
         port.trunk, port.bridged, port.vrf, port.mtu = channel.trunk, channel.bridged, channel.vrf, channel.mtu

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from railweave.model.config.addresses import Address, Prefix
 from railweave.model.device import model
 from railweave.model.device.timers import RouterAdvertisements
-from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, Process, common_bfd, discovered, neighbors
+from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, Process, common_bfd, discovered, neighbors, width
 from railweave.systems.eos.read.values import Stanzas, neighbor, number, numbers, prefix
 from railweave.systems.eos.render.ports import FIRST_VRF_LOOPBACK
 
@@ -147,8 +147,9 @@ class Tunnels:
 def tunnels(stanzas: Stanzas) -> Tunnels:
     """What stands below ``interface Vxlan1``."""
     found = Tunnels()
-    for value in stanzas.word("vxlan source-interface <value>").values():
-        found.source = value
+    shut = stanzas.flag("shutdown")
+    for name, value in stanzas.word("vxlan source-interface <value>").items():
+        found.source = "" if shut.get(name) else value
     for _ in stanzas.each("vxlan encapsulation ipv6"):
         found.six = True
     for _ in stanzas.each("vxlan qos dscp propagation encapsulation"):
@@ -175,7 +176,8 @@ def overlay(
     peers = {
         name: settings
         for name in own.neighbors.peers
-        if own.neighbors.is_active(settings := own.neighbors.effective(name), "evpn") and not settings.shutdown
+        if own.neighbors.is_active(settings := own.neighbors.effective(name), "evpn")
+        and not own.neighbors.is_shut(settings)
     }
     groups = [one for one in own.neighbors.groups.values() if one.active.get("evpn")]
     if not peers and not groups:
@@ -183,7 +185,8 @@ def overlay(
     settings = [*groups, *peers.values()]
     source = next((one.source for one in settings if one.source), "")
     family = Address(next(iter(peers))).family if peers else "ipv4"
-    on_source = [one.address for one in ports[source].addresses] if source in ports else []
+    there = source in ports and not ports[source].vrf
+    on_source = [one.address for one in ports[source].addresses] if there else []
     local = next((one for one in reversed(on_source) if one.family == family), NO_ADDRESS if source else own.router_id)
     links = Links(port for port in ports.values() if not port.vrf)
     near = {name: link[0].name for name, one in peers.items() if not one.source and (link := links.to(Address(name)))}
@@ -226,7 +229,7 @@ def _peer(own: Process, name: str) -> str:
 
 def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tuple[model.TunnelEndpoint, ...]:
     """The addresses that tunnels end on: those of their loopback, or the overlay's on one that is for more."""
-    if ends.source not in ports:
+    if ends.source not in ports or ports[ends.source].vrf:
         return ()
     found = [one.address for one in ports[ends.source].addresses if (one.address.family == "ipv6") == ends.six]
     if local in found:
@@ -305,6 +308,8 @@ def vrfs(
     found: list[model.Vrf] = []
     maps: set[str] = set()
     outside: dict[str, str] = {}
+    everyone = map(own.neighbors.effective, own.neighbors.peers)
+    ways = sum(own.neighbors.is_active(one, "evpn") for one in everyone)
     for one in taking.each("vrf <name>", below=own.header):
         name = one["name"]
         there = neighbors(taking, one, own.neighbors)
@@ -315,7 +320,7 @@ def vrfs(
             for line in said.bfd_lines:  # a VRF has no BFD in the model
                 taking.leave(line)
             link = links.to(Address(peer))
-            if link is None or settings.remote_as is None or settings.shutdown or not there.is_routed(settings):
+            if link is None or settings.remote_as is None or there.is_shut(settings) or not there.is_routed(settings):
                 continue
             maps |= {settings.imports, settings.exports} - {""}
             external.append(_external(Address(peer), settings, link, lists))
@@ -330,9 +335,12 @@ def vrfs(
             prefixes=(),
             external=tuple(external),
         )
-        for form in ("router-id <value>", "maximum-paths <value> **", *_CONNECTED):
+        for form in ("router-id <value>", *_CONNECTED):
             for _ in taking.each(form, below=one):
                 pass  # as the default VRF has them
+        for line in taking.each("maximum-paths <value> **", below=one):
+            if width(taking, line) < ways:  # fewer than EVPN's sessions bring
+                taking.leave(line)
         if vrf.vni or vrf.route_distinguisher:
             found.append(vrf)
     return tuple(found), maps, outside

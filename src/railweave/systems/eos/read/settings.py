@@ -123,6 +123,7 @@ def forms(keys: dict[str, Authentication]) -> dict[str, Callable[[Settings, Sele
         "neighbor <name> update-source <value>": _source,
         "neighbor <name> next-hop-unchanged": _unchanged,
         "neighbor <name> shutdown": _shutdown,
+        "neighbor <name> shutdown reason <value...>": _shutdown,
     }
 
 
