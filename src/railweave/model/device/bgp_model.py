@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -199,6 +200,15 @@ def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tup
     return tuple(
         Policy(policy.name, tuple(made for term in policy.terms for made in terms(term))) for policy in policies
     )
+
+
+def ways_to_one_as(groups: Iterable[BgpGroup], width: int) -> int:
+    """Return how many paths share load, at most ``width``, if all must have the same AS path.
+
+    If neighbors have several AS numbers, that is the most sessions to one of them.
+    """
+    counts = Counter(session.peer_as for group in groups for session in group.sessions)
+    return min(width, max(counts.values())) if len(counts) > 1 else width
 
 
 def of_one_family(bgp: Bgp) -> Bgp:

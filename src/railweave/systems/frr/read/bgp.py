@@ -62,11 +62,16 @@ class Neighbor:
 
 @dataclass
 class InstanceFamily:
-    """An address family of an instance. ``connected`` None: connected routes are not redistributed; empty: all of them."""
+    """An address family of an instance. ``connected`` None: connected routes are not redistributed; empty: all of them.
+
+    ``width`` and ``inner_width`` are the paths of a route over sessions with other AS numbers, and with its own; ``widths`` their lines.
+    """
 
     connected: str | None = None
     networks: list[Prefix] = field(default_factory=list[Prefix])
     width: int | None = None
+    inner_width: int | None = None
+    widths: list[SelectedLine] = field(default_factory=list["SelectedLine"])
 
 
 @dataclass
@@ -81,7 +86,10 @@ class Vni:
 
 @dataclass
 class Instance:
-    """A BGP instance: of the default VRF, or of another. ``distinguisher`` and targets are those of its VRF."""
+    """A BGP instance: of the default VRF, or of another. ``distinguisher`` and targets are those of its VRF.
+
+    ``relaxed``: paths over different AS numbers share load.
+    """
 
     asn: int
     vrf: str = ""
@@ -89,6 +97,7 @@ class Instance:
     unicast_by_default: bool = True
     policy_required: bool | None = None
     compare_aigp: bool = False
+    relaxed: bool = False
     fast: bool = False
     restart: bool = False
     neighbors: dict[str, Neighbor] = field(default_factory=dict[str, Neighbor])
@@ -145,6 +154,8 @@ def family(taking: SectionReader, line: SelectedLine, here: Instance, words: lis
             _vni(taking, inner, here, words)
         elif not (in_family(here, family, words) if family != EVPN else _in_evpn(here, words)):
             taking.leave(inner)
+        elif family != EVPN and words[0] == "maximum-paths":
+            here.families[family].widths.append(inner)
 
 
 def in_family(here: Instance, family: Family, words: list[str]) -> bool:
@@ -156,8 +167,10 @@ def in_family(here: Instance, family: Family, words: list[str]) -> bool:
             here.families.setdefault(family, InstanceFamily()).connected = name
         case ["network", text] if (found := prefix(text)) is not None:
             here.families.setdefault(family, InstanceFamily()).networks.append(found)
-        case ["maximum-paths", text] | ["maximum-paths", "ibgp", text] if (value := number(text)) is not None:
+        case ["maximum-paths", text] if (value := number(text)) is not None:
             here.families.setdefault(family, InstanceFamily()).width = value
+        case ["maximum-paths", "ibgp", text] if (value := number(text)) is not None:
+            here.families.setdefault(family, InstanceFamily()).inner_width = value
         case ["no", "neighbor", name, "activate"]:
             here.neighbor(name).within(family).active = False
         case ["neighbor", name, *rest]:
@@ -264,7 +277,7 @@ def _general(here: Instance, words: list[str]) -> bool:
         case ["bgp", "default", "ipv4-unicast"]:
             here.unicast_by_default = True
         case ["bgp", "bestpath", "as-path", "multipath-relax"]:
-            pass
+            here.relaxed = True
         case ["bgp", "bestpath", "aigp"]:
             here.compare_aigp = True
         case ["bgp", "fast-convergence"]:
@@ -344,7 +357,7 @@ def _session(one: Neighbor, words: list[str], line: SelectedLine) -> bool:
             one.key = secret(text)
         case ["ttl-security", "hops", "1"]:
             one.one_hop = True
-        case ["shutdown", *_]:
+        case ["shutdown"] | ["shutdown", "message", *_]:
             one.shut = True
         case _:
             return False

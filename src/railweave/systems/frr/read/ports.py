@@ -24,6 +24,9 @@ class PrefixOption:
     autonomous: bool = True
 
 
+LOOPBACKS = ("lo", "dummy", "Loopback")
+"""How the names of loopbacks begin."""
+
 ISIS_METRIC = 10
 """The metric of an interface where no line says it (FRR manual, ISIS)."""
 
@@ -91,7 +94,9 @@ def _read(taking: SectionReader, one: SelectedLine, port: Port) -> None:
         return
     for line in taking.each("<words...>", below=one):
         words = line["words"].split()
-        if not (_address(port, words) or _isis(port, words) or _ospf(port, words, line)):
+        if words == ["shutdown"] and port.name.startswith(LOOPBACKS):
+            taking.leave(line)  # what is sent from a loopback's address is more than this says
+        elif not (_address(port, words) or _isis(port, words) or _ospf(port, words, line)):
             taking.leave(line)
 
 

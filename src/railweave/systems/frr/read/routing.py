@@ -13,7 +13,7 @@ from railweave.model.device.reading import ReadStatement, classify_statements
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.frr.read.bgp import EVPN, Instance, instances
 from railweave.systems.frr.read.policy import Policies, policies
-from railweave.systems.frr.read.ports import Port, Subnets
+from railweave.systems.frr.read.ports import LOOPBACKS, Port, Subnets
 from railweave.systems.frr.read.printout import PRINTED
 from railweave.systems.frr.read.sessions import UNKNOWN, Sessions, bgp, isis, leave, ospf, profiles
 from railweave.systems.frr.read.text import number, unprinted, without_secrets
@@ -280,6 +280,13 @@ class Routing:
 
     def vrfs(self, prefixes: Mapping[str, Sequence[Prefix]]) -> tuple[model.Vrf, ...]:
         """VRFs that route. ``prefixes`` are those of their gateways."""
+        main = self.default
+        ways = sum(main.evpn(one) for one, _ in main.peers()) if main else 0
+        tenants = [sessions.here for vrf, sessions in self.sessions.items() if vrf]
+        for family in [family for tenant in tenants for family in tenant.families.values()]:
+            if family.width is not None and family.width < ways:  # fewer than EVPN's sessions bring
+                for line in family.widths:
+                    self.taking.leave(line)
         found = vrfs(self.vnis, self.sessions, self.policies, prefixes)
         return tuple(self._with_loopback(one) for one in found)
 
@@ -324,10 +331,28 @@ def general(taking: SectionReader) -> str:
     for word, family in (("ip", "ipv4"), ("ipv6", "ipv6")):
         # Where a family is not routed, that it is not forwarded changes nothing.
         for line in taking.each(f"no {word} forwarding"):
-            if has(taking.sections, "router bgp **", f"address-family {family} **"):
+            there = has(taking.sections, "router bgp **", f"address-family {family} **")
+            if there or any(_holds(one, word) for one in taking.sections):
+                taking.leave(line)
+        for line in taking.each(f"{word} protocol <protocol> route-map <name>"):
+            if not _sets_source(taking, line["name"]):
                 taking.leave(line)
     name = taking.last("hostname <name>")
     return name["name"] if name else ""
+
+
+def _holds(section: Section, word: str) -> bool:
+    """Whether a section is an interface, beside loopbacks, with an address of a family."""
+    header, loopbacks = section.line, tuple(f"interface {name}" for name in LOOPBACKS)
+    begins = header.startswith("interface ") and not header.startswith(loopbacks)
+    return begins and any(line.line.startswith(f"{word} address ") for line in section.body or ())
+
+
+def _sets_source(taking: SectionReader, name: str) -> bool:
+    """Whether a route-map lets every route into the kernel, and only sets the address of the device's own packets."""
+    entries = [section for section in taking.sections if section.line.startswith(f"route-map {name} ")]
+    permits = all(entry.line.split()[2] == "permit" for entry in entries)
+    return permits and any(not any(line.line.startswith("match ") for line in entry.body or ()) for entry in entries)
 
 
 def _passes(taking: SectionReader) -> bool:

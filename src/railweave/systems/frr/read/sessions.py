@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import Address, Family
 from railweave.model.device import model
-from railweave.model.device.bgp_model import of_one_family, with_bfd
+from railweave.model.device.bgp_model import of_one_family, ways_to_one_as, with_bfd
 from railweave.model.device.management import Authentication
 from railweave.model.device.port_model import far_end, neighbor_of
 from railweave.model.device.timers import Bfd
@@ -186,10 +186,12 @@ class Sessions:
         """Whether a session without a route-map passes everything."""
 
     def peers(self) -> Iterator[tuple[Neighbor, Neighbor | None]]:
-        """Neighbors that are not shut, each with its peer group."""
+        """Neighbors that are not shut, nor on an interface of another VRF, each with its peer group."""
         for one in self.here.peers():
             group = self.here.group_of(one)
-            if not (one.shut or (group and group.shut)):
+            port = self._ports.get(one.name)
+            elsewhere = port is not None and port.vrf != self.here.vrf
+            if not (one.shut or elsewhere or (group and group.shut)):
                 yield one, group
 
     def unicast(self, one: Neighbor) -> list[Family]:
@@ -297,6 +299,7 @@ def bgp(sessions: Sessions, policies: Policies, taking: SectionReader, without: 
     lists = policies.used_lists(found)
     networks = tuple(dict.fromkeys(one for family in here.families.values() for one in family.networks))
     levels = [level for one in on_links for level in (one, here.group_of(one)) if level]
+    width = min(_widths(sessions, on_links), default=unprinted("bgp.maximum_ecmp"))
     keys = {one.key or (group.key if (group := here.group_of(one)) else None) for one in on_links}
     made = model.Bgp(
         asn=here.asn,
@@ -311,15 +314,21 @@ def bgp(sessions: Sessions, policies: Policies, taking: SectionReader, without: 
         default_accept=False,
         compare_aigp=here.compare_aigp,
         families=_families(sessions, on_links),
-        maximum_ecmp=max(
-            (one.width for one in here.families.values() if one.width), default=unprinted("bgp.maximum_ecmp")
-        ),
+        maximum_ecmp=width if here.relaxed else ways_to_one_as(groups, width),
         bfd=bfd,
         graceful_restart=here.restart,
         ttl_security=bool(on_links) and all(_one_hop(here, one) for one in on_links),
         authentication=Authentication(key) if len(keys) == 1 and (key := keys.pop()) and levels else None,
     )
     return of_one_family(made)
+
+
+def _widths(sessions: Sessions, peers: Iterable[Neighbor]) -> list[int]:
+    """The paths that families allow: over sessions within the AS, or over those with others."""
+    inside = {sessions.peer_as(peer) == sessions.here.asn for peer in peers} or {False}
+    families = sessions.here.families.values()
+    widths = [family.inner_width if way else family.width for family in families for way in inside]
+    return [width for width in widths if width]
 
 
 def _one_hop(here: Instance, one: Neighbor) -> bool:

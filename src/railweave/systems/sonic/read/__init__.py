@@ -59,7 +59,8 @@ def read(texts: Mapping[str, str]) -> Reading:
     for found in tables.values():
         for name, table in found.tables.items():
             every.tables.setdefault(name, {}).update(table)
-    config, taking, made = _config(every, [one for _, lines in routing for one in lines])
+    files = any(lines for file, lines in routing if file not in tables)
+    config, taking, made = _config(every, [one for _, lines in routing for one in lines], files=files)
     if made is not None:
         made.understood(taking)
         routing.append(("", made.sections))
@@ -113,7 +114,10 @@ def _at(line: int, found: list[Section]) -> list[Section]:
     return found
 
 
-def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, SectionReader, bgp_tables.Lines | None]:
+def _config(
+    tables: Rows, lines: Sequence[Section], *, files: bool
+) -> tuple[DeviceConfig, SectionReader, bgp_tables.Lines | None]:
+    """What tables and lines say; ``files``: lines are those of a file, not of what runs."""
     own = SectionReader(lines)
     known = frr_ports(own)
     addressed(tables, known)
@@ -177,10 +181,29 @@ def _config(tables: Rows, lines: Sequence[Section]) -> tuple[DeviceConfig, Secti
         isis=isis,
         ospf=routing.ospf(bgp),
     )
-    _common(tables)
-    if tables.has("DEVICE_METADATA") and not meta.says("frr_mgmt_framework_config", "true"):
+    _common(tables, files=files, lines=made is None)
+    for name in fabric:
+        row = tables.row("INTERFACE", name)
+        if row.says("ipv6_use_link_local_only", "disable") and not known[name].addresses:
+            row.leave("ipv6_use_link_local_only")
+    if tables.row("FEATURE", "bgp").says("state", *_DISABLED):
+        config = _without_sessions(config)
+    if tables.has("DEVICE_METADATA") and meta.fields.get("frr_mgmt_framework_config") != "true":
         config = _without_bfd(config)
     return replace(config, protection=control_plane(tables, config)), taking, made
+
+
+def _without_sessions(config: DeviceConfig) -> DeviceConfig:
+    """The configuration as it runs where SONiC does not start the container of FRR: no protocol has a neighbor."""
+    bgp, overlay = config.bgp, config.overlay
+    return replace(
+        config,
+        bgp=replace(bgp, groups=()) if bgp else None,
+        overlay=replace(overlay, neighbors=()) if overlay else None,
+        isis=None,
+        ospf=None,
+        vrfs=tuple(replace(one, external=()) for one in config.vrfs),
+    )
 
 
 def _without_bfd(config: DeviceConfig) -> DeviceConfig:
@@ -192,6 +215,10 @@ def _without_bfd(config: DeviceConfig) -> DeviceConfig:
         overlay=replace(overlay, bfd=None) if overlay else None,
         isis=replace(isis, bfd=None) if isis else None,
     )
+
+
+_DISABLED = ("disabled", "always_disabled")
+"""States of a container that does not run."""
 
 
 def _renamed(one: Interface, names: Mapping[str, str]) -> Interface:
@@ -261,12 +288,20 @@ def _hash(tables: Rows) -> Hash:
     return Hash(layer3 <= fields, layer4 <= fields) if row.line else Hash()
 
 
-def _common(tables: Rows) -> None:
-    """Take what says how SONiC itself is to run, where that is as we write it."""
+def _common(tables: Rows, *, files: bool, lines: bool) -> None:
+    """Take what says how SONiC itself is to run, where that is as we write it.
+
+    ``lines``: BGP is in lines of FRR; ``files``: those are of a file. SONiC keeps such a file in the split modes, and writes its own in
+    the others. Of tables, frrcfgd reads those of its framework, and bgpcfgd the others (sonic-buildimage, dockers/docker-fpm-frr).
+    """
     meta = tables.row("DEVICE_METADATA", "localhost")
+    kept = ("split-unified", "split")
+    framework, plain = tables.has("BGP_GLOBALS"), tables.has("BGP_NEIGHBOR")
+    owners = {(False, True, True): ("true",), (False, True, False): ("true",), (False, False, True): ("false",)}
     for name, words in (
-        ("docker_routing_config_mode", ("split-unified", "split", "separated", "unified")),
-        ("frr_mgmt_framework_config", ("true", "false")),
+        ("docker_routing_config_mode", kept if files and lines else (*kept, "separated", "unified")),
+        ("frr_mgmt_framework_config", owners.get((lines, framework, plain), ("true", "false"))),
+        ("default_bgp_status", ("up", "down")),
         ("buffer_model", ("traditional",)),
         ("default_pfcwd_status", ("disable",)),
     ):
@@ -275,5 +310,12 @@ def _common(tables: Rows) -> None:
     for row in tables.rows("FEATURE"):
         if row.key in {"bgp", "lldp", "snmp", "gnmi", "radv", "macsec"}:
             row.text("state")
+        if (
+            row.key == "macsec"
+            and row.says("state", *_DISABLED)
+            and any("macsec" in p.fields for p in tables.rows("PORT"))
+        ):
+            row.leave("state")
     for row in tables.rows("FLEX_COUNTER_TABLE"):
-        row.text("FLEX_COUNTER_STATUS")
+        if row.text("FLEX_COUNTER_STATUS") != "enable" and row.key == "PFCWD":
+            row.leave("FLEX_COUNTER_STATUS")  # the watchdog counts nothing

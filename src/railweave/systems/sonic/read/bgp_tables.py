@@ -143,7 +143,8 @@ def _templates(tables: Rows, found: Lines, ports: dict[str, Port]) -> None:
     if not tables.has("BGP_NEIGHBOR") or not asn.isdecimal():
         return
     router = found.add(found.sections, f"router bgp {asn}", meta, "bgp_asn")
-    body: list[Section] = [Section("no bgp default ipv4-unicast"), Section("no bgp ebgp-requires-policy")]
+    usual = ("no bgp default ipv4-unicast", "no bgp ebgp-requires-policy", "bgp bestpath as-path multipath-relax")
+    body: list[Section] = [Section(text) for text in usual]
     router.body = body
     loopback = ports.get("Loopback0")
     own = next((one.address for one in loopback.addresses if one.family == "ipv4"), "") if loopback else ""
@@ -157,7 +158,7 @@ def _templates(tables: Rows, found: Lines, ports: dict[str, Port]) -> None:
             continue
         body.append(Section(f"neighbor {group} peer-group"))
         for row in peers:
-            _plain_neighbor(found, body, row, group)
+            _plain_neighbor(found, body, row, group, down=meta.says("default_bgp_status", "down"))
             if any(row.fields.get("local_addr") == one.address for port in ports.values() for one in port.addresses):
                 row.text("local_addr")
         inner = Section(f"address-family {family} unicast", [])
@@ -169,14 +170,17 @@ def _templates(tables: Rows, found: Lines, ports: dict[str, Port]) -> None:
                 inner.body += [Section(f"network {one}") for one in networks]
 
 
-def _plain_neighbor(found: Lines, body: list[Section], row: Row, group: str) -> None:
+def _plain_neighbor(found: Lines, body: list[Section], row: Row, group: str, *, down: bool) -> None:
+    """A neighbor of bgpcfgd's; ``down``: one without a status is shut (``default_bgp_status``)."""
     name = row.parts()[-1]
     found.add(body, f"neighbor {name} remote-as {row.text('asn')}", row, "asn")
     row.leave("asn")
     body.append(Section(f"neighbor {name} peer-group {group}"))
     if "name" in row.fields:
         found.add(body, f"neighbor {name} description {row.text('name')}", row, "name")
-    if row.says("admin_status", "down"):
+    if "admin_status" not in row.fields and down:
+        body.append(Section(f"neighbor {name} shutdown"))
+    elif row.says("admin_status", "down"):
         found.add(body, f"neighbor {name} shutdown", row, "admin_status")
 
 

@@ -87,7 +87,8 @@ def port(tables: Rows) -> tuple[InterfaceAddress, Address]:
     """The address of the management port, and its gateway."""
     for row in tables.rows("MGMT_PORT"):
         row.text("alias")
-        row.text("admin_status")
+        if row.text("admin_status") == "down":
+            row.leave("admin_status")
     tables.row("MGMT_VRF_CONFIG", "vrf_global").text("mgmtVrfEnabled")
     found: tuple[InterfaceAddress, Address] | None = None
     for row in tables.rows("MGMT_INTERFACE"):

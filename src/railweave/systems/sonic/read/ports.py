@@ -163,6 +163,7 @@ def _interface(
         vrf=port.vrf if port and outside else "",
         unit_vlan=tag,
         enabled=row.text("admin_status") == "up"
+        and not (port is not None and port.shut)
         and tables.row("VLAN_SUB_INTERFACE", routed).text("admin_status") != "down",
         tagged=member.tagged if member else (),
     )
@@ -279,9 +280,13 @@ def gateways(tables: Rows, ports: Mapping[str, Port], found: Tunnels, routed: Co
         vlan = row.number("vlanid")
         interface = tables.tables.get("VLAN_INTERFACE", {}).get(row.key)
         shut = row.text("admin_status") == "down"
+        if shut and (row.key in found.transit or interface is None):
+            row.leave("admin_status")
         if row.key in found.transit or vlan is None or interface is None or shut:
             continue
         port = ports.get(row.key, Port(row.key))
+        if port.shut:
+            continue
         yield Gateway(
             name=row.key,
             vlan=vlan,
