@@ -48,6 +48,7 @@ def _fabric(config: DeviceConfig, bgp: Bgp) -> Router:
         asn=bgp.asn,
         router_id=bgp.router_id,
         graceful_restart=bgp.graceful_restart,
+        relaxed=True,
         unicast=dict.fromkeys(bgp.families, family),
         evpn=Evpn(all_vnis=True, vnis=vnis) if config.vrfs else Evpn(),
         peers=dict(enumerate(peers)),

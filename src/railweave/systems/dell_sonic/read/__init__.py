@@ -250,6 +250,7 @@ def _config(taking: SectionReader) -> DeviceConfig:
     main = next((one for one in routers if not one.vrf), None)
     _give_back_other_asns(taking, main)
     _give_back_sessions(taking, main)
+    _give_back_tenants(taking, tunnelled.transit(), len(overlay.sessions(main)) if main else 0)
     loopbacks = _loopbacks(lines)
     address, gateway = management_port(lines)
     system = SYSTEM.read(taking.sections, taking)
@@ -315,6 +316,21 @@ def _give_back_sessions(taking: SectionReader, main: Router | None) -> None:
                 for line in (one.body or ()) if one.line == "address-family l2vpn evpn" else ():
                     if line.line.startswith("route-map ") and line.line.endswith(" in"):
                         taking.give_back(line)
+
+
+def _give_back_tenants(taking: SectionReader, transit: set[int], ways: int) -> None:
+    """Give back what shuts a VRF's VNI, or lets its routes have fewer paths than EVPN's sessions bring (``ways``)."""
+    for header in taking.sections:
+        for line, path, _ in SectionReader(header.body or ()).lines():
+            match header.line.split(), path.split():
+                case ["interface", "Vlan", vlan], ["shutdown"] if vlan.isdecimal() and int(vlan) in transit:
+                    taking.give_back(line)
+                case ["router", "bgp", _, "vrf", _], [*_, "maximum-paths", width] if (
+                    width.isdecimal() and int(width) < ways
+                ):
+                    taking.give_back(line)
+                case _:
+                    pass
 
 
 def _interfaces(

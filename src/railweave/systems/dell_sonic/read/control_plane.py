@@ -15,10 +15,10 @@ from railweave.model.device.control_plane import ControlPlane, ControlRule, Port
 from railweave.model.device.management import Security, Services, Snmp
 from railweave.model.device.protection import control_plane
 from railweave.systems.dell_sonic.render.system import IP, discards, permits
-from railweave.systems.dell_sonic.words import address, number, prefix
+from railweave.systems.dell_sonic.words import address, interface, number, prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from railweave.model.config.sections import Section, SectionReader
     from railweave.model.device.model import DeviceConfig
@@ -56,6 +56,11 @@ class _List:
         ends = {f"deny {word} any any", f"permit {word} any any"}
         return [text for _, (text, _) in sorted(self.commands.items()) if text not in ends]
 
+    def lets_the_rest(self) -> bool:
+        """Whether the last command lets everything pass that no other one is about."""
+        last = [text for _, (text, _) in sorted(self.commands.items())][-1:]
+        return last == [f"permit {IP[self.family]} any any"]
+
     def understood(self, texts: Iterable[str]) -> list[Section]:
         """The lines of commands, and that which ends the list."""
         word = IP[self.family]
@@ -66,10 +71,12 @@ class _List:
 def protection(taking: SectionReader, config: DeviceConfig, lines: Mapping[str, Lines]) -> DeviceConfig:
     """The configuration with what protects it."""
     lists = _lists(taking)
-    bound = _bound(taking)
+    bound = _bound(taking, lists)
     inside = {(family, name) for one in lines.values() for family, name in one.filters.items()}
     own = [one for key, one in lists.items() if key in bound]
     edges = [one for key, one in lists.items() if key in inside]
+    ours = {key for key, one in lists.items() if own and one.lets_the_rest()}
+    _leave_filters(taking, ours, {port.name for port in config.interfaces if port.kind != "server"})
     if not own:
         return config
     designed, found = _designed(config, own)
@@ -102,8 +109,21 @@ def _lists(taking: SectionReader) -> dict[tuple[Family, str], _List]:
     return found
 
 
-def _bound(taking: SectionReader) -> set[tuple[Family, str]]:
-    """Lists that are in use for packets to the switch itself."""
+def _leave_filters(taking: SectionReader, ours: Collection[tuple[Family, str]], links: Collection[str]) -> None:
+    """Leave bindings of lists to links, and of lists that are not ``ours``: they may drop what the switch forwards."""
+    for header in taking.sections:
+        for line in header.body or () if header.line.startswith("interface ") else ():
+            match line.line.split():
+                case ["ip" | "ipv6" as word, "access-group", name, _]:
+                    named = interface(header.line.removeprefix("interface "))
+                    if (_FAMILIES[word], name) not in ours or named is None or named.partition(".")[0] in links:
+                        taking.give_back(line)
+                case _:
+                    continue
+
+
+def _bound(taking: SectionReader, lists: Collection[tuple[Family, str]]) -> set[tuple[Family, str]]:
+    """Lists that are in use for packets to the switch itself; one that is not there is not understood."""
     found: set[tuple[Family, str]] = set()
     for one in taking.sections:
         if one.line != "line vty":
@@ -111,7 +131,7 @@ def _bound(taking: SectionReader) -> set[tuple[Family, str]]:
         taking.take(one)
         for inner in one.body or ():
             match inner.line.split():
-                case ["ip" | "ipv6" as word, "access-group", name, "in"]:
+                case ["ip" | "ipv6" as word, "access-group", name, "in"] if (_FAMILIES[word], name) in lists:
                     found.add((_FAMILIES[word], name))
                     taking.take(inner)
                 case _:

@@ -124,7 +124,7 @@ def with_loopback(found: model.Vrf, name: str, interfaces: Mapping[str, Lines]) 
 def _external(router: Router, listed: Lists, links: Links) -> Iterator[model.ExternalPeer]:
     for one in router.neighbors:
         peer = router.whole(one)
-        if peer.address is None:
+        if peer.address is None or peer.shut:
             continue
         port, local = links.of_neighbor(router.vrf, peer.address)
         family = peer.families.get(peer.address.family)
@@ -153,7 +153,7 @@ def _passed(listed: Lists, name: str) -> tuple[Prefix, ...]:
 def sessions(router: Router) -> list[Peer]:
     """The neighbors that EVPN's routes are exchanged with."""
     whole = [router.whole(one) for one in router.neighbors]
-    return [one for one in whole if (family := one.families.get("evpn")) is not None and family.active]
+    return [one for one in whole if (family := one.families.get("evpn")) is not None and family.active and not one.shut]
 
 
 def overlay(

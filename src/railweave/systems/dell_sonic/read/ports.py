@@ -75,7 +75,7 @@ def interfaces(taking: SectionReader) -> dict[str, Lines]:
         for name in names:
             here = found.setdefault(name, Lines(name))
             for one in header.body or ():
-                if _read(one.line, here):
+                if _read(one.line, here) and not (one.line == "shutdown" and not name.startswith(("Eth", "Vlan"))):
                     taking.take(one)
                     taking.take(*(one.body or ()))
             PORTS.collect([Section(f"interface {name}", header.body)], taking, qos)
@@ -139,7 +139,7 @@ def _plain(line: str, words: list[str], here: Lines) -> bool:
             here.shut = words[0] == "shutdown"
         case ["standalone-link-training"] | ["no", "standalone-link-training"]:
             here.training = words[0] != "no"
-        case ["fec", "RS" | "FC" | "AUTO" | "none"] | ["unreliable-los", "auto"] | ["speed", "auto", *_]:
+        case ["fec", "RS"] | ["unreliable-los", "auto"]:
             pass
         case ["spanning-tree", "bpduguard", *_]:
             here.guarded = True

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import BITS, Address, Family, InterfaceAddress, Prefix
-from railweave.model.device.bgp_model import of_one_family, with_bfd
+from railweave.model.device.bgp_model import of_one_family, ways_to_one_as, with_bfd
 from railweave.model.device.management import Authentication
 from railweave.model.device.model import Action, Bgp, BgpGroup, Match, NumberedSession, Policy, Session, Term
 from railweave.model.device.port_model import neighbor_of
 from railweave.systems.dell_sonic.words import agreed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from railweave.model.device.timers import Bfd
     from railweave.systems.dell_sonic.meaning.policy import Lists
@@ -29,15 +29,16 @@ NETWORKS = "networks"
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Interfaces by the networks that they are in: where a neighbor with an address is."""
+    """Interfaces by the networks that they are in: where a neighbor with an address is; and those of VRFs by name."""
 
     _by_network: dict[tuple[str, Prefix], tuple[str, Address]] = field(
         default_factory=dict[tuple[str, Prefix], tuple[str, Address]]
     )
     _lengths: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    _vrfs: dict[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
-    def of(cls, interfaces: Iterable[Lines]) -> Links:
+    def of(cls, interfaces: Collection[Lines]) -> Links:
         """Those of the interfaces that have addresses."""
         found: dict[tuple[str, Prefix], tuple[str, Address]] = {}
         lengths: dict[str, set[int]] = {}
@@ -45,7 +46,12 @@ class Links:
             for own in (*one.addresses, *one.anycast):
                 found.setdefault((one.vrf, own.prefix), (one.name, own.address))
                 lengths.setdefault(one.vrf, set()).add(own.length)
-        return cls(found, {vrf: tuple(sorted(some, reverse=True)) for vrf, some in lengths.items()})
+        vrfs = {one.name: one.vrf for one in interfaces}
+        return cls(found, {vrf: tuple(sorted(some, reverse=True)) for vrf, some in lengths.items()}, vrfs)
+
+    def runs(self, router: Router, peer: Peer) -> bool:
+        """Whether a session is not shut, nor on an interface of another VRF."""
+        return not router.whole(peer).shut and self._vrfs.get(peer.interface or "", router.vrf) == router.vrf
 
     def of_neighbor(self, vrf: str, peer: Address) -> tuple[str, Address | None]:
         """The interface that a neighbor is on, and its own address there; nothing where it is on none."""
@@ -86,6 +92,7 @@ def bgp(router: Router, listed: Lists, links: Links, bfd: dict[str, Bfd], withou
     if any("" in {one.import_policy, one.export_policy} for one in groups):
         policies.append(Policy("", (Term("", Match(), Action(accept=True)),)))  # without a route-map all routes pass
     keys = [one.password for one in _watching(router)]
+    width = min((f.maximum_paths for f in router.unicast.values() if f.maximum_paths is not None), default=1)
     made = Bgp(
         asn=router.asn,
         router_id=router.router_id or NOWHERE,
@@ -99,7 +106,7 @@ def bgp(router: Router, listed: Lists, links: Links, bfd: dict[str, Bfd], withou
         default_accept=False,
         compare_aigp=False,
         families=tuple(family for family in UNICAST if family in router.unicast),
-        maximum_ecmp=min((f.maximum_paths for f in router.unicast.values() if f.maximum_paths is not None), default=1),
+        maximum_ecmp=width if router.relaxed else ways_to_one_as(groups, width),
         bfd=watched,
         graceful_restart=router.graceful_restart,
         ttl_security=bool(under) and all(one.ttl_security for one in under),
@@ -159,7 +166,9 @@ def _groups(router: Router, links: Links) -> Iterator[BgpGroup]:
             name=name,
             description=group.description if name in router.groups else "",
             local_as=group.local_as or router.asn,
-            sessions=tuple(_session(router.whole(one), links) for one in some) if active else (),
+            sessions=tuple(_session(router.whole(one), links) for one in some if links.runs(router, one))
+            if active
+            else (),
             import_policy=family.imports if family else "",
             export_policy=family.exports if family else "",
             peer_as_list=None,

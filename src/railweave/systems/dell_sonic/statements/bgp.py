@@ -56,6 +56,7 @@ class Peer:
     bfd_kept: bool = False
     """BFD does not end the session of a neighbor that restarts."""
     ttl_security: bool = False
+    shut: bool = False
     password: str | None = None
     extended_next_hop: bool = False
     families: dict[str, PeerFamily] = field(default_factory=dict[str, PeerFamily])
@@ -89,12 +90,13 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Router:
-    """A BGP instance, of a VRF or (``vrf`` empty) the fabric's."""
+    """A BGP instance, of a VRF or (``vrf`` empty) the fabric's. ``relaxed``: paths over different AS numbers share load."""
 
     asn: int = 0
     vrf: str = ""
     router_id: Address | None = None
     graceful_restart: bool = False
+    relaxed: bool = False
     unicast: dict[str, Family] = field(default_factory=dict[str, Family])
     evpn: Evpn = field(default_factory=Evpn)
     peers: dict[object, Peer] = field(default_factory=dict[object, Peer])
@@ -125,6 +127,7 @@ class Router:
             local_as=group.local_as if neighbor.local_as is None else neighbor.local_as,
             bfd=group.bfd if neighbor.bfd is None else neighbor.bfd,
             ttl_security=neighbor.ttl_security or group.ttl_security,
+            shut=neighbor.shut or group.shut,
             password=neighbor.password or group.password,
             update_source=neighbor.update_source or group.update_source,
             families={**group.families, **neighbor.families},
@@ -195,6 +198,7 @@ PEER = (
         bfd=refers("bfd profile"),
     ),
     line("bfd", "", sets={"bfd": ""}, prints=False),
+    line("shutdown", "", also=("shutdown message <_text>",), sets={"shut": True}, prints=False, _text=TEXT),
     line("ttl-security hops 1", OPTIONS, sets={"ttl_security": True}),
     line(
         "password <password>",
@@ -250,7 +254,7 @@ def _tenant(router: Router) -> bool:
 ROUTER = (
     line("router-id <router_id>", "ansible sonic_bgp", router_id=ADDRESS),
     fixed("log-neighbor-changes", "ansible sonic_bgp", when=_fabric),
-    fixed("bestpath as-path multipath-relax", "spytest routing/bgp", when=_fabric),
+    line("bestpath as-path multipath-relax", "spytest routing/bgp", sets={"relaxed": True}),
     line("graceful-restart enable", "ansible sonic_bgp", sets={"graceful_restart": True}),
     fixed("graceful-restart preserve-fw-state", "ansible sonic_bgp", when=lambda router: router.graceful_restart),
     each(
@@ -276,7 +280,7 @@ ROUTER = (
         address=ADDRESS,
     ),
     part("evpn", Evpn, EVPN, "address-family l2vpn evpn", "ansible sonic_bgp_af", when=_tenant),
-    passed("timers <_seconds> <_more>", "the pace of a session", _seconds=WORD, _more=WORD),
+    passed("timers <_seconds> <_more>", "the pace of a session", _seconds=WORD, _more=replace(WORD, word=r"[1-9]\d*")),
 )
 ROUTING = Statements(
     Routing,
