@@ -36,7 +36,7 @@ from railweave.systems.junos.read.words import NO_ADDRESS, Word, address, asn, n
 from railweave.systems.junos.tree import Statement, quoted, to_curly
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from railweave.model.config.addresses import InterfaceAddress
 
@@ -57,6 +57,7 @@ def configuration(top: Word) -> DeviceConfig:
 
     kind = _kinds(top, named, owners, instances, below)
     bridged = {name: port for name, port in named.items() if kind.get(name) == "server" and _is_routed(port)}
+    below = [_without(one, owners, {unit for each in instances.values() for unit in each.interfaces}) for one in below]
     made = gateways(top, named, instances, bridged)
     vrf_of = {unit: one.word.text for one in instances.values() if one.kind == "vrf" for unit in one.interfaces}
 
@@ -73,6 +74,8 @@ def configuration(top: Word) -> DeviceConfig:
         if one.kind == "vrf"
     )
     over = overlay.overlay(top, evpn, options, owners, router_id.prefix, own_as=own_as, tunnels=bool(vrfs or mac_vrf))
+    if over is not None and over.loopback == router_id and not own:  # the loopback that sessions are from is not there
+        over = replace(over, neighbors=())
     rules, elsewhere = protection(top, named, options)
     marks = frozenset(name for name, word in options.communities.items() if word.kind == "understood")
     cos = qos(top, in_order(kind))
@@ -151,6 +154,16 @@ def _kinds(
     advertised = top.at_path("protocols", "router-advertisement", "interface")
     served |= {one.text for one in (advertised or Word("")).below.values() if one.below}
     return kinds(named, fabric=fabric, external=external, served=served, told=bool(fabric) or not runs(top))
+
+
+def _without(group: Group, owners: Owners, elsewhere: Collection[str]) -> Group:
+    """A group without the sessions that interfaces of other routing instances would have."""
+    units = [(peer, owners.unit(peer.local or owners.beside(peer.peer))) for peer in group.neighbors]
+    return replace(
+        group,
+        found=[unit for unit in group.found if unit not in elsewhere],
+        neighbors=[peer for peer, owner in units if owner is None or owner[1].name not in elsewhere],
+    )
 
 
 def _is_routed(port: Port) -> bool:

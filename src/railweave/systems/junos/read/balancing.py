@@ -120,8 +120,10 @@ def _terms(top: Word, policy: str) -> Iterator[Word]:
 def _sprayed(top: Word) -> bool:
     """Whether the forwarding table's policy shares at random; the policy is taken."""
     found = False
-    for name in top.names("routing-options", "forwarding-table", "export"):
-        for term in _terms(top, name):
+    for word in top.entries("routing-options", "forwarding-table", "export"):
+        if top.at_path("policy-options", "policy-statement", word.text) is None:
+            word.leave()
+        for term in _terms(top, word.text):
             then = term.at_path("then")
             how = then.at_path("load-balance") if then is not None else None
             if then is None or how is None:

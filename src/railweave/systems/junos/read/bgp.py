@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from railweave.model.config.addresses import Address, Family, Prefix
-from railweave.model.device.bgp_model import with_bfd
+from railweave.model.device.bgp_model import ways_to_one_as, with_bfd
 from railweave.model.device.management import Authentication
 from railweave.model.device.model import Bgp, BgpGroup, FabricAdvertise, Policy, Session
 from railweave.model.device.port_model import far_end, neighbor_of
@@ -42,7 +42,10 @@ class Neighbor:
 
 @dataclass
 class Group:
-    """A group of sessions. ``found`` are ports on which BGP discovers its neighbors; ``widens``: it uses several paths."""
+    """A group of sessions. ``found`` are ports on which BGP discovers its neighbors.
+
+    ``widens``: it uses several paths; ``narrow``: only such with one AS path.
+    """
 
     name: str
     word: Word
@@ -56,6 +59,7 @@ class Group:
     aigp: bool
     bfd: Bfd | None
     widens: bool
+    narrow: bool
     ttl: int | None
     key: Authentication | None
     as_list: str | None
@@ -144,6 +148,7 @@ def _session_group(places: Sequence[Word], top: Word) -> Group:
         aigp=aigp,
         bfd=first(liveness),
         widens=any("multipath" in one.below for one in places),
+        narrow=not any(one.at_path("multipath", "multiple-as") for one in places),
         ttl=first(lambda one: one.number("ttl")),
         key=first(lambda one: _key(one, top)),
         as_list=first(lambda one: one.value("peer-as-list")),
@@ -284,6 +289,13 @@ def underlay(
         return None
     bgp.take()
     made, bfd = with_bfd([_group(group, asn, owners, ports) for group in groups], [group.bfd for group in groups])
+    width = widest(top, groups)
+    if width > 1 and any(group.narrow for group in groups):
+        width = ways_to_one_as(made, width)
+        for group in groups if any(group.found for group in groups) else ():  # whose AS numbers nothing says
+            for word in (group.word, bgp):
+                if (multipath := word.at_path("multipath")) is not None:
+                    multipath.leave()
     found = list(_policies(options, groups))
     lists = {name: policies.prefix_list(word) for name, word in options.prefix_lists.items() if name not in elsewhere}
     graceful = bgp.flag("graceful-restart") and top.flag("routing-options", "graceful-restart")
@@ -304,10 +316,10 @@ def underlay(
         default_accept=True,
         compare_aigp=any(one.aigp for one in groups),
         families=_families(groups),
-        maximum_ecmp=widest(top, groups),
+        maximum_ecmp=width,
         bfd=bfd,
         graceful_restart=graceful,
-        ttl_security=_hop_limit(groups),
+        ttl_security=_hop_limit(bgp, groups),
         authentication=next((one.key for one in keyed if one.key is not None), None),
     )
 
@@ -343,13 +355,14 @@ def _families(groups: list[Group]) -> tuple[Family, ...]:
     return tuple(sorted({family for one in groups for family in one.families}))
 
 
-def _hop_limit(groups: list[Group]) -> bool:
+def _hop_limit(bgp: Word, groups: list[Group]) -> bool:
     """Whether every group sends with the whole hop limit."""
     limits = [one.ttl for one in groups]
     same = bool(limits) and all(one == WHOLE_HOP_LIMIT for one in limits)
     if not same:
         for one in groups:
             one.word.block("ttl").leave()
+            bgp.block("ttl").leave()
     return same
 
 
@@ -370,6 +383,10 @@ def _group(group: Group, asn: int, owners: Owners, ports: Mapping[str, Port]) ->
 def _sessions(group: Group, owners: Owners, ports: Mapping[str, Port], asn: int) -> Iterator[Session]:
     for unit in group.found:
         name = unit.removesuffix(".0")
+        port, _, number = unit.rpartition(".")
+        there = ports[port].units.get(number) if port in ports else None
+        if there is None or "inet6" not in there.families:  # no neighbor is discovered there
+            continue
         yield Session(name, "", peer_of(ports, name), 0, None, None)
     for one in group.neighbors:
         local = one.local or owners.beside(one.peer)

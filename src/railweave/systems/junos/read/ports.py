@@ -117,13 +117,20 @@ def _port(word: Word) -> Port:
         word=word,
         description=word.value("description") or "",
         mtu=word.number("mtu"),
-        speed=word.read(gbps, "speed") or word.read(gbps, "ether-options", "speed"),
+        speed=None if ":" in word.text else word.read(gbps, "speed") or word.read(gbps, "ether-options", "speed"),
         channels=word.number("number-of-sub-ports"),
         native=word.number("native-vlan-id"),
-        disabled=word.flag("disable"),
+        disabled=_is_down(word, word.text),
         tagged=flexible or word.flag("vlan-tagging"),
         units=_units(word),
     )
+
+
+def _is_down(word: Word, port: str) -> bool:
+    """Whether an interface is shut, or its cage unused. What goes with a loopback or the management port is not understood."""
+    if port == "lo0" or MANAGEMENT.fullmatch(port):
+        return False
+    return word.flag("disable") or word.flag("unused")
 
 
 def _units(word: Word) -> dict[str, Unit]:
@@ -145,7 +152,7 @@ def _unit(port: str, word: Word) -> Unit:
         tag=word.read(_tag, "vlan-id"),
         proxy_arp=word.flag("proxy-arp", "unrestricted"),
         mac=word.value("mac") or "",
-        disabled=word.flag("disable"),
+        disabled=_is_down(word, port),
     )
     families: list[str] = []
     for family in word.entries("family"):

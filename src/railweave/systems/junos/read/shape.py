@@ -51,7 +51,7 @@ def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | Non
         if one.flag("passive"):
             passive += [] if one.text == LOOPBACK else [one.text.removesuffix(".0")]
             continue
-        if one.text == LOOPBACK:
+        if one.text == LOOPBACK or not _is_there(ports, one.text):
             continue
         one.flag("point-to-point")
         name = one.text.removesuffix(".0")
@@ -75,6 +75,12 @@ def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | Non
         key=next((one for one in keys if one is not None), None),
         bfd=agreed([one for one, _ in timers], [one for _, one in timers]),
     )
+
+
+def _is_there(ports: Mapping[str, Port], unit: str) -> bool:
+    """Whether a port has a unit; one that is not configured has no neighbor."""
+    name, _, number = unit.rpartition(".")
+    return name not in ports or number in ports[name].units
 
 
 def _key(word: Word, level: str, what: str) -> str | None:
@@ -125,7 +131,7 @@ def ospf(top: Word, ports: Mapping[str, Port], router_id: Address) -> Ospf | Non
             one.value("interface-type")
             if one.flag("passive") or one.text == LOOPBACK:
                 passive.append(name)
-            else:
+            elif _is_there(ports, one.text):
                 usual = unprinted("ospf.ports.metric")
                 found.append(
                     OspfPort(name, "", peer_of(ports, name), area_id(area.text), usual if metric is None else metric)
