@@ -202,6 +202,11 @@ def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tup
     )
 
 
+def is_well_known(community: str) -> bool:
+    """Return whether routers act on a standard community by themselves, such as 65535:0, graceful shutdown (RFC 1997, RFC 8326)."""
+    return community.startswith("65535:") and community.count(":") == 1
+
+
 def ways_to_one_as(groups: Iterable[BgpGroup], width: int) -> int:
     """Return how many paths share load, at most ``width``, if all must have the same AS path.
 

@@ -56,16 +56,25 @@ class _List:
         ends = {f"deny {word} any any", f"permit {word} any any"}
         return [text for _, (text, _) in sorted(self.commands.items()) if text not in ends]
 
+    @property
+    def last(self) -> str:
+        """The last command."""
+        return self.commands[max(self.commands)][0] if self.commands else ""
+
     def lets_the_rest(self) -> bool:
         """Whether the last command lets everything pass that no other one is about."""
-        last = [text for _, (text, _) in sorted(self.commands.items())][-1:]
-        return last == [f"permit {IP[self.family]} any any"]
+        return self.last == f"permit {IP[self.family]} any any"
 
     def understood(self, texts: Iterable[str]) -> list[Section]:
         """The lines of commands, and that which ends the list."""
-        word = IP[self.family]
-        known = {*texts, f"deny {word} any any", f"permit {word} any any"}
-        return [section for text, section in self.commands.values() if text in known]
+        word, last = IP[self.family], max(self.commands, default=0)
+        known = {*texts}
+        ends = {f"deny {word} any any", f"permit {word} any any"}
+        return [
+            section
+            for place, (text, section) in self.commands.items()
+            if text in known or (place == last and text in ends)
+        ]
 
 
 def protection(taking: SectionReader, config: DeviceConfig, lines: Mapping[str, Lines]) -> DeviceConfig:

@@ -111,7 +111,14 @@ def _joined(numbers: tuple[int, ...]) -> str:
 FAMILY = choice({"ipv4": "ip", "ipv6": "ipv6"})
 VERDICT = choice({True: "permit", False: "deny"})
 COMMUNITY = Codec(r"\d+:\d+", word=r"[^\s:]*:\S*", says="community")
-COMMUNITIES = Codec(r"\d+:\d+(?: \d+:\d+)*", _words, " ".join, word=r"[^\s:]*:\S*(?: [^\s:]*:\S*)*", says="communities")
+COMMUNITIES = Codec(
+    r"(?!65535:)\d+:\d+(?: (?!65535:)\d+:\d+)*",
+    _words,
+    " ".join,
+    word=r"(?!65535:)[^\s:]*:\S*(?: (?!65535:)[^\s:]*:\S*)*",
+    says="communities",
+)
+"""Communities that are set. Routers act on well-known ones by themselves, which no field of a policy says (RFC 1997, RFC 8326)."""
 AS_PATH = Codec(r"\d+(?:,\d+)*", _as_path, _joined, word=r"[\d,]+", says="numbers")
 """One list with commas between (dellemc.enterprise_sonic, examples of sonic_route_maps)."""
 PREFIX_LISTS = "ansible sonic_prefix_lists"

@@ -97,6 +97,8 @@ def _bfd(stanzas: Stanzas, there: set[str]) -> Bfd | None:
 
 
 MOST_METRIC = 65535
+MOST_LSAS = 12_000
+"""What EOS allows where nothing is said (EOS user manual, "max-lsa")."""
 
 
 def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tuple[Ospf | None, list[SelectedLine]]:
@@ -117,6 +119,9 @@ def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tupl
     said = {form: taking.last(form, below=header) for form in ("router-id <value>", "maximum-paths <value>")}
     lines += [one for one in said.values() if one is not None]
     lines += [one for form in ("max-lsa **", "log-adjacency-changes **") for one in taking.each(form, below=header)]
+    for line in taking.each("max-lsa <value> **", below=header):
+        if 0 < (number(line["value"]) or 0) < MOST_LSAS and not line.line.endswith("warning-only"):
+            taking.leave(line)  # OSPF shuts down where there are more
     named, wide = said["router-id <value>"], said["maximum-paths <value>"]
     defaults = catalog().systems["eos"].reads.defaults
     usual = int(defaults["ospf.ports.metric"].value or 0)
@@ -220,7 +225,7 @@ def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
             taking.leave(one)
         under = None
     router_id = own.router_id if own else routed.router_id if routed else _router_id(found)
-    rules = control_plane(taking, stanzas, port.vrf if port else "")
+    rules = control_plane(taking, stanzas, port.vrf if port else "", fabric | outside.keys())
     families = routed.families if routed and not (speaks and speaks.groups) else speaks.families if speaks else ()
     members = [(one.name, vlan) for one in cabled for vlan in vlans_of(found[one.name], names)]
     _silent(stanzas, own)

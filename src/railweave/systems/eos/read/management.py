@@ -23,7 +23,7 @@ from railweave.model.device.management import (
 from railweave.systems.eos.read.values import UNKNOWN_SECRET, Stanzas, number, prefix, secret
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from railweave.model.config.addresses import Family, Prefix
     from railweave.model.config.sections import SectionReader, SelectedLine
@@ -154,14 +154,19 @@ _PORTS = {
 """Names that EOS has for ports."""
 
 
-def control_plane(taking: SectionReader, stanzas: Stanzas, management: str) -> ControlPlane | None:
-    """The rules; None where no list is in use. ``management`` is the VRF of the management port."""
+def control_plane(
+    taking: SectionReader, stanzas: Stanzas, management: str, links: Collection[str]
+) -> ControlPlane | None:
+    """The rules; None where no list is in use. ``management`` is the VRF of the management port, ``links`` ports without servers."""
     network, managed = _bound(taking, management)
     dropped: dict[str, Family] = {}
-    for _, one in stanzas.each("ip|ipv6 access-group <name> in"):
-        dropped[one["name"]] = _FAMILIES[one.line.split()[0]]
-        if not network and not managed:  # a list of another purpose
-            taking.leave(one)
+    for name, line in stanzas.each("ip|ipv6 access-group <name> in"):
+        word, bound = line.line.split()[0], line["name"]
+        ours = (network or managed) and bound not in network.keys() | managed.keys()
+        if not ours or name in links or not _passes(taking, word, bound):  # a list of another purpose
+            taking.leave(line)
+        else:
+            dropped[bound] = _FAMILIES[word]
     if not network and not managed:
         return None
     rules: list[ControlRule] = []
@@ -176,6 +181,20 @@ def control_plane(taking: SectionReader, stanzas: Stanzas, management: str) -> C
     return ControlPlane(tuple(rules), tuple(sources), (), tuple(_server_ports(taking, dropped)))
 
 
+def _passes(taking: SectionReader, word: str, name: str) -> bool:
+    """Whether a list lets everything pass that no line before its last is about."""
+    header = taking.last(f"{word} access-list {name}")
+    lines = list(taking.each("<number> permit|deny <words...>", below=header)) if header else []
+    last = max(lines, key=_number_of, default=None)
+    for line in lines:
+        taking.leave(line)
+    return last is not None and last.line.endswith(f" permit {word} any any")
+
+
+def _number_of(line: SelectedLine) -> int:
+    return number(line["number"]) or 0
+
+
 def _bound(taking: SectionReader, management: str) -> tuple[dict[str, Family], dict[str, Family]]:
     """The lists of the control plane by family: where packets come in by ports, and by the management port."""
     network: dict[str, Family] = {}
@@ -183,9 +202,12 @@ def _bound(taking: SectionReader, management: str) -> tuple[dict[str, Family], d
     for header in taking.each("system control-plane"):
         for word, family in _FAMILIES.items():
             for form in (f"{word} access-group <name> in", f"{word} access-group <name> vrf <vrf> in"):
-                for one in taking.each(form, below=header):
-                    vrf = one.words.get("vrf", "")
-                    (managed if vrf and vrf == management else network)[one["name"]] = family
+                for line in taking.each(form, below=header):
+                    vrf, name = line.words.get("vrf", ""), line["name"]
+                    if taking.last(f"{word} access-list {name}") is None:
+                        taking.leave(line)
+                    else:
+                        (managed if vrf and vrf == management else network)[name] = family
     return network, managed
 
 
@@ -196,8 +218,11 @@ def _rules(
     for header in taking.each(f"{word} access-list {name}"):
         for _ in taking.each("counters per-entry", below=header):
             pass  # who reads the counters is outside of this
-        for _ in taking.each(f"* deny {word} any any", below=header):
-            pass  # what no line permits is denied
+        permits = taking.each("<number> permit <words...>", below=header)
+        last = max(map(_number_of, permits), default=0)
+        for line in taking.each(f"<number> deny {word} any any", below=header):
+            if _number_of(line) < last:  # else it says what holds by itself: what no line permits is denied
+                taking.leave(line)
         for one in taking.each("<number> permit <protocol> <words...>", below=header):
             found = _permitted(one, f"{name}-{one['number']}", family, plane)
             if found is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from railweave.model.config.addresses import BITS, Family, Prefix
 from railweave.model.config.number_ranges import Lengths, lengths, of_list
+from railweave.model.device.bgp_model import is_well_known
 from railweave.model.device.model import Action, Community, Match, Policy, Term
 from railweave.systems.eos.read.values import as_range, number, prefix
 
@@ -184,7 +185,7 @@ def _added(taking: SectionReader, below: SelectedLine, names: dict[str, str]) ->
     for one in taking.each("set community|large-community <values...>", below=below):
         values = one["values"].split()
         added = values[:-1] if values[-1] == "additive" else values
-        if not added or not all(map(_COMMUNITY.fullmatch, added)):
+        if not added or not all(map(_COMMUNITY.fullmatch, added)) or any(map(is_well_known, added)):
             taking.leave(one)
         else:
             replaces |= added is values

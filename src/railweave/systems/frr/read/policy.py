@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.config.number_ranges import Lengths, lengths, of_list
+from railweave.model.device.bgp_model import is_well_known
 from railweave.model.device.model import Action, Community, Match, Policy, Term
 from railweave.systems.frr.read.text import number, prefix
 
@@ -204,9 +205,9 @@ def _sets(words: list[str], names: dict[str, str], entry: _Entry) -> bool:
 
 
 def _are_communities(words: list[str]) -> bool:
-    """Whether they are communities, ``additive`` behind them or not."""
+    """Whether they are communities that no neighbor acts on by itself, ``additive`` behind them or not."""
     values = words[:-1] if words[-1:] == ["additive"] else words
-    return bool(values) and all(map(_is_community, values))
+    return bool(values) and all(_is_community(value) and not is_well_known(value) for value in values)
 
 
 def _is_community(word: str) -> bool:

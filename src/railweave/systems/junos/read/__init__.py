@@ -76,7 +76,9 @@ def configuration(top: Word) -> DeviceConfig:
     over = overlay.overlay(top, evpn, options, owners, router_id.prefix, own_as=own_as, tunnels=bool(vrfs or mac_vrf))
     if over is not None and over.loopback == router_id and not own:  # the loopback that sessions are from is not there
         over = replace(over, neighbors=())
-    rules, elsewhere = protection(top, named, options)
+    rules, elsewhere = protection(
+        top, named, options, {name for name, use in kind.items() if use == "server"} | {"irb"}
+    )
     marks = frozenset(name for name, word in options.communities.items() if word.kind == "understood")
     cos = qos(top, in_order(kind))
     name, release = management.identity(top)

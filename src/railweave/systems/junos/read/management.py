@@ -27,7 +27,7 @@ from railweave.systems.junos.read.ports import MANAGEMENT, Port
 from railweave.systems.junos.read.words import FAMILIES, NO_ADDRESS, Word, address, prefix, secret, unprinted, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from railweave.systems.junos.read.policies import PolicyOptions
 
@@ -91,9 +91,12 @@ class Filters:
 
 
 def protection(
-    top: Word, ports: Mapping[str, Port], options: PolicyOptions
+    top: Word, ports: Mapping[str, Port], options: PolicyOptions, served: Collection[str]
 ) -> tuple[ControlPlane | None, frozenset[str]]:
-    """The rules of a device, and the names of the prefix lists that they refer to; None without filters on ``lo0``."""
+    """The rules of a device, and the names of the prefix lists that they refer to; None without filters on ``lo0``.
+
+    ``served`` are the ports through which servers reach their gateways: others have no filter of theirs.
+    """
     own = list(_bound(top, ports, lambda name: name == "lo0"))
     if not own:
         return None, frozenset()
@@ -109,14 +112,13 @@ def protection(
     network = [one for one in found.rules if (one.family, one.name) not in known]
     others = [replace(one, plane="management") for one in network if _of_management(one)]
     network = [one for one in network if not _of_management(one)]
-    for family, word in _bound(top, ports, lambda name: name != "lo0" and not MANAGEMENT.fullmatch(name)):
-        _drops(word, family, found)
-    taken = [
-        word
-        for family in FAMILIES
-        for word in (top.at_path("firewall", "family", family, "filter") or Word("")).below.values()
-    ]
-    bind(ports.values(), [word.text for word in taken if word.kind == "understood"])
+    of_device = {word.text for word in _filters(top) if word.kind == "understood"}
+    for family, word in _bound(top, ports, lambda name: name in served):
+        if word.text not in of_device:
+            _drops(word, family, found)
+    understood = [word.text for word in _filters(top) if word.kind == "understood"]
+    bind([port for name, port in ports.items() if name == "lo0" or MANAGEMENT.fullmatch(name)], of_device)
+    bind([port for name, port in ports.items() if name in served], set(understood) - of_device)
     return (
         ControlPlane(
             (*network, *managed, *others),
@@ -126,6 +128,12 @@ def protection(
         ),
         frozenset(found.lists),
     )
+
+
+def _filters(top: Word) -> Iterator[Word]:
+    """The filters of the families that are routed."""
+    for family in FAMILIES:
+        yield from (top.at_path("firewall", "family", family, "filter") or Word("")).below.values()
 
 
 def _of_management(rule: ControlRule) -> bool:
@@ -156,9 +164,10 @@ def _rules(
 ) -> Iterator[ControlRule]:
     """The terms of a filter that let packets in; the last one drops the rest."""
     word.take()
-    for term in word.entries("term"):
+    terms = list(word.entries("term"))
+    for term in terms:
         asked, then = term.at_path("from"), term.block("then")
-        if asked is None and then.flag("discard"):
+        if asked is None and term is terms[-1] and then.flag("discard"):
             then.value("count")
             continue
         if asked is None or "accept" not in then.below:
@@ -211,13 +220,15 @@ def _ranges(asked: Word, word: str, names: Mapping[str, int] = _PORTS) -> Iterat
 
 
 def _drops(word: Word, family: Family, found: Filters) -> None:
-    """What is dropped at servers' gateways, by a filter that passes all else."""
+    """What is dropped at servers' gateways, by a filter that passes all else. One that does not is not understood."""
+    passes = False
     for term in word.entries("term"):
         asked, then = term.at_path("from"), term.at_path("then") or Word("")
         if asked is None:
             if set(then.below) == {"accept"}:
                 then.flag("accept")
                 word.take()
+                passes = True
             continue
         protocol = _PROTOCOLS.get(asked.value("next-header" if family == "ipv6" else "protocol") or "")
         if "discard" not in then.below or protocol not in {"tcp", "udp"}:
@@ -233,6 +244,8 @@ def _drops(word: Word, family: Family, found: Filters) -> None:
                 name, family, "tcp" if protocol == "tcp" else "udp", to, tuple(_ranges(asked, "destination-port"))
             ),
         )
+    if not passes:
+        word.leave()
 
 
 def _sources(options: PolicyOptions, found: Filters) -> Iterable[Sources]:

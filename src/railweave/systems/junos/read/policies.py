@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.config.addresses import BITS, Prefix
+from railweave.model.device.bgp_model import is_well_known
 from railweave.model.device.model import Action, Community, Match, Policy, Term
 from railweave.systems.junos.read.words import Word, asn, prefix, statements
 
@@ -95,7 +96,7 @@ def _community(name: str, at: int, text: str) -> Community | None:
         return Community(own, "large", text.removeprefix("large:"))
     if _COLOR.fullmatch(text):
         return Community(own, "color", text)
-    return Community(own, "standard", text) if _STANDARD.fullmatch(text) else None
+    return Community(own, "standard", text) if _STANDARD.fullmatch(text) and not is_well_known(text) else None
 
 
 def _numbered(name: str, at: int) -> str:
