@@ -64,6 +64,16 @@ def without_shut_ports(config: DeviceConfig) -> DeviceConfig:
     )
 
 
+def unlike_links(configs: Iterable[DeviceConfig]) -> frozenset[str]:
+    """Return the links whose ends have different speeds: they do not come up."""
+    speeds: dict[str, set[int]] = {}
+    for config in configs:
+        for interface in config.interfaces:
+            if interface.link and interface.speed_gbps:
+                speeds.setdefault(interface.link, set()).add(interface.speed_gbps)
+    return frozenset(link for link, both in speeds.items() if len(both) > 1)
+
+
 class ReceivingGroup(NamedTuple):
     """The group over which a device receives from a neighbor: index ``place`` in the device's configuration.
 
@@ -153,12 +163,12 @@ class ControlPlane:
 
     ``routes(down)`` returns the state after convergence with some links and devices down. The state without failures is kept. Other states
     are computed from it, starting at the devices that lose a session or receive different routes. ``absent`` are links and devices that are
-    down in every state, as the fabric file has them under ``status:`` (``Network.absent``).
+    down in every state, as the fabric file has them under ``status:`` (``Network.absent``); so are links whose ends have different speeds.
     """
 
     def __init__(self, configs: Iterable[DeviceConfig], absent: Iterable[str] = ()) -> None:
         self.configs = {config.name: _by_policy(without_shut_ports(config)) for config in configs}
-        self.absent = frozenset(absent)
+        self.absent = frozenset(absent) | unlike_links(self.configs.values())
         self.prefixes = [prefix for config in self.configs.values() for prefix in candidates.originated(config)]
         self.prefixes += tenant_prefixes(self.configs.values())
         self.table = AttributeTable()
