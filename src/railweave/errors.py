@@ -8,6 +8,7 @@
     │   └── DesignError       the fabric file is well-formed but cannot be built as asked.
     ├── OutputError           the output cannot be written; what was there before is untouched.
     ├── UnsettledError        the routes of the configurations never settle: their policies contradict each other.
+    │   └── UnknownPolicyError  a route reaches a policy term with a statement that is not understood.
     ├── LabError              the lab cannot be brought up, used or taken down on this machine.
     └── RenderError           statements that a target cannot read or express and must not drop; carries their line.
 
@@ -136,6 +137,10 @@ class OutputError(RailweaveError):
 
 class UnsettledError(RailweaveError):
     """A set of configurations whose routes never converge, because their policies contradict each other."""
+
+
+class UnknownPolicyError(UnsettledError):
+    """A route that reaches a policy term with a statement that is not understood: the fate of the route is not known."""
 
 
 class LabError(RailweaveError):

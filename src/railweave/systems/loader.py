@@ -44,6 +44,23 @@ FUNCTIONS = ("trees", "configurations", "mistakes", "quoted", "started_daemons",
 """Functions that the ``__init__`` of a folder may have. A module of that name would take the function's place when it is imported."""
 
 
+def _refuse_read_policies(config: DeviceConfig) -> None:
+    """Raise ``RenderError`` if a policy has parts that no renderer prints: its statements would be dropped."""
+    bgp = config.bgp
+    if bgp is None:
+        return
+    for policy in bgp.policies:
+        for term in policy.terms:
+            if term.unknown:
+                raise RenderError(
+                    f"policy {policy.name!r} of {config.name} has `{term.unknown[0]}`: it is not understood"
+                )
+            if term.match.family and term.match.prefix_list is None:
+                raise RenderError(f"policy {policy.name!r} of {config.name} differs between address families")
+    for listed in bgp.entry_lists:
+        raise RenderError(f"prefix list {listed.name!r} of {config.name} has entries that count one by one")
+
+
 class SystemFolder:
     """A system's folder as a ``System``. Raises ``ImportError`` if a part is missing without a reason, or unknown."""
 
@@ -62,7 +79,8 @@ class SystemFolder:
         return cast("protocol.Renderer", self._part("render"))
 
     def files(self, config: DeviceConfig) -> dict[str, str]:
-        """Print a configuration (``Renderer.files``)."""
+        """Print a configuration (``Renderer.files``). Raises ``RenderError`` if it has policies that are only read."""
+        _refuse_read_policies(config)
         return self._renderer.files(config)
 
     def gaps(self, config: DeviceConfig) -> list[Finding]:

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from railweave.analysis.checks.located import LocatedValue, read_json
 from railweave.analysis.checks.servers.entries import Difference, shown
-from railweave.errors import RenderError, UnsettledError
+from railweave.errors import RenderError, UnknownPolicyError, UnsettledError
 from railweave.model.device.config_file import from_json, to_document
 from railweave.model.device.fields import differences
 from railweave.model.findings.registry import Rule, rules_of
@@ -101,6 +101,16 @@ UNSETTLED = Rule(
 )
 
 
+UNKNOWN_POLICY = Rule(
+    "routes-not-known",
+    "error",
+    "network",
+    "A route reaches a policy term with a statement that is not understood.",
+    "the statement may filter or change routes, and no check that needs routes could look at the network",
+    "remove the statement, or write the term with statements that the reader understands",
+)
+
+
 def checks() -> dict[str, Rule]:
     """Return all network checks of ``railweave.analysis.checks`` by ID, in the order in which they run."""
     return {name: rule for name, rule in rules_of("railweave.analysis.checks").items() if rule.check is not None}
@@ -109,12 +119,12 @@ def checks() -> dict[str, Rule]:
 def run_checks(subject: Subject, *, slow: bool = True, progress: Callable[[str], None] = silent) -> list[Finding]:
     """Run the checks in order and return their findings. Without ``slow``, slow checks are skipped."""
     findings: list[Finding] = []
-    unsettled: dict[str, None] = {}
+    unsettled: dict[tuple[Rule, str], None] = {}
     for name, rule in checks().items():
         if slow or not rule.slow:
             progress(f"checking {name}")
             try:
                 findings += rule.run(subject)
             except UnsettledError as error:
-                unsettled[str(error)] = None
-    return [*findings, *(UNSETTLED.finding(subject.network.name, reason) for reason in unsettled)]
+                unsettled[UNKNOWN_POLICY if isinstance(error, UnknownPolicyError) else UNSETTLED, str(error)] = None
+    return [*findings, *(reason.finding(subject.network.name, text) for reason, text in unsettled)]

@@ -255,7 +255,7 @@ _FIELDS = (
         r"bgp\.policies\.terms\.action\.(add_communities|aigp|local_preference)|bgp\.policies\.terms\.match\.community",
         COLOR,
     ),
-    (r"bgp\.(policies|prefix_lists|redistribute_connected|default_accept)", POLICY),
+    (r"bgp\.(policies|prefix_lists|entry_lists|redistribute_connected|default_accept)", POLICY),
     (r"bgp\.groups\.(import_policy|export_policy)", POLICY),
     (r"bgp\.maximum_ecmp|(isis|ospf)\.maximum_ecmp", BALANCING),
     (

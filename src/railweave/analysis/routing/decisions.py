@@ -142,7 +142,8 @@ def rules_of(config: DeviceConfig, policies: PolicyEngine, memo: Memo) -> Rules:
         return memo("no rules", lambda: Rules(CommonRules((), compare_aigp=False), False, None, ()))
 
     def of_group(group: BgpGroup) -> GroupRules:
-        imports, exports = policies.resolved(bgp, group.import_policy), policies.resolved(bgp, group.export_policy)
+        imports = policies.resolved(bgp, group.import_policy, config.name)
+        exports = policies.resolved(bgp, group.export_policy, config.name)
         return GroupRules(imports, exports, group.fabric_color, color_value(config, group))
 
     common = CommonRules(tuple(map(of_group, bgp.groups)), bgp.compare_aigp)
@@ -150,7 +151,7 @@ def rules_of(config: DeviceConfig, policies: PolicyEngine, memo: Memo) -> Rules:
     rules = Rules(
         memo(("common rules", common), lambda: common),
         bgp.default_accept,
-        None if connected is None else policies.resolved(bgp, connected),
+        None if connected is None else policies.resolved(bgp, connected, config.name),
         bgp.fabric_advertise,
     )
     return memo(("rules", rules), lambda: rules)

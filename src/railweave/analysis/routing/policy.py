@@ -9,18 +9,23 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from railweave.analysis.routing.attributes import ALL, NONE
+from railweave.errors import UnknownPolicyError
 from railweave.model.config.addresses import Family, Prefix
 
 if TYPE_CHECKING:
     from railweave.analysis.routing.attributes import Attributes, AttributeTable, Ids, Mask, Places
-    from railweave.model.device.model import Bgp, Term
+    from railweave.model.device.model import Bgp, PrefixEntry, Term
 
 _UNDEFINED = ""
 """A community that no route carries."""
 
 
 class ResolvedTerm(NamedTuple):
-    """A term of a policy, with the contents of its prefix lists and communities in place of their names."""
+    """A term of a policy, with the contents of its prefix lists and communities in place of their names.
+
+    - ``entries``: the entries of a list that count one by one, in place of ``prefixes``.
+    - ``unknown``: the reason why the fate of a route that reaches the term is not known; empty if it is known.
+    """
 
     protocol: Literal["direct", "bgp"] | None
     prefixes: tuple[str, ...] | None
@@ -33,6 +38,8 @@ class ResolvedTerm(NamedTuple):
     added: frozenset[str]
     prepended: int
     replaces: bool
+    entries: tuple[PrefixEntry, ...] = ()
+    unknown: str = ""
 
 
 _EVERY: dict[Family, Prefix] = {"ipv4": Prefix("0.0.0.0/0"), "ipv6": Prefix("::/0")}
@@ -62,6 +69,7 @@ class PolicyEngine:
         self._high = np.array([value >> 64 for value in high], dtype=np.uint64)
         self._low = np.array([value & (1 << 64) - 1 for value in high], dtype=np.uint64)
         self._lists: dict[tuple[tuple[str, ...], bool, tuple[int, int] | None], Mask] = {}
+        self._by_entry: dict[tuple[PrefixEntry, ...], Mask] = {}
         self._resolved: dict[tuple[tuple[ResolvedTerm, ...], bool], ResolvedPolicy] = {}
 
     def listed(self, entries: tuple[str, ...], *, orlonger: bool, lengths: tuple[int, int] | None = None) -> Mask:
@@ -76,6 +84,19 @@ class PolicyEngine:
             self._lists[entries, orlonger, lengths] = matched
         return matched
 
+    def permitted(self, entries: tuple[PrefixEntry, ...]) -> Mask:
+        """Return a mask of the prefixes for which the first matching entry permits."""
+        matched = self._by_entry.get(entries)
+        if matched is None:
+            matched, left = np.zeros(self.count, dtype=np.bool_), np.ones(self.count, dtype=np.bool_)
+            for entry in entries:
+                hit = left & self.listed((entry.prefix,), orlonger=True, lengths=entry.lengths)
+                left &= ~hit
+                if entry.permit:
+                    matched |= hit
+            self._by_entry[entries] = matched
+        return matched
+
     def _matches(self, entry: str, *, orlonger: bool) -> Mask:
         network = ipaddress.ip_network(entry)
         value = int(network.network_address) << (128 - network.max_prefixlen)
@@ -85,11 +106,15 @@ class PolicyEngine:
         same = self._lengths >= network.prefixlen if orlonger else self._lengths == network.prefixlen
         return inside & same & (self._versions == network.version)
 
-    def resolved(self, bgp: Bgp, name: str) -> ResolvedPolicy:
-        """Return a policy with its lists and communities resolved. An undefined policy has no terms, so the system's default applies."""
+    def resolved(self, bgp: Bgp, name: str, device: str = "") -> ResolvedPolicy:
+        """Return a policy with its lists and communities resolved. An undefined policy has no terms, so the system's default applies.
+
+        ``device`` is named where a term is not known.
+        """
         policy = next((policy for policy in bgp.policies if policy.name == name), None)
         values = {community.name: community.value for community in bgp.communities}
-        terms = tuple(_resolved(bgp, values, term) for term in (policy.terms if policy else ()))
+        where = f"policy {name!r} of {device}"
+        terms = tuple(_resolved(bgp, values, term, where) for term in (policy.terms if policy else ()))
         terms = (*self._refused(bgp), *terms)
         return self._resolved.setdefault((terms, bgp.default_accept), ResolvedPolicy(terms, bgp.default_accept))
 
@@ -101,7 +126,7 @@ class PolicyEngine:
     def apply(self, policy: ResolvedPolicy, ids: Ids, direct: Mask, places: Places = ALL) -> Ids:
         """Return the routes after a policy. Rejected routes become "no route".
 
-        ``ids`` and ``direct``, a mask of connected routes, cover the prefixes at ``places``.
+        Raises ``UnknownPolicyError`` if a route reaches a term that is not known. ``ids`` and ``direct``, a mask of connected routes, cover the prefixes at ``places``.
         """
         result = np.full(ids.shape, NONE, dtype=np.int32)
         left = ids >= 0
@@ -109,6 +134,8 @@ class PolicyEngine:
             hit = left & self._hits(term, ids, direct, places)
             if not hit.any():
                 continue
+            if term.unknown:
+                raise UnknownPolicyError(term.unknown)
             left &= ~hit
             if term.accept:
                 result[hit] = self._change(term, ids[hit])
@@ -119,7 +146,9 @@ class PolicyEngine:
 
     def _hits(self, term: ResolvedTerm, ids: Ids, direct: Mask, places: Places) -> Mask:
         hit = np.ones(len(ids), dtype=np.bool_)
-        if term.prefixes is not None:
+        if term.entries:
+            hit &= self.permitted(term.entries)[places]
+        elif term.prefixes is not None:
             hit &= self.listed(term.prefixes, orlonger=term.orlonger, lengths=term.lengths)[places]
         if term.protocol is not None:
             hit &= direct if term.protocol == "direct" else ~direct
@@ -160,12 +189,17 @@ def _asked_for(prefixes: tuple[Prefix, ...], family: Family | None) -> tuple[Pre
     return prefixes if family is None else tuple(prefix for prefix in prefixes if prefix.family == family)
 
 
-def _resolved(bgp: Bgp, values: dict[str, str], term: Term) -> ResolvedTerm:
+def _resolved(bgp: Bgp, values: dict[str, str], term: Term, where: str) -> ResolvedTerm:
     match, action = term.match, term.action
+    prefixes: tuple[Prefix, ...] | None = None
+    if match.prefix_list is not None:
+        prefixes = _asked_for(bgp.prefix_lists.get(match.prefix_list, ()), match.family)
+    elif match.family is not None:
+        prefixes = (_EVERY[match.family],)
     return ResolvedTerm(
         match.protocol,
-        None if match.prefix_list is None else _asked_for(bgp.prefix_lists.get(match.prefix_list, ()), match.family),
-        match.orlonger,
+        prefixes,
+        match.orlonger or match.prefix_list is None,
         match.lengths,
         None if match.community is None else values.get(match.community, _UNDEFINED),
         action.accept,
@@ -174,4 +208,6 @@ def _resolved(bgp: Bgp, values: dict[str, str], term: Term) -> ResolvedTerm:
         frozenset(values[name] for name in action.add_communities if name in values),
         len(action.prepend),
         action.replace_communities,
+        bgp.entries(match) if match.prefix_list is not None else (),
+        f"routes are not known: {where} has `{term.unknown[0]}`, which is not understood" if term.unknown else "",
     )

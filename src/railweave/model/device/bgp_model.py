@@ -12,7 +12,7 @@ from railweave.model.device.timers import Bfd
 from railweave.model.network.overlay import Rare, RareFlag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,8 @@ class Match:
     - ``community``: the name of a community that the route must carry.
     - ``lengths``: with ``orlonger``, the minimum and maximum length of a route inside a listed prefix; None means any length. They are
       only read from configurations: no design sets them, and nothing renders them.
-    - ``family``: only prefixes of the list in this address family match. Route-maps of a switch that routes both families have a
-      term for each.
+    - ``family``: only prefixes of the list in this address family match; without a list, only routes of this family. Route-maps of a
+      switch that routes both families have a term for each.
     """
 
     protocol: Literal["direct", "bgp"] | None = None
@@ -109,11 +109,16 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One term of a policy."""
+    """One term of a policy.
+
+    - ``unknown``: statements of the term that are not understood. They may narrow the condition, change the route or lead to another
+      term, so the fate of a route that reaches this term is not known. Only read from configurations.
+    """
 
     name: str
     match: Match
     action: Action
+    unknown: Annotated[tuple[str, ...], Rare] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +139,24 @@ class Community:
 
 
 @dataclass(frozen=True, slots=True)
+class PrefixEntry:
+    """One entry of a prefix list: the routes inside ``prefix`` with a length between the two ``lengths``, which it permits or denies."""
+
+    prefix: Prefix
+    lengths: tuple[int, int]
+    permit: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class EntryList:
+    """A prefix list of one address family whose entries count one by one: the first entry that matches a route decides."""
+
+    name: str
+    family: Family
+    entries: tuple[PrefixEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FabricAdvertise:
     """A prefix advertised by color: neighbors of ``color`` get the primary copy with AIGP 0, other neighbors get a backup."""
 
@@ -146,8 +169,10 @@ class FabricAdvertise:
 class Bgp:
     """The BGP configuration of a device.
 
-    ``bfd`` is that of groups without their own (``BgpGroup.bfd``).
-    ``ttl_security`` (RFC 5082) applies to sessions on links. ``graceful_restart`` and ``authentication`` also apply to the overlay.
+    - ``bfd``: that of groups without their own (``BgpGroup.bfd``).
+    - ``ttl_security``: RFC 5082, on the sessions of links. ``graceful_restart`` and ``authentication`` also apply to the overlay.
+    - ``entry_lists``: the prefix lists with an entry that denies, or whose entries differ in the lengths that they take. They hold in
+      place of the prefixes of the same name in ``prefix_lists``. Only read from configurations.
     """
 
     asn: int
@@ -167,6 +192,7 @@ class Bgp:
     graceful_restart: bool = False
     ttl_security: bool = False
     authentication: Authentication | None = None
+    entry_lists: Annotated[tuple[EntryList, ...], Rare] = ()
 
     def found_neighbors(self) -> bool:
         """True if any session has no peer address, because its neighbor is discovered on the link."""
@@ -186,6 +212,16 @@ class Bgp:
         known: tuple[Family, ...] = (*self.families, *(prefix.family for prefix in listed), "ipv6")
         return match.family or known[0]
 
+    def entries(self, match: Match) -> tuple[PrefixEntry, ...]:
+        """Return the entries of a condition's prefix list if they count one by one; empty for other lists."""
+        families = (match.family,) if match.family else self.families
+        return tuple(
+            entry
+            for listed in self.entry_lists
+            if listed.name == match.prefix_list and (listed.family in families or not families)
+            for entry in listed.entries
+        )
+
 
 def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tuple[Policy, ...]:
     """Return policies in the form of route-maps, where each condition has one family. With two families, split a term into one for each."""
@@ -195,7 +231,9 @@ def by_family(policies: tuple[Policy, ...], families: tuple[Family, ...]) -> tup
     def terms(term: Term) -> tuple[Term, ...]:
         if term.match.prefix_list is None:
             return (term,)
-        return tuple(Term(f"{term.name}-{f}", replace(term.match, family=f), term.action) for f in sorted(families))
+        return tuple(
+            replace(term, name=f"{term.name}-{f}", match=replace(term.match, family=f)) for f in sorted(families)
+        )
 
     return tuple(
         Policy(policy.name, tuple(made for term in policy.terms for made in terms(term))) for policy in policies
@@ -223,18 +261,38 @@ def of_one_family(bgp: Bgp) -> Bgp:
     """
     if len(bgp.families) > 1:
         return bgp
-    routed = bgp.families or ("ipv4", "ipv6")
     policies = (
-        Policy(
-            policy.name,
-            tuple(
-                Term(t.name, replace(t.match, family=None), t.action) if t.match.family in routed else t
-                for t in policy.terms
-            ),
-        )
+        replace(policy, terms=tuple(_without_family(term, bgp.families) for term in policy.terms))
         for policy in bgp.policies
     )
     return replace(bgp, policies=tuple(policies))
+
+
+def _without_family(term: Term, routed: tuple[Family, ...]) -> Term:
+    if term.match.family is None or (routed and term.match.family not in routed):
+        return term
+    return replace(term, match=replace(term.match, family=None))
+
+
+def of_families(
+    names: Mapping[Family, str | None], policies: Iterable[Policy]
+) -> tuple[str | None, tuple[Policy, ...]]:
+    """Return the policy that stands for one policy per address family, and a policy to add if no single one says the same.
+
+    ``names`` are the policies of the families; None lets no route of its family pass. The terms of each policy are limited to its family.
+    """
+    if len(set(names.values())) <= 1:
+        return next(iter(names.values()), None), ()
+    by_name = {policy.name: policy for policy in policies}
+    terms = tuple(
+        replace(term, match=replace(term.match, family=family))
+        for family, name in names.items()
+        for term in (by_name[name].terms if name in by_name else ())
+        if term.match.family in {None, family}
+    )
+    words = {None: "none", "": "all"}
+    joined = ", ".join(f"{family}: {words.get(name, name)}" for family, name in names.items())
+    return joined, (Policy(joined, terms),)
 
 
 def by_policy(bgp: Bgp) -> Bgp:
