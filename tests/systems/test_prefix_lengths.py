@@ -54,16 +54,33 @@ def test_lengths_are_read(nos: str, file: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(("nos", "file", "text"), [("eos", "eos.conf", EOS), ("frr", "frr.conf", FRR)])
-def test_a_list_of_two_kinds_is_not_understood(nos: str, file: str, text: str) -> None:
-    other = text.replace("10.254.0.0/24 eq 32", "10.254.0.0/24 le 32").replace("ge 32 le 32", "le 32")
-    assert len(unknown(reader(nos).read({file: other}))) == 2
+def test_entries_of_two_kinds_count_one_by_one(nos: str, file: str, text: str) -> None:
+    other = text.replace("10.254.0.0/24 eq 32", "10.254.0.0/24 le 30").replace("ge 32 le 32", "le 30")
+    found = reader(nos).read({file: other})
+    assert unknown(found) == []
+    assert found.config.bgp is not None
+    [listed] = found.config.bgp.entry_lists
+    assert [(entry.prefix, entry.lengths) for entry in listed.entries] == [
+        ("10.255.0.0/16", (32, 32)),
+        ("10.254.0.0/24", (24, 30)),
+    ]
 
 
-def test_of_filters_of_several_kinds_most_are_held() -> None:
+def test_filters_of_several_kinds_count_by_the_longest_prefix() -> None:
     begin = "set policy-options policy-statement connected term 10 from route-filter"
     text = f"{begin} 0.0.0.0/0 prefix-length-range /1-/32\n{begin} 10.0.0.0/8 upto /32\n{begin} 11.0.0.0/8 orlonger\n"
     found = reader("junos").read({"leaf1.set": text + JUNOS.partition("/32-/32\n")[2].partition("\n")[2]})
-    assert [line.partition(":")[0] for line in unknown(found)] == ["1"]
+    assert unknown(found) == []
+    assert found.config.bgp is not None
+    [listed] = found.config.bgp.entry_lists
+    assert [(one.prefix, one.lengths, one.permit) for one in listed.entries] == [
+        ("10.0.0.0/8", (8, 32), True),
+        ("10.0.0.0/8", (8, 32), False),
+        ("11.0.0.0/8", (8, 32), True),
+        ("11.0.0.0/8", (8, 32), False),
+        ("0.0.0.0/0", (1, 32), True),
+        ("0.0.0.0/0", (0, 32), False),
+    ]
 
 
 @pytest.mark.parametrize(

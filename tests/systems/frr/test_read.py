@@ -153,7 +153,6 @@ router bgp 65000
 def test_what_cannot_be_held_is_said_with_its_line() -> None:
     found = READ.read({"frr.conf": NUMBERED})
     assert unknown(found) == [
-        "10: ip prefix-list ODD seq 5 deny 10.1.0.0/16",
         "11: ip route 0.0.0.0/0 10.9.9.1",
         "17: route-map IN permit 10 / continue 20",
         "28: router bgp 65000 / address-family ipv4 unicast / neighbor 10.0.0.1 allowas-in 1",

@@ -242,6 +242,14 @@ class SectionReader:
         """Mark a line as not understood."""
         self.give_back(selected.chain[-1])
 
+    def untaken(self, lines: Iterable[Section], above: str, irrelevant: Callable[[str], bool]) -> tuple[str, ...]:
+        """Return those of the lines below the path ``above`` that are neither understood nor, by their own path, irrelevant."""
+        return tuple(
+            section.line
+            for section in lines
+            if id(section) not in self._understood and not irrelevant(f"{above} / {section.line}")
+        )
+
     def lines(self) -> Iterator[tuple[Section, str, bool]]:
         """Yield every line, its path of parent lines joined by `` / ``, and whether it was understood."""
         return self._lines(self.sections, "")

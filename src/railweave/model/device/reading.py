@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pydantic import BaseModel, TypeAdapter
 
+from railweave.model.catalog import catalog
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from railweave.model.device.model import DeviceConfig
 
@@ -124,6 +126,12 @@ def classify_statements(
     for line, hierarchy, path, understood in lines:
         kind: Kind = "understood" if understood else "irrelevant" if _any(patterns).match(path) else "unknown"
         yield ReadStatement(file, line, hierarchy, path, kind)
+
+
+def is_irrelevant(nos: str) -> Callable[[str], bool]:
+    """Return a function that tells whether a statement of a system changes nothing, by its path (see ``classify_statements``)."""
+    patterns = tuple(catalog().systems[nos].reads.irrelevant)
+    return lambda path: _any(patterns).match(path) is not None
 
 
 @lru_cache(maxsize=32)

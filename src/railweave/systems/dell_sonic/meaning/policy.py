@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import BITS
 from railweave.model.device.model import Action, Community, Match, Policy, Term
+from railweave.model.device.prefix_lists import PrefixLists
+from railweave.model.device.reading import is_irrelevant
 from railweave.model.device.timers import Bfd
 from railweave.systems.dell_sonic.statements.policy import (
     CommunityEntry,
@@ -24,9 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from railweave.model.config.addresses import Family, Prefix
-    from railweave.model.config.sections import Section
+    from railweave.model.config.sections import Section, SectionReader
     from railweave.model.device.model import Bgp, DeviceConfig, OverlayConfig
 
+WORDS: dict[Family, str] = {"ipv4": "ip", "ipv6": "ipv6"}
+FAMILIES_OF: dict[str, Family] = {word: family for family, word in WORDS.items()}
 USUAL_INTERVAL = 300
 """Milliseconds between packets of BFD without a profile's interval (FRR's bfdd, BFD_DEFREQUIREDMINRX)."""
 
@@ -125,33 +129,29 @@ def _external(name: str, family: Family, prefixes: Iterable[Prefix], *, longer: 
 class Lists:
     """Prefix lists, community lists and route-maps by name.
 
-    - ``longer``: names of prefix lists that match every longer prefix too.
     - ``communities``: the value of each community list.
-    - ``unsaid``: statements that mean more than these fields can hold.
+    - ``strange``: community lists with an entry that this value does not hold.
+    - ``unknown``: lines of route-map entries that are not understood, by the map's name and the entry's number.
     """
 
-    prefixes: dict[str, tuple[Prefix, ...]]
-    longer: frozenset[str]
+    prefixes: PrefixLists
     communities: dict[str, str]
+    strange: frozenset[str]
     maps: dict[str, tuple[MapEntry, ...]]
-    unsaid: tuple[Section, ...] = ()
-
-    def prefix_list(self, name: str) -> tuple[Prefix, ...]:
-        """Return the prefixes of a list, in order."""
-        return self.prefixes.get(name, ())
+    unknown: dict[tuple[str, int], tuple[str, ...]]
 
     def entries(self, name: str) -> tuple[MapEntry, ...]:
         """Return the entries of a route-map, in order."""
         return self.maps.get(name, ())
 
     def policies(self, without: Collection[str]) -> tuple[Policy, ...]:
-        """Return the route-maps, except those in ``without``. A community that no list has is named by its value."""
+        """Return the route-maps, except those in ``without``."""
+        return tuple(Policy(name, self.terms(name)) for name in self.maps if name not in without)
+
+    def terms(self, name: str) -> tuple[Term, ...]:
+        """Return the terms of a route-map. A community that no list has is named by its value."""
         names = {value: name for name, value in reversed(self.communities.items())}
-        return tuple(
-            Policy(name, tuple(self._term(entry, names) for entry in entries))
-            for name, entries in self.maps.items()
-            if name not in without
-        )
+        return tuple(self._term(entry, names) for entry in self.entries(name))
 
     def named(self, policies: Iterable[Policy]) -> tuple[Community, ...]:
         """Return the communities that policies name."""
@@ -160,12 +160,18 @@ class Lists:
         return tuple(Community(name, "standard", self.communities.get(name, name)) for name in dict.fromkeys(names))
 
     def _term(self, entry: MapEntry, names: dict[str, str]) -> Term:
-        match = Match(
-            prefix_list=entry.prefix_list,
-            orlonger=entry.prefix_list in self.longer,
-            community=entry.community,
-            family=None if entry.prefix_list is None else "ipv4" if entry.ipv4_list else "ipv6",
-        )
+        match, strange = Match(community=entry.community), list(self.unknown.get((entry.name, entry.number), ()))
+        listed: tuple[tuple[str | None, Family], ...] = ((entry.ipv4_list, "ipv4"), (entry.ipv6_list, "ipv6"))
+        conditions = [(name, family) for name, family in listed if name is not None]
+        for name, family in conditions:
+            match = replace(self.prefixes.match(name, family), community=entry.community)
+        strange += [
+            f"match {WORDS[family]} address prefix-list {name}"
+            for name, family in conditions
+            if len(conditions) > 1 or (name, family) in self.prefixes.strange  # no route has two families
+        ]
+        if entry.community in self.strange:
+            strange.append(f"match community {entry.community}")
         action = Action(
             entry.permits,
             local_preference=entry.local_preference,
@@ -173,63 +179,49 @@ class Lists:
             prepend=entry.prepends,
             replace_communities=bool(entry.communities) and not entry.additive,
         )
-        return Term("", match, action)
+        return Term("", match, action, tuple(strange))
 
 
-def lists(policies: Policies) -> Lists:
-    """Return the lists and route-maps of a device."""
-    prefixes, unheld = _prefix_lists(policies.prefixes)
-    communities: dict[str, str] = {}
-    unsaid: list[PrefixEntry | CommunityEntry | MapEntry] = list(unheld)
+def lists(policies: Policies, reader: SectionReader) -> Lists:
+    """Return the lists and route-maps of a device. Entries that mean more than these fields hold are given back to the reader."""
+    prefixes, communities = PrefixLists(), dict[str, str]()
+    given_back: list[PrefixEntry | CommunityEntry | MapEntry] = []
+    for entry in policies.prefixes:
+        lengths = [word for name, value in (("ge", entry.ge), ("le", entry.le)) if value for word in (name, str(value))]
+        words = ["permit" if entry.permits else "deny", *lengths]
+        if not prefixes.add(entry.name, entry.family, entry.sequence, entry.prefix, words):
+            given_back.append(entry)
     for entry in policies.communities:
         if entry.permits and entry.name not in communities:  # of one community, any and all of them are the same
             communities[entry.name] = entry.value
         else:
-            unsaid.append(entry)
+            given_back.append(entry)
     maps: dict[str, dict[int, MapEntry]] = {}
+    unknown: dict[tuple[str, int], tuple[str, ...]] = {}
+    irrelevant = is_irrelevant("dell_sonic")
     for entry in policies.maps:
-        places = maps.setdefault(entry.name, {})
+        places, at = maps.setdefault(entry.name, {}), (entry.name, entry.number)
+        section = entry.section
+        if section is not None:
+            unknown[at] = unknown.get(at, ()) + reader.untaken(section.body or (), section.line, irrelevant)
         places[entry.number] = _together(places[entry.number], entry) if entry.number in places else entry
-    unsaid += [entry for places in maps.values() for entry in places.values() if entry.ipv4_list and entry.ipv6_list]
-    return Lists(
-        prefixes={name: tuple(entry.prefix for entry in entries) for name, entries in prefixes.items()},
-        longer=frozenset(name for name, entries in prefixes.items() if all(map(_is_longer, entries))),
-        communities=communities,
-        maps={name: tuple(places[number] for number in sorted(places)) for name, places in maps.items()},
-        unsaid=tuple(entry.section for entry in unsaid if entry.section is not None),
-    )
-
-
-def _prefix_lists(entries: Iterable[PrefixEntry]) -> tuple[dict[str, list[PrefixEntry]], list[PrefixEntry]]:
-    """Return the entries of each prefix list in order, and those that a list of prefixes cannot hold.
-
-    Of entries of a family with the same number, the last holds. All entries of a list match longer prefixes, or none does.
-    """
-    by_number: dict[str, dict[tuple[int, Family], PrefixEntry]] = {}
-    unsaid: list[PrefixEntry] = []
-    for entry in entries:
-        if not _is_held(entry):
-            unsaid.append(entry)
-            continue
-        places = by_number.setdefault(entry.name, {})
-        last = max((number for number, family in places if family == entry.family), default=0)
-        number = 5 * (last // 5 + 1) if entry.sequence is None else entry.sequence  # the system counts in fives
-        places[number, entry.family] = entry
-    in_order = {name: [places[place] for place in sorted(places)] for name, places in by_number.items()}
-    unsaid += [entry for listed in in_order.values() if len({*map(_is_longer, listed)}) > 1 for entry in listed]
-    return in_order, unsaid
-
-
-def _is_held(entry: PrefixEntry) -> bool:
-    """Return whether an entry permits a prefix of its own family, alone or with every prefix inside."""
-    prefix = entry.prefix
-    lengths = {None, prefix.length, BITS[prefix.family]}
-    return entry.permits and prefix.family == entry.family and entry.ge is None and entry.le in lengths
-
-
-def _is_longer(entry: PrefixEntry) -> bool:
-    """Return whether every prefix inside matches too."""
-    return entry.le == BITS[entry.family]
+    given_back += [
+        entry for places in maps.values() for entry in places.values() if entry.ipv4_list and entry.ipv6_list
+    ]
+    for entry in given_back:
+        if entry.section is not None:
+            reader.give_back(entry.section)
+    strange: set[str] = set()
+    for line in reader.untaken(reader.sections, "", irrelevant):
+        match line.split():
+            case ["bgp", "community-list", _, name, *_]:
+                strange.add(name)
+            case ["ip" | "ipv6" as word, "prefix-list", name, *_]:
+                prefixes.strange.add((name, FAMILIES_OF[word]))
+            case _:
+                pass
+    ordered = {name: tuple(places[number] for number in sorted(places)) for name, places in maps.items()}
+    return Lists(prefixes, communities, frozenset(strange), ordered, unknown)
 
 
 def _together(entry: MapEntry, later: MapEntry) -> MapEntry:

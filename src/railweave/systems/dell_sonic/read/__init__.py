@@ -232,8 +232,8 @@ def _config(taking: SectionReader) -> DeviceConfig:
     lines = ports.interfaces(taking)
     routers = list(ROUTING.read(taking.sections, taking).routers.values())
     policies = POLICIES.read(taking.sections, taking)
-    listed, bfd = lists(policies), profiles(policies)
-    for section in (*listed.unsaid, *uneven(policies)):
+    listed, bfd = lists(policies, taking), profiles(policies)
+    for section in uneven(policies):
         taking.give_back(section)
     tunnelled = overlay.tunnel(taking, lines)
     vrf_names = overlay.vrf_names(taking)

@@ -135,19 +135,9 @@ def _external(router: Router, listed: Lists, links: Links) -> Iterator[model.Ext
         yield model.ExternalPeer(
             one.group or neighbor_of(one.description) or one.title,
             session,
-            _passed(listed, family.imports if family else ""),
-            _passed(listed, family.exports if family else ""),
+            listed.prefixes.passed(listed.terms(family.imports)) if family else (),
+            listed.prefixes.passed(listed.terms(family.exports)) if family else (),
         )
-
-
-def _passed(listed: Lists, name: str) -> tuple[Prefix, ...]:
-    """What a route-map lets pass by its prefix lists."""
-    return tuple(
-        prefix
-        for one in listed.entries(name)
-        if one.permits and one.prefix_list
-        for prefix in listed.prefix_list(one.prefix_list)
-    )
 
 
 def sessions(router: Router) -> list[Peer]:
@@ -222,7 +212,9 @@ def at(text: str, interfaces: Mapping[str, Lines]) -> Address | None:
 
 
 def _mark(listed: Lists, maps: set[str]) -> str:
-    """The community that spines put on EVPN's routes, and by which leaves keep them back."""
+    """The community that spines put on EVPN's routes, and by which leaves keep them back; empty if an entry is not known."""
+    if any(term.unknown for name in maps for term in listed.terms(name)):
+        return ""
     for name in sorted(maps):
         for one in listed.entries(name):
             if one.permits and one.communities:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import BITS, Address, Family, InterfaceAddress, Prefix
-from railweave.model.device.bgp_model import of_one_family, ways_to_one_as, with_bfd
+from railweave.model.device.bgp_model import of_families, of_one_family, ways_to_one_as, with_bfd
 from railweave.model.device.management import Authentication
 from railweave.model.device.model import Action, Bgp, BgpGroup, Match, NumberedSession, Policy, Session, Term
 from railweave.model.device.port_model import neighbor_of
@@ -71,26 +71,34 @@ def is_overlay(peer: Peer) -> bool:
 
 def bgp(router: Router, listed: Lists, links: Links, bfd: dict[str, Bfd], without: set[str]) -> Bgp:
     """The default instance without its overlay. ``without`` are route-maps that are not the underlay's."""
-    members = _members(router)
-    groups = list(_groups(router, links))
+    members, joined = _members(router), dict[str, "dict[Family, str | None]"]()
+    groups = list(_groups(router, links, joined))
     named = [bfd_of(router, members[group.name]) for group in groups]
     groups, watched = with_bfd(groups, [None if name is None else bfd.get(name) for name in named])
     under = [one for one in _watching(router) if not is_overlay(one)]
     policies = list(listed.policies(without))
     taken = {name for policy in without for one in listed.entries(policy) if (name := one.prefix_list)}
     used = {term.match.prefix_list for policy in policies for term in policy.terms}
-    prefix_lists = {name: some for name, some in listed.prefixes.items() if name in used or name not in taken}
-    redistributed = next((name for name in router.redistributes.values() if name), None)
-    if redistributed is None and router.redistributes:
-        redistributed = "connected" if "connected" not in listed.maps else None
-        policies += [Policy("connected", (Term("", Match(), Action(accept=True)),))] if redistributed else []
+    names = [name for name in listed.prefixes.names() if name in used or name not in taken]
+    prefix_lists = {name: listed.prefixes.prefixes(name) for name in names}
+    all_pass = (Term("", Match(), Action(accept=True)),)
+    every = Policy("connected" if "connected" not in listed.maps else "all-connected", all_pass)
+    by_family: dict[Family, str | None] = {}
+    for family in UNICAST:
+        if family in router.unicast:
+            name = router.redistributes.get(family)
+            by_family[family] = every.name if name == "" else name
+    redistributed, more = of_families(by_family, (*policies, every))
+    policies += [every] if redistributed == every.name else more
     networks = tuple(network for family in router.unicast.values() for network in family.networks)
     if redistributed is None and networks:
         redistributed = NETWORKS
         prefix_lists[NETWORKS] = networks
         policies.append(Policy(NETWORKS, (Term("", Match(prefix_list=NETWORKS), Action(accept=True)),)))
+    passing = Policy("", all_pass)  # without a route-map all routes pass
+    policies += [policy for maps in joined.values() for policy in of_families(maps, (*policies, passing))[1]]
     if any("" in {one.import_policy, one.export_policy} for one in groups):
-        policies.append(Policy("", (Term("", Match(), Action(accept=True)),)))  # without a route-map all routes pass
+        policies.append(passing)
     keys = [one.password for one in _watching(router)]
     width = min((f.maximum_paths for f in router.unicast.values() if f.maximum_paths is not None), default=1)
     made = Bgp(
@@ -111,6 +119,7 @@ def bgp(router: Router, listed: Lists, links: Links, bfd: dict[str, Bfd], withou
         graceful_restart=router.graceful_restart,
         ttl_security=bool(under) and all(one.ttl_security for one in under),
         authentication=Authentication(keys[0]) if agreed(keys) and keys[0] else None,
+        entry_lists=listed.prefixes.entry_lists(used),
     )
     return of_one_family(made)
 
@@ -150,7 +159,15 @@ def _whole(router: Router, peers: Iterable[Peer]) -> Iterator[Peer]:
     return (one if one.name is not None else router.whole(one) for one in peers)
 
 
-def _groups(router: Router, links: Links) -> Iterator[BgpGroup]:
+def _groups(router: Router, links: Links, joined: dict[str, dict[Family, str | None]]) -> Iterator[BgpGroup]:
+    """Groups of sessions. Route-maps that differ between families go into ``joined``, by the name that stands for them."""
+
+    def policy(names: dict[Family, str | None]) -> str:
+        name, more = of_families(names, ())
+        if more and name:
+            joined[name] = names
+        return name or ""
+
     for name, members in _members(router).items():
         some = [one for one in members if one.name is None]
         group = router.groups.get(name) or some[0]
@@ -160,7 +177,10 @@ def _groups(router: Router, links: Links) -> Iterator[BgpGroup]:
         if is_overlay(group if name in router.groups else whole):
             continue
         families = {**group.families, **whole.families}
-        family = next((one for key, one in families.items() if key != "evpn"), None)
+        unicast = {family: families[family] for family in UNICAST if family in families}
+        unicast = {family: one for family, one in unicast.items() if one.active} or unicast
+        imports: dict[Family, str | None] = {family: unicast[family].imports for family in UNICAST if family in unicast}
+        exports: dict[Family, str | None] = {family: unicast[family].exports for family in UNICAST if family in unicast}
         active = any(one.active for one in families.values())
         yield BgpGroup(
             name=name,
@@ -169,8 +189,8 @@ def _groups(router: Router, links: Links) -> Iterator[BgpGroup]:
             sessions=tuple(_session(router.whole(one), links) for one in some if links.runs(router, one))
             if active
             else (),
-            import_policy=family.imports if family else "",
-            export_policy=family.exports if family else "",
+            import_policy=policy(imports),
+            export_policy=policy(exports),
             peer_as_list=None,
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
-from railweave.model.device.bgp_model import of_one_family, with_bfd
+from railweave.model.device.bgp_model import of_families, of_one_family, with_bfd
 from railweave.model.device.model import Action, Bgp, BgpGroup, Match, Policy, Session, Term
 from railweave.systems.eos.read.settings import Settings, forms, key_profiles, usual_bfd
 from railweave.systems.eos.read.values import address, as_number, interface_names, neighbor, number, peer_of, prefix
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from railweave.systems.eos.read.ports import Port
 
 
-FAMILIES = ("ipv4", "ipv6", "evpn")
+UNICAST: tuple[Family, ...] = ("ipv4", "ipv6")
+FAMILIES = (*UNICAST, "evpn")
 
 
 @dataclass
@@ -61,6 +62,23 @@ class Neighbors:
     unchanged: bool = False
     """EVPN's routes keep their next hop to all neighbors."""
     down: bool = False
+    joined: dict[str, dict[Family, str | None]] = field(default_factory=dict[str, "dict[Family, str | None]"])
+    """Route maps that differ between address families, by the name that stands for them."""
+
+    def policies(self, one: Settings) -> tuple[str, str]:
+        """The route maps of a session, in and out; empty without one."""
+        families: tuple[Family, ...] = tuple(f for f in UNICAST if self.is_active(one, f)) or UNICAST
+        imports: dict[Family, str | None] = {family: one.maps.get((family, "in")) or one.imports for family in families}
+        exports: dict[Family, str | None] = {
+            family: one.maps.get((family, "out")) or one.exports for family in families
+        }
+        return self._joined(imports), self._joined(exports)
+
+    def _joined(self, names: dict[Family, str | None]) -> str:
+        name, more = of_families(names, ())
+        if more and name:
+            self.joined[name] = names
+        return name or ""
 
     def effective(self, name: str) -> Settings:
         """The settings of a neighbor with those of its peer group."""
@@ -83,7 +101,9 @@ class Neighbors:
 def neighbors(taking: SectionReader, below: SelectedLine, above: Neighbors | None = None) -> Neighbors:
     """The neighbors of a section; ``above`` are those of the process, whose peer groups its VRFs use too."""
     groups = above.groups if above else {}
-    found = Neighbors(groups={name: replace(one, active=dict(one.active)) for name, one in groups.items()})
+    found = Neighbors(
+        groups={name: replace(one, active=dict(one.active), maps=dict(one.maps)) for name, one in groups.items()}
+    )
     found.down = above.down if above else taking.last("shutdown", below=below) is not None
     keys = key_profiles(taking)
     for form in ("neighbor <name> peer group", "neighbor <name> peer-group"):
@@ -129,10 +149,8 @@ def _family(taking: SectionReader, section: SelectedLine, family: str, found: Ne
             taking.leave(one)
         elif family == "evpn":
             settings.evpn_out = one["map"]
-        elif one.line.endswith(" in"):
-            settings.imports = settings.imports or one["map"]
         else:
-            settings.exports = settings.exports or one["map"]
+            settings.maps[family, one.line.rpartition(" ")[2]] = one["map"]
     if family == "evpn" and taking.last("bgp next-hop-unchanged", below=section):
         found.unchanged = True
     for one in taking.each("neighbor <name> next-hop-unchanged", below=section):
@@ -173,6 +191,8 @@ NO_ADDRESS = Address("0.0.0.0")  # noqa: S104 - nothing listens there
 
 PERMIT_ALL = "permit-all"
 """The policy of what has no route map: everything passes."""
+
+_EVERY = Policy(PERMIT_ALL, (Term("all", Match(), Action(accept=True)),))
 
 NETWORKS = "networks"
 """The policy, and the prefix list, of ``network`` statements: of what is connected, these."""
@@ -243,11 +263,14 @@ def bgp(taking: SectionReader, own: Process, ports: Mapping[str, Port], lists: P
     groups, bfd = with_bfd(groups, [common_bfd(taking, some, own.usual[0]) for some in watched])
     named = [own.neighbors.groups.get(one.name) for one in groups]
     settings = [one for one in named if one] or _alone(own, links)
-    redistributed, made = _redistributed(taking, own, lists)
+    families = _families(taking, own, settings)
+    redistributed, made = _redistributed(taking, own, lists, families)
     wide = taking.last("maximum-paths <value> **", below=own.header)
-    policies = (*made, *lists.without(elsewhere))
+    known = (*lists.without(set()), _EVERY, replace(_EVERY, name=""))
+    joined = [policy for names in own.neighbors.joined.values() for policy in of_families(names, known)[1]]
+    policies = (*made, *lists.without(elsewhere), *joined)
     if redistributed == PERMIT_ALL or any(PERMIT_ALL in {one.import_policy, one.export_policy} for one in groups):
-        policies = (*policies, Policy(PERMIT_ALL, (Term("all", Match(), Action(accept=True)),)))
+        policies = (*policies, _EVERY)
     unused = lists.named(elsewhere)
     keys = {one.key for one in settings}
     made = Bgp(
@@ -262,12 +285,13 @@ def bgp(taking: SectionReader, own: Process, ports: Mapping[str, Port], lists: P
         redistribute_connected=redistributed,
         default_accept=False,
         compare_aigp=False,
-        families=_families(taking, own, settings),
+        families=families,
         maximum_ecmp=width(taking, wide),
         bfd=bfd,
         graceful_restart=taking.last("graceful-restart", below=own.header) is not None,
         ttl_security=bool(settings) and all(one.one_hop for one in settings),
         authentication=next(iter(keys)) if len(keys) == 1 else None,
+        entry_lists=lists.lists.entry_lists({term.match.prefix_list for one in policies for term in one.terms}),
     )
     return of_one_family(made)
 
@@ -325,8 +349,8 @@ def _groups(
     told = _on(
         taking, "ipv6 unicast-routing"
     )  # without it nothing is advertised on links, and no neighbor is found there
-    for name in own.neighbors.groups:
-        found[name, about[name].imports, about[name].exports] = []
+    keys = {name: (name, *own.neighbors.policies(settings)) for name, settings in about.items()}
+    found |= {key: [] for key in keys.values()}
     for one in own.neighbors.found:
         settings = about[one.group]
         filters.setdefault(one.group, one.peer_filter)
@@ -336,16 +360,16 @@ def _groups(
         session = Session(one.interface, "", peer, one.remote_as or settings.remote_as or only, None, None)
         up = told and port is not None and port.speaks_six and not port.vrf
         if up and own.neighbors.is_routed(settings) and not own.neighbors.is_shut(settings):
-            found[one.group, settings.imports, settings.exports].append(session)
+            found[keys[one.group]].append(session)
     for name, sessions in _listening(own, ports, lists):
         filters.setdefault(name, next(one.peer_filter for one in own.neighbors.listening if one.group == name))
         if not own.neighbors.is_shut(about[name]):
-            found[name, about[name].imports, about[name].exports] += sessions
+            found[keys[name]] += sessions
     for name, said in own.neighbors.peers.items():
         settings, peer = own.neighbors.effective(name), Address(name)
         if own.neighbors.is_shut(settings) or not is_underlay(settings, own.neighbors, links, peer):
             continue
-        key = (said.group or UNNAMED, settings.imports, settings.exports)
+        key = (said.group or UNNAMED, *own.neighbors.policies(settings))
         found.setdefault(key, []).append(_session(peer, said, settings, links))
         said_of.setdefault(key, []).append(settings)
     names: dict[str, int] = {}
@@ -417,30 +441,36 @@ def _session(peer: Address, said: Settings, settings: Settings, links: Links) ->
     return Session(port.name if port else "", "", name, settings.remote_as or 0, local, peer)
 
 
-def _redistributed(taking: SectionReader, own: Process, lists: Policies) -> tuple[str | None, tuple[Policy, ...]]:
-    """The policy by which connected routes are advertised, and those that are made up for it."""
-    at = [
-        own.header,
-        *(one for family in ("ipv4", "ipv6") for one in taking.each(f"address-family {family}", below=own.header)),
-    ]
-    maps = [
-        one["map"] for section in at for one in taking.each("redistribute connected route-map <map>", below=section)
-    ]
-    plain = [one for section in at for one in taking.each("redistribute connected", below=section)]
+def _redistributed(
+    taking: SectionReader, own: Process, lists: Policies, routed: Sequence[Family]
+) -> tuple[str | None, tuple[Policy, ...]]:
+    """The policy by which connected routes are advertised, and those that are made up for it.
+
+    What the process says holds for a family that does not say it itself.
+    """
+    names: dict[Family, str | None] = {}
     networks: list[Prefix] = []
-    for section in at:
-        for one in taking.each("network <prefix>", below=section):
-            value = prefix(one["prefix"])
-            if value is None:
-                taking.leave(one)
-            else:
-                networks.append(value)
-    if maps or plain:
-        if maps:
-            return maps[-1], ()
-        return PERMIT_ALL, ()
-    if networks:
-        lists.lists[NETWORKS] = tuple(networks)
+    general = _connected(taking, own.header, networks)
+    for family in ("ipv4", "ipv6"):
+        for section in taking.each(f"address-family {family}", below=own.header):
+            names[family] = _connected(taking, section, networks) or names.get(family)
+    said: dict[Family, str | None] = {family: names.get(family) or general for family in routed}
+    name, made = of_families(said, (*lists.without(set()), _EVERY)) if routed else (general, ())
+    if name is None and networks:
+        lists.lists.hold(NETWORKS, networks)
         term = Term(NETWORKS, Match(prefix_list=NETWORKS), Action(accept=True))
         return NETWORKS, (Policy(NETWORKS, (term,)),)
-    return None, ()
+    return name, made
+
+
+def _connected(taking: SectionReader, section: SelectedLine, networks: list[Prefix]) -> str | None:
+    """The policy of connected routes in one section, whose ``network`` statements are added to ``networks``."""
+    maps = [one["map"] for one in taking.each("redistribute connected route-map <map>", below=section)]
+    plain = taking.last("redistribute connected", below=section)
+    for one in taking.each("network <prefix>", below=section):
+        value = prefix(one["prefix"])
+        if value is None:
+            taking.leave(one)
+        else:
+            networks.append(value)
+    return maps[-1] if maps else PERMIT_ALL if plain else None

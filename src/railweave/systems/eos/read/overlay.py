@@ -241,6 +241,8 @@ def _from_spine(maps: Iterable[str], lists: Policies) -> str:
     """The community that spines add, and that leaves do not send back."""
     for name in sorted(maps):
         for term in lists.maps.get(name, ()):
+            if term.unknown:
+                return ""
             named = (*term.action.add_communities, *([term.match.community] if term.match.community else []))
             for community in named:
                 return lists.communities.get(community, community)
@@ -322,16 +324,18 @@ def vrfs(
             link = links.to(Address(peer))
             if link is None or settings.remote_as is None or there.is_shut(settings) or not there.is_routed(settings):
                 continue
-            maps |= {settings.imports, settings.exports} - {""}
-            external.append(_external(Address(peer), settings, link, lists))
+            imports, exports = there.policies(settings)
+            maps |= {imports, exports} - {""}
+            passed = [lists.lists.passed(lists.maps.get(policy, ())) for policy in (imports, exports)]
+            external.append(_external(Address(peer), settings, link, passed))
             outside[link[0].name] = external[-1].router
-        imports, exports = _targets(taking, one, "import"), _targets(taking, one, "export")
+        targets = _targets(taking, one, "import"), _targets(taking, one, "export")
         vrf = model.Vrf(
             name=name,
             vni=ends.vrfs.get(name, 0),
             route_distinguisher=_distinguisher(taking, one),
-            import_targets=imports,
-            export_targets=exports,
+            import_targets=targets[0],
+            export_targets=targets[1],
             prefixes=(),
             external=tuple(external),
         )
@@ -372,16 +376,12 @@ def _targets(taking: SectionReader, below: SelectedLine, direction: str) -> tupl
     return tuple(dict.fromkeys(found))
 
 
-def _external(peer: Address, settings: Settings, link: tuple[Port, Address], lists: Policies) -> model.ExternalPeer:
+def _external(
+    peer: Address, settings: Settings, link: tuple[Port, Address], passed: list[tuple[Prefix, ...]]
+) -> model.ExternalPeer:
     port, local = link
     said = settings.description
     router = neighbor(said.removeprefix(_EXTERNAL))
     unit = port.name if "." in port.name else f"{port.name}.0"
     session = model.NumberedSession(unit, "", router, settings.remote_as or 0, local, peer)
-    return model.ExternalPeer(router, session, _listed(settings.imports, lists), _listed(settings.exports, lists))
-
-
-def _listed(name: str, lists: Policies) -> tuple[Prefix, ...]:
-    terms = lists.maps.get(name, ())
-    found = (term.match.prefix_list for term in terms if term.action.accept and term.match.prefix_list)
-    return tuple(prefix for one in found for prefix in lists.lists.get(one, ()))
+    return model.ExternalPeer(router, session, *passed)

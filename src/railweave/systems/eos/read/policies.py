@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from railweave.model.config.addresses import BITS, Family, Prefix
-from railweave.model.config.number_ranges import Lengths, lengths, of_list
 from railweave.model.device.bgp_model import is_well_known
 from railweave.model.device.model import Action, Community, Match, Policy, Term
+from railweave.model.device.prefix_lists import PrefixLists
+from railweave.model.device.reading import is_irrelevant
 from railweave.systems.eos.read.values import as_range, number, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.model.config.addresses import Family, Prefix
     from railweave.model.config.sections import SectionReader, SelectedLine
 
 _COMMUNITY = re.compile(r"[0-9]{1,10}(?::[0-9]{1,10}){1,2}")
-_Entry = tuple[int, "Prefix", "Lengths", bool]
+_FAMILIES: dict[str, Family] = {"ip": "ipv4", "ipv6": "ipv6"}
 
 
 @dataclass
 class Policies:
-    """What policies are made of, by name. ``longer``: the list takes longer prefixes too, of these lengths, or any."""
+    """What policies are made of, by name. ``strange`` are community lists that say more than one community."""
 
-    lists: dict[str, tuple[Prefix, ...]] = field(default_factory=dict[str, "tuple[Prefix, ...]"])
-    longer: dict[str, Lengths | None] = field(default_factory=dict[str, "Lengths | None"])
+    lists: PrefixLists = field(default_factory=PrefixLists)
     communities: dict[str, str] = field(default_factory=dict[str, str])
+    strange: set[str] = field(default_factory=set[str])
     as_lists: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict[str, "tuple[tuple[int, int], ...]"])
-    maps: dict[str, tuple[Term, ...]] = field(default_factory=dict[str, "tuple[Term, ...]"])
+    maps: dict[str, tuple[Term, ...]] = field(default_factory=dict[str, tuple[Term, ...]])
 
     def without(self, maps: set[str]) -> tuple[Policy, ...]:
         """The route maps but for some."""
@@ -38,7 +39,7 @@ class Policies:
     def used(self, policies: tuple[Policy, ...], unused: set[str]) -> dict[str, tuple[Prefix, ...]]:
         """The prefix lists that policies name, and those that nothing else does (``unused``)."""
         own = {term.match.prefix_list for one in policies for term in one.terms}
-        return {name: prefixes for name, prefixes in self.lists.items() if name in own or name not in unused}
+        return {name: self.lists.prefixes(name) for name in self.lists.names() if name in own or name not in unused}
 
     def named(self, maps: set[str]) -> set[str]:
         """The prefix lists and community lists that some route maps name."""
@@ -57,7 +58,7 @@ class Policies:
 def policies(taking: SectionReader) -> Policies:
     """Everything that policies are made of."""
     found = Policies()
-    _prefix_lists(taking, found)
+    _prefix_lists(taking, found.lists)
     _communities(taking, found)
     _filters(taking, found)
     names = {value: name for name, value in reversed(found.communities.items())}
@@ -71,59 +72,46 @@ def policies(taking: SectionReader) -> Policies:
         numbered.setdefault(one["name"], []).append(
             (place, _term(taking, one, found, names, accept=action == "permit"))
         )
+    for one in taking.each("route-map <name> statement **"):  # whose place among the terms is not read
+        taking.leave(one)
+        numbered.setdefault(one["name"], []).append((0, Term("", Match(), Action(accept=False), (one.line,))))
     found.maps = {
         name: tuple(term for _, term in sorted(terms, key=lambda one: one[0])) for name, terms in numbered.items()
     }
     return found
 
 
-def _prefix_lists(taking: SectionReader, found: Policies) -> None:
-    entries: dict[str, list[_Entry]] = {}
-    lines: dict[str, list[SelectedLine]] = {}
-    for word, bits in (("ip", "32"), ("ipv6", "128")):
+def _prefix_lists(taking: SectionReader, found: PrefixLists) -> None:
+    for word, family in _FAMILIES.items():
         for header in taking.each(f"{word} prefix-list <name>"):
-            own = entries.setdefault(header["name"], [])
-            start = 1 << 32 if bits == "128" else 0
-            for one in taking.each("seq <number> permit <prefix> **", below=header):
-                _entry(taking, one, own, lines.setdefault(header["name"], []), start)
-        for one in taking.each(f"{word} prefix-list <name> seq <number> permit <prefix> **"):
-            start = 1 << 32 if bits == "128" else 0
-            _entry(taking, one, entries.setdefault(one["name"], []), lines.setdefault(one["name"], []), start)
-    for name, own in entries.items():
-        own.sort(key=lambda one: one[0])
-        found.lists[name] = tuple(value for _, value, *_ in own)
-        taken = of_list((value, each, said) for _, value, each, said in own)
-        if taken is None:  # a list is of one kind
-            for one in lines[name]:
-                taking.leave(one)
-        elif taken[0]:
-            found.longer[name] = taken[1]
+            for one in taking.each("<words...>", below=header) if header.below else ():
+                _entry(taking, one, found, header["name"], family)
+        for one in taking.each(f"{word} prefix-list <name> <words...>"):
+            _entry(taking, one, found, one["name"], family)
 
 
-def _entry(taking: SectionReader, one: SelectedLine, own: list[_Entry], lines: list[SelectedLine], start: int) -> None:
-    """An entry of a list. With words that are not known it is taken for all longer prefixes."""
-    value, place = prefix(one["prefix"]), number(one["number"])
-    if value is None or place is None:
-        taking.leave(one)
-        return
-    more = one.line.partition(f" permit {one['prefix']}")[2].split()
-    found = lengths(value, more)
-    own.append((start + place, value, found or (value.length, BITS[value.family]), bool(more)))
-    lines.append(one)
-    if found is None:
+def _entry(taking: SectionReader, one: SelectedLine, found: PrefixLists, name: str, family: Family) -> None:
+    words = one["words"].split()
+    place: int | None = None
+    if words[0] == "seq" and len(words) > 1:
+        place, words = number(words[1]), words[2:]
+    at = prefix(words[1]) if len(words) > 1 else None
+    if not found.add(name, family, place, at, [*words[:1], *words[2:]]):
         taking.leave(one)
 
 
 def _communities(taking: SectionReader, found: Policies) -> None:
-    for forms in (
-        "ip community-list|large-community-list <name> permit <value>",
-        "ip community-list|large-community-list standard <name> permit <value>",
-    ):
-        for one in taking.each(forms):
-            if not _COMMUNITY.fullmatch(one["value"]) or one["name"] in found.communities:
+    for one in taking.each("ip community-list|large-community-list <words...>"):
+        match [word for word in one["words"].split() if word != "standard"]:
+            case [name, "permit", value] if (
+                _COMMUNITY.fullmatch(value) and name not in found.communities and name not in found.strange
+            ):
+                found.communities[name] = value
+            case [kind, *names]:
+                found.strange.add(names[0] if names and kind in {"regexp", "expanded"} else kind)
                 taking.leave(one)
-            else:
-                found.communities[one["name"]] = one["value"]
+            case _:
+                taking.leave(one)
 
 
 def _filters(taking: SectionReader, found: Policies) -> None:
@@ -145,12 +133,17 @@ def _kind(value: str) -> Literal["large", "standard"]:
 def _term(taking: SectionReader, one: SelectedLine, found: Policies, names: dict[str, str], *, accept: bool) -> Term:
     described = taking.last("description <text...>", below=one)
     listed = _first(taking, "match ip|ipv6 address prefix-list <name>", one)
-    family = _family_of(taking, one) if listed else None
-    community = _first(taking, "match community|large-community <name>", one)
+    family = _FAMILIES[listed.line.split()[1]] if listed else None
+    tagged = _first(taking, "match community|large-community <name>", one)
+    community = tagged["name"] if tagged else None
+    strange = [tagged.line] if tagged and community in found.strange else []
+    match = Match(community=community)
+    if listed and family:
+        match = replace(found.lists.match(listed["name"], family), community=community)
+        strange += [listed.line] if (listed["name"], family) in found.lists.strange else []
     source = taking.last("match source-protocol <name>", below=one)
-    protocol: Literal["direct", "bgp"] | None = None
     if source is not None and source["name"] in {"connected", "bgp"}:
-        protocol = "direct" if source["name"] == "connected" else "bgp"
+        match = replace(match, protocol="direct" if source["name"] == "connected" else "bgp")
     elif source is not None:
         taking.leave(source)
     preference = taking.last("set local-preference <value>", below=one)
@@ -158,24 +151,17 @@ def _term(taking: SectionReader, one: SelectedLine, found: Policies, names: dict
     if preference and value is None:
         taking.leave(preference)
     added, replaces = _added(taking, one, names)
-    return Term(
-        name=described["text"] if described else one["number"],
-        match=Match(protocol, listed, listed in found.longer, community, found.longer.get(listed or ""), family),
-        action=Action(accept, value, None, added, tuple(_prepended(taking, one)), replace_communities=replaces),
-    )
+    action = Action(accept, value, None, added, tuple(_prepended(taking, one)), replace_communities=replaces)
+    unknown = (*strange, *taking.untaken(one.below, one.path, is_irrelevant("eos")))
+    return Term(described["text"] if described else one["number"], match, action, unknown)
 
 
-def _family_of(taking: SectionReader, below: SelectedLine) -> Family:
-    """The address family of the prefixes that a term matches."""
-    return "ipv6" if taking.last("match ipv6 address prefix-list <name>", below=below) else "ipv4"
-
-
-def _first(taking: SectionReader, form: str, below: SelectedLine) -> str | None:
-    """The name that a term matches; a second one of the kind is more than a term can hold."""
+def _first(taking: SectionReader, form: str, below: SelectedLine) -> SelectedLine | None:
+    """The line of what a term matches; a second one of the kind is more than a term can hold."""
     found = list(taking.each(form, below=below))
     for one in found[1:]:
         taking.leave(one)
-    return found[0]["name"] if found else None
+    return found[0] if found else None
 
 
 def _added(taking: SectionReader, below: SelectedLine, names: dict[str, str]) -> tuple[tuple[str, ...], bool]:
@@ -185,7 +171,8 @@ def _added(taking: SectionReader, below: SelectedLine, names: dict[str, str]) ->
     for one in taking.each("set community|large-community <values...>", below=below):
         values = one["values"].split()
         added = values[:-1] if values[-1] == "additive" else values
-        if not added or not all(map(_COMMUNITY.fullmatch, added)) or any(map(is_well_known, added)):
+        mixed = bool(found) and replaces != (added is values)
+        if mixed or not added or not all(map(_COMMUNITY.fullmatch, added)) or any(map(is_well_known, added)):
             taking.leave(one)
         else:
             replaces |= added is values

@@ -49,6 +49,8 @@ class Settings:
     over_six: bool = False
     """IPv4 routes may have next hops of IPv6 (RFC 8950)."""
     bfd_lines: list[SelectedLine] = field(default_factory=list["SelectedLine"])
+    maps: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    """Route maps of one address family, by the family and ``in`` or ``out``."""
 
     def over(self, group: Settings | None) -> Settings:
         """The same, with what the peer group says where nothing is said here."""
@@ -72,6 +74,7 @@ class Settings:
             self.evpn_out or group.evpn_out,
             self.over_six or group.over_six,
             [*group.bfd_lines, *self.bfd_lines],
+            group.maps | self.maps,
         )
 
     def watched(self, usual: Bfd) -> Bfd | None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.model.config.addresses import Address, Family, Prefix
-    from railweave.model.device.model import Bgp, Isis, Ospf, Term
+    from railweave.model.device.model import Bgp, Isis, Ospf
 
 
 _SHORT = 65535
@@ -81,9 +81,14 @@ def _endpoints(loopback: Address, loopbacks: Sequence[Address]) -> tuple[model.T
 
 
 def _mark(policies: Policies, maps: Mapping[str, None]) -> str:
-    """The community by which leaves know what not to send back: those of spines set it, those of leaves refuse it."""
+    """The community by which leaves know what not to send back: those of spines set it, those of leaves refuse it.
+
+    Empty behind a term that is not known.
+    """
     for name in maps:
         for term in policies.maps.get(name, ()):
+            if term.unknown:
+                return ""
             if term.action.accept and term.action.add_communities:
                 named = term.action.add_communities[0]
                 return policies.values.get(named, named)
@@ -171,20 +176,13 @@ def _external(own: Sessions, policies: Policies) -> Iterator[model.ExternalPeer]
         session = own.session(one)
         if session.peer_address is None or session.local_address is None or not own.unicast(one):
             continue
-        imports, exports = own.policies(one)
+        imports, exports = (policies.lists.passed(policies.maps.get(name, ())) for name in own.policies(one))
         router = group.name if group else session.peer
         unit = session.interface if "." in session.interface else f"{session.interface}.0"
         numbered = model.NumberedSession(
             unit, "", session.peer or router, session.peer_as, session.local_address, session.peer_address
         )
-        yield model.ExternalPeer(router, numbered, _listed(policies, imports), _listed(policies, exports))
-
-
-def _listed(policies: Policies, name: str) -> tuple[Prefix, ...]:
-    """The prefixes of a route-map that permits what one list has."""
-    terms: Sequence[Term] = policies.maps.get(name, ())
-    listed = terms[0].match.prefix_list if terms else None
-    return policies.lists[listed].prefixes() if listed in policies.lists else ()
+        yield model.ExternalPeer(router, numbered, imports, exports)
 
 
 def external_maps(instances: Mapping[str, Sessions]) -> Iterator[str]:

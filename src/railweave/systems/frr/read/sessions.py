@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import Address, Family
 from railweave.model.device import model
-from railweave.model.device.bgp_model import of_one_family, ways_to_one_as, with_bfd
+from railweave.model.device.bgp_model import of_families, of_one_family, ways_to_one_as, with_bfd
 from railweave.model.device.management import Authentication
 from railweave.model.device.port_model import far_end, neighbor_of
 from railweave.model.device.timers import Bfd
@@ -184,6 +184,8 @@ class Sessions:
         self.here, self._ports, self._subnets, self._profiles = here, ports, subnets, profiles
         self._open = open_
         """Whether a session without a route-map passes everything."""
+        self.joint: dict[str, dict[Family, str | None]] = {}
+        """Names that stand for route-maps that differ between address families."""
 
     def peers(self) -> Iterator[tuple[Neighbor, Neighbor | None]]:
         """Neighbors that are not shut, nor on an interface of another VRF, each with its peer group."""
@@ -248,18 +250,22 @@ class Sessions:
         return inside or near or one.multihop or bool(group and group.multihop)
 
     def policies(self, one: Neighbor) -> tuple[str, str]:
-        """The policies of a session, in and out, in the first family that it is active in."""
-        families = self.unicast(one)
-        if not families:
-            return NOTHING, NOTHING
+        """The policies of a session, in and out. One name stands for route-maps that differ between its families."""
         group = self.here.group_of(one)
-        imports = exports = None
-        for level in (one, group):
-            said = level.families.get(families[0]) if level else None
-            imports = imports or (said.imports if said else None)
-            exports = exports or (said.exports if said else None)
         without = ANY if self._open or self.peer_as(one) == self.here.asn else NOTHING
-        return imports or without, exports or without
+        imports: dict[Family, str | None] = {}
+        exports: dict[Family, str | None] = {}
+        for family in self.unicast(one):
+            said = [level.families[family] for level in (one, group) if level and family in level.families]
+            imports[family] = next((level.imports for level in said if level.imports), without)
+            exports[family] = next((level.exports for level in said if level.exports), without)
+        return self._joined(imports), self._joined(exports)
+
+    def _joined(self, names: dict[Family, str | None]) -> str:
+        name, more = of_families(names, ())
+        if more and name:
+            self.joint[name] = names
+        return name or NOTHING
 
     def bfd(self, one: Neighbor) -> Bfd | None:
         """BFD of a session."""
@@ -291,12 +297,16 @@ def bgp(sessions: Sessions, policies: Policies, taking: SectionReader, without: 
     on_links = [one for one, _ in sessions.peers() if sessions.unicast(one) or not sessions.evpn(one)]
     groups, bfd = with_bfd(*_groups(sessions, on_links, taking))
     found = policies.policies(without)
-    connected, more = _originated(here, found)
+    families = _families(sessions, on_links)
+    connected, more = _originated(here, found, families)
     named = {name for group in groups for name in (group.import_policy, group.export_policy)}
     accepted = model.Policy(ANY, (model.Term(ANY, model.Match(), model.Action(accept=True)),))
     nothing = model.Policy(NOTHING, (model.Term(NOTHING, model.Match(), model.Action(accept=False)),))
-    found = (*found, *more, *(one for one in (accepted, nothing) if one.name in named))
-    lists = policies.used_lists(found)
+    known = (*found, accepted, nothing)
+    joined = [policy for names in sessions.joint.values() for policy in of_families(names, known)[1]]
+    found = (*found, *more, *joined, *(one for one in (accepted, nothing) if one.name in named))
+    used = [term.match.prefix_list for policy in found for term in policy.terms]
+    lists = {name: policies.lists.prefixes(name) for name in dict.fromkeys(used) if name is not None}
     networks = tuple(dict.fromkeys(one for family in here.families.values() for one in family.networks))
     levels = [level for one in on_links for level in (one, here.group_of(one)) if level]
     width = min(_widths(sessions, on_links), default=unprinted("bgp.maximum_ecmp"))
@@ -313,12 +323,13 @@ def bgp(sessions: Sessions, policies: Policies, taking: SectionReader, without: 
         redistribute_connected=connected,
         default_accept=False,
         compare_aigp=here.compare_aigp,
-        families=_families(sessions, on_links),
+        families=families,
         maximum_ecmp=width if here.relaxed else ways_to_one_as(groups, width),
         bfd=bfd,
         graceful_restart=here.restart,
         ttl_security=bool(on_links) and all(_one_hop(here, one) for one in on_links),
         authentication=Authentication(key) if len(keys) == 1 and (key := keys.pop()) and levels else None,
+        entry_lists=policies.lists.entry_lists(used),
     )
     return of_one_family(made)
 
@@ -369,20 +380,23 @@ def _groups(
     return [found[name] for name in names], [sessions.common_bfd(members[name], taking) for name in names]
 
 
-def _originated(here: Instance, known: Sequence[model.Policy]) -> tuple[str | None, tuple[model.Policy, ...]]:
+def _originated(
+    here: Instance, known: Sequence[model.Policy], routed: Sequence[Family]
+) -> tuple[str | None, tuple[model.Policy, ...]]:
     """The policy by which connected routes are originated, and policies that stand for what has no route-map.
 
-    A ``network`` statement is a connected route that is originated whatever else is.
+    A ``network`` statement is a connected route that is originated whatever else is. Each routed family has its own statements.
     """
-    said = [one.connected for one in here.families.values() if one.connected is not None]
-    networks = any(one.networks for one in here.families.values())
-    name = said[0] if said else None
-    if not networks:
-        if name != "":
-            return name, ()
-        everything = model.Policy(ANY, (model.Term(ANY, model.Match(), model.Action(accept=True)),))
-        return ANY, (everything,)
+    everything = model.Policy(ANY, (model.Term(ANY, model.Match(), model.Action(accept=True)),))
+    names: dict[Family, str | None] = {}
+    for family in routed or here.families:
+        name = here.families[family].connected if family in here.families else None
+        names[family] = ANY if name == "" else name
+    name, more = of_families(names, (*known, everything))
+    if name == ANY:
+        more = (everything,)
+    if not any(one.networks for one in here.families.values()):
+        return name, more
     listed = model.Term(NETWORKS, model.Match(prefix_list=NETWORKS), model.Action(accept=True))
-    terms = next((one.terms for one in known if one.name == name), ())
-    more = (model.Term(ANY, model.Match(), model.Action(accept=True)),) if name == "" else terms
-    return NETWORKS, (model.Policy(NETWORKS, (listed, *more)),)
+    terms = next((one.terms for one in (*more, *known) if one.name == name), ())
+    return NETWORKS, (model.Policy(NETWORKS, (listed, *terms)),)

@@ -159,7 +159,7 @@ def _session_group(places: Sequence[Word], top: Word) -> Group:
 
 
 def _policy_names(word: Word, what: str) -> tuple[str, ...]:
-    """The policies that are asked one after another. An expression of several that must all agree is ``A && B``."""
+    """The policies that are asked one after another. An expression of several that must all agree is ``A && B``; others are not known."""
     found: list[str] = []
     for one in (word.at_path(what) or Word("")).below.values():
         if not one.text.startswith("("):
@@ -170,6 +170,7 @@ def _policy_names(word: Word, what: str) -> tuple[str, ...]:
             words += words[-1].below.values()
         text = " ".join(inner.text for inner in words)
         if set("|!") & set(text) or text.count("(") > 1:
+            found.append(text)
             continue
         for inner in words:
             inner.take()
@@ -321,6 +322,7 @@ def underlay(
         graceful_restart=graceful,
         ttl_security=_hop_limit(bgp, groups),
         authentication=next((one.key for one in keyed if one.key is not None), None),
+        entry_lists=tuple(listed for lists in options.entry_lists.values() for listed in lists),
     )
 
 

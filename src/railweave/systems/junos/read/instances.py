@@ -179,7 +179,8 @@ def _listed(options: PolicyOptions, names: Iterable[str]) -> Iterator[Prefix]:
         terms = list((word.at_path("term") or Word("")).below.values()) if word is not None else []
         if word is None or not all(map(_is_list, terms)):
             options.more |= dict.fromkeys(one for one in name.split(policies.AND) if one in options.policies)
-            for term in policies.policy(options, (name,)).terms:
+            kept = policies.policy(options, (name,)).terms
+            for term in kept if options.is_plain(kept) else ():
                 if term.action.accept and term.match.prefix_list is not None:
                     yield from options.own_lists.get(term.match.prefix_list, ())
             continue

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.config.addresses import BITS, Prefix
 from railweave.model.device.bgp_model import is_well_known
-from railweave.model.device.model import Action, Community, Match, Policy, Term
+from railweave.model.device.model import Action, Community, EntryList, Match, Policy, PrefixEntry, Term
 from railweave.systems.junos.read.words import Word, asn, prefix, statements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 _LARGE = re.compile(r"large:\d+:\d+:\d+")
 _STANDARD = re.compile(r"\d+:\d+")
@@ -31,7 +32,7 @@ _ENDS = {"accept": True, "reject": False}
 class PolicyOptions:
     """``policy-options`` by name. Lists that terms hold themselves (``route-filter``) are in ``own_lists``, by policy and term.
 
-    ``networks`` are the prefixes of units. ``more`` are policies of VRFs and of the overlay that say more than these hold.
+    ``entry_lists`` are those of them whose filters count one by one. ``networks`` are the prefixes of units. ``more`` are policies of VRFs and of the overlay that say more than these hold.
     """
 
     word: Word
@@ -42,7 +43,12 @@ class PolicyOptions:
     route_lists: dict[str, Word] = field(default_factory=dict[str, Word])
     networks: dict[str, tuple[Prefix, ...]] = field(default_factory=dict[str, "tuple[Prefix, ...]"])
     own_lists: dict[str, tuple[Prefix, ...]] = field(default_factory=dict[str, "tuple[Prefix, ...]"])
+    entry_lists: dict[str, tuple[EntryList, ...]] = field(default_factory=dict[str, tuple[EntryList, ...]])
     more: dict[str, None] = field(default_factory=dict[str, None])
+
+    def is_plain(self, terms: Iterable[Term]) -> bool:
+        """Whether the prefixes of their lists say all that terms do."""
+        return not any(term.unknown or term.match.prefix_list in self.entry_lists for term in terms)
 
 
 def policy_options(top: Word, networks: Mapping[str, tuple[Prefix, ...]]) -> PolicyOptions:
@@ -124,50 +130,80 @@ def policy(options: PolicyOptions, names: tuple[str, ...]) -> Policy:
 
 
 def _of_name(options: PolicyOptions, name: str, *, several: bool) -> list[Term]:
-    """The terms of a policy, or of policies that must all agree: what all but the last refuse goes before the last."""
+    """The terms of a policy, or of policies that must all agree: what all but the last refuse goes before the last.
+
+    A policy before the last that refuses something behind what it accepts, or changes it, is more than terms in order can say.
+    """
     *first, last = name.split(AND)
     found: list[Term] = []
     for one in first:
-        for term in _terms(options, one, several=True):
-            if term.action.accept:
-                break
-            found.append(term)
+        terms = _terms(options, one, several=True)
+        refused = list(itertools.takewhile(lambda term: not term.action.accept, terms))
+        others = terms[len(refused) :]
+        found += refused
+        if any(term.action != Action(accept=True) or term.unknown for term in others):
+            found.append(_not_known(one, (name,)))
     return found + _terms(options, last, several=several or bool(first))
+
+
+def _not_known(name: str, statements: tuple[str, ...]) -> Term:
+    """A term that stands for what no term can say: what becomes of any route behind it is not known."""
+    return Term(name, Match(), Action(accept=False), statements)
 
 
 def _terms(options: PolicyOptions, name: str, *, several: bool = False, depth: int = 0) -> list[Term]:
     word = options.policies.get(name)
     if word is None or depth > _DEEPEST:
-        return []
+        return [_not_known(name, (name,))] if word is not None or name.startswith("(") else []
     word.take()
     found: list[Term] = []
     for term in [*word.entries("term"), *([word] if "then" in word.below else [])]:
         label = "" if term is word else term.text
         made = _term(options, name, label, term, depth)
         found += [replace(one, name=f"{name} {one.name}".rstrip()) if several else one for one in made]
-    return found
+    others = _unknown(word, set(word.below) - {"term", "from", "to", "then"})
+    return [_not_known("", others), *found] if others else found
+
+
+def _unknown(word: Word, names: Collection[str]) -> tuple[str, ...]:
+    """The statements below some of the words of a policy or term that are not understood."""
+    return tuple(
+        " ".join((text, *path))
+        for text, one in word.below.items()
+        if text in names
+        for end, path in (statements(one) if one.below else [(one, ())])
+        if end.kind == "unknown"
+    )
 
 
 def _term(options: PolicyOptions, policy_name: str, name: str, word: Word, depth: int) -> list[Term]:
-    """A term, or several that do the same; none where it is not one that ends, for then the next term decides."""
+    """A term, or several that do the same; none where it changes nothing, for then the next term decides."""
     then = word.block("then")
     ends = [one for one in then.below.values() if one.text in _ENDS]
-    if not ends:
+    if not ends and [path for _, path in statements(then)] in ([], [("next", "term")]):
+        then.take_all()
         return []
-    ends[-1].take()
+    accept = bool(ends) and _ENDS[ends[-1].take().text]
+    action = _action(options, then, accept=accept) if ends else Action(accept=False)
+    asked, strange = word.block("from"), list[str]()
+    if "policy" in asked.below:
+        terms = list(_asked_of_others(options, name, asked, action, depth))
+    else:
+        terms = [Term(name, match, action) for match in _matches(options, f"{policy_name}:{name}", asked, strange)]
+    unknown = (*strange, *_unknown(word, {"from", "to", "then"}))
+    return [replace(term, unknown=(*term.unknown, *unknown)) for term in terms or [_not_known(name, ("from policy",))]]
+
+
+def _action(options: PolicyOptions, then: Word, *, accept: bool) -> Action:
     put = [one.take() for one in (then.at_path("community", "set") or Word("")).below.values()]
     added = [one.take() for one in (then.at_path("community", "add") or Word("")).below.values()]
-    action = Action(
-        accept=_ENDS[ends[-1].text],
+    return Action(
+        accept=accept,
         local_preference=then.number("local-preference"),
         add_communities=tuple(own for one in [*put, *added] for own in _values(options, one.text)),
         prepend=then.read(_as_numbers, "as-path-prepend") or (),
         replace_communities=bool(put),
     )
-    asked = word.block("from")
-    if "policy" in asked.below:
-        return list(_asked_of_others(options, name, asked, action, depth))
-    return [Term(name, match, action) for match in _matches(options, f"{policy_name}:{name}", asked)]
 
 
 def _as_numbers(text: str) -> tuple[int, ...]:
@@ -183,30 +219,35 @@ def _values(options: PolicyOptions, name: str) -> list[str]:
 
 
 def _asked_of_others(options: PolicyOptions, name: str, asked: Word, action: Action, depth: int) -> Iterator[Term]:
-    """What another policy accepts, with what it does itself; up to where it refuses something."""
-    if len(asked.below) > 1:
-        return
+    """What another policy accepts, with what it does itself. Where it refuses something first, that is not known."""
     for other in asked.entries("policy"):
-        for term in _terms(options, other.text, depth=depth + 1):
-            if not term.action.accept:
-                break
+        terms = _terms(options, other.text, depth=depth + 1)
+        accepted = list(itertools.takewhile(lambda term: term.action.accept, terms))
+        for term in accepted:
             own = (*term.action.add_communities, *action.add_communities)
             preference = term.action.local_preference if action.local_preference is None else action.local_preference
-            yield Term(
-                f"{name} {term.name}", term.match, replace(action, add_communities=own, local_preference=preference)
-            )
+            changed = replace(action, add_communities=own, local_preference=preference)
+            yield Term(f"{name} {term.name}", term.match, changed, term.unknown)
+        if any(term.action.accept or term.unknown for term in terms[len(accepted) :]) or not terms:
+            yield Term(name, Match(), action, (f"from policy {other.text}",))
 
 
 _Listed = tuple[str | None, bool, tuple[int, int] | None]
 _RANGE = re.compile(r"/([0-9]{1,3})(?:-/([0-9]{1,3}))?")
 
 
-def _matches(options: PolicyOptions, place: str, word: Word) -> Iterable[Match]:
-    """What a term asks for. It holds for one prefix list and one community; more of them are not understood."""
-    name, longer, taken = _listed(options, place, word)
+def _matches(options: PolicyOptions, place: str, word: Word, strange: list[str]) -> Iterable[Match]:
+    """What a term asks for. It holds for one prefix list and one community; more of them are not understood.
+
+    Conditions whose list or community is not understood go into ``strange``.
+    """
+    name, longer, taken = _listed(options, place, word, strange)
     tagged = word.holds("community")
     if tagged is not None and len(_values(options, tagged.text)) == 1:
         tagged.take()
+        defined = options.communities.get(tagged.text)
+        if defined is not None and (defined.below.keys() != {"members"} or not community(defined)):
+            strange.append(f"from community {tagged.text}")
     protocols = [one for one in (word.at_path("protocol") or Word("")).below.values() if one.text in _PROTOCOLS]
     found = Match(
         prefix_list=name,
@@ -217,7 +258,7 @@ def _matches(options: PolicyOptions, place: str, word: Word) -> Iterable[Match]:
     return [replace(found, protocol=_PROTOCOLS[one.take().text]) for one in protocols] or [found]
 
 
-def _listed(options: PolicyOptions, place: str, word: Word) -> _Listed:
+def _listed(options: PolicyOptions, place: str, word: Word, strange: list[str]) -> _Listed:
     """The name of the prefix list that a term asks for, whether what is in its prefixes is meant too, and of which lengths."""
     family = word.holds("family")
     every = EVERY.get(family.text) if family is not None else None
@@ -225,16 +266,21 @@ def _listed(options: PolicyOptions, place: str, word: Word) -> _Listed:
         family.take()
     listed = word.holds("prefix-list")
     if listed is not None:
+        strange += _not_listed(options, listed.text)
         return listed.take().text, False, None
     for one in word.block("prefix-list-filter").below.values():
         how = next((inner for inner in one.below.values() if inner.text in {"orlonger", "exact"}), None)
         if how is not None:
+            strange += _not_listed(options, one.text)
             return one.take().text, how.take().text == "orlonger", None
     if "route-filter" in word.below:
         return _own_list(options, place, word.below["route-filter"])
     named = word.holds("route-filter-list")
     if named is not None and named.text in options.route_lists:
-        return _own_list(options, named.take().text, options.route_lists[named.text])
+        taken = _own_list(options, named.take().text, options.route_lists[named.text])
+        if any(end.kind == "unknown" for end, _ in statements(options.route_lists[named.text])):
+            strange.append(f"from route-filter-list {named.text}")
+        return taken
     units = [one for one in (word.at_path("interface") or Word("")).below.values() if one.text in options.networks]
     if units:
         options.own_lists[place] = tuple(
@@ -247,37 +293,58 @@ def _listed(options: PolicyOptions, place: str, word: Word) -> _Listed:
     return None, False, None
 
 
+def _not_listed(options: PolicyOptions, name: str) -> list[str]:
+    """The condition on a prefix list that holds more than prefixes."""
+    entries = options.prefix_lists[name].below if name in options.prefix_lists else {}
+    return [] if all(map(_is_prefix, entries)) else [f"from prefix-list {name}"]
+
+
+def _is_prefix(text: str) -> bool:
+    try:
+        prefix(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _own_list(options: PolicyOptions, place: str, word: Word) -> _Listed:
-    """The prefixes of ``route-filter`` as a list of their own: of all that are meant exactly, or with what is in them."""
+    """The prefixes of ``route-filter`` as a list of their own; filters of several kinds count one by one."""
     word.take()
-    exact: list[Prefix] = []
-    longer: dict[tuple[int, int] | None, list[Prefix]] = {}
+    filters: dict[Prefix, list[tuple[int, int]]] = {}
+    kinds: set[tuple[int, int] | str | None] = set()
     for one in word.below.values():
-        try:
-            own = prefix(one.text)
-        except ValueError:
+        if not _is_prefix(one.text):
             continue
+        own = prefix(one.text)
+        whole = (own.length, BITS[own.family])
         for how in one.below.values():
-            if how.text == "exact":
-                how.take()
-                one.take()
-                (longer.setdefault(None, []) if own.length == BITS[own.family] else exact).append(own)
+            taken = (own.length, own.length) if how.text == "exact" else _lengths(own, how)
+            if taken is None:
                 continue
-            taken = _lengths(own, how)
-            if taken is not None:
-                how.take_all()
-                one.take()
-                whole = taken == (own.length, BITS[own.family])
-                longer.setdefault(None if whole else taken, []).append(own)
-    if not (longer or exact):
+            (how.take if how.text == "exact" else how.take_all)()
+            one.take()
+            kinds.add(None if taken == whole else "exact" if how.text == "exact" else taken)
+            filters.setdefault(own, []).append(taken)
+    if not filters:
         return None, False, None
-    taken = max(longer, key=lambda one: len(longer[one]), default=None)
-    chosen = longer[taken] if longer else exact
-    for own in (*exact, *(one for many in longer.values() for one in many)):
-        if own not in chosen:  # a list is of one kind
-            word.below.get(str(own), Word("")).leave()
-    options.own_lists[place] = tuple(chosen)
-    return place, bool(longer), taken
+    options.own_lists[place] = tuple(filters)
+    kind = kinds.pop()
+    if kinds:
+        options.entry_lists[place] = tuple(_entries(place, filters))
+        return place, False, None
+    return place, kind != "exact", None if isinstance(kind, str) else kind
+
+
+def _entries(place: str, filters: Mapping[Prefix, Sequence[tuple[int, int]]]) -> Iterator[EntryList]:
+    """Filters as lists of entries. The longest prefix that a route is in decides alone, so the rest of each prefix is denied."""
+    for family in BITS:
+        inside = sorted((own for own in filters if own.family == family), key=lambda own: -own.length)
+        entries: list[PrefixEntry] = []
+        for own in inside:
+            entries += [PrefixEntry(own, taken) for taken in filters[own]]
+            entries.append(PrefixEntry(own, (own.length, BITS[family]), permit=False))
+        if entries:
+            yield EntryList(place, family, tuple(entries))
 
 
 def _lengths(own: Prefix, how: Word) -> tuple[int, int] | None:

@@ -60,21 +60,21 @@ def policies(tables: Rows, found: Lines) -> None:
 
 
 def _prefix_sets(tables: Rows, found: Lines) -> None:
-    """``PREFIX_SET`` and its entries: exact, or a range of lengths."""
+    """``PREFIX_SET`` and its entries: exact, or a range of lengths. Without sequence numbers, nobody says which entry counts first."""
     for row in tables.rows("PREFIX_SET"):
         row.text("mode")
     counts: dict[str, int] = {}
     for row in tables.rows("PREFIX"):
-        parts = row.parts()
-        if len(parts) < 3:
+        name, *sequence, entry, lengths = row.parts() if len(row.parts()) > 2 else ["", "", ""]
+        if not name:
             row.known = False
             continue
-        name, entry, lengths = parts[0], parts[-2], parts[-1]
-        at = prefix(entry)
+        at, action = prefix(entry), row.text("action") or "permit"
         counts[name] = counts.get(name, 0) + 5
+        place = sequence[0] if sequence else counts[name] if action == "permit" else "?"
         word = _LISTED[at.family] if at else "ip"
         low, _, high = lengths.partition("..")
-        text = f"{word} prefix-list {name} seq {counts[name]} {row.text('action') or 'permit'} {entry}"
+        text = f"{word} prefix-list {name} seq {place} {action} {entry}"
         if lengths != "exact":
             text += (f" ge {low}" if at and low != str(at.length) else "") + f" le {high or low}"
         row.leave("action")
@@ -85,23 +85,29 @@ def _community_sets(tables: Rows, found: Lines) -> None:
     for row in tables.rows("COMMUNITY_SET"):
         members = row.words("community_member")
         row.leave("community_member")
-        if len(members) == 1 and row.says("set_type", "standard", ""):
-            kind = "large-community" if members[0].count(":") == 2 else "community"
+        kind = "large-community" if members and members[0].count(":") == 2 else "community"
+        form = "standard" if row.says("set_type", "standard", "") else "expanded"
+        action = peek(row, "action").casefold() or "permit"
+        if len(members) == 1:
             row.text("match_action")
-            text = f"bgp {kind}-list standard {row.key} permit {members[0]}"
-            found.add(found.sections, text, row, "community_member")
+        text = f"bgp {kind}-list {form} {row.key} {action} {' '.join(members)}"
+        found.add(found.sections, text, row, "community_member", "action", "set_type")
 
 
 _SETS = {
-    "set_local_pref": "set local-preference {}",
-    "match_prefix_set": "match ip address prefix-list {}",
-    "match_prefix_set_ipv6": "match ipv6 address prefix-list {}",
-    "match_community": "match community {}",
-    "match_interface": "match interface {}",
+    "description": "description",
+    "set_local_pref": "set local-preference",
+    "set_community_inline": "set community",
+    "match_prefix_set": "match ip address prefix-list",
+    "match_prefix_set_ipv6": "match ipv6 address prefix-list",
+    "match_community": "match community",
+    "match_interface": "match interface",
 }
 
 
 def _route_maps(tables: Rows, found: Lines) -> None:
+    """Entries of route-maps. Fields that are no line of FRR here stand in their entry as they are, which is then not known."""
+    of_six = {row.key for row in tables.rows("PREFIX_SET") if row.says("mode", "ipv6")}
     for row in tables.rows("ROUTE_MAP_SET"):
         row.known = True
     for row in tables.rows("ROUTE_MAP"):
@@ -110,13 +116,16 @@ def _route_maps(tables: Rows, found: Lines) -> None:
         entry = found.add(found.sections, f"route-map {name} {verdict} {sequence}", row, "route_operation")
         body: list[Section] = []
         entry.body = body
-        for field_name, text in _SETS.items():
-            if field_name in row.fields:
-                found.add(body, text.format(peek(row, field_name)), row, field_name)
-        if "set_community_inline" in row.fields:
-            words = " ".join(row.words("set_community_inline"))
-            found.add(body, f"set community {words}", row, "set_community_inline")
-            row.leave("set_community_inline")
+        for field_name in row.fields:
+            value = peek(row, field_name)
+            if field_name in {"route_operation", "NULL"}:
+                continue
+            if field_name == "set_community_inline":
+                value = " ".join(row.words(field_name))
+                row.leave(field_name)
+            six = field_name == "match_prefix_set" and value in of_six
+            words = _SETS.get("match_prefix_set_ipv6" if six else field_name, field_name)
+            found.add(body, f"{words} {value}", row, field_name)
 
 
 _WIDTH = 64

@@ -1,0 +1,103 @@
+"""Prefix lists as texts have them, entry by entry: what a term that names one matches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.model.config.number_ranges import Lengths, lengths, of_list
+from railweave.model.device.bgp_model import EntryList, Match, PrefixEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.device.bgp_model import Term
+
+_Entry = tuple[PrefixEntry, bool]
+"""An entry, and whether words on lengths follow its prefix."""
+
+FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
+
+
+@dataclass
+class PrefixLists:
+    """The prefix lists of a device by name and address family: ``ip`` and ``ipv6`` lists of one name are two lists.
+
+    ``strange`` are the lists with an entry that is not understood.
+    """
+
+    _entries: dict[tuple[str, Family], dict[int, _Entry]] = field(
+        default_factory=dict[tuple[str, "Family"], dict[int, _Entry]]
+    )
+    strange: set[tuple[str, Family]] = field(default_factory=set[tuple[str, "Family"]])
+
+    def add(self, name: str, family: Family, sequence: int | None, prefix: Prefix | None, words: Sequence[str]) -> bool:
+        """Add an entry: ``permit`` or ``deny``, then the words after its prefix. Return False if it is not understood.
+
+        Without a sequence number it gets the next multiple of five.
+        """
+        entries = self._entries.setdefault((name, family), {})
+        between = lengths(prefix, words[1:]) if prefix is not None and prefix.family == family and words else None
+        if prefix is None or between is None or words[0] not in {"permit", "deny"}:
+            self.strange.add((name, family))
+            return False
+        place = 5 * (max(entries, default=0) // 5 + 1) if sequence is None else sequence
+        entries[place] = PrefixEntry(prefix, between, words[0] == "permit"), len(words) > 1
+        return True
+
+    def hold(self, name: str, prefixes: Iterable[Prefix]) -> None:
+        """Add a list that permits some prefixes exactly."""
+        for prefix in prefixes:
+            self.add(name, prefix.family, None, prefix, ("permit",))
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the lists, in the order of the text."""
+        return tuple(dict.fromkeys(name for name, _ in self._entries))
+
+    def prefixes(self, name: str) -> tuple[Prefix, ...]:
+        """Return the prefixes that the lists of a name permit, IPv4 first."""
+        entries = (entry for family in FAMILIES for entry, _ in self._in_order(name, family))
+        return tuple(entry.prefix for entry in entries if entry.permit)
+
+    def match(self, name: str, family: Family | None) -> Match:
+        """Return the condition of a term that names a list."""
+        shapes = [self._shape(name, each) for each in (FAMILIES if family is None else (family,))]
+        told = {shape for shape in shapes if shape is not None}
+        orlonger, between = told.pop() if len(told) == 1 else (False, None)
+        return Match(prefix_list=name, orlonger=orlonger, lengths=between, family=family)
+
+    def is_plain(self, name: str) -> bool:
+        """Return whether the prefixes of a list say all that it does: no entry denies, differs from others or is not understood."""
+        return all(name != strange for strange, _ in self.strange) and not self.entry_lists((name,))
+
+    def passed(self, terms: Sequence[Term]) -> tuple[Prefix, ...]:
+        """Return the prefixes that the terms of a route-map permit by its lists; none if that does not say all that they do."""
+        lists = [term.match.prefix_list for term in terms if term.action.accept and term.match.prefix_list]
+        if any(term.unknown for term in terms) or not all(map(self.is_plain, lists)):
+            return ()
+        return tuple(prefix for name in lists for prefix in self.prefixes(name))
+
+    def entry_lists(self, names: Collection[str | None]) -> tuple[EntryList, ...]:
+        """Return those of the named lists whose entries count one by one."""
+        return tuple(
+            EntryList(name, family, tuple(entry for entry, _ in entries))
+            for name in self.names()
+            if name in names
+            for family in FAMILIES
+            if (entries := self._in_order(name, family)) and self._shape(name, family) is None
+        )
+
+    def _in_order(self, name: str, family: Family) -> list[_Entry]:
+        """Return the entries by sequence number, without those at the end that deny what no entry permits anyway."""
+        entries = [entry for _, entry in sorted(self._entries.get((name, family), {}).items())]
+        while entries and not entries[-1][0].permit:
+            entries.pop()
+        return entries
+
+    def _shape(self, name: str, family: Family) -> tuple[bool, Lengths | None] | None:
+        """Return whether a list matches longer prefixes, and the lengths; None if it is empty or its entries count one by one."""
+        entries = self._in_order(name, family)
+        if not entries or not all(entry.permit for entry, _ in entries):
+            return None
+        return of_list((entry.prefix, entry.lengths, has_words) for entry, has_words in entries)
