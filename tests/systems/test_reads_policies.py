@@ -345,3 +345,22 @@ def test_each_family_has_its_own_route_maps(nos: str) -> None:
     ]
     with pytest.raises(RenderError, match="differs between address families"):
         system(nos).files(found)
+
+
+@pytest.mark.parametrize("nos", SYSTEMS)
+def test_a_policy_of_the_overlay_that_is_not_known_has_no_mark(nos: str) -> None:
+    network = example("evpn-functional") if nos == "junos" else retargeted("evpn-functional", nos)
+    rendered = system(nos).files(device_config(network, "leaf1", nos))
+    texts = {FILES[nos]: rendered[FILES[nos]]} if nos == "junos" else rendered
+    before = reader(nos).read(texts).config.overlay
+    if nos == "junos":
+        line = re.search(r"set policy-options policy-statement evpn-to-\S+ term (?!no)\S+ ", texts[FILES[nos]])
+    else:
+        line = re.search(r"route-map evpn-to-\S+ permit \d+\n", texts[FILES[nos]])
+    assert line is not None
+    more = f"{line[0]}from tag 5\n{line[0]}" if nos == "junos" else f"{line[0]}   match tag 5\n"
+    after = reader(nos).read(changed(nos, line[0], more, texts)).config.overlay
+    assert before is not None
+    assert after is not None
+    assert before.from_spine
+    assert after.from_spine == ""

@@ -162,7 +162,7 @@ class Lists:
     def _term(self, entry: MapEntry, names: dict[str, str]) -> Term:
         match, strange = Match(community=entry.community), list(self.unknown.get((entry.name, entry.number), ()))
         listed: tuple[tuple[str | None, Family], ...] = ((entry.ipv4_list, "ipv4"), (entry.ipv6_list, "ipv6"))
-        conditions = [(name, family) for name, family in listed if name is not None]
+        conditions: list[tuple[str, Family]] = [(name, family) for name, family in listed if name is not None]
         for name, family in conditions:
             match = replace(self.prefixes.match(name, family), community=entry.community)
         strange += [

@@ -238,14 +238,12 @@ def _endpoints(ports: Mapping[str, Port], ends: Tunnels, local: Address) -> tupl
 
 
 def _from_spine(maps: Iterable[str], lists: Policies) -> str:
-    """The community that spines add, and that leaves do not send back."""
-    for name in sorted(maps):
-        for term in lists.maps.get(name, ()):
-            if term.unknown:
-                return ""
-            named = (*term.action.add_communities, *([term.match.community] if term.match.community else []))
-            for community in named:
-                return lists.communities.get(community, community)
+    """The community that spines add, and that leaves do not send back; empty if a term is not known."""
+    terms = [term for name in sorted(maps) for term in lists.maps.get(name, ())]
+    for term in terms if not any(term.unknown for term in terms) else ():
+        named = (*term.action.add_communities, *([term.match.community] if term.match.community else []))
+        for community in named:
+            return lists.communities.get(community, community)
     return ""
 
 

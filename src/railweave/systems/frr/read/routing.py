@@ -83,17 +83,15 @@ def _endpoints(loopback: Address, loopbacks: Sequence[Address]) -> tuple[model.T
 def _mark(policies: Policies, maps: Mapping[str, None]) -> str:
     """The community by which leaves know what not to send back: those of spines set it, those of leaves refuse it.
 
-    Empty behind a term that is not known.
+    Empty if a term is not known.
     """
-    for name in maps:
-        for term in policies.maps.get(name, ()):
-            if term.unknown:
-                return ""
-            if term.action.accept and term.action.add_communities:
-                named = term.action.add_communities[0]
-                return policies.values.get(named, named)
-            if not term.action.accept and term.match.community:
-                return policies.values.get(term.match.community, "")
+    terms = [term for name in maps for term in policies.maps.get(name, ())]
+    for term in terms if not any(term.unknown for term in terms) else ():
+        if term.action.accept and term.action.add_communities:
+            named = term.action.add_communities[0]
+            return policies.values.get(named, named)
+        if not term.action.accept and term.match.community:
+            return policies.values.get(term.match.community, "")
     return ""
 
 

@@ -10,7 +10,7 @@ from railweave.model.device.port_model import neighbor_of
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.junos.read import policies
 from railweave.systems.junos.read.bgp import Group, agreed, watching
-from railweave.systems.junos.read.words import Word, address, network, prefix, unprinted
+from railweave.systems.junos.read.words import Word, address, network, prefix, statements, unprinted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -241,6 +241,8 @@ def _exported(found: Iterable[Group], options: PolicyOptions) -> Exported:
         word = options.policies.get(name)
         for term in word.take().entries("term") if word is not None else ():
             _of_term(term, options, result)
+        if word is not None and any(end.kind == "unknown" for end, _ in statements(word)):
+            result.mark = ""  # what more the policy says is not known
     return result
 
 
