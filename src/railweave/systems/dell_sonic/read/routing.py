@@ -119,7 +119,7 @@ def bgp(router: Router, listed: Lists, links: Links, bfd: dict[str, Bfd], withou
         graceful_restart=router.graceful_restart,
         ttl_security=bool(under) and all(one.ttl_security for one in under),
         authentication=Authentication(keys[0]) if agreed(keys) and keys[0] else None,
-        entry_lists=listed.prefixes.entry_lists(used),
+        entry_lists=listed.prefixes.entry_lists(names),
     )
     return of_one_family(made)
 
