@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from railweave.model.device.model import DeviceConfig
+    from railweave.model.device.reading import Reading
     from railweave.systems.protocol import Reader
 
 EACH_ALONE = 48
@@ -36,7 +37,8 @@ class Cause:
     """A statement that differs from the design, with its line and the fields that it changes.
 
     ``designed`` and ``found`` are the statement's text with its enclosing statements; empty if the statement is absent. For an added
-    statement, ``alone`` has the statement with its enclosing statements and nothing else.
+    statement, ``alone`` has the statement with its enclosing statements and nothing else. ``unread`` is true if the reader does not
+    understand the statement: its fields then have values that the statement did not give them.
     """
 
     file: str
@@ -46,6 +48,7 @@ class Cause:
     found: str
     fields: tuple[FieldDifference, ...]
     alone: Node | None = None
+    unread: bool = False
 
 
 def causes(
@@ -73,7 +76,11 @@ def causes(
         if not (len(edit) == 1 and edit[0].kind == "add" and is_by_itself(edit[0], by_itself))
     ]
     each = len(edits) <= EACH_ALONE
-    whole = () if each else tuple(differences(base, reader.read({**designed, file: actual}).config, unsaid))
+    reading = _reading(reader, {**designed, file: actual})
+    not_understood = (
+        {statement.line for statement in reading.not_understood if statement.file == file} if reading else ()
+    )
+    whole = () if each or reading is None else tuple(differences(base, reading.config, unsaid))
     made: list[Cause] = []
     for edit in edits:
         first, last = edit[0], edit[-1]
@@ -95,9 +102,18 @@ def causes(
                 found_as,
                 fields,
                 alone(last.node, last.above, after.nodes) if last is first and last.kind == "add" else None,
+                last.kind != "remove" and last.node.at in not_understood,
             )
         )
     return made, change.not_compared
+
+
+def _reading(reader: Reader, texts: Mapping[str, str]) -> Reading | None:
+    """Return the reading of a device's texts, or None if they do not go together."""
+    try:
+        return reader.read(texts)
+    except RenderError:
+        return None
 
 
 def _edits(steps: Sequence[Step]) -> list[list[Step]]:

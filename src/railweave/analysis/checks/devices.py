@@ -6,6 +6,7 @@ because tests ensure that reading it gives the designed configuration.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -14,6 +15,7 @@ from railweave.analysis.checks import differs
 from railweave.analysis.checks.causes import Cause, causes
 from railweave.analysis.checks.differs import EXTRA, TEXT
 from railweave.analysis.checks.located import FILE_UNREADABLE
+from railweave.analysis.checks.senseless import SENSELESS_STATEMENT, senseless_statement, senseless_value
 from railweave.errors import InputError, NetworkPart, Problem, RenderError
 from railweave.model.catalog import catalog
 from railweave.model.config.gate import Gate
@@ -23,7 +25,7 @@ from railweave.systems import system
 from railweave.workers import spread
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from railweave.model.device.model import DeviceConfig
     from railweave.model.findings import Finding
@@ -287,7 +289,10 @@ def _finding(device: str, cause: Cause, path: str) -> Finding:
         rule = by_words
     elif not fields and cause.kind == "add":
         rule = by_words if differs.lets_in(statement) else EXTRA
-    message = f"{_said(cause)}{_changes(fields)}"
+    message = f"{_said(cause)}{_not_understood(fields) if cause.unread else _changes(fields)}"
+    senseless = None if cause.kind == "remove" else senseless_statement(cause.found)
+    if senseless is not None:
+        return SENSELESS_STATEMENT.finding(device, message, file=path, line=cause.line, why=senseless.why)
     return rule.finding(device, message, file=path, line=cause.line)
 
 
@@ -306,7 +311,60 @@ def _changes(fields: list[FieldDifference]) -> str:
         return ""
     difference = fields[0]
     more = f" and {len(fields) - 1} more" if len(fields) > 1 else ""
-    return f" ({' '.join(difference.place).replace('_', ' ')}: {_value(difference.old)} becomes {_value(difference.new)}{more})"
+    return f" ({_place(difference)}: {_value(difference.old)} becomes {_value(difference.new)}{more})"
+
+
+def _not_understood(fields: list[FieldDifference]) -> str:
+    """Return the field that a statement was to set. No statement gives the value that the field has instead."""
+    named = f": {_place(fields[0])} is unknown, and the design has {_value(fields[0].old)}" if fields else ""
+    return f" (not understood{named})"
+
+
+def _place(difference: FieldDifference) -> str:
+    return " ".join(difference.place).replace("_", " ")
+
+
+def attributed(findings: Iterable[Finding], checked: Mapping[str, DeviceCheck]) -> list[Finding]:
+    """Return findings with the file and line of the statement that each follows from, where one of a device's differences does.
+
+    Left out are values without sense in fields whose statement is not understood: the statement has a finding of its own.
+    """
+    made: list[Finding] = []
+    differing = {name: check.causes for name, check in checked.items() if check.causes}
+    for finding in findings:
+        best, file, line = (0, False), finding.file, finding.line
+        near = f"{finding.where} {finding.what}"
+        for name, pairs in differing.items() if not line else ():
+            for cause, place in pairs if _names(near, name) else ():
+                rank = (_follows(finding, near, cause), cause.unread)
+                # A design has warnings of its own, which may name the same entry.
+                if rank > best and rank[0] >= (1 if finding.severity == "error" else 2):
+                    best, file, line = rank, place.file, place.line
+        if not (best[1] and finding.id == senseless_value.id):
+            made.append(replace(finding, file=file, line=line))
+    return made
+
+
+def _follows(finding: Finding, near: str, cause: Cause) -> int:
+    """Return how surely a finding follows from a statement.
+
+    2: it is about a field that the statement changes, or has its words; 1: it names an entry that the statement changes.
+    """
+    field = finding.what.partition(": ")[0]
+    names: set[str] = set()
+    for difference in cause.fields:
+        place = ".".join(difference.place)
+        if f"{field}.".startswith(f"{place}.") or f"{place}.".startswith(f"{field}."):
+            return 2
+        names |= {name for name in difference.place if re.search(r"[^a-z_]", name) and not name.isdigit()}
+    if cause.found and _names(finding.what, cause.found.rpartition(" / ")[2]):
+        return 2
+    return int(any(_names(near, name) for name in names))
+
+
+def _names(words: str, name: str) -> bool:
+    """Return whether a text has a name, and not as a part of a longer one."""
+    return re.search(rf"(?<![\w/-]){re.escape(name)}(?!\w|[-/]\w)", words) is not None
 
 
 def _value(value: object) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from railweave.analysis.checks.checks import run_checks
-from railweave.analysis.checks.devices import DeviceCheck, Texts, saved
+from railweave.analysis.checks.devices import DeviceCheck, Texts, attributed, saved
 from railweave.analysis.checks.differs import EXTRA
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Routes
@@ -335,7 +335,9 @@ def drift(
         )
         before = set(run_checks(designed, slow=False))
         new_findings = tuple(
-            by_severity([finding for finding in run_checks(subject, slow=False) if finding not in before])
+            by_severity(
+                attributed((finding for finding in run_checks(subject, slow=False) if finding not in before), states)
+            )
         )
     return Drift(
         tuple(devices),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from railweave.analysis.checks import located
 from railweave.analysis.checks.checks import checks, config_differences, run_checks
-from railweave.analysis.checks.devices import DeviceCheck, Texts, configurations, saved, stand
+from railweave.analysis.checks.devices import DeviceCheck, Texts, attributed, configurations, saved, stand
 from railweave.analysis.checks.servers.comparison import compared
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.checks.validators import validate_all
@@ -315,7 +315,7 @@ def verify(
         network, subject.configs | {name: stands.config for name, stands in stood.items() if stands.config}
     )
     findings += [finding for stands in stood.values() for finding in stands.findings]
-    findings = summed([*findings, *run_checks(subject, progress=progress)])
+    findings = summed([*findings, *attributed(run_checks(subject, progress=progress), stood)])
     by_device: dict[str, dict[str, str]] = {}
     for name, text in rendered.items():
         _, *device, file = name.split("/")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -338,10 +339,15 @@ def _peer_as(one: Neighbor, text: str) -> bool:
     return found is not None
 
 
+_SECONDS, _HOPS = re.compile(r"\d{1,5}"), re.compile(r"[1-9]\d?|1\d\d|2[0-4]\d|25[0-5]")
+
+
 def _session(one: Neighbor, words: list[str], line: SelectedLine) -> bool:
     """How the session is kept up and secured."""
     match words:
-        case ["timers", "connect", _] | ["capability", "extended-nexthop"] | ["bfd", "check-control-plane-failure"]:
+        case ["timers", "connect", seconds]:
+            return _SECONDS.fullmatch(seconds) is not None
+        case ["capability", "extended-nexthop"] | ["bfd", "check-control-plane-failure"]:
             pass
         case ["bfd"]:
             one.bfd = one.bfd or ""
@@ -349,8 +355,9 @@ def _session(one: Neighbor, words: list[str], line: SelectedLine) -> bool:
         case ["bfd", "profile", name]:
             one.bfd = name
             one.bfd_lines.append(line)
-        case ["ebgp-multihop"] | ["ebgp-multihop", _]:
-            one.multihop = True
+        case ["ebgp-multihop", *hops]:
+            one.multihop = not hops or _HOPS.fullmatch(" ".join(hops)) is not None
+            return one.multihop
         case ["update-source", text]:
             one.source = text
         case ["password", text]:

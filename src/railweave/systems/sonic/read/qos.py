@@ -302,9 +302,22 @@ def _range(text: str) -> Iterator[int]:
         yield from range(first, last + 1)
 
 
+_PRIORITIES = frozenset(map(str, range(8)))
+
+
 def _priorities(bound: dict[str, Row], maps: dict[str, dict[int, int]], buffers: Buffering) -> dict[int, int]:
     """PFC priorities by queue: those of ports, and those whose queue has lossless buffers."""
-    said = {value for row in bound.values() for text in row.words("pfc_enable") if (value := number(text)) is not None}
+    listed = {name: frozenset(row.words("pfc_enable")) for name, row in bound.items()}
+    usual = max(
+        (words for words in listed.values() if words), key=list(listed.values()).count, default=frozenset[str]()
+    )
+    for (
+        name,
+        row,
+    ) in bound.items():  # a class has one priority on all ports, so that ports with others are not understood
+        if listed[name] and (listed[name] != usual or not listed[name] <= _PRIORITIES):
+            row.leave("pfc_enable")
+    said = {int(text) for text in usual & _PRIORITIES}
     to_queue = maps["MAP_PFC_PRIORITY_TO_QUEUE"]
     groups = maps["TC_TO_PRIORITY_GROUP_MAP"]
     of_group = {queue: groups.get(queue, queue) for queue in buffers.lossless_queues}
@@ -373,7 +386,7 @@ def _watchdog(tables: Rows, bound: dict[str, Row]) -> Watchdog | None:
     poll = tables.row("PFC_WD", "GLOBAL").number("POLL_INTERVAL")
     rows = [row for row in tables.rows("PFC_WD") if row.key != "GLOBAL"]
     for row in bound.values():
-        if row.text("pfcwd_sw_enable") != row.text("pfc_enable"):
+        if row.text("pfcwd_sw_enable") != row.fields.get("pfc_enable", ""):
             row.leave("pfcwd_sw_enable")
     if poll is None or not rows:
         return None
