@@ -11,6 +11,7 @@ SUBJECTS = {
     "pcie": "PCI Express",
     "rdma": "RDMA devices",
     "network": "Addresses, routes, firewall",
+    "second_files": "Files beside ours",
     "qos": "QoS",
     "gpus": "GPUs",
     "system": "System",

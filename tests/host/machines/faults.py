@@ -1158,3 +1158,57 @@ _counter(
     ("rx_pfc_ena_frames_pri{o}", "tx_pfc_ena_frames_pri{o}"),
 )
 _counter("counters-notification", ("np_ecn_marked_roce_packets",), ("rx_ecn_marked_pkts",))
+
+
+def _second(check: str, name: str, path: str, text: str, of: str = "") -> None:
+    """A fault that is a file beside ours; ``{net}`` stands for a NIC's name, and its check may be for one."""
+
+    def spoil(parts: Parts, plan: Plan, chance: Random) -> str | None:
+        nic = _nic(plan, chance)
+        if nic is None or (check == "second-nccl" and not plan["job"].get("environment")):
+            return None
+        parts.files[path] = text.replace("{net}", nic["netdev"])
+        return of.replace("{net}", nic["netdev"])
+
+    spoil.__name__ = name
+    fault(check)(spoil)
+
+
+_second(
+    "second-netplan",
+    "a_later_netplan_file",
+    "/etc/netplan/99-x.yaml",
+    "network:\n  ethernets:\n    {net}:\n      mtu: 1500\n",
+    "{net}",
+)
+_second(
+    "second-networkd",
+    "an_earlier_network_file",
+    "/etc/systemd/network/01-x.network",
+    "[Match]\nName={net}\n[Network]\nDHCP=yes\n",
+    "{net}",
+)
+_second(
+    "second-unit",
+    "a_drop_in",
+    "/etc/systemd/system/nic-qos.service.d/x.conf",
+    "[Service]\nExecStart=\n",
+    "nic-qos.service",
+)
+_second(
+    "second-sysctl",
+    "a_later_sysctl_file",
+    "/etc/sysctl.d/99-x.conf",
+    "kernel.numa_balancing = 1\n",
+    "kernel.numa_balancing",
+)
+_second("second-udev", "a_later_name", "/etc/udev/rules.d/99-x.rules", 'KERNEL=="{net}", NAME="eth7"\n', "{net}")
+_second("second-nccl", "a_file_of_nccl", "/etc/nccl.conf", "NCCL_ALGO=Ring\n", "NCCL_ALGO")
+
+
+@fault("second-modprobe")
+def a_blacklist(parts: Parts, plan: Plan, chance: Random) -> str | None:
+    nic = _nic(plan, chance)
+    module = {"mlx5_core": "mlx5_ib", "bnxt_en": "bnxt_re"}.get(nic["driver"]) if nic else None
+    parts.files["/etc/modprobe.d/x.conf"] = f"blacklist {module}\n"
+    return module

@@ -18,13 +18,14 @@ _STACKS = {"mlx5_core": ("mlx5_core", "mlx5_ib", "ib_core", "ib_uverbs"), "bnxt_
 """The modules that must come from one build, by the NIC's driver."""
 
 
-def _stacks(server: Server) -> list[tuple[str, ...]]:
+def stacks(server: Server) -> list[tuple[str, ...]]:
+    """Return the modules of the planned NICs, one stack for each family of drivers."""
     drivers = dict.fromkeys(nic.driver for nic in server.nics)
     return [_STACKS[driver] for driver in drivers if driver in _STACKS]
 
 
 def _unknown(server: Server) -> str:
-    return "" if _stacks(server) else "no planned NIC is of a family whose modules are known"
+    return "" if stacks(server) else "no planned NIC is of a family whose modules are known"
 
 
 def _origin(server: Server, module: str) -> str:
@@ -46,8 +47,8 @@ def _origin(server: Server, module: str) -> str:
 )
 def loaded(server: Server) -> Iterator[Outcome]:
     """Check that each module of the planned NICs' drivers is loaded."""
-    stacks = _stacks(server)
-    for module in (module for stack in stacks for module in stack):
+    families = stacks(server)
+    for module in (module for stack in families for module in stack):
         if server.machine.names(f"/sys/module/{module}"):
             yield ok("loaded", module)
         else:
@@ -64,8 +65,8 @@ def loaded(server: Server) -> Iterator[Outcome]:
 )
 def origin(server: Server) -> Iterator[Outcome]:
     """Check that all modules of a driver have the same origin."""
-    stacks = _stacks(server)
-    for stack in stacks:
+    families = stacks(server)
+    for stack in families:
         origins = {module: _origin(server, module) for module in stack}
         there = {module: source for module, source in origins.items() if source}
         if not there:
@@ -79,7 +80,7 @@ def origin(server: Server) -> Iterator[Outcome]:
                 f"{', '.join(there)}: all {'with the kernel' if 'kernel' in there.values() else 'of a package'}",
                 stack[0],
             )
-    if all(stack[0] == "bnxt_en" for stack in stacks):
+    if all(stack[0] == "bnxt_en" for stack in families):
         answer = server.machine.run("ofed_info", "-s") if server.machine.has("ofed_info") else None
         if answer is not None and not answer.code:
             remedy = "sudo ofed_uninstall.sh, then install Broadcom's package again"
@@ -102,8 +103,8 @@ def origin(server: Server) -> Iterator[Outcome]:
 )
 def current(server: Server) -> Iterator[Outcome]:
     """Check that the loaded driver is the installed one."""
-    stacks = _stacks(server)
-    for module in (stack[0] for stack in stacks):
+    families = stacks(server)
+    for module in (stack[0] for stack in families):
         runs = server.machine.text(f"/sys/module/{module}/srcversion")
         installed = server.machine.output("modinfo", "-F", "srcversion", module).strip()
         if not runs or not installed:

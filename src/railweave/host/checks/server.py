@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..failure import HostInputError
 from ..machine import CannotTellError
-from . import counters, gpus, job, link, log, modules, network, nics, pcie, qos, rdma, system
+from . import counters, gpus, job, link, log, modules, network, nics, pcie, qos, rdma, second_files, system
 from .outcome import ALL, FAILED, Check, Outcome, could_not_tell, not_applicable
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def _nic(key: str, plan: Nic, values: _Values, traffic: Traffic | None) -> Wante
 
 
 _AT_ONCE = 16
-_MODULES = (nics, modules, link, pcie, rdma, network, qos, gpus, system, job, log, counters)
+_MODULES = (nics, modules, link, pcie, rdma, network, second_files, qos, gpus, system, job, log, counters)
 """The modules that define checks, in report order."""
 
 

@@ -11,6 +11,7 @@ from railweave.analysis.checks import located
 from railweave.analysis.checks.checks import checks, config_differences, run_checks
 from railweave.analysis.checks.devices import DeviceCheck, Texts, attributed, configurations, saved, stand
 from railweave.analysis.checks.servers.comparison import compared
+from railweave.analysis.checks.servers.second import SECOND, changed_by, drop_in_folder
 from railweave.analysis.checks.subject import Subject
 from railweave.analysis.checks.validators import validate_all
 from railweave.counting import counted
@@ -84,8 +85,11 @@ def _runbooks(network: Network) -> list[str]:
     return [f"{RUNBOOKS}/{switch.name}.md" for switch in network.switches if system(switch.nos).runbook is not None]
 
 
-def foreign(folder: Path, network: Network, rendered: Collection[str]) -> Iterator[Finding]:
-    """Yield findings about files and folders that no build of the design writes; a foreign folder gives one finding."""
+def foreign(folder: Path, network: Network, rendered: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield findings about files and folders that no build of the design writes; a foreign folder gives one finding.
+
+    A file in a server's folder that the server would read together with a designed one gives a finding for each value that it changes.
+    """
     known = {MANIFEST, HELD, *OTHERS, *_runbooks(network), *rendered}
     folders = {"/".join(parts[:end]) for name in known for parts in [name.split("/")] for end in range(1, len(parts))}
     waiting = [""]
@@ -97,12 +101,36 @@ def foreign(folder: Path, network: Network, rendered: Collection[str]) -> Iterat
             name = f"{above}/{entry_name}" if above else entry_name
             if name in known or (not above and entry_name.startswith(LEFT_ALONE)):
                 continue
-            if is_folder and name in folders:
+            if is_folder and (name in folders or drop_in_folder(*_beside(name, rendered))):
                 waiting.append(name)
+                continue
+            changes = [] if is_folder else _second(folder, name, rendered)
+            yield from changes
+            if changes:
                 continue
             kind = "folder" if is_folder else "file"
             message = f"{name} is a {kind} that no build of this design writes"
             yield located.FILE_UNKNOWN.finding(name.split("/")[1] if above else network.name, message, file=name)
+
+
+def _second(folder: Path, name: str, rendered: Mapping[str, str]) -> list[Finding]:
+    """Return a finding for each value that a file changes in the designed files of its server."""
+    inner, designed = _beside(name, rendered)
+    text = _text(content_of(folder, name)) if designed else ""
+    changes = [] if isinstance(text, RenderError) else changed_by(inner, text, designed)
+    return [
+        SECOND.finding(name.split("/")[1], f"{name}: {change.what}", file=name, line=change.line) for change in changes
+    ]
+
+
+def _beside(name: str, rendered: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Return the path of a file in the folder of its server, and the designed files of that folder; none outside servers' folders."""
+    top, _, rest = name.partition("/")
+    host, _, inner = rest.partition("/")
+    above = f"{top}/{host}/"
+    if top != "hosts" or not inner:
+        return "", {}
+    return inner, {path.removeprefix(above): text for path, text in rendered.items() if path.startswith(above)}
 
 
 FIXES = {
