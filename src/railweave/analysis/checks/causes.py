@@ -108,6 +108,25 @@ def causes(
     return made, change.not_compared
 
 
+def unexplained(
+    reader: Reader, file: str, designed: Mapping[str, str], actual: str, unsaid: Sequence[str]
+) -> Cause | None:
+    """Return a cause for what a text changes though its statements are those of the design, such as by their order; None if nothing.
+
+    Its line is the first that differs.
+    """
+    reading, base = _reading(reader, {**designed, file: actual}), _reading(reader, designed)
+    fields = differences(base.config, reading.config, (*unsaid, *GUESSED)) if reading and base else []
+    if not fields:
+        return None
+    lines, other = designed[file].splitlines(), actual.splitlines()
+    at = next(
+        (place for place, (line, there) in enumerate(zip(lines, other, strict=False)) if line != there), len(lines)
+    )
+    at = min(at, len(other) - 1)
+    return Cause(file, at + 1, "add", "", hidden(other[at].strip()), tuple(fields))
+
+
 def _reading(reader: Reader, texts: Mapping[str, str]) -> Reading | None:
     """Return the reading of a device's texts, or None if they do not go together."""
     try:
@@ -203,8 +222,9 @@ def _told_apart(old: Step, new: Step, words: str) -> tuple[str, str]:
 
 def _line(step: Step, after: ConfigTree) -> int:
     """Return the line of a statement in the text found, or of its innermost enclosing statement if the statement is gone."""
-    if step.kind != "remove" and step.node.at:
-        return step.node.at
+    first = _first_line(step.node) if step.kind != "remove" else 0
+    if first:
+        return first
     line, nodes = 1, after.nodes
     for name in step.above:
         inner = next((node for node in nodes if node.name == name), None)
@@ -212,3 +232,8 @@ def _line(step: Step, after: ConfigTree) -> int:
             break
         line, nodes = inner.at or line, inner.children or ()
     return line
+
+
+def _first_line(node: Node) -> int:
+    """Return the line of a statement, or of the first statement below it that has one; 0 if none has."""
+    return node.at or next((line for child in node.children or () if (line := _first_line(child))), 0)

@@ -219,13 +219,30 @@ def sections(nodes: Iterable[Node]) -> list[Section]:
 
 def _nodes(sections: Iterable[Section], rules: LineRules) -> tuple[Node, ...]:
     nodes: dict[Name, Node] = {}
-    for section in _with_texts(sections, rules):
+    for section in _reopened(_with_texts(sections, rules)):
         name = _name(section.line, rules) if section.body is None else _header(section, rules)
         if name in nodes:  # a second line of the kind: then each stands for itself
             name = (section.line,)
+        if name in nodes and nodes[name].values != (section.line,):  # after `no LINE`, which has the name of LINE
+            name = (section.line, "")
         children = None if section.body is None else _nodes(section.body, rules)
         nodes.setdefault(name, Node(name, (section.line,), children, at=section.at))
     return tuple(nodes.values())
+
+
+def _reopened(sections: Iterable[Section]) -> list[Section]:
+    """Return the sections with those of one header joined in the place of the first: to open a section again adds lines to it."""
+    joined: list[Section] = []
+    first: dict[str, Section] = {}
+    for section in sections:
+        if section.body is None:
+            joined.append(section)
+        elif section.line in first:
+            _body(first[section.line]).extend(section.body)
+        else:
+            first[section.line] = Section(section.line, [*section.body], at=section.at)
+            joined.append(first[section.line])
+    return joined
 
 
 def _with_texts(sections: Iterable[Section], rules: LineRules) -> Iterator[Section]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -170,6 +172,9 @@ def standing(folder: Path, network: Network, rendered: Mapping[str, str], apart:
             findings.append(_unreadable(network, name, text, missing=content is None))
             continue
         texts[name] = text
+        if name in apart and b"\r\n" in (content or b"") and "\r\n" not in designed:
+            message = f"lines of {name} end in CR LF: Linux programs take the CR for a part of the last word"
+            findings.append(located.FILE_EDITED.finding(_owner(network, name), message, file=name, line=1))
         findings += () if name in apart else _of_file(network, name, designed, text)
     findings += others(folder, network, manifest, forged)
     findings += foreign(folder, network, wanted)
@@ -329,8 +334,8 @@ def verify(
         texts = configurations(subject.configs)
         present, wrong = standing(folder, network, rendered, apart=texts)
         stood = stand(subject.configs, rendered, _by_device(texts, present))
+        findings += [*wrong, *beyond_statements(texts, rendered, present, stood)]
         rendered = present
-        findings += wrong
     elif running is not None:
         progress("reading running configurations")
         stood = saved(subject.configs, running)
@@ -357,6 +362,44 @@ def verify(
     )
     findings += [finding for validator in validators for finding in validator.findings]
     return Verified(by_severity(findings), list(checks()), validators)
+
+
+_COMMENT = re.compile(r"\s*(?:[!#]|/\*|$)")
+
+
+def beyond_statements(
+    texts: Mapping[str, tuple[str, str]],
+    designed: Mapping[str, str],
+    present: Mapping[str, str],
+    checked: Mapping[str, DeviceCheck],
+) -> Iterator[Finding]:
+    """Yield a finding for each configuration whose statements are as designed, and that differs in a line that is neither one nor a comment.
+
+    Such a line is ``end`` or ``exit``: where it stands too early, or is missing, what follows is not loaded.
+    """
+    for path, (device, _) in texts.items():
+        if path not in present or any(finding.file == path for finding in checked[device].findings):
+            continue
+        line, words = _odd_line(designed[path], present[path])
+        if line:
+            message = f"`{words}, though it is no statement: what follows may be loaded otherwise, or not at all"
+            yield located.FILE_EDITED.finding(device, message, file=path, line=line)
+
+
+def _odd_line(designed: str, actual: str) -> tuple[int, str]:
+    """Return the first line that only one of two texts has, with a word that says which; 0 if all are comments, secrets or moved."""
+    if designed == actual:
+        return 0, ""
+    old, new = ([line.strip() for line in text.splitlines()] for text in (designed, actual))
+    lost, come = Counter(old), Counter(new)
+    lost, come = lost - come, come - lost
+    for number, line in enumerate(new, 1):
+        if line in come and not _COMMENT.match(line) and not any(filled(other, line) for other in lost):
+            return number, f"{line}` is not designed"
+    for number, line in enumerate(old, 1):
+        if line in lost and not _COMMENT.match(line) and not any(filled(line, other) for other in come):
+            return min(number, len(new)), f"{line}` is missing"
+    return 0, ""
 
 
 def _by_device(

@@ -281,11 +281,13 @@ def _list(name: Name, values: tuple[str, ...], at: int) -> Node:
 
 
 def _joined(one: Node, other: Node) -> Node:
-    """The same statement twice: what is below both, or the later value."""
+    """The same statement twice: what is below both, at every level, or the later value."""
     if one.children is None or other.children is None:
         return other
-    known = {child.name for child in one.children}
-    return replace(one, children=(*one.children, *(child for child in other.children if child.name not in known)))
+    below = {child.name: child for child in one.children}
+    for child in other.children:
+        below[child.name] = _joined(below[child.name], child) if child.name in below else child
+    return replace(one, children=tuple(below.values()))
 
 
 def _lines(step: Step) -> Iterator[str]:

@@ -55,7 +55,9 @@ def changed_by(name: str, text: str, designed: Mapping[str, str]) -> list[Differ
     if above in designed:
         return [
             Difference(
-                SECOND, f"{entry.whose} {entry.key} {shown(entry.fields['value'].strip())} wins over {above}", entry.line
+                SECOND,
+                f"{entry.whose} {entry.key} {shown(entry.fields['value'].strip())} wins over {above}",
+                entry.line,
             )
             for entry in unit(text)
         ]

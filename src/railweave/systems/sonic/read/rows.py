@@ -228,10 +228,15 @@ def _plain(value: object) -> object:
 def nodes(found: Rows) -> tuple[Node, ...]:
     """The tables as nodes of a tree, each with its line."""
     return tuple(
-        Node((name,), children=tuple(_node(row) for row in table.values()), at=next(iter(table.values())).line - 1)
+        Node((name,), children=tuple(_node(row) for row in table.values()), at=_line(next(iter(table.values()))))
         for name, table in found.tables.items()
         if table
     )
+
+
+def _line(first: Row) -> int:
+    """The line of a table: that before its first row, unless the row is on one line."""
+    return first.line - (first.line not in first.lines.values())
 
 
 def _node(row: Row) -> Node:
