@@ -30,12 +30,12 @@ def number(word: str) -> int | None:
 
 
 def as_number(word: str) -> int | None:
-    """An AS number, also with a dot (RFC 5396)."""
+    """An AS number of up to 32 bits, also with a dot (RFC 5396)."""
     high, dot, low = word.partition(".")
-    if not dot:
-        return number(word)
-    one, other = number(high), number(low)
-    return None if one is None or other is None else one << 16 | other
+    one, other = (number(high), number(low)) if dot else (0, number(word))
+    if one is None or other is None or max(one, other) >= 1 << (16 if dot else 32):
+        return None
+    return one << 16 | other
 
 
 def address(word: str) -> Address | None:
