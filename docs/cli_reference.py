@@ -47,8 +47,7 @@ def cli_reference() -> str:
         rows = [(f"`{one.name.upper()}`", one.help or "") for one in arguments]
         for one in given:
             spelled = ", ".join(f"`{name}`" for name in (*one.opts, *one.secondary_opts))
-            default = f" Default: `{one.default}`." if isinstance(one.default, str) and one.default else ""
-            rows.append((f"{spelled} {_value(command, one)}".strip(), f"{one.help or ''}{default}"))
+            rows.append((f"{spelled} {_value(command, one)}".strip(), f"{one.help or ''}{_more(one)}"))
         parts.append(f"\n{_table(rows)}")
     return "".join(parts)
 
@@ -73,6 +72,16 @@ def _value(command: Any, option: Any) -> str:  # noqa: ANN401 - likewise
     if isinstance(plain, type) and issubclass(plain, StrEnum):
         return f"`{'|'.join(plain)}`"
     return f"`{KINDS[plain.__name__]}`"
+
+
+def _more(option: Any) -> str:  # noqa: ANN401 - likewise
+    """Return the sentences that ``--help`` prints in brackets: that the option is required, its variable, its default."""
+    default = option.opts[0] if option.is_flag and option.default is True else option.default
+    told = " Required." if option.required else ""
+    told += f" Environment variable: `{option.envvar}`." if option.envvar else ""
+    return told + (
+        f" Default: `{default}`." if isinstance(default, str | int | float) and default not in ("", False) else ""
+    )
 
 
 def _host() -> list[str]:

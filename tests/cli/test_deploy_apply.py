@@ -69,7 +69,7 @@ def test_the_command_that_is_shown_reaches_the_devices_as_they_were_reached(
 
 def test_the_help_says_which_verbs_change_devices() -> None:
     said = " ".join(CliRunner().invoke(app, ["deploy", "--help"]).output.split())
-    assert "Devices are changed by `apply`, `resume` and `campaign` alone" in said
+    assert "Only `apply`, `resume` and `campaign` change devices" in said
 
 
 def test_arguments_of_functions_are_not_named_to_who_wrote_a_command_line(

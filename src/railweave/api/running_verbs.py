@@ -19,38 +19,56 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.traffic import IdleLimit
     from railweave.operations.deploy.upgrading import UpgradeTimeouts
 
-FABRIC_FILE = Argument("Fabric file.")
-LAB = Opt("Use the running lab of this network instead of the real devices. Needs root.")
-ACCESS = Opt("access.yaml, which defines how to reach switches (docs/collect.md).")
-ONE_SWITCH = Opt("Only this switch; may be repeated.")
-ONE_DEVICE = Opt("Only this device; may be repeated.")
-SERVER_ACCESS = Opt("access.yaml, which defines how to reach servers (docs/collect.md).")
-SUDO = Opt("Run as root with `sudo -n`, which must not ask for a password.")
-APPLY = Opt("Write the proposed values into the fabric file.")
-RAN_ON = Opt("Fabric file or build folder of the network that was benchmarked.")
-SECRETS = Opt("YAML file of the secrets in the plan, with lines of the form NAME: value.")
+FABRIC_FILE = Argument("Fabric file (YAML) of the network.")
+LAB = Opt("Use the lab that `railweave lab up` started for this fabric file, instead of the real devices. Needs root.")
+ACCESS = Opt(
+    "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: your user name and ssh-agent, at the designed management address of a switch or at the name of a server."
+)
+ONE_SWITCH = Opt("Include only this switch; default: all switches. May be repeated.")
+ONE_DEVICE = Opt("Include only this device; default: all devices. May be repeated.")
+SERVER_ACCESS = Opt(
+    "File access.yaml with addresses, users and keys for the servers (docs/collect.md). Default: your user name and ssh-agent, at the name of each server."
+)
+SUDO = Opt(
+    "Run the program on the servers as root, with `sudo -n`; sudo must not ask for a password. Default: run it as the login user."
+)
+APPLY = Opt(
+    "Write the proposed values into the fabric file. Default: show them as a patch, and leave the fabric file unchanged."
+)
+RAN_ON = Opt(
+    "Fabric file or build folder of the network that was benchmarked. With it, the outputs are also compared with the design. Default: no such comparison."
+)
+SECRETS = Opt(
+    "YAML file with lines of the form NAME: value. Each value replaces secret:NAME in the plan. Required if the plan contains such references; only you may have read access to the file."
+)
 WHAT = Argument(
-    "One or more switches, servers, links (A--B or SERVER:NIC, as in cabling.csv) or path colors.",
+    "One or more parts of the network: a switch, a server, a link (A--B or SERVER:NIC, with the names of cabling.csv), or a path color (a class of uplinks; docs/path-colors.md).",
     kind=list[str],
 )
-WAVE_SHARE = Opt("Largest share of the network (0 to 1) that one wave may take out of service.", least=0, most=1)
+WAVE_SHARE = Opt(
+    "Largest share of the network (0 to 1) that one wave may take out of service; a wave is a group of devices that change together.",
+    least=0,
+    most=1,
+)
 CONFIRM = Opt(
-    "Rollback timer: seconds after which a switch reverts on its own if the change is not confirmed.",
+    "Rollback timer: seconds after which a device reverts its change on its own, unless railweave has confirmed the change.",
     least=60,
     most=86_000,
 )
-SETTLE = Opt("Seconds to wait for the network to converge after each wave.", least=0)
+SETTLE = Opt("Longest time to wait, after each wave, until the network has converged, in seconds.", least=0)
 WAIT_FOR = Opt(
-    "Command that must exit with 0 before each wave in which servers change or lose NICs, for example to free them of jobs."
+    "Command to run before each wave in which servers change or lose NICs, for example to move jobs away. The wave starts only if the command exits with 0. Default: no command."
 )
-WAIT_FOR_S = Opt("Time limit of --wait-for, in seconds.", least=0)
+WAIT_FOR_S = Opt("Time limit of the command of --wait-for, in seconds.", least=0)
 PREDICTED_WITH = Opt(
-    "Fabric file or build folder, used to predict runs that have no prediction and to name NICs by their GIDs."
+    "Fabric file or build folder of the network that was benchmarked. It is used to predict runs that have no stored prediction, and to find NIC names by GID. Default: only stored predictions."
 )
 TOLERANCE = Opt(
-    "Fraction by which a result may be worse, for example 0.05; default: the plan's tolerance if a run has a prediction, else 0.05."
+    "Fraction by which a result may be worse than expected, for example 0.05 for 5%. Default: for comparison with predictions, the tolerance in the plan of the run; else 0.05."
 )
-STORE = Opt("Store: a file (created if missing), or postgresql://USER@HOST/NAME.", kind=str)
+STORE = Opt(
+    "Store of benchmark runs: an SQLite file (created if missing), or a database postgresql://USER@HOST/NAME.", kind=str
+)
 
 
 @dataclass(frozen=True)
@@ -58,13 +76,16 @@ class FleetCheck(Source):
     """Options of ``fleet_check``."""
 
     _: KW_ONLY
-    hosts: Annotated[str | None, Opt("Servers to check, for example H100-[01-04]; default: all.")] = None
+    hosts: Annotated[str | None, Opt("Servers to check, for example H100-[01-04]; default: all servers.")] = None
     access: Annotated[Path | str | None, SERVER_ACCESS] = None
     only: Annotated[
-        Sequence[str], Opt("Only this check, or only the checks of a subject (docs/checks.md); may be repeated.")
+        Sequence[str],
+        Opt(
+            "Run only the check with this id, or the checks of this subject, for example link (docs/checks.md). Default: all checks. May be repeated."
+        ),
     ] = ()
     sudo: Annotated[bool, SUDO] = False
-    at_once: Annotated[int, Opt("Number of servers to check in parallel.", least=1, most=512)] = 32
+    at_once: Annotated[int, Opt("Largest number of servers that are checked at the same time.", least=1, most=512)] = 32
     progress: Callable[[str], None] = silent
 
 
@@ -73,10 +94,15 @@ class FleetMesh(Source):
     """Options of ``fleet_mesh``."""
 
     _: KW_ONLY
-    hosts: Annotated[str | None, Opt("Servers that send, for example H100-[01-04]; default: all.")] = None
+    hosts: Annotated[
+        str | None,
+        Opt(
+            "Servers that send probes, for example H100-[01-04]; the probes may go to other servers. Default: all servers."
+        ),
+    ] = None
     access: Annotated[Path | str | None, SERVER_ACCESS] = None
     sudo: Annotated[bool, SUDO] = False
-    at_once: Annotated[int, Opt("Number of servers that send in parallel.", least=1, most=512)] = 64
+    at_once: Annotated[int, Opt("Largest number of servers that send probes at the same time.", least=1, most=512)] = 64
     progress: Callable[[str], None] = silent
 
 
@@ -84,7 +110,10 @@ class FleetMesh(Source):
 class TuneRun:
     """Options of ``tune_run``."""
 
-    study: Annotated[Path | str, Argument("Study file: goal, limits and knobs (docs/tune.md).")]
+    study: Annotated[
+        Path | str,
+        Argument("Study file (YAML): the goal, the limits, and the fields of the fabric file to vary (docs/tune.md)."),
+    ]
     _: KW_ONLY
     output: Annotated[
         Path | str | None, Opt("Folder for the study's files; default: NAME.tune next to the study file.", letter="-o")
@@ -92,7 +121,7 @@ class TuneRun:
     workers: Annotated[
         int | None,
         Opt(
-            "Number of processes; default: one per core. The number of processes does not change the result.",
+            "Number of processes that simulate trials in parallel; it does not change the result. Default: one per processor core.",
             least=1,
             most=1024,
         ),
@@ -100,28 +129,43 @@ class TuneRun:
     ray: Annotated[
         str | None,
         Opt(
-            "Simulate on the Ray cluster at this address: auto, HOST:PORT or ray://HOST:PORT. With local, start a cluster here."
+            "Simulate on the Ray cluster at this address: auto, HOST:PORT or ray://HOST:PORT. The word local starts a cluster on this machine. Default: no Ray; simulate in processes on this machine."
         ),
     ] = None
-    trials: Annotated[int | None, Opt("Number of trials; overrides the study file.", least=1, most=100_000)] = None
+    trials: Annotated[
+        int | None,
+        Opt("Number of trials (combinations of values to try); default: as in the study file.", least=1, most=100_000),
+    ] = None
     take: Annotated[
         int | None,
-        Opt("Number of the trial to make the patch from, for example a trial on the Pareto frontier.", least=0),
+        Opt(
+            "Number of the trial whose values the patch contains, for example a trial on the Pareto frontier. Default: the best trial.",
+            least=0,
+        ),
     ] = None
     apply: Annotated[bool, APPLY] = False
-    fresh: Annotated[bool, Opt("Start over and discard existing trials.")] = False
+    fresh: Annotated[
+        bool, Opt("Discard the trials of an earlier run and start over. Default: continue the earlier run.")
+    ] = False
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
     access: Annotated[
         Path | str | None,
         Opt(
-            "access.yaml, which defines how to reach devices if trials run on hardware; default: by their names in the design."
+            "For trials on hardware: file access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: your user name and ssh-agent, at the designed management address of a switch or at the name of a server."
         ),
     ] = None
-    lab: Annotated[bool, Opt("Measure in the running lab of the study's fabric file.")] = False
+    lab: Annotated[
+        bool,
+        Opt(
+            "For trials on hardware: use the lab that `railweave lab up` started for the study's fabric file, instead of the real devices."
+        ),
+    ] = False
     secrets: Annotated[
         Path | str | None,
-        Opt("YAML file of the secrets in the configurations of a trial, with lines of the form NAME: value."),
+        Opt(
+            "For trials on hardware: YAML file with lines of the form NAME: value. Each value replaces secret:NAME in configurations. Only you may have read access to the file."
+        ),
     ] = None
     progress: Callable[[str], None] = silent
 
@@ -131,27 +175,48 @@ class TuneDiagnose:
     """Options of ``tune_diagnose``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
-    capture: Annotated[Path | str, Argument("Folder written by `railweave collect` after the load.")]
+    capture: Annotated[Path | str, Argument("Folder that `railweave collect` wrote after the jobs ran.")]
     _: KW_ONLY
-    since: Annotated[Path | str, Opt("Earlier capture, to calculate how much each counter increased.")]
+    since: Annotated[
+        Path | str,
+        Opt(
+            "Folder that `railweave collect` wrote before the jobs ran. The difference shows how much each counter increased."
+        ),
+    ]
     slow_jobs: Annotated[
-        bool, Opt("Use this if jobs are slower than predicted: ECN marks without PFC then also count as a symptom.")
+        bool,
+        Opt("Also treat ECN marks without PFC pauses as a symptom. Use this option if jobs are slower than predicted."),
     ] = False
     rehearse: Annotated[
         bool,
-        Opt("Simulate the proposed step before it is reported; this is the default.", name="--rehearse/--no-rehearse"),
+        Opt(
+            "Simulate the network with the present values and with the proposed step, and compare the two.",
+            name="--rehearse/--no-rehearse",
+        ),
     ] = True
-    collective: Annotated[str, Opt("Collective to simulate.")] = "all-to-all"
-    size: Annotated[int | str, Opt("Size of the collective, as in nccl-tests.", kind=str)] = "16M"
+    collective: Annotated[str, Opt("Collective that --rehearse simulates.")] = "all-to-all"
+    size: Annotated[
+        int | str,
+        Opt(
+            "Size of the collective that --rehearse simulates, in bytes, counted as in nccl-tests: 16M means 16 x 2^20 bytes.",
+            kind=str,
+        ),
+    ] = "16M"
     servers: Annotated[
         int | None,
-        Opt("Number of servers that take part; default: as many as have 64 GPUs together, but at least 2.", least=2),
+        Opt(
+            "Number of servers that --rehearse simulates. Default: as many as have 64 GPUs together, but at least 2.",
+            least=2,
+        ),
     ] = None
     tenant: Annotated[
-        str | None, Opt("Tenant that owns the servers (multi-tenant networks); default: the tenant with the most NICs.")
+        str | None, Opt("Tenant whose servers --rehearse simulates; default: the tenant with the most NICs.")
     ] = None
     apply: Annotated[
-        bool, Opt("Write the proposed step into the fabric file, unless the simulator predicts a worse result.")
+        bool,
+        Opt(
+            "Write the proposed step into the fabric file, unless --rehearse predicts a worse result. Default: show it as a patch, and leave the fabric file unchanged."
+        ),
     ] = False
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
@@ -167,58 +232,86 @@ class BenchRun:
     _: KW_ONLY
     fabric: Annotated[
         Network | Path | str | None,
-        Opt("Fabric file or build folder, if it is no longer at the path that the plan records.", kind=Path | None),
+        Opt(
+            "Fabric file or build folder of the planned network. Default: the path that is recorded in the plan.",
+            kind=Path | None,
+        ),
     ] = None
     access: Annotated[
         Path | str | None,
-        Opt("access.yaml, which defines how to reach servers (docs/collect.md); default: connect by server name."),
+        Opt(
+            "File access.yaml with addresses, users and keys for the servers (docs/collect.md). Default: your user name and ssh-agent, at the name of each server."
+        ),
     ] = None
     only: Annotated[
         Sequence[str],
         Opt(
-            "Run only this run or part of the plan, for example mesh or 'pairs/*'; may be repeated. Without --only, runs that require a settings change first are skipped."
+            "Name of a run or of a part of the plan, for example mesh or 'pairs/*'; only these runs are run. May be repeated. Default: all runs, except those before which you must change settings of switches or NICs by hand."
         ),
     ] = ()
-    again: Annotated[bool, Opt("Repeat runs that are already in the store.")] = False
-    failed: Annotated[bool, Opt("Repeat runs that are already in the store and failed.")] = False
-    launcher: Annotated[Launcher, Opt("Launcher of collectives: mpirun or srun.", kind=str)] = "mpirun"
+    again: Annotated[bool, Opt("Also repeat runs that are already in the store. Default: these runs are skipped.")] = (
+        False
+    )
+    failed: Annotated[bool, Opt("Also repeat runs that are in the store as failed.")] = False
+    launcher: Annotated[
+        Launcher, Opt("Program that starts the processes of collectives on the servers: mpirun or srun.", kind=str)
+    ] = "mpirun"
     launch_on: Annotated[
         str | None,
         Opt(
-            "Server that starts the launcher, or `here` for this machine. Default: for mpirun the first server of the run, for srun `here`."
+            "Server on which --launcher is started, or `here` for this machine. Default: the first server of the run for mpirun; this machine for srun."
         ),
     ] = None
     ranks: Annotated[
-        str | None, Opt("Command in front of PROGRAM that each rank runs; default: `railweave host env`.")
+        str | None,
+        Opt(
+            "Command that starts the benchmark program on each rank, and gets the program's command line as arguments. Default: `railweave host env`."
+        ),
     ] = None
     mpi_script: Annotated[
-        Path | str | None, Opt("Script to use instead of the mpirun.sh that `railweave build` writes.")
+        Path | str | None, Opt("Your own script to start mpirun. Default: the mpirun.sh that `railweave build` writes.")
     ] = None
     srun_options: Annotated[
-        Sequence[str], Opt("Option for srun, for example --partition=gpu; may be repeated.", name="--srun-option")
+        Sequence[str],
+        Opt(
+            "Option to pass to srun, for example --srun-option=--partition=gpu. May be repeated.", name="--srun-option"
+        ),
     ] = ()
-    perftest: Annotated[str, Opt("Folder of perftest on the servers; default: search the PATH of each server.")] = ""
+    perftest: Annotated[
+        str,
+        Opt("Folder on the servers that contains the perftest programs. Default: the PATH of each server is searched."),
+    ] = ""
     nccl_tests: Annotated[
-        str, Opt("Folder of nccl-tests or rccl-tests on the servers; default: search the PATH of each server.")
+        str,
+        Opt(
+            "Folder on the servers that contains the programs of nccl-tests or rccl-tests. Default: the PATH of each server is searched."
+        ),
     ] = ""
     at_once: Annotated[int, Opt("Largest number of runs at the same time.", least=1, most=4096)] = 256
     timeout_s: Annotated[
-        float | None, Opt("Time limit of a run, in seconds; default: the limit in the plan.", name="--timeout", least=1)
+        float | None,
+        Opt("Time limit of each run, in seconds. Default: the limit in the plan.", name="--timeout", least=1),
     ] = None
     host_check: Annotated[
         bool,
         Opt(
-            "Run `host check` on the servers first and store its result; this is the default.",
+            "First run `railweave host check` on the servers, and store its result with the runs.",
             name="--host-check/--no-host-check",
         ),
     ] = True
-    sudo: Annotated[bool, Opt("Run `host check` as root with `sudo -n`, which must not ask for a password.")] = False
+    sudo: Annotated[
+        bool,
+        Opt(
+            "Run `railweave host check` as root, with `sudo -n`; sudo must not ask for a password. Default: run it as the login user."
+        ),
+    ] = False
     outputs: Annotated[
-        Path | str | None, Opt("Folder for the output of the benchmark programs; default: STORE.outputs.")
+        Path | str | None,
+        Opt(
+            "Folder on this machine for the output of the benchmark programs. Default: STORE.outputs; if the store is a database, PLAN.outputs."
+        ),
     ] = None
-    dry_run: Annotated[bool, Opt("Show the commands without running them; contacts no server and writes nothing.")] = (
-        False
-    )
+    dry_run: Annotated[bool, Opt("Only show the commands. No server is contacted and nothing is written.")] = False
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
     meanwhile: Callable[[], Awaitable[None]] | None = None
@@ -229,7 +322,12 @@ class BenchRun:
 class BenchPlan(Source):
     """Options of ``bench_plan``."""
 
-    suite: Annotated[str, Opt("Suite: quick, acceptance, knobs, table12, table1.3 or fifty-km.")] = "quick"
+    suite: Annotated[
+        str,
+        Opt(
+            "Set of runs. quick: a first look. acceptance: all NICs, leaves and path colors, and five collectives. knobs: NCCL settings and load balancing, one at a time. table12, table1.3 and fifty-km: repeat published tests (docs/bench.md)."
+        ),
+    ] = "quick"
     _: KW_ONLY
     hosts: Annotated[
         str | None,
@@ -238,21 +336,24 @@ class BenchPlan(Source):
     memory: Annotated[
         Memory | None,
         Opt(
-            "Memory for perftest's buffers: host, cuda or rocm. Default: GPU memory if both NICs have GPUs of the same vendor, else host.",
+            "Memory that perftest sends from and receives into: host (server memory), cuda (NVIDIA GPU) or rocm (AMD GPU). Default: GPU memory if both NICs have GPUs of the same vendor, else host.",
             kind=str | None,
         ),
     ] = None
     fabric: Annotated[
         str | None,
-        Opt("Fabric to measure, if there are several; default: the fabric of the GPUs' own NICs."),
+        Opt(
+            "Name of the fabric to measure, if the network has several; default: the fabric of the NICs that belong to GPUs."
+        ),
     ] = None
     parts: Annotated[
         Sequence[str],
-        Opt("Only this part of the suite, for example mesh; may be repeated; default: all.", name="--part"),
+        Opt(
+            "Plan only this part of the suite; default: all parts. May be repeated. quick has loops (each NIC with itself), pairs (NICs of a leaf), mesh (NICs of each two leaves), servers (each alone) and cluster (all servers). acceptance also has stripes, across (one server of each stripe) and queue-pairs. knobs has queue-pairs, buffers, channels and load-balancing. fifty-km has distance, designed and ecmp; table12 and table1.3 have one part.",
+            name="--part",
+        ),
     ] = ()
-    predict: Annotated[
-        bool, Opt("Predict the result of each run; this is the default.", name="--predict/--no-predict")
-    ] = True
+    predict: Annotated[bool, Opt("Predict the result of each run by simulation.", name="--predict/--no-predict")] = True
     progress: Callable[[str], None] = silent
 
 
@@ -284,10 +385,20 @@ class DeployReplace(Reaching):
     """Options of ``deploy_replace``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
-    what: Annotated[str, Argument("A switch, a server, or a NIC (SERVER:NIC), as named in the inventory.")]
+    what: Annotated[
+        str,
+        Argument("The part that was replaced: a switch, a server, or a NIC (SERVER:NIC), as named in the inventory."),
+    ]
     _: KW_ONLY
-    serial: Annotated[str, Opt("Serial number of the replacement.")] = ""
-    mac: Annotated[str, Opt("MAC address of the new NIC, for example a0:88:c2:3b:50:66.")] = ""
+    serial: Annotated[
+        str, Opt("Serial number of the new part. Required for a switch or server; optional for a NIC.")
+    ] = ""
+    mac: Annotated[
+        str,
+        Opt(
+            "MAC address of the new NIC, for example a0:88:c2:3b:50:66. Required for a NIC; refused for a switch or server."
+        ),
+    ] = ""
     progress: Callable[[str], None] = silent
 
 
@@ -299,7 +410,10 @@ class DeployDrain(Reaching):
     what: Annotated[Sequence[str], WHAT]
     _: KW_ONLY
     force: Annotated[
-        bool, Opt("Allow the plan to cut off path colors, planes, tenants or NICs; the plan lists what it cuts off.")
+        bool,
+        Opt(
+            "Allow a drain that leaves a path color, plane, tenant or NIC without any path. The plan lists these losses; without --force, the plan is refused."
+        ),
     ] = False
     progress: Callable[[str], None] = silent
 
@@ -320,21 +434,31 @@ class DeployUpgrade(Reaching):
     """Options of ``deploy_upgrade``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
-    release: Annotated[str, Opt("Release to install, for example 25.4R1.")]
+    release: Annotated[
+        str, Opt("Release to install, for example 25.4R1. Switches that run this release already are left out.")
+    ]
     _: KW_ONLY
     image: Annotated[
         str,
         Opt(
-            "Image file to copy from this machine to each switch, or a URL that the switches can reach. With --lab: root folder of a different FRR version."
+            "Image to install: a file on this machine, which is copied to each switch, or a URL that the switches can reach. Required, except for FRR on real switches. With --lab: root folder of a different FRR version."
         ),
     ] = ""
     only: Annotated[Sequence[str], ONE_SWITCH] = ()
-    batch: Annotated[int, Opt("Largest number of switches out of service at the same time.", least=1)] = 1
+    batch: Annotated[int, Opt("Largest number of switches that are upgraded at the same time.", least=1)] = 1
     max_unavailable: Annotated[
-        float, Opt("Largest share of the network (0 to 1) that a batch may take out of service.", least=0, most=1)
+        float,
+        Opt(
+            "Largest share of the network (0 to 1) that the switches of one batch may take out of service.",
+            least=0,
+            most=1,
+        ),
     ] = 0.5
     force: Annotated[
-        bool, Opt("Allow the upgrade to cut off path colors, planes, tenants or NICs; the plan lists what it cuts off.")
+        bool,
+        Opt(
+            "Allow an upgrade that leaves a path color, plane, tenant or NIC without any path for a while. The plan lists these losses; without --force, the plan is refused."
+        ),
     ] = False
     progress: Callable[[str], None] = silent
 
@@ -343,20 +467,41 @@ class DeployUpgrade(Reaching):
 class DeployZtp:
     """Options of ``deploy_ztp``."""
 
-    fabric: Annotated[Path | str, Argument("Fabric file; NAME.inventory.csv next to it contains the serial numbers.")]
-    out: Annotated[
-        Path | str, Opt("Output folder. It contains secrets; only you can read it.", name="--output", letter="-o")
+    fabric: Annotated[
+        Path | str,
+        Argument(
+            "Fabric file (NAME.yaml). The inventory next to it, NAME.inventory.csv, contains the serial numbers of switches."
+        ),
     ]
-    url: Annotated[str, Opt("URL at which switches find the folder: http://ADDRESS:PORT.")]
+    out: Annotated[
+        Path | str, Opt("Folder to write. It contains secrets, so only you can read it.", name="--output", letter="-o")
+    ]
+    url: Annotated[str, Opt("URL at which switches find the output folder: http://ADDRESS:PORT.")]
     _: KW_ONLY
     whole: Annotated[
-        bool, Opt("Include the full configuration, not only the part that `deploy apply` needs to reach a switch.")
+        bool,
+        Opt(
+            "Give switches their full configuration. Default: only the part with which `deploy apply` can reach a switch."
+        ),
     ] = False
-    image: Annotated[Sequence[str], Opt("Image to install, SYSTEM=FILE; may be repeated.")] = ()
+    image: Annotated[
+        Sequence[str],
+        Opt(
+            "Image that switches of an operating system install at first boot: SYSTEM=FILE. SYSTEM is junos, eos, sonic or dell_sonic. May be repeated. Default: switches keep the release that they were delivered with."
+        ),
+    ] = ()
     only: Annotated[Sequence[str], ONE_SWITCH] = ()
-    interface: Annotated[str, Opt("Interface on which the DHCP server listens; * for all.")] = "*"
+    interface: Annotated[
+        str,
+        Opt(
+            "Network interface on which the DHCP server (Kea or dnsmasq) listens, on the machine where it runs; * means all interfaces."
+        ),
+    ] = "*"
     secrets: Annotated[
-        Path | str | None, Opt("YAML file of the secrets in the configuration, with lines of the form NAME: value.")
+        Path | str | None,
+        Opt(
+            "YAML file with lines of the form NAME: value. Each value replaces secret:NAME in configurations. Required if they contain such references; only you may have read access to the file."
+        ),
     ] = None
     hardware: Annotated[Path | str | None, HARDWARE] = None
 
@@ -366,18 +511,29 @@ class DeployPlan(Reaching):
     """Options of ``deploy_plan``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
-    capture: Annotated[Path | str | None, Argument("Folder of configurations saved from switches.")] = None
+    capture: Annotated[
+        Path | str | None,
+        Argument(
+            "Folder of configurations saved from switches: DEVICE/configuration.txt (docs/capture.md). Exactly one of CAPTURE, --live and --lab is required."
+        ),
+    ] = None
     _: KW_ONLY
-    live: Annotated[bool, Opt("Query the configuration of every switch now, instead of reading CAPTURE.")] = False
+    live: Annotated[
+        bool,
+        Opt(
+            "Query the configuration of every switch now. `deploy apply` accepts such a plan; it refuses a plan from a CAPTURE without secrets."
+        ),
+    ] = False
     only: Annotated[Sequence[str], ONE_DEVICE] = ()
     max_unavailable: Annotated[float, WAVE_SHARE] = 0.5
-    canary: Annotated[bool, Opt("Change a single switch first; this is the default.", name="--canary/--no-canary")] = (
-        True
-    )
+    canary: Annotated[
+        bool,
+        Opt("Change a single switch in the first wave, to limit the effect of a mistake.", name="--canary/--no-canary"),
+    ] = True
     servers: Annotated[
         bool,
         Opt(
-            "Also plan the changes of servers, from the host.json of each server. Needs root on the servers.",
+            "Also plan the changes of servers: the new host.json of each, compared with the installed one. Needs --live or --lab, and root on the servers.",
             name="--servers/--no-servers",
         ),
     ] = False
@@ -389,10 +545,16 @@ class DeployPlan(Reaching):
 class DeployApply(Rollout):
     """Options of ``deploy_apply``."""
 
-    plan: Annotated[Path | str, Argument("Plan file written by `deploy plan`.")]
+    plan: Annotated[
+        Path | str,
+        Argument("Plan file that `deploy plan`, `drain`, `undrain`, `upgrade`, `replace` or `rollback` wrote."),
+    ]
     _: KW_ONLY
     dry_run: Annotated[
-        bool, Opt("Stop after every device has tested and discarded its change; nothing is committed.")
+        bool,
+        Opt(
+            "Stop after every device has tested and discarded its change. Nothing is committed, and no digest is needed."
+        ),
     ] = False
 
 
@@ -409,7 +571,12 @@ class DeployResume(Rollout):
 
     fabric: Annotated[Path | str, FABRIC_FILE]
     _: KW_ONLY
-    back: Annotated[bool, Opt("Roll back the unfinished wave and stop; confirmed waves stay.")] = False
+    back: Annotated[
+        bool,
+        Opt(
+            "End the unfinished wave and start no other. The wave is rolled back, unless it had passed its checks; in an upgrade, the switches of the unfinished batch are completed instead. Confirmed waves stay in place."
+        ),
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -417,7 +584,12 @@ class DeployRollback(Reaching):
     """Options of ``deploy_rollback``."""
 
     fabric: Annotated[Path | str, FABRIC_FILE]
-    revision: Annotated[int, Argument("Revision number, as listed by `deploy history`.")]
+    revision: Annotated[
+        int,
+        Argument(
+            "Number of the revision to undo, as listed by `deploy history`. Later changes of the devices in that revision are undone too."
+        ),
+    ]
     _: KW_ONLY
     only: Annotated[Sequence[str], ONE_DEVICE] = ()
     max_unavailable: Annotated[float, WAVE_SHARE] = 0.5
@@ -440,12 +612,19 @@ class BenchReport:
     """Options of ``bench_report``."""
 
     store: Annotated[
-        Path | str, Argument("Store: a file, postgresql://USER@HOST/NAME, or STORE#RUN for a single run.", kind=str)
+        Path | str,
+        Argument(
+            "Store of benchmark runs: an SQLite file, a database postgresql://USER@HOST/NAME, or STORE#RUN for a single run (RUN: the beginning of its id).",
+            kind=str,
+        ),
     ]
     _: KW_ONLY
     baseline: Annotated[
         Path | str | None,
-        Opt("Earlier results, to find regressions: a store, or a run of this store.", kind=str | None),
+        Opt(
+            "Earlier results to compare with: a store, STORE#RUN, or the id of a run in this store. Default: the report has no regressions.",
+            kind=str | None,
+        ),
     ] = None
     fabric: Annotated[
         Network | Path | str | None,
@@ -466,14 +645,20 @@ class BenchCompare:
 
     a: Annotated[
         Path | str,
-        Argument("Baseline: a store, or STORE#RUN for a single run. With --predicted: the results to check.", kind=str),
+        Argument(
+            "Earlier results: a store, or STORE#RUN for a single run (RUN: the beginning of its id). With --predicted: the results to compare with their predictions.",
+            kind=str,
+        ),
     ]
     b: Annotated[
         Path | str | None,
-        Argument("Results to compare with A: a store, STORE#RUN, or a run of A's store.", kind=str | None),
+        Argument(
+            "New results to compare with A: a store, STORE#RUN, or the id of a run in A's store. Either B or --predicted is required, not both.",
+            kind=str | None,
+        ),
     ] = None
     _: KW_ONLY
-    predicted: Annotated[bool, Opt("Compare A with its prediction.")] = False
+    predicted: Annotated[bool, Opt("Compare A with its predictions, instead of with B.")] = False
     fabric: Annotated[
         Network | Path | str | None,
         PREDICTED_WITH,
@@ -494,7 +679,7 @@ class BenchImport:
     files: Annotated[
         Sequence[Path | str],
         Argument(
-            "Output files of perftest, nccl-tests, rccl-tests, NCCL with NCCL_DEBUG=INFO, or MLPerf; also tables as CSV files.",
+            "One or more output files of perftest, nccl-tests, rccl-tests, NCCL or RCCL (with NCCL_DEBUG=INFO) or MLPerf, or tables of results as CSV files.",
             kind=list[Path],
         ),
     ]
@@ -504,7 +689,7 @@ class BenchImport:
     gbits: Annotated[
         bool | None,
         Opt(
-            "Unit of the bandwidths in perftest's JSON: Gbit/s, or MiB/s with --report-mib. Default: derived from the message rate.",
+            "Unit of the bandwidths in perftest's JSON output: Gbit/s with --report-gbits, MiB/s with --report-mib. Default: derived from the message rate.",
             name="--report-gbits/--report-mib",
         ),
     ] = None
@@ -518,7 +703,10 @@ class BenchTriage:
 
     files: Annotated[
         Sequence[Path | str],
-        Argument("Output files of benchmark runs; for NCCL, of runs with NCCL_DEBUG=INFO.", kind=list[Path]),
+        Argument(
+            "One or more output files of benchmark runs. Run NCCL with NCCL_DEBUG=INFO, so that its output has a log.",
+            kind=list[Path],
+        ),
     ]
     _: KW_ONLY
     fabric: Annotated[Network | Path | str | None, RAN_ON] = None

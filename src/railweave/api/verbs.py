@@ -16,47 +16,59 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
 
 DEVICE = Opt(
-    "Replace switch models and operating systems: ROLE=MODEL:NOS. Without MODEL, models stay if possible: leaf=:eos. Without ROLE=, all roles change. May be repeated."
+    "Replace switch models and operating systems: [[FABRIC/]ROLE=]MODEL:NOS[:RELEASE]. ROLE is leaf, spine, super-spine or dci; default: all fabrics and roles. NOS is junos, eos, sonic, dell_sonic or frr. For example, leaf=:eos changes only the system; a model that cannot run it is replaced by the most similar model that can. May be repeated."
 )
 HARDWARE = Opt(
-    "Folder of hardware files with your own models (docs/hardware.md); a fabric file may also contain such models."
+    "Folder of YAML files that describe your own switches, NICs, servers and optics (docs/hardware.md). Without it, only models of the catalog and of `hardware:` in the fabric file are known."
 )
 RUNNING = Opt(
-    "Folder of configurations saved from switches (DEVICE/configuration.txt), to use instead of the designed configurations."
+    "Folder of configurations saved from switches, one subfolder per switch: DEVICE/configuration.txt (docs/capture.md). They replace the designed configurations; a switch without a subfolder keeps its designed configuration."
 )
 PRICES = Opt(
-    "Price file: a price for each name in the bill of materials (docs/hardware.md). Adds the cost of the design."
+    "YAML file with the price of each item in the bill of materials (docs/hardware.md). With it, the output includes the cost of the design."
 )
-COLLECTIVE = Opt("Collective: all-reduce (default), all-gather, reduce-scatter, broadcast, all-to-all or send-recv.")
+COLLECTIVE = Opt(
+    "Collective to simulate: all-reduce, all-gather, reduce-scatter, broadcast, all-to-all or send-recv. Default: the traffic of --scenario, else all-reduce."
+)
 SIZE = Opt(
-    "Size in bytes, as in nccl-tests: one size (8G), a list (1M,16M,1G) or a range (8..16G); default 1G. Units are binary (unlike in `railweave flows`): 16M, 16MB and 16MiB are all 16 x 2^20.",
+    "Size of the collective in bytes, counted as in nccl-tests: one size (8G), a list (1M,16M,1G) or a range (8..16G). 16M, 16MB and 16MiB are all 16 x 2^20 bytes; in `railweave flows`, 16MB means 16 x 10^6 bytes. Default: 1G.",
     kind=str | None,
 )
 MEASURED = Opt(
-    "With --compare: CSV file of measured points; its columns are the compared names, and time_us or bus_bandwidth_GBps."
+    "With --compare: CSV file of measured results, to show next to the predictions. It has a column for each compared setting, and a column time_us (microseconds) or bus_bandwidth_GBps (GB/s)."
 )
-LB = Opt("Load balancing of the switches: ecmp, dlb, spray or rlb, with parameters (MODE:name=value,...).")
-SET = Opt("Engine parameter, NAME=VALUE; may be repeated.", name="--set", kind=list[str])
+LB = Opt(
+    "Load balancing of the switches: ecmp, dlb, spray or rlb, optionally with parameters (MODE:name=value,...; docs/sim.md). Default: as designed."
+)
+SET = Opt(
+    "Parameter of the simulation engine, NAME=VALUE, for example host.post-cost=750ns; `railweave flows --help-parameters` lists the names. May be repeated.",
+    name="--set",
+    kind=list[str],
+)
 BACKGROUND = Opt(
-    "Background traffic, for example share=30%,ports=*:gpu0_eth,qps=4,packet=9000,to=intra-stripe; join several ports with +."
+    "Other traffic during the simulation, as NAME=VALUE pairs (docs/scenario-file.md); default: none. For example, with share=30%,ports=*:gpu0_eth,qps=4,packet=9000,to=intra-stripe, port gpu0_eth of every server sends 30% of its line rate to a server of the same stripe. Join several ports with +."
 )
 ON = Opt(
-    "Fabric to use, if the network has several fabrics that connect GPUs; default: the fabric of the GPUs' own NICs."
+    "Name of the fabric to use, if several fabrics of the network connect GPUs; default: the fabric of the NICs that belong to GPUs."
 )
 HOSTS = Opt(
-    "Servers in rank order: A,B,C-[1-4]; a number N for the first N; or stripes-alternate (one server of each stripe in turn). Default: all servers."
+    "Servers that take part, in the order of their ranks: names (A,B,C-[1-4]), a number N for the first N, or stripes-alternate. The word stripes-alternate takes one server of each stripe in turn; a stripe is a group of leaves with its servers. Default: all servers."
 )
-DEVICE_ACCESS = Opt("access.yaml, which defines how to reach devices (docs/collect.md).")
-FABRIC = Argument("Fabric file or build folder.")
-CSV = Opt("Write the table of the result to this CSV file.")
-HTML = Opt("Write the result as an HTML page to this file.", letter="-o")
+DEVICE_ACCESS = Opt(
+    "File access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: your user name and ssh-agent, at the designed management address of a switch or at the name of a server."
+)
+FABRIC = Argument("Fabric file (YAML), or a folder that `railweave build` wrote.")
+CSV = Opt("Also write the result as a table to this file (.csv).")
+HTML = Opt("Also write the result as a page to this file (.html).", letter="-o")
 
 
 @dataclass(frozen=True)
 class Source:
     """The network to work on: a fabric file, a build folder or a designed network, with optional replacements of its hardware."""
 
-    source: Annotated[Network | Path | str, Argument("Fabric file or build folder.", "fabric")]
+    source: Annotated[
+        Network | Path | str, Argument("Fabric file (YAML), or a folder that `railweave build` wrote.", "fabric")
+    ]
     _: KW_ONLY
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
@@ -73,17 +85,31 @@ class Build:
     """Options of ``build``."""
 
     fabric: Annotated[
-        Path | str, Argument("Fabric file (NAME.yaml); NAME.inventory.csv and NAME.lock next to it are used.")
+        Path | str,
+        Argument(
+            "Fabric file (NAME.yaml). Two files next to it are read if they exist: NAME.inventory.csv, the list of hardware, and NAME.lock, which an earlier build wrote."
+        ),
     ]
-    out: Annotated[Path | str, Opt("Output folder; it is replaced completely or not at all.", letter="-o")]
+    out: Annotated[
+        Path | str,
+        Opt(
+            "Output folder. It must be new, empty or an earlier build; an earlier build is replaced completely or, after an error, not at all.",
+            letter="-o",
+        ),
+    ]
     _: KW_ONLY
     secrets: Annotated[
         Path | str | None,
         Opt(
-            "YAML file of secrets, with lines of the form NAME: value. Each value replaces secret:NAME in device files."
+            "YAML file of secrets, with lines of the form NAME: value. Each value replaces secret:NAME in device files; without --secrets, secret:NAME stays there. Only you may have read access to the file."
         ),
     ] = None
-    compact: Annotated[bool, Opt("Free the slots of removed names, so that new names can use them.")] = False
+    compact: Annotated[
+        bool,
+        Opt(
+            "Free the numbers that NAME.lock reserves for names (of servers, spines, tenants and so on) that are no longer in the fabric file. New names can then use these numbers."
+        ),
+    ] = False
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
     prices: Annotated[Path | str | None, PRICES] = None
@@ -98,17 +124,25 @@ class Diff:
     new: Annotated[
         Network | Path | str,
         Argument(
-            "Fabric file or build folder; a fabric file is designed with OLD's lock; if NEW has no inventory, also with OLD's inventory."
+            "Fabric file or build folder to compare with OLD. A fabric file is designed with the numbers in OLD's lock file (docs/lock.md), so that unchanged parts keep their ports and addresses. If NEW has no inventory and OLD is a fabric file, OLD's inventory is used."
         ),
     ]
     _: KW_ONLY
     device: Annotated[
         Sequence[str],
-        Opt("Replace switch models or systems in both files, as for `build`, to show the change on those switches."),
+        Opt(
+            "Replace switch models or operating systems in both fabric files, to show the change on these switches: [[FABRIC/]ROLE=]MODEL:NOS[:RELEASE], for example leaf=:eos. May be repeated."
+        ),
     ] = ()
-    old_device: Annotated[Sequence[str], Opt("Replace switch models or systems in OLD only.")] = ()
+    old_device: Annotated[
+        Sequence[str],
+        Opt("Replace switch models or operating systems in OLD only; form as for --device. May be repeated."),
+    ] = ()
     new_device: Annotated[
-        Sequence[str], Opt("Replace switch models or systems in NEW only; NEW may then be the same file as OLD.")
+        Sequence[str],
+        Opt(
+            "Replace switch models or operating systems in NEW only; form as for --device. NEW may then be the same file as OLD. May be repeated."
+        ),
     ] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None
 
@@ -117,10 +151,23 @@ class Diff:
 class Paths(Source):
     """Options of ``paths``."""
 
-    src: Annotated[str, Opt("Source NIC: SERVER:NIC, or SERVER:PORT+PORT for a NIC with several ports.")]
-    dst: Annotated[str, Opt("Destination NIC: SERVER:NIC, or SERVER:PORT+PORT for a NIC with several ports.")]
-    qps: Annotated[int, Opt("Number of queue pairs of the connection.")] = 1
-    down: Annotated[Sequence[str], Opt("A link (leaf:port--spine:port) or device that is down; may be repeated.")] = ()
+    src: Annotated[
+        str,
+        Opt("Source NIC: SERVER:NIC, for example H100-01:gpu0_eth. For a NIC with several ports: SERVER:PORT+PORT."),
+    ]
+    dst: Annotated[
+        str,
+        Opt(
+            "Destination NIC: SERVER:NIC, for example H100-03:gpu0_eth. For a NIC with several ports: SERVER:PORT+PORT."
+        ),
+    ]
+    qps: Annotated[int, Opt("Number of queue pairs (RDMA connections) between the two NICs.")] = 1
+    down: Annotated[
+        Sequence[str],
+        Opt(
+            "Link or device to treat as down: a link as leaf:port--spine:port, a switch or server by name. May be repeated."
+        ),
+    ] = ()
     _: KW_ONLY
     configs: Mapping[str, DeviceConfig] | None = None
 
@@ -132,37 +179,42 @@ class Verify(Source):
     _: KW_ONLY
     yang: Annotated[
         Path | str | None,
-        Opt("Folder of published Junos YANG models (conf-with-extensions).", envvar="RAILWEAVE_YANG"),
+        Opt(
+            "Folder of Juniper's published YANG models (conf-with-extensions). Without it, Junos files are not checked against YANG models.",
+            envvar="RAILWEAVE_YANG",
+        ),
     ] = None
     frr_root: Annotated[
         Path | str | None,
         Opt(
-            "Root folder that contains FRR (`make validators`), if vtysh is not installed.",
+            "Root folder of a file tree with FRR, as `make validators` creates it. Needed only if vtysh is not installed on this machine; without both, FRR files are not checked by vtysh.",
             envvar="RAILWEAVE_FRR_ROOT",
         ),
     ] = None
     netplan_root: Annotated[
         Path | str | None,
         Opt(
-            "Root folder that contains netplan (`make validators`), if it is not installed.",
+            "Root folder of a file tree with netplan, as `make validators` creates it. Needed only if netplan is not installed on this machine; without both, netplan files are not checked by netplan.",
             envvar="RAILWEAVE_NETPLAN_ROOT",
         ),
     ] = None
     sonic_yang: Annotated[
         Path | str | None,
         Opt(
-            "Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage): either a folder for each branch (202505, master), or the models of a single branch.",
+            "Folder of published SONiC YANG models (src/sonic-yang-models of sonic-buildimage). It contains either a subfolder for each branch (202505, master), or the models of a single branch.",
             envvar="RAILWEAVE_SONIC_YANG",
         ),
     ] = None
     every: Annotated[
         bool,
         Opt(
-            "Validate every file. Default: if a slow validator has more than 64 files, it validates a sample of 64 with every kind of file."
+            "Validate every file. Default: a slow third-party validator with more than 64 files gets a sample of 64, which includes every kind of file."
         ),
     ] = False
     running: Annotated[Path | str | None, RUNNING] = None
-    design_only: Annotated[bool, Opt("Check only the design of a build folder, not its files.")] = False
+    design_only: Annotated[
+        bool, Opt("If FABRIC is a build folder, check its design but ignore the files in the folder.")
+    ] = False
     progress: Callable[[str], None] = silent
 
 
@@ -173,10 +225,13 @@ class Traffic(Source):
     _: KW_ONLY
     qps: Annotated[
         int | None,
-        Opt("Queue pairs per connection; default: the number in the fabric file (hosts.job), else one per path color."),
+        Opt(
+            "Queue pairs per connection of two NICs. Default: qps_per_connection under `hosts: job:` of the fabric file, else one per path color (a class of uplinks; docs/path-colors.md)."
+        ),
     ] = None
     nccl: Annotated[
-        Iterable[str] | Mapping[str, str], Opt("NCCL parameter, KEY=VALUE; may be repeated.", kind=list[str])
+        Iterable[str] | Mapping[str, str],
+        Opt("NCCL parameter, KEY=VALUE, for example NCCL_BUFFSIZE=8M. May be repeated.", kind=list[str]),
     ] = ()
     lb: Annotated[
         str | None,
@@ -190,30 +245,45 @@ class Traffic(Source):
         str | None,
         BACKGROUND,
     ] = None
-    scenario: Annotated[Path | str | None, Opt("Scenario file: traffic, background, overrides, faults.")] = None
+    scenario: Annotated[
+        Path | str | None,
+        Opt(
+            "Scenario file: the collectives to run, background traffic, changed parameters and faults (docs/scenario-file.md)."
+        ),
+    ] = None
     hosts: Annotated[
         str | None,
         HOSTS,
     ] = None
     per_host: Annotated[
-        int | None, Opt("Processes per server; they share the server's GPUs. Default: one process per GPU.", least=1)
+        int | None,
+        Opt(
+            "Processes (ranks) per server; the server's GPUs are divided among them. Default: one process per GPU.",
+            least=1,
+        ),
     ] = None
     fib: Annotated[
-        Path | str | None, Opt("File of exported forwarding tables (`lab fib`), to use instead of the computed tables.")
+        Path | str | None,
+        Opt("File of forwarding tables that `railweave lab fib` wrote, to use instead of the computed tables."),
     ] = None
-    tenant: Annotated[str | None, Opt("Tenant that owns the job (multi-tenant networks).")] = None
+    tenant: Annotated[
+        str | None, Opt("Tenant whose servers run the job. Required if the network has several tenants.")
+    ] = None
     fabric: Annotated[
         str | None,
         ON,
     ] = None
     engine: Annotated[
         Literal["auto", "packet", "flow"],
-        Opt("Engine: packet, flow, or auto (packet up to an estimated 200 million packet hops, flow above).", kind=str),
+        Opt(
+            "Simulation engine: `packet` simulates each packet, `flow` only rates, which is faster. `auto` simulates packets up to an estimated 200 million packet hops, and flows above.",
+            kind=str,
+        ),
     ] = "auto"
     exact: Annotated[
         bool,
         Opt(
-            "Simulate all packets. Default: a long run stops as soon as its rounds repeat, and the remaining time is extrapolated."
+            "Simulate a collective to its end. Default: as soon as the rounds of a long collective repeat, the simulation stops and extrapolates the remaining time."
         ),
     ] = False
     configs: Mapping[str, DeviceConfig] | None = None
@@ -252,7 +322,7 @@ class Simulate(Traffic):
     seeds: Annotated[
         int,
         Opt(
-            "Number of seeds to simulate in parallel; the result shows the median and the range over all seeds.",
+            "Number of random seeds. With more than one, the simulation runs once per seed, in parallel, and the result shows the median and the range.",
             least=1,
         ),
     ] = 1
@@ -280,17 +350,23 @@ class SimulateTraining(Source):
     _: KW_ONLY
     changes: Mapping[str, str] | None = None
     lb: Annotated[str | None, LB] = None
-    qps: Annotated[int | None, Opt("Queue pairs per connection, for jobs that do not set it.")] = None
+    qps: Annotated[
+        int | None, Opt("Queue pairs per connection of two NICs, for jobs whose file does not set the number.")
+    ] = None
     settings: Annotated[Iterable[str] | Mapping[str, str] | None, SET] = None
     scenario: Annotated[
         Path | str | None,
-        Opt("Scenario file; its background traffic counts, and its faults, after routing has converged."),
+        Opt(
+            "Scenario file. Its background traffic and its faults apply; forwarding is that after routing has converged."
+        ),
     ] = None
     others: Annotated[Path | str | None, Opt("File of other jobs that run at the same time.")] = None
     background: Annotated[str | None, BACKGROUND] = None
     engine: Annotated[
         str,
-        Opt("Engine: flow, or packet (each transfer takes the time that its packets take without other transfers)."),
+        Opt(
+            "Simulation engine: `flow`, or `packet`, in which each transfer takes the time of its packets without other transfers."
+        ),
     ] = "flow"
     check_packets: Annotated[bool, Opt("Simulate packets as well as flows (``checked``).")] = False
     fabric: Annotated[str | None, ON] = None
@@ -302,33 +378,52 @@ class Check(Source):
     """Options of ``check``."""
 
     capture: Annotated[
-        Path | str | None, Argument("Folder written by `railweave collect`; omit it with --live or --lab.")
+        Path | str | None,
+        Argument("Folder written by `railweave collect`. Exactly one of CAPTURE, --live and --lab is required."),
     ] = None
     _: KW_ONLY
-    live: Annotated[bool, Opt("Query the devices now, like `railweave collect`.")] = False
+    live: Annotated[bool, Opt("Query the devices now, like `railweave collect`, instead of reading CAPTURE.")] = False
     access: Annotated[
-        Path | str | None, Opt("With --live: access.yaml, which defines how to reach devices (docs/collect.md).")
+        Path | str | None,
+        Opt(
+            "With --live: file access.yaml with addresses, users and keys for the devices (docs/collect.md). Default: your user name and ssh-agent, at the designed management address of a switch or at the name of a server."
+        ),
     ] = None
-    ask: Annotated[Sequence[str], Opt("With --live: query only this device; may be repeated.")] = ()
-    servers: Annotated[bool, Opt("With --live: query servers too.")] = False
+    ask: Annotated[
+        Sequence[str], Opt("With --live: query only this device; default: all switches. May be repeated.")
+    ] = ()
+    servers: Annotated[bool, Opt("With --live: query servers too, by SSH; default: only switches.")] = False
     output: Annotated[
-        Path | str | None, Opt("With --live: save the answers as a capture in this folder.", letter="-o")
+        Path | str | None,
+        Opt(
+            "With --live: save the answers in this folder, like `railweave collect`. Default: the answers are not kept.",
+            letter="-o",
+        ),
     ] = None
     redact: Annotated[
         bool,
         Opt(
-            "With --live: remove keys, hashes and communities from the saved answers; this is the default.",
+            "With --live: remove keys, password hashes and SNMP communities from the saved answers.",
             name="--redact/--no-redact",
         ),
     ] = True
-    lab: Annotated[bool, Opt("Query the running lab of FABRIC instead of real devices. Needs root.")] = False
-    since: Annotated[Path | str | None, Opt("Earlier capture; check compares its counters with the new counters.")] = (
-        None
-    )
-    only: Annotated[Sequence[str], Opt("Report only findings with this id; may be repeated.")] = ()
+    lab: Annotated[
+        bool, Opt("Query the lab that `railweave lab up` started for FABRIC, instead of real devices. Needs root.")
+    ] = False
+    since: Annotated[
+        Path | str | None,
+        Opt(
+            "Earlier folder of `railweave collect`, to find counters that have increased since. Default: counters are not compared."
+        ),
+    ] = None
+    only: Annotated[
+        Sequence[str], Opt("Report only findings with this id (docs/check.md); default: all findings. May be repeated.")
+    ] = ()
     all_routes: Annotated[
         bool,
-        Opt("Compare every route, not only example routes; with --live or --lab, also query complete routing tables."),
+        Opt(
+            "Compare every route; default: only example routes. With --live or --lab, also query the complete routing tables."
+        ),
     ] = False
     progress: Callable[[str], None] = silent
 
@@ -338,21 +433,32 @@ class Collect(Source):
     """Options of ``collect``."""
 
     folder: Annotated[
-        Path | str | None, Opt("Folder for the capture; an earlier capture is replaced.", letter="-o", name="--output")
+        Path | str | None,
+        Opt(
+            "Folder to write; an earlier capture in it is replaced. Required, except with --questions.",
+            letter="-o",
+            name="--output",
+        ),
     ] = None
     _: KW_ONLY
     access: Annotated[Path | str | None, DEVICE_ACCESS] = None
-    only: Annotated[Sequence[str], Opt("Query only this switch or server; may be repeated.")] = ()
-    servers: Annotated[bool, Opt("Query servers too.")] = False
-    tables: Annotated[bool, Opt("Query complete routing tables, not only example routes.", name="--all-routes")] = False
+    only: Annotated[
+        Sequence[str], Opt("Query only this switch or server; default: all switches. May be repeated.")
+    ] = ()
+    servers: Annotated[bool, Opt("Query servers too, by SSH; default: only switches.")] = False
+    tables: Annotated[
+        bool, Opt("Query complete routing tables; default: only example routes.", name="--all-routes")
+    ] = False
     redact: Annotated[
         bool,
         Opt(
-            "Remove keys, hashes and communities from the saved answers; this is the default.",
+            "Remove keys, password hashes and SNMP communities from the saved answers.",
             name="--redact/--no-redact",
         ),
     ] = True
-    lab: Annotated[bool, Opt("Query the running lab of FABRIC instead of real devices. Needs root.")] = False
+    lab: Annotated[
+        bool, Opt("Query the lab that `railweave lab up` started for FABRIC, instead of real devices. Needs root.")
+    ] = False
     progress: Callable[[str], None] = silent
 
 
@@ -360,9 +466,14 @@ class Collect(Source):
 class DriftOptions(Source):
     """Options of ``drift``."""
 
-    capture: Annotated[Path | str, Argument("Folder of configurations saved from switches (DEVICE/configuration.txt).")]
+    capture: Annotated[
+        Path | str,
+        Argument(
+            "Folder of configurations saved from switches, one subfolder per switch: DEVICE/configuration.txt (docs/capture.md)."
+        ),
+    ]
     _: KW_ONLY
-    only: Annotated[Sequence[str], Opt("Compare only this switch; may be repeated.")] = ()
+    only: Annotated[Sequence[str], Opt("Compare only this switch; default: all switches. May be repeated.")] = ()
     progress: Callable[[str], None] = silent
 
 
@@ -370,9 +481,11 @@ class DriftOptions(Source):
 class FillInventory:
     """Options of ``fill_inventory``."""
 
-    fabric: Annotated[Path | str, Argument("Fabric file; NAME.inventory.csv next to it is filled in.")]
+    fabric: Annotated[
+        Path | str, Argument("Fabric file (NAME.yaml). The inventory next to it, NAME.inventory.csv, is filled in.")
+    ]
     capture: Annotated[Path | str, Argument("Folder written by `railweave collect`.")]
     _: KW_ONLY
-    write: Annotated[bool, Opt("Write the inventory; default: only show how it would change.")] = False
+    write: Annotated[bool, Opt("Write the changed inventory; default: only show how it would change.")] = False
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | str | None, HARDWARE] = None

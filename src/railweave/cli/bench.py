@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 class BenchReportShown(BenchReport):
     """Options of ``railweave bench report``."""
 
-    html: Annotated[Path, Opt("HTML page to write.", letter="-o")]
+    html: Annotated[Path, Opt("Page to write (.html).", letter="-o")]
 
 
 @command(BenchReportShown)
 def report(options: BenchReportShown, *, as_json: bool, quiet: bool) -> None:
-    """Write an HTML report of a store: bandwidth by size with its prediction, slow pairs with causes, regressions, job completion times.
+    """Write a page about the runs in a store: bandwidth by message size next to its prediction, slow pairs of NICs with likely causes, job completion times.
 
-    Exits 0 even if there are regressions. For an exit status that reports regressions, use `railweave bench compare`.
+    With --baseline, the page also lists results that became worse; the exit status is 0 nevertheless. For an exit status of 1, use
+    `railweave bench compare`.
     """
     from railweave.api.bench import bench_report
     from railweave.operations.bench.page import bench_html
@@ -74,9 +75,10 @@ class BenchCompareShown(BenchCompare):
 
 @command(BenchCompareShown)
 def compare(options: BenchCompareShown, *, as_json: bool, quiet: bool) -> None:
-    """Compare runs with earlier runs or with their prediction. Each row has a ratio, a verdict and the likely bottleneck.
+    """Compare new results (B) with earlier ones (A), or results (A) with their predictions (--predicted).
 
-    Exits 1 if a row is worse than allowed, or a run failed.
+    Each row has the ratio of the two numbers, a verdict (for example worse) and, with --fabric, the likely bottleneck. Exits 1 if a row is
+    worse than --tolerance allows, or if a run failed.
     """
     from railweave.api.bench import bench_compare
 
@@ -112,14 +114,14 @@ def _colored(text: str, css: str) -> str:
 class BenchPlanShown(BenchPlan):
     """Options of ``railweave bench plan``."""
 
-    output: Annotated[Path, Opt("Plan file to write (JSON).", letter="-o")]
+    output: Annotated[Path, Opt("Plan file to write (JSON), for `railweave bench run`.", letter="-o")]
 
 
 @command(BenchPlanShown)
 def plan(options: BenchPlanShown, *, as_json: bool, quiet: bool) -> None:
-    """Plan the perftest and nccl-tests runs that verify a network, each with the result that the simulator predicts.
+    """Plan benchmark runs that verify a network: perftest between NICs, and nccl-tests or rccl-tests on servers. Each run has its predicted result.
 
-    NIC pairs run in rounds; within a round, no two pairs share a NIC or a link. If planning fails, no file is written.
+    Pairs of NICs run in rounds; within a round, no two pairs share a NIC or a link. If planning fails, no file is written.
     """
     from railweave.api.bench import bench_plan
     from railweave.operations.bench.plan import Memory
@@ -157,10 +159,10 @@ def plan(options: BenchPlanShown, *, as_json: bool, quiet: bool) -> None:
 
 @command(BenchRun)
 def run(options: BenchRun, *, as_json: bool, quiet: bool) -> None:
-    """Run a plan: perftest between servers over SSH, collectives with mpirun or srun. Each result is stored as soon as its run ends.
+    """Run a plan of `railweave bench plan`: perftest between servers over SSH, collectives with mpirun or srun. Each result is stored as soon as its run ends.
 
-    A failed or timed-out run is stored as a result. Runs already in the store are not repeated, so the same command resumes an interrupted
-    plan. Nothing is left on servers. Exits 1 if a run failed, otherwise 0.
+    A failed or timed-out run is stored as a result. Runs that are already in the store are skipped, so the same command resumes an
+    interrupted plan. Nothing is left on servers. Exits 1 if a run failed, otherwise 0.
     """
     from railweave.api.bench import bench_run
     from railweave.operations.bench.running.pair import Launcher
@@ -189,7 +191,7 @@ def run(options: BenchRun, *, as_json: bool, quiet: bool) -> None:
 
 
 app = typer.Typer(
-    no_args_is_help=True, help="Plan and run benchmarks, keep their results, and find out why a run is slow or fails."
+    no_args_is_help=True, help="Plan and run benchmarks, store their results, and find out why a run is slow or fails."
 )
 
 
@@ -198,16 +200,17 @@ def _bench() -> None:
     """Plan and run benchmarks, store their results, and find out why a run is slow or fails."""
 
 
-app.command("plan", short_help="Plan the runs that prove a network.")(plan)
+app.command("plan", short_help="Plan the runs that verify a network.")(plan)
 app.command("run", short_help="Carry out a plan and store the results.")(run)
 
 
-@app.command("import", short_help="Read outputs of benchmarks and keep their runs.")
+@app.command("import", short_help="Read output files of benchmarks and store their runs.")
 @command(BenchImport)
 def import_(options: BenchImport, *, as_json: bool, quiet: bool) -> None:
-    """Read benchmark outputs and add their runs to a store. If any file is refused, no run is added. Reading a file again adds nothing.
+    """Read output files of benchmarks, and add their runs to a store. Reading the same file again adds nothing.
 
-    Parts that were not understood are reported with file and line. Exits 0, or 2 if a file is not benchmark output.
+    Unknown lines are reported with file and line. If a file is not benchmark output, no run of any file is added, and the exit status is 2;
+    otherwise it is 0.
     """
     from railweave.api.bench import bench_import
 
@@ -260,14 +263,21 @@ def _line(run: Run) -> str:
 class Show:
     """Options of ``railweave bench show``."""
 
-    store: Annotated[str, Argument("Store: a file, or postgresql://USER@HOST/NAME.")]
-    run: Annotated[Sequence[str], Opt("Only the run whose id begins with this; may be repeated; default: all.")] = ()
+    store: Annotated[
+        str, Argument("Store of benchmark runs: an SQLite file, or a database postgresql://USER@HOST/NAME.")
+    ]
+    run: Annotated[
+        Sequence[str],
+        Opt(
+            "Show only the run whose id begins with this text, with all details; default: a table of all runs. May be repeated."
+        ),
+    ] = ()
 
 
 @app.command(short_help="Show the runs of a store.")
 @command(Show)
 def show(options: Show, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
-    """Show the runs of a store. For runs selected with --run, also show the devices they ran on and every number."""
+    """List the runs of a store. For runs that --run selects, show every number, the settings, the versions and the failures instead."""
     from railweave.operations.store.export import runs_table
     from railweave.operations.store.store import opened
 
@@ -311,15 +321,19 @@ def _shown(run: Run) -> None:
 class Export:
     """Options of ``railweave bench export``."""
 
-    store: Annotated[str, Argument("Store: a file, or postgresql://USER@HOST/NAME.")]
-    output: Annotated[Path, Opt("File to write (.csv or .json).", letter="-o")]
-    run: Annotated[Sequence[str], Opt("Only the run whose id begins with this; may be repeated; default: all.")] = ()
+    store: Annotated[
+        str, Argument("Store of benchmark runs: an SQLite file, or a database postgresql://USER@HOST/NAME.")
+    ]
+    output: Annotated[Path, Opt("File to write. Its ending selects the form: .csv or .json.", letter="-o")]
+    run: Annotated[
+        Sequence[str], Opt("Export only the run whose id begins with this text; default: all runs. May be repeated.")
+    ] = ()
 
 
 @app.command(short_help="Write the runs of a store as CSV or JSON.")
 @command(Export)
 def export(options: Export, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
-    """Export the runs of a store: as CSV with one line per number, or as JSON with all data."""
+    """Write the runs of a store into a file: CSV has a line for each measured number, JSON has all data of each run."""
     from railweave.operations.store.export import to_csv, to_json
     from railweave.operations.store.store import opened
     from railweave.writing import write_file
@@ -338,11 +352,12 @@ def export(options: Export, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG
         typer.echo(f"wrote {options.output}: {counted(len(runs), 'run')}")
 
 
-@app.command(short_help="Find out from its output why a run is slow or fails.")
+@app.command(short_help="Find the reason why a run is slow or failed.")
 @command(BenchTriage)
 def triage(options: BenchTriage, *, as_json: bool, quiet: bool) -> None:
-    """Search benchmark outputs for known problems: missing plugin, wrong GIDs, no GPUDirect, exceeded retries, interfaces, affinity and more.
+    """Search output files of benchmarks for known causes of slow or failed runs.
 
+    Examples are a net plugin that was not loaded, wrong GIDs, no GPUDirect RDMA, exceeded retries, wrong interfaces and wrong CPU affinity.
     Each finding shows the line that it is based on, and the fix. Exits 1 if a finding is an error, and 2 if a file is not benchmark output.
     """
     from railweave.api.bench import bench_triage

@@ -18,8 +18,11 @@ def build(options: Build, *, as_json: bool, quiet: bool) -> None:
     """Design a network from its fabric file, and write its files and report into a folder.
 
     The folder gets report.html, cabling.csv, addresses.csv, topology.svg, design.json, findings.json, a runbook for each
-    switch, and the configuration files of every device under devices/ and hosts/. NAME.lock is then written next to the
-    fabric file. Exits 1 if a finding is an error.
+    switch, and the configuration files of every device under devices/ and hosts/.
+
+    NAME.lock is written next to the fabric file. This lock file records the numbers that the build has assigned, so that
+    devices keep their ports, addresses and AS numbers in later builds (docs/lock.md). Exits 1 if a finding is an error; the
+    files are written in that case too.
     """
     from railweave.api import build as run
     from railweave.model.findings import by_severity

@@ -19,15 +19,24 @@ from railweave.counting import counted
 class CheckShown(Check):
     """Options of ``railweave check``."""
 
-    junit: Annotated[Path | None, Opt("Write a JUnit file with a test case per device and rule.")] = None
-    html: Annotated[Path | None, Opt("Write an HTML page that marks faults on the topology.")] = None
+    junit: Annotated[Path | None, Opt("Also write a JUnit file (XML) with a test case for each device and rule.")] = (
+        None
+    )
+    html: Annotated[
+        Path | None, Opt("Also write a page (.html) that marks the faults on a drawing of the network.")
+    ] = None
     csv: Annotated[Path | None, CSV] = None
-    all_: Annotated[bool, Opt("Also print notes, and findings that are consequences of other findings.")] = False
+    all_: Annotated[
+        bool,
+        Opt(
+            "Also print findings of severity info, and findings that are consequences of other findings. Default: only errors and warnings."
+        ),
+    ] = False
 
 
 @command(CheckShown)
 def check(options: CheckShown, *, as_json: bool, quiet: bool) -> None:
-    """Compare the state of a running network, as its devices reported it, with the design. Exits 1 if a finding is an error."""
+    """Compare the state that the devices of a running network report with the design. The state comes from a folder (CAPTURE), the devices (--live) or a lab (--lab). Exits 1 if a finding is an error."""
     from railweave.api import check as run
     from railweave.writing import write_file
 

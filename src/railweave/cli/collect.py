@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class CollectShown(Collect):
     """Options of ``railweave collect``."""
 
-    questions: Annotated[bool, Opt("Print the queries for each device, to run them by hand; contacts no device.")] = (
-        False
-    )
+    questions: Annotated[
+        bool, Opt("Only print the queries for each device, so that you can run them by hand. No device is contacted.")
+    ] = False
 
 
 @command(CollectShown)

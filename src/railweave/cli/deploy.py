@@ -48,7 +48,12 @@ if TYPE_CHECKING:
 class PlanFile(Reaching):
     """Options of every plan: the file to write, and how to reach the devices."""
 
-    output: Annotated[Path, Opt("Plan file to write. It contains configuration; only you can read it.", letter="-o")]
+    output: Annotated[
+        Path,
+        Opt(
+            "Plan file to write, for `deploy apply`. It contains configurations, so only you can read it.", letter="-o"
+        ),
+    ]
 
 
 def _plan(run: Verb[..., Any, Plan], options: PlanFile, *, as_json: bool, quiet: bool) -> None:
@@ -65,9 +70,10 @@ class DeployReplaceShown(DeployReplace, PlanFile):
 
 @command(DeployReplaceShown)
 def replace(options: DeployReplaceShown, *, as_json: bool, quiet: bool) -> None:
-    """Write the plan for a replaced switch, server or NIC: inventory, addresses, labels, configurations, server files.
+    """Plan the changes after a switch, server or NIC was replaced: its entry in the inventory, and the addresses, labels, switch configurations and server files that depend on it.
 
-    No device is changed; `deploy apply` writes the inventory and changes the devices. Exits 1 if the plan is refused.
+    No device is changed; `deploy apply` writes the inventory and changes the devices. Exits 1 if the plan is refused, for example because a
+    device that must change did not answer; the output lists the reasons. The new part itself may be unreachable.
     """
     from railweave.api.draining import deploy_replace
 
@@ -81,9 +87,11 @@ class DeployDrainShown(DeployDrain, PlanFile):
 
 @command(DeployDrainShown)
 def drain(options: DeployDrainShown, *, as_json: bool, quiet: bool) -> None:
-    """Write the plan that drains devices or links by routing. `deploy apply` runs the plan, and waits until the drained parts carry no traffic.
+    """Plan a drain: routing moves all traffic away from devices or links, for example before maintenance. No device is changed.
 
-    The plan describes the remaining network. Applying it also updates `status:` in the fabric file. Exits 1 if the plan is refused.
+    `deploy apply` carries out the plan: it marks the parts as drained under `status:` in the fabric file, changes the switches, and waits
+    until the drained parts carry no traffic. The output describes the remaining network. Exits 1 if the plan is refused, for example because
+    a NIC would have no path (--force allows this) or a switch did not answer; the output lists the reasons.
     """
     from railweave.api.draining import deploy_drain
 
@@ -97,7 +105,7 @@ class DeployUndrainShown(DeployUndrain, PlanFile):
 
 @command(DeployUndrainShown)
 def undrain(options: DeployUndrainShown, *, as_json: bool, quiet: bool) -> None:
-    """Write the plan that returns drained devices or links to service. `deploy apply` carries it out."""
+    """Plan the return of drained devices or links to service. No device is changed; `deploy apply` carries out the plan. Exits 1 if the plan is refused; the output lists the reasons."""
     from railweave.api.draining import deploy_undrain
 
     _plan(deploy_undrain, options, as_json=as_json, quiet=quiet)
@@ -110,10 +118,11 @@ class DeployUpgradeShown(DeployUpgrade, PlanFile):
 
 @command(DeployUpgradeShown)
 def upgrade(options: DeployUpgradeShown, *, as_json: bool, quiet: bool) -> None:
-    """Write the plan that upgrades switches to a release, ordered by redundancy. No device is changed; `deploy apply` carries it out.
+    """Plan the upgrade of switches to a release, in batches whose switches can be out of service together. No device is changed; `deploy apply` carries out the plan.
 
-    Each batch of switches is drained until no traffic flows, upgraded and restarted. Then its release is checked, its sessions and routes are compared with
-    those before, and the batch is undrained. The upgrade stops at the first switch that does not return to its earlier state. Exits 1 if the plan is refused.
+    Each batch is drained until its switches carry no traffic, upgraded and restarted. Then the releases are checked, sessions and routes are
+    compared with those before, and the batch is returned to service. The upgrade stops at the first switch that does not return to its
+    earlier state. Exits 1 if the plan is refused, for example because a switch did not answer; the output lists the reasons.
     """
     from railweave.api.upgrading import deploy_upgrade
 
@@ -125,19 +134,24 @@ class DeployZtpShown(DeployZtp):
     """Options of ``railweave deploy ztp``."""
 
     url: Annotated[
-        str, Opt("URL at which switches find the folder: http://ADDRESS:PORT; default: the address of --serve.")
+        str,
+        Opt(
+            "URL at which switches find the output folder: http://ADDRESS:PORT. Required without --serve; with --serve, default: http:// and its address."
+        ),
     ] = ""
     serve: Annotated[
         str | None,
-        Opt("Serve the folder on this ADDRESS:PORT until Ctrl-C, only to switches with known serial numbers."),
+        Opt(
+            "After writing, also serve the folder by HTTP on this ADDRESS:PORT of this machine, until Ctrl-C. Only switches with known serial numbers get files. Default: only write the files."
+        ),
     ] = None
 
 
 @command(DeployZtpShown)
 def ztp(options: DeployZtpShown, *, as_json: bool, quiet: bool) -> None:
-    """Write the files that new switches fetch from a web server at first boot. Also write DHCP configuration, for ISC Kea and for dnsmasq.
+    """Write the files that new switches fetch from a web server at first boot (zero-touch provisioning), and configurations for two DHCP servers, ISC Kea and dnsmasq.
 
-    Afterwards `deploy apply` can reach the switches. A switch without a serial number in the inventory is left out and reported.
+    After their first boot, `deploy apply` can reach the switches. A switch without a serial number in the inventory is left out and reported.
     """
     from railweave.api.deploying import deploy_ztp
 
@@ -178,7 +192,7 @@ def _serve(folder: Path, address: tuple[str, int]) -> None:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Bring a design onto running switches and servers, and back. Devices are changed by `apply`, `resume` and `campaign` alone; the others plan, look, and write files.",
+    help="Apply a design to running switches and servers, and roll it back. Only `apply`, `resume` and `campaign` change devices; the other commands plan, query and write files.",
 )
 
 
@@ -187,16 +201,21 @@ class TimeLimits:
     """Time limits: for traffic to end after a drain, and for a switch to return in an upgrade."""
 
     traffic_below: Annotated[
-        float, Opt("After a drain: rate below which a port counts as idle, in Mb/s for each direction.", least=0)
+        float,
+        Opt(
+            "After a drain: a port counts as idle if it carries less than this rate in each direction, in Mb/s.",
+            least=0,
+        ),
     ] = 1.0
     traffic_every: Annotated[
-        float, Opt("After a drain: seconds between two readings of a port's counters.", least=0)
+        float, Opt("After a drain: time between two readings of the port counters, in seconds.", least=0)
     ] = 10.0
     traffic_within: Annotated[
-        float, Opt("After a drain: longest time to wait for traffic to end, in seconds.", least=0)
+        float, Opt("After a drain: longest time to wait until all drained ports are idle, in seconds.", least=0)
     ] = 300.0
     restart_within: Annotated[
-        float, Opt("In an upgrade: longest time for a switch to come back after its restart, in seconds.", least=0)
+        float,
+        Opt("In an upgrade: longest time to wait until a switch is reachable after its restart, in seconds.", least=0),
     ] = 1800.0
 
     def waits(self, settle: float) -> dict[str, Any]:
@@ -211,10 +230,10 @@ class TimeLimits:
         }
 
 
-app.command(short_help="Plan to take a switch, link, path color or server out of use.")(drain)
-app.command(short_help="Plan to bring it back into use.")(undrain)
+app.command(short_help="Plan to move traffic away from a switch, link or server.")(drain)
+app.command(short_help="Plan to return a drained part to service.")(undrain)
 app.command(short_help="Plan to install a different release on switches.")(upgrade)
-app.command(short_help="Plan the changes after replacing a switch, server or NIC.")(replace)
+app.command(short_help="Plan the changes after a part was replaced.")(replace)
 app.command(short_help="Write the files that new switches get at first boot.")(ztp)
 app.command(short_help="Inject the faults of a scenario, with rollback on switches.")(deploy_campaign.campaign)
 
@@ -235,9 +254,10 @@ class DeployPlanShown(DeployPlan, PlanFile):
 @app.command(short_help="Plan the changes: on which switches, in which order.")
 @command(DeployPlanShown)
 def plan(options: DeployPlanShown, *, as_json: bool, quiet: bool) -> None:
-    """Plan the changes that bring switches to their design: changes per switch, waves, disruptions and refusals. No device is changed.
+    """Plan the changes that bring running switches to the design. No device is changed; `deploy apply` carries out the plan.
 
-    Exits 1 if the plan is refused.
+    The plan has the changes of each switch, the order (waves: groups of devices that change together), and what each wave disrupts. Exits 1
+    if the plan is refused, for example because a wave puts too much of the network at risk; the output lists the reasons.
     """
     from railweave.api.deploying import deploy_plan
 
@@ -249,19 +269,23 @@ class DeployApplyShown(DeployApply, TimeLimits):
     """Options of ``railweave deploy apply``."""
 
     digest: Annotated[
-        str, Opt("Digest of the plan, as shown by `deploy plan`; confirms that you have read the plan.")
+        str,
+        Opt(
+            "Digest (checksum) of the plan, which the planning command printed. It confirms that you have read this plan. Without --digest, --yes or --dry-run, the command prompts for the digest."
+        ),
     ] = ""
-    yes: Annotated[bool, Opt("Apply the plan without a digest.")] = False
+    yes: Annotated[bool, Opt("Apply the plan without its digest.")] = False
 
 
 @app.command(short_help="Carry out a plan wave by wave, with rollback.")
 @command(DeployApplyShown)
 def apply(options: DeployApplyShown, *, as_json: bool, quiet: bool) -> None:
-    """Apply a plan. First, every device loads its change, checks it and discards it.
+    """Carry out a plan on the devices. First, every device loads its change, checks it and discards it.
 
-    Then each wave commits with a rollback timer, checks the network, and confirms.
+    Then the devices change wave by wave. A wave commits its changes with a rollback timer; railweave checks the network, and confirms the wave.
 
-    If a wave fails, it is rolled back, later waves do not start, and the exit status is 1. Confirmed waves stay in place.
+    If a wave fails, it is rolled back, later waves do not start, and the exit status is 1. Confirmed waves stay in place. The applied plan is
+    a revision with a number (`deploy history`).
     """
     from railweave.api.deploying import deploy_apply
 
@@ -274,7 +298,7 @@ def apply(options: DeployApplyShown, *, as_json: bool, quiet: bool) -> None:
 @app.command(short_help="Show the result of the last apply, and the state of switches.")
 @command(DeployStatus)
 def status(options: DeployStatus, *, as_json: bool, quiet: bool) -> None:
-    """Compare the running configuration of the switches in the last apply with the journal. No device is changed. Exits 1 after an interruption."""
+    """Show the result of the last `deploy apply`, and whether its devices now run the configuration from before or after it. No device is changed. Exits 1 if the apply is still running or was interrupted."""
     from railweave.api.deploying import deploy_status
     from railweave.operations.deploy.journal import who_is_at_work
     from railweave.operations.deploy.upgrade_status import Runs
@@ -303,13 +327,15 @@ class History:
     """Options of ``railweave deploy history``."""
 
     fabric: Annotated[Path, FABRIC_FILE]
-    revision: Annotated[int | None, Argument("Revision number; shows its log.")] = None
+    revision: Annotated[
+        int | None, Argument("Number of the revision whose full log to show. Default: list all revisions.")
+    ] = None
 
 
-@app.command(short_help="List all applies, or show the log of one.")
+@app.command(short_help="List every `deploy apply`, or show the log of one.")
 @command(History)
 def history(options: History, *, as_json: bool, quiet: bool) -> None:
-    """List the revisions of a network, newest first: time, operator, plan and result. With a revision number, show its full log."""
+    """List the revisions of a network (every `deploy apply`), newest first: number, result, time, operator and plan. With REVISION, show the full log of that revision."""
     del quiet  # it says nothing while it works
     from railweave.api.deploying import deploy_history, deploy_log
 
@@ -343,9 +369,10 @@ class DeployResumeShown(DeployResume, TimeLimits):
 @app.command(short_help="Finish or roll back an interrupted apply.")
 @command(DeployResumeShown)
 def resume(options: DeployResumeShown, *, as_json: bool, quiet: bool) -> None:
-    """Resume an apply that was interrupted by a kill, a power failure or a lost connection.
+    """Resume a `deploy apply` that was interrupted, for example by a power failure of this machine.
 
-    The unfinished wave is rolled back and then started again.
+    The plan and the steps so far are read from the journal, the folder NAME.state next to the fabric file. An unfinished wave that had passed its checks is confirmed; any other unfinished wave is rolled back and started again. Then the later
+    waves follow. Exits 1 if a wave fails, and 2 if nothing was interrupted.
     """
     from railweave.api.deploying import deploy_resume
 
@@ -359,10 +386,10 @@ class DeployRollbackShown(DeployRollback, PlanFile):
     """Options of ``railweave deploy rollback``."""
 
 
-@app.command(short_help="Plan the return to the state before a revision.")
+@app.command(short_help="Plan the return to the state before a `deploy apply`.")
 @command(DeployRollbackShown)
 def rollback(options: DeployRollbackShown, *, as_json: bool, quiet: bool) -> None:
-    """Write the plan that returns switches to their configuration before a revision. `deploy apply` carries it out like any other plan."""
+    """Plan the return of the devices that a revision changed to their configuration before it. No device is changed; `deploy apply` carries out the plan. Exits 1 if the plan is refused; the output lists the reasons."""
     from railweave.api.deploying import deploy_rollback
 
     _plan(deploy_rollback, options, as_json=as_json, quiet=quiet)

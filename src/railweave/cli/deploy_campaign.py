@@ -15,7 +15,7 @@ from railweave.api.verbs import HARDWARE
 from railweave.cli.command import command
 from railweave.cli.output import print_json, telling
 
-_HELP_DIGEST = "Digest of the campaign, as shown by a run without --digest; confirms that you have read the campaign. Without --digest or --yes, no fault is injected."
+_HELP_DIGEST = "Digest (checksum) of the campaign, which a run without --digest prints. It confirms that you have read the campaign. Without --digest or --yes, no fault is injected."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,43 +23,63 @@ class Campaign:
     """Options of ``railweave deploy campaign``."""
 
     fabric: Annotated[Path, FABRIC_FILE]
-    scenario: Annotated[Path, Argument("Scenario file; its faults happen one after another.")]
+    scenario: Annotated[
+        Path,
+        Argument(
+            "Scenario file with the faults (docs/scenario-file.md). They are injected in turns, one after another; faults that overlap in the file are one turn."
+        ),
+    ]
     access: Annotated[Path | None, ACCESS] = None
     rehearse: Annotated[
         bool,
         Opt(
-            "Inject the faults into the running lab of FABRIC, and compare the effects with those that `lab fault` measures. Needs root."
+            "Inject the faults into the lab that `railweave lab up` started for FABRIC, instead of the real network. The result is compared with what `railweave lab fault` measures. Needs root."
         ),
     ] = False
     blast_radius: Annotated[
-        str, Opt("Largest number of switches affected at once, or the names of the allowed switches (A,B).")
+        str,
+        Opt(
+            "Largest number of switches that a turn may affect, or the names of the switches that may be affected (A,B). A campaign beyond this is refused."
+        ),
     ] = "1"
     force: Annotated[
-        Sequence[str], Opt("Path color, plane, tenant, NIC or switch that the campaign may cut off; may be repeated.")
+        Sequence[str],
+        Opt(
+            "Path color (class of uplinks), plane (fabric of one NIC port), tenant, NIC or switch that may lose all its paths during a turn. May be repeated. Default: none; such a campaign is refused."
+        ),
     ] = ()
-    hold: Annotated[
-        float, Opt("Shortest duration of each turn (a fault, or faults that overlap), in seconds.", least=1)
-    ] = 20.0
+    hold: Annotated[float, Opt("Shortest duration of each turn, in seconds.", least=1)] = 20.0
     restore_within: Annotated[
         int,
-        Opt("Rollback timer: seconds after the fault ends before the switch reverts on its own.", least=30, most=3600),
+        Opt(
+            "Rollback timer: seconds after the planned end of a fault at which a switch removes the fault on its own, if railweave has not.",
+            least=30,
+            most=3600,
+        ),
     ] = 120
-    settle: Annotated[float, Opt("Seconds to wait for the network to recover.", least=0)] = 120.0
+    settle: Annotated[
+        float, Opt("Longest time to wait, after each turn, until the network has recovered, in seconds.", least=0)
+    ] = 120.0
     lab_results: Annotated[
         Path | None,
-        Opt("File with the output of `lab fault --scenario SCENARIO --json`; it fills the column `lab` of the result."),
+        Opt(
+            "File with the output of `railweave lab fault --scenario SCENARIO --json`. Its measurements are shown in the column lab of the result. Default: the column is filled only with --rehearse."
+        ),
     ] = None
     digest: Annotated[str, Opt(_HELP_DIGEST)] = ""
-    yes: Annotated[bool, Opt("Inject the faults without a digest.")] = False
+    yes: Annotated[bool, Opt("Inject the faults without --digest.")] = False
     hardware: Annotated[Path | None, HARDWARE] = None
 
 
 @command(Campaign)
 def campaign(options: Campaign, *, as_json: bool, quiet: bool) -> None:
-    """Inject the faults of a scenario file into a running network and measure their effect. Each switch restores itself by rollback timer.
+    """Inject the faults of a scenario file into a running network, and measure their effect.
 
-    Run the command without --digest first: it shows the changes, losses and prediction of each turn, and injects nothing. Ctrl-C restores the
-    network at once. Exits 1 if the campaign is refused, or if the network does not return to its earlier state.
+    First run the command without --digest: it shows the changes, losses and prediction of each turn, and injects nothing. Faults that are
+    configuration changes or shut ports have a rollback timer on the switch, which removes them if railweave fails; from a restart or an
+    ended process, the switch recovers by itself. Ctrl-C removes the present faults at once.
+
+    Exits 1 if the campaign is refused, or if the network does not return to its earlier state.
     """
     from railweave.api.deploying import campaign_plan, campaign_run, rehearsed
     from railweave.api.deploying import lab_results as read_results

@@ -36,7 +36,7 @@ class DiffShown(Diff):
     form: Annotated[
         Form,
         Opt(
-            "Form: text; commands per device (junos-set, eos, frr, dell-sonic); sonic-patch, a JSON patch (RFC 6902) per device; or cables, a CSV list of the cables to lay, remove, move or replace.",
+            "Form of the output. text: all changes, to read. junos-set, eos, frr, dell-sonic: commands for each device of that system. sonic-patch: a JSON patch (RFC 6902) for each SONiC device. cables: a CSV list of the cables to lay, remove, move or replace.",
             name="--as",
         ),
     ] = Form.text
@@ -44,7 +44,7 @@ class DiffShown(Diff):
 
 @command(DiffShown)
 def diff(options: DiffShown, *, as_json: bool, quiet: bool) -> None:
-    """Show the changes per device between two fabric files or builds. Exits 0 if nothing differs, otherwise 1."""
+    """Show the changes from OLD to NEW, device by device. OLD and NEW are fabric files or build folders. Exits 0 if nothing differs, otherwise 1."""
     from railweave.api import diff as compare
 
     form = options.form

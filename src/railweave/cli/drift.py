@@ -22,8 +22,8 @@ class DriftShown(DriftOptions):
     adopt: Annotated[
         bool,
         Opt(
-            "Add statements that only switches have to FABRIC: under `extra:` of a role if all its switches have the statement, "
-            "else under `overrides:`."
+            "Change the fabric file: add the statements that switches have and the design lacks. A statement of all switches of a role goes under `extra:` of the role, "
+            "any other under `overrides:`."
         ),
     ] = False
 

@@ -15,7 +15,7 @@ from railweave.cli.command import command
 from railweave.cli.output import print_json, waiting
 from railweave.counting import counted
 
-app = typer.Typer(no_args_is_help=True, help="Write a design in the files of other tools.")
+app = typer.Typer(no_args_is_help=True, help="Write a design as files for other tools.")
 
 
 @app.callback()
@@ -28,20 +28,30 @@ class Prometheus:
     """Options of ``railweave export prometheus``."""
 
     fabric: Annotated[Path, FABRIC]
-    output: Annotated[Path, Opt("Folder for the files.", letter="-o")]
-    watch: Annotated[str, Opt("Address on which `railweave watch` listens.")] = "127.0.0.1:8484"
-    alertmanager: Annotated[str | None, Opt("Address of Alertmanager, for example HOST:9093.")] = None
+    output: Annotated[
+        Path, Opt("Folder to write the files into; existing files with the same names are replaced.", letter="-o")
+    ]
+    watch: Annotated[
+        str,
+        Opt("Address and port of `railweave watch` (its option --listen), from which Prometheus reads the metrics."),
+    ] = "127.0.0.1:8484"
+    alertmanager: Annotated[
+        str | None,
+        Opt(
+            "Address and port of Alertmanager, for example HOST:9093. Default: no Alertmanager in the Prometheus configuration."
+        ),
+    ] = None
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | None, HARDWARE] = None
 
 
-@app.command(short_help="Scrape configuration, rules, dashboards, and one for gnmic.")
+@app.command(short_help="Write files for Prometheus, Grafana and gnmic.")
 @command(Prometheus)
 def prometheus(options: Prometheus, *, as_json: bool, quiet: bool) -> None:
-    """Write Prometheus and Grafana files for this network: scraping, recording rules, alert rules based on the design, and dashboards.
+    """Write files for Prometheus and Grafana: scrape configuration, recording rules, alert rules based on the design, and dashboards.
 
-    gnmic.yaml is for sites that run gnmic instead of `railweave watch`. The rules do not work with gnmic, because its metrics have
-    different names.
+    The metrics come from `railweave watch`. For sites that run gnmic instead, the file gnmic.yaml configures gnmic; the rules do not work
+    with gnmic, because its metrics have different names.
     """
     from railweave.api import load
     from railweave.operations.exports.prometheus import prometheus as exported

@@ -19,31 +19,32 @@ if TYPE_CHECKING:
     from railweave.live.fleet.meshed import MeshResult
 
 app = typer.Typer(
-    no_args_is_help=True, help="Check the GPU servers of a network, many at once. Nothing is changed on them."
+    no_args_is_help=True,
+    help="Check all GPU servers of a network over SSH, many at the same time. The servers are not changed.",
 )
 
 
 @app.callback()
 def _fleet() -> None:
-    """Check many GPU servers of a network at once. Nothing is changed on them."""
+    """Check all GPU servers of a network over SSH, many at the same time. The servers are not changed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FleetCheckShown(FleetCheck):
     """Options of ``railweave fleet check``."""
 
-    junit: Annotated[Path | None, Opt("Write a JUnit file with a suite per server.")] = None
-    html: Annotated[Path | None, Opt("Write a self-contained HTML page.")] = None
+    junit: Annotated[Path | None, Opt("Also write a JUnit file (XML) with a test suite for each server.")] = None
+    html: Annotated[Path | None, Opt("Also write the result as a page (.html).")] = None
     csv: Annotated[Path | None, CSV] = None
 
 
 @app.command(short_help="Run `host check` on every server.")
 @command(FleetCheckShown)
 def check(options: FleetCheckShown, *, as_json: bool, quiet: bool) -> None:
-    """Copy `railweave host` to every server over SSH, run the checks, and show each failure with its servers and what these servers share.
+    """Run the checks of `railweave host check` on every server over SSH. Each failure is shown with the servers that have it, and with the leaf, rail or server that they share.
 
-    The temporary folder for the copy is removed; nothing else on a server is touched. Exits 0 if every server answered and all checks
-    passed, else 1.
+    The program is copied to a temporary folder on each server, which is removed afterwards; nothing else on a server is changed.
+    Exits 0 if every server answered and all checks passed, else 1.
     """
     from railweave.api import fleet_check
 
@@ -56,18 +57,21 @@ def check(options: FleetCheckShown, *, as_json: bool, quiet: bool) -> None:
 class FleetMeshShown(FleetMesh):
     """Options of ``railweave fleet mesh``."""
 
-    junit: Annotated[Path | None, Opt("Write a JUnit file with a suite per server.")] = None
-    html: Annotated[Path | None, Opt("Write a self-contained HTML page.")] = None
+    junit: Annotated[Path | None, Opt("Also write a JUnit file (XML) with a test suite for each server.")] = None
+    html: Annotated[Path | None, Opt("Also write the result as a page (.html).")] = None
     csv: Annotated[Path | None, CSV] = None
 
 
 @app.command(short_help="Send packets between servers on every path color.")
 @command(FleetMeshShown)
 def mesh(options: FleetMeshShown, *, as_json: bool, quiet: bool) -> None:
-    """Send packets of the designed MTU from every NIC to NICs of the same rail, on the same leaf and on other leaves, over every path color.
+    """Send test packets of the designed MTU from every NIC to NICs of its rail, on its own leaf and on other leaves, over every path color.
 
-    At most 16 probes per NIC cover every leaf, spine and color. If probes fail, the output names the devices and links that all failed probes
-    cross. Nothing on a server is changed. Exits 0 if every server answered and every packet came back, else 1.
+    Each NIC sends at most 16 probes, each to one address of another NIC. The probes of all NICs are chosen to cross every leaf, spine and path color (a class of
+    uplinks). Without path colors, switches choose the spines by hash, and may leave some out.
+
+    If probes fail, the output names the devices and links that all failed probes cross. Nothing on a server is changed. Exits 0 if every
+    server answered and every packet came back, else 1.
     """
     from railweave.api import fleet_mesh
 

@@ -17,16 +17,23 @@ if TYPE_CHECKING:
     from railweave.model.catalog.hardware_files import OwnHardware
     from railweave.model.catalog.models import Catalog
 
-app = typer.Typer(no_args_is_help=True, help="List switches, NICs, servers and optics, your own among them.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="List the models of switches, NICs, servers and optics that designs can use, including your own.",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class HardwareList:
     """Options of ``railweave hardware list``."""
 
-    section: Annotated[str | None, Argument("Section: switches, nics, servers or optics; default: all.")] = None
+    section: Annotated[
+        str | None, Argument("Kind of models to list: switches, nics, servers or optics; default: all kinds.")
+    ] = None
     hardware: Annotated[Path | None, HARDWARE] = None
-    fabric: Annotated[Path | None, Opt("Also list the models under `hardware:` of this fabric file.")] = None
+    fabric: Annotated[Path | None, Opt("Fabric file; also list the models that its section `hardware:` describes.")] = (
+        None
+    )
     csv: Annotated[Path | None, CSV] = None
 
 
@@ -61,7 +68,7 @@ class HardwareShow:
 
     model: Annotated[str, Argument("Model name, as listed by `hardware list`.")]
     hardware: Annotated[Path | None, HARDWARE] = None
-    fabric: Annotated[Path | None, Opt("Also list the models under `hardware:` of this fabric file.")] = None
+    fabric: Annotated[Path | None, Opt("Fabric file; also find models that its section `hardware:` describes.")] = None
 
 
 @app.command(short_help="Show one model as a hardware file, with its sources.")

@@ -23,27 +23,41 @@ _MOST_LINES = 20
 class Import:
     """Options of ``railweave import``."""
 
-    folder: Annotated[Path, Argument("Folder of configurations saved from switches (DEVICE/configuration.txt).")]
-    out: Annotated[Path, Opt("Fabric file to write; its lock and inventory are written next to it.", letter="-o")]
+    folder: Annotated[
+        Path,
+        Argument(
+            "Folder of configurations saved from switches, one subfolder per switch: DEVICE/configuration.txt (docs/capture.md)."
+        ),
+    ]
+    out: Annotated[
+        Path,
+        Opt(
+            "Fabric file to write (NAME.yaml). NAME.lock, which records assigned numbers, and NAME.inventory.csv are written next to it.",
+            letter="-o",
+        ),
+    ]
     device: Annotated[
         Sequence[str],
         Opt(
-            "Switch model of a role, if port names do not reveal the model, for example leaf=qfx5240-64od.",
+            "Switch model of a role (leaf, spine, super-spine or dci), for example leaf=qfx5240-64od. Needed if the model cannot be derived from the port names. May be repeated.",
             metavar="ROLE=MODEL",
         ),
     ] = ()
     hardware: Annotated[Path | None, HARDWARE] = None
-    force: Annotated[bool, Opt("Replace an existing fabric file, lock and inventory.")] = False
-    name: Annotated[str, Opt("Name of the network; default: the name of the fabric file.")] = ""
+    force: Annotated[
+        bool, Opt("Replace an existing fabric file, lock file and inventory. Default: refuse to replace them.")
+    ] = False
+    name: Annotated[str, Opt("Name of the network; default: the name of the fabric file without its ending.")] = ""
 
 
 @command(Import)
 def import_(options: Import, *, as_json: bool, quiet: bool) -> None:
     """Create a fabric file from the configurations of an existing network, and report how completely the file reproduces them.
 
-    An existing fabric file, lock or inventory is replaced only with `--force`. If no design can be computed from the new file, it is written anyway, with the
-    reason, so that you can correct it by hand. Exits 0 if the file reproduces every statement, 1 if statements are lost or extra, 2 if
-    the folder holds no network.
+    If no design can be computed from the new file, it is written anyway, with the reason, so that you can correct it by hand.
+
+    Exits 0 if a build from the new file has the same statements as the saved configurations, 1 if statements are lost, added or in a
+    different order, 2 if the folder contains no network.
     """
     from railweave.api import adopt
 

@@ -60,78 +60,102 @@ def _servers() -> list[str]:
 class Init:
     """Options of ``railweave init``."""
 
-    folder: Annotated[Path | None, Argument("Folder to create, or an empty folder.")] = None
-    example: Annotated[
-        str | None, Opt("Example to start from; `list` prints the names of all examples.", words=_examples)
+    folder: Annotated[
+        Path | None,
+        Argument("Folder for the new files; it must be new or empty. Required, except with --example list."),
     ] = None
-    gpus: Annotated[str | None, Opt("Size a fabric for this number of GPUs.", metavar="NUMBER")] = None
+    example: Annotated[
+        str | None,
+        Opt(
+            "Name of the example to copy; `list` prints the names of all examples. Exactly one of --example and --gpus is required.",
+            words=_examples,
+        ),
+    ] = None
+    gpus: Annotated[
+        str | None,
+        Opt("Number of GPUs to size a fabric for. Exactly one of --example and --gpus is required.", metavar="NUMBER"),
+    ] = None
     nic: Annotated[
-        str, Opt(f"{_OF_GPUS}the NIC or server model: its name in the catalog, or part of that name.", words=_servers)
+        str,
+        Opt(
+            f"{_OF_GPUS}server model, or model of its NICs: a name in `railweave hardware list`, or part of the name; the first match is taken.",
+            words=_servers,
+        ),
     ] = "cx7"
-    switch: Annotated[str, Opt(f"{_OF_GPUS}switch model, or the beginning of its name.", words=_switches)] = (
-        "qfx5240-64"
-    )
+    switch: Annotated[
+        str,
+        Opt(
+            f"{_OF_GPUS}switch model: a name in `railweave hardware list`, or the beginning of the name; the first match is taken.",
+            words=_switches,
+        ),
+    ] = "qfx5240-64"
     oversubscription: Annotated[
         str,
         Opt(
-            f"{_OF_GPUS}server bandwidth divided by uplink bandwidth of a leaf, for example 3:1 or 3.", metavar="RATIO"
+            f"{_OF_GPUS}bandwidth of a leaf to its servers divided by its bandwidth to spines, for example 3:1 or 3; at least 1.",
+            metavar="RATIO",
         ),
     ] = "1"
     growth: Annotated[
         str,
         Opt(
-            f"{_OF_GPUS}factor by which the number of GPUs can increase without recabling, for example 2x.",
+            f"{_OF_GPUS}factor by which the number of GPUs can increase later without moving a cable, for example 2x.",
             metavar="FACTOR",
         ),
     ] = "1x"
     shape: Annotated[
         str | None,
         Opt(
-            f"{_OF_GPUS}topology: one-leaf, two-tier, rail-planes, super-spine, or port-planes (NICs with several ports). Default: the first that fits."
+            f"{_OF_GPUS}topology: one-leaf, two-tier, rail-planes (no path between rails), super-spine, or port-planes (a separate fabric for each port of the NICs). Default: the first topology that fits."
         ),
     ] = None
     gpus_per_server: Annotated[
-        int | None, Opt("With --gpus: GPUs per server, if different from the model's.", least=1, most=64)
+        int | None, Opt("With --gpus: GPUs per server; default: as many as the server model has.", least=1, most=64)
     ] = None
     nics_per_server: Annotated[
         int | None,
-        Opt("With --gpus: NICs per server that carry GPU traffic, if different from the model's.", least=1, most=64),
+        Opt(
+            "With --gpus: NICs per server that carry GPU traffic; default: as many as the server model has.",
+            least=1,
+            most=64,
+        ),
     ] = None
     hardware: Annotated[Path | None, HARDWARE] = None
     prices: Annotated[Path | None, PRICES] = None
     stripes: Annotated[
         str | None,
         Opt(
-            f"{_OF_GPUS}number of stripes to divide the servers into; default: the fewest that can hold all servers.",
+            f"{_OF_GPUS}number of stripes; a stripe is a group of leaves with the servers connected to them. Default: the fewest stripes that can hold all servers.",
             metavar="NUMBER",
         ),
     ] = None
     qps: Annotated[
         str | None,
         Opt(
-            f"{_OF_GPUS}queue pairs per connection, or `predict` for the number that makes collectives fastest; default: one per path color.",
+            f"{_OF_GPUS}queue pairs per connection of two NICs, or `predict` for the number with the fastest collectives in simulation. Default: one per path color (a class of uplinks; docs/path-colors.md).",
             metavar="NUMBER|predict",
         ),
     ] = None
     tenants: Annotated[
         str | None,
         Opt(
-            f"{_OF_GPUS}number of tenants that share the servers equally; default: no tenants and no overlay.",
+            f"{_OF_GPUS}number of tenants, isolated by an EVPN-VXLAN overlay, that share the servers equally. Default: no tenants and no overlay.",
             metavar="NUMBER",
         ),
     ] = None
     html: Annotated[
-        Path | None, Opt(f"{_OF_GPUS}write an HTML page that draws the chosen fabric and its alternatives.")
+        Path | None, Opt(f"{_OF_GPUS}also write a page (.html) that draws the chosen fabric and its alternatives.")
     ] = None
 
 
 @command(Init)
 def init(options: Init, *, as_json: bool, quiet: bool) -> None:
-    """Start a fabric file: from an example, or sized for a number of GPUs.
+    """Write a new fabric file: a copy of an example (--example), or a fabric sized for a number of GPUs (--gpus).
 
-    Sizing prints the chosen shape and its alternatives: switches, optics, cables, spare ports, cost of growth, and limits reached. It also
-    lists the errors and warnings that `build` will report. Next to the fabric file, `init` writes fabric.schema.json, for validation and
-    completion in editors, and an inventory to fill in, one row per MAC address.
+    Next to the fabric file, `init` writes fabric.schema.json, with which editors validate and complete the file, and an inventory to fill in.
+
+    With --gpus, the output compares the chosen topology with its alternatives: switches, optics, cables, spare ports, cost of growth, limits
+    reached. It also lists the errors and warnings that `build` will report. Exits 1 if one of these is an error.
     """
     if (options.example is None) == (options.gpus is None):
         raise InputError(

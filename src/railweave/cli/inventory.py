@@ -9,20 +9,21 @@ from railweave.cli.command import command
 from railweave.cli.output import print_json, waiting
 from railweave.counting import counted
 
-app = typer.Typer(no_args_is_help=True, help="Keep the inventory of hardware that was delivered.")
+app = typer.Typer(no_args_is_help=True, help="Fill in NAME.inventory.csv, the list of delivered hardware.")
 
 
 @app.callback()
 def root() -> None:
-    """Keep the inventory of delivered hardware."""
+    """Fill in NAME.inventory.csv, the list of delivered hardware."""
 
 
-@app.command(short_help="Fill in serial numbers, MAC addresses, names, modules and lengths.")
+@app.command(short_help="Fill in serial numbers, MAC addresses and modules.")
 @command(FillInventory)
 def fill(options: FillInventory, *, as_json: bool, quiet: bool) -> None:
-    """Fill NAME.inventory.csv from a capture: serial numbers, MAC addresses, interface and RDMA device names, modules, cable lengths.
+    """Fill in NAME.inventory.csv, the list of hardware, from the answers of devices in a folder of `railweave collect`.
 
-    Exits 1 if the inventory differs from the capture and was not written.
+    Filled in are serial numbers, MAC addresses, names of interfaces and RDMA devices, modules and cable lengths. Without --write, the
+    command only shows the changes, and exits 1 if there are any.
     """
     from railweave.api import fill_inventory
 

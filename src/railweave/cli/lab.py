@@ -28,7 +28,7 @@ class Access:
 
 @command(Access)
 def access(options: Access, *, as_json: bool, quiet: bool) -> None:
-    """Enable SSH login on loopback to every switch and server of the lab, and print the path of the access.yaml that reaches them."""
+    """Start an SSH server on the loopback address of this machine for every switch and server of a running lab. The command prints the path of an access.yaml with their ports and key. Needs root."""
     del quiet  # it says nothing while it works
     from railweave.live.lab import life, logins
 
@@ -41,7 +41,9 @@ def access(options: Access, *, as_json: bool, quiet: bool) -> None:
         typer.echo(path)
 
 
-app = typer.Typer(no_args_is_help=True, help="Run the designed network on routing daemons here, test it and break it.")
+app = typer.Typer(
+    no_args_is_help=True, help="Run the designed network on this machine as FRR routers, test it, and inject faults."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,32 +52,40 @@ class Up:
 
     fabric: Annotated[Path, FABRIC]
     part: Annotated[
-        str, Opt("Part of the network: rails=1-2,stripes=2,servers=1-8; a number N means the first N.", name="--slice")
+        str,
+        Opt(
+            "Part of the network to start, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B takes items A to B, a number N the first N. Default: the whole network.",
+            name="--slice",
+        ),
     ] = ""
     design_timers: Annotated[
         bool,
         Opt(
-            "Keep the designed timers of BFD and router advertisements. Default: lab timers that suit the speed of this machine."
+            "Use the designed timers of BFD and router advertisements. Default: timers of the lab: 100 ms for BFD (longer in a lab with more than 128 links between switches), 4 s for router advertisements."
         ),
     ] = False
     running: Annotated[Path | None, RUNNING] = None
     room_for: Annotated[
         Path | None,
         Opt(
-            "Fabric file of a larger network, so that `deploy` can expand the lab. Its machines and cables are all created; any that FABRIC lacks stay unconfigured."
+            "Fabric file of a larger network, to which `deploy` can later expand the lab. All its devices and cables are created; those that FABRIC lacks stay unconfigured. Default: only the devices of FABRIC."
         ),
     ] = None
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | None, HARDWARE] = None
     frr_root: Annotated[
-        Path | None, Opt("Root folder that contains FRR (`make validators`).", envvar="RAILWEAVE_FRR_ROOT")
+        Path | None,
+        Opt(
+            "Root folder of a file tree with FRR, as `make validators` creates it. Default: the tree of `make validators` in this checkout, else a cached tree (downloaded if needed), else FRR installed on this machine.",
+            envvar="RAILWEAVE_FRR_ROOT",
+        ),
     ] = None
 
 
-@app.command(short_help="Bring up the network as FRR routers in network namespaces.")
+@app.command(short_help="Start the network as FRR routers in network namespaces.")
 @command(Up)
 def up(options: Up, *, as_json: bool, quiet: bool) -> None:
-    """Start every switch as an FRR router and every server as a host, in network namespaces. Exits 1 if routes do not converge."""
+    """Start a lab of the network on this machine: every switch as an FRR router, every server as a host, each in a network namespace. Needs root. Exits 1 if routes do not converge."""
     from dataclasses import asdict
 
     from railweave.api import load
@@ -127,7 +137,10 @@ def up(options: Up, *, as_json: bool, quiet: bool) -> None:
 class Status:
     """Options of ``railweave lab status``."""
 
-    fabric: Annotated[Path | None, Argument("Fabric file or build folder; default: all labs.")] = None
+    fabric: Annotated[
+        Path | None,
+        Argument("Fabric file or build folder that the lab was started from. Default: all labs on this machine."),
+    ] = None
 
 
 @app.command(short_help="Show a lab, or every lab on this machine.")
@@ -154,15 +167,15 @@ class Down:
     fabric: Annotated[
         Path,
         Argument(
-            "Fabric file or build folder that the lab was started from (it need not exist any more), or the lab's name, as shown by `lab status`."
+            "Fabric file or build folder that the lab was started from (the file may have been deleted), or the name of the lab, as `lab status` shows it."
         ),
     ]
 
 
-@app.command(short_help="Take a lab down.")
+@app.command(short_help="Stop and remove a lab.")
 @command(Down)
 def down(options: Down, *, as_json: bool, quiet: bool) -> None:
-    """Remove a lab, even if only part of it came up: its processes, namespaces and links, and nothing else."""
+    """Remove a lab: its processes, namespaces and links, and nothing else. A lab whose start failed can be removed too. Needs root."""
     from dataclasses import asdict
 
     from railweave.cli.lab_output import print_gone
@@ -181,19 +194,26 @@ class Prove:
     """Options of ``railweave lab test``."""
 
     fabric: Annotated[Path, FABRIC]
-    only: Annotated[Sequence[str], Opt("Only the assertion with this id; may be repeated.")] = ()
+    only: Annotated[
+        Sequence[str],
+        Opt(
+            "Run only the assertion with this id, as the output without --only shows it. Default: all assertions. May be repeated."
+        ),
+    ] = ()
     sweep: Annotated[
         bool,
-        Opt("Also take down each link, one at a time, and compare the forwarding tables with the computed tables."),
+        Opt(
+            "Also take down each link, one at a time, and compare the forwarding tables of the routers with the computed ones."
+        ),
     ] = False
-    retry_for: Annotated[float, Opt("Seconds for which a failed assertion is retried.", least=0)] = 15.0
-    junit: Annotated[Path | None, Opt("Also write the assertions as a JUnit file.")] = None
+    retry_for: Annotated[float, Opt("Time for which a failed assertion is tried again, in seconds.", least=0)] = 15.0
+    junit: Annotated[Path | None, Opt("Also write the results of the assertions as a JUnit file (XML).")] = None
 
 
-@app.command("test", short_help="Prove that the lab behaves as designed.")
+@app.command("test", short_help="Test that the lab behaves as designed.")
 @command(Prove)
 def prove(options: Prove, *, as_json: bool, quiet: bool) -> None:
-    """Test that the lab behaves as designed, and show the evidence for each assertion. Exits 1 if an assertion fails."""
+    """Test assertions about a running lab, for example that BGP sessions are up and that forwarding tables are as computed. Each result is shown with its evidence. Needs root. Exits 1 if an assertion fails."""
     from railweave.cli.lab_output import print_outcomes, print_sweep, print_verdict
     from railweave.live.lab import assertions, life
     from railweave.live.lab.faults.sweep import sweep as run_sweep
@@ -239,28 +259,36 @@ class Fault:
     """Options of ``railweave lab fault``."""
 
     fabric: Annotated[Path, FABRIC]
-    scenario: Annotated[Path | None, Opt("Scenario file; each fault is injected at the time given in the file.")] = None
+    scenario: Annotated[
+        Path | None,
+        Opt(
+            "Scenario file (docs/scenario-file.md); each fault is injected at its time in the file. Exactly one of --scenario, --fault and --all-single is required."
+        ),
+    ] = None
     faults: Annotated[
         Sequence[str],
-        Opt('A fault: "link-down link=A--B for=2s"; several faults are injected one after another.', name="--fault"),
+        Opt(
+            'Fault to inject, in the words of a scenario file, for example "link-down link=A--B for=2s". May be repeated; the faults are injected one after another.',
+            name="--fault",
+        ),
     ] = ()
     all_single: Annotated[
         bool,
         Opt(
-            "Take down each link, NIC, switch and plane, one at a time; inject each other kind at a leaf and a spine, or a link between them."
+            "Take down each link, NIC, switch and plane (fabric of one NIC port), one at a time. Each other kind of fault is injected once, at a leaf, a spine or a link between them."
         ),
     ] = False
-    html: Annotated[Path | None, Opt("Also write the measurements as an HTML page.")] = None
+    html: Annotated[Path | None, Opt("Also write the measurements as a page (.html).")] = None
     csv: Annotated[Path | None, CSV] = None
 
 
 @app.command()
 @command(Fault)
 def fault(options: Fault, *, as_json: bool, quiet: bool) -> None:
-    """Inject faults into a lab, and measure their effect.
+    """Inject faults into a running lab, and measure their effect. Needs root.
 
-    The result shows the number of lost packets, the time to fail over and to return, and whether every queue pair kept a path. Exits 1 if
-    a queue pair lost a path that it should have kept, or if a part of the network did not recover.
+    The result shows the number of lost packets, the time until traffic takes other paths and until it returns, and whether every queue pair
+    kept a path. Exits 1 if a queue pair lost a path that it should have kept, or if a part of the network did not recover.
     """
     from railweave.cli.lab_output import print_measured
     from railweave.live.lab import life
@@ -314,13 +342,13 @@ class Fib:
     """Options of ``railweave lab fib``."""
 
     fabric: Annotated[Path, FABRIC]
-    out: Annotated[Path, Opt("File to write, for `railweave sim --fib`.", letter="-o")]
+    out: Annotated[Path, Opt("File to write; `railweave sim --fib` reads it.", letter="-o")]
 
 
 @app.command(short_help="Write the forwarding tables of the kernels.")
 @command(Fib)
 def fib(options: Fib, *, as_json: bool, quiet: bool) -> None:
-    """Write the forwarding tables of the lab's kernels as arrays, like the API's `routes`. Exits 1 if they differ from the computed tables."""
+    """Write the forwarding tables that the kernels of a running lab use into a file, for `railweave sim --fib`. Needs root. Exits 1 if they differ from the computed tables."""
     from railweave.analysis.routing.fib_file import write_fibs
     from railweave.cli.lab_output import print_fib
     from railweave.live.lab import fib as tables
@@ -354,24 +382,30 @@ class Form(StrEnum):
 class Export:
     """Options of ``railweave lab export``."""
 
-    form: Annotated[Form, Argument("Format of the topology; only containerlab.")]
+    form: Annotated[Form, Argument("Format of the topology; the only format is containerlab.")]
     fabric: Annotated[Path, FABRIC]
-    out: Annotated[Path, Opt("Folder to write into.", letter="-o")]
-    part: Annotated[str, Opt("Part of the network, as for `lab up`.", name="--slice")] = ""
+    out: Annotated[Path, Opt("Folder to write the topology file and the configurations into.", letter="-o")]
+    part: Annotated[
+        str,
+        Opt(
+            "Part of the network, for example rails=1-2,stripes=2,spines=4,servers=1-8. A range A-B takes items A to B, a number N the first N. Default: the whole network.",
+            name="--slice",
+        ),
+    ] = ""
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | None, HARDWARE] = None
     image: Annotated[
         Sequence[str],
         Opt(
-            "Container image to use instead of the default: KIND=IMAGE. KIND is a containerlab kind, or `server` for servers. May be repeated."
+            "Container image to use instead of the default: KIND=IMAGE. KIND is linux (FRR), juniper_vjunosevolved (Junos) or server. May be repeated."
         ),
     ] = ()
 
 
-@app.command(short_help="Write the network as a topology for vendor images.")
+@app.command(short_help="Write the network as a topology for containerlab.")
 @command(Export)
 def export(options: Export, *, as_json: bool, quiet: bool) -> None:
-    """Write the network as a topology for vendor images. The command needs no root rights and no running lab."""
+    """Write the network as a topology that containerlab starts with images of the vendors' operating systems. The command needs no root rights and no running lab."""
     from railweave.api import load
     from railweave.live.lab import slicing
     from railweave.live.lab.containerlab import images_of, topology

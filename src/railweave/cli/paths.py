@@ -36,19 +36,19 @@ class PathsShown(Paths):
     headers: Annotated[
         bool,
         Opt(
-            "Show the headers on each link (addresses, tunnel, TTL, DSCP, queue, where ECN is marked and copied), and the path of the congestion notification."
+            "Also show the packet headers on each link (addresses, tunnel, TTL, DSCP), the queue, where switches mark ECN, and the path of the congestion notification packets."
         ),
     ] = False
     family: Annotated[
         str | None,
-        Opt("Address family of the GIDs, 4 or 6, if NICs have both (dual stack); default: the family that jobs use."),
+        Opt("Address family of the GIDs if NICs have both (dual stack): 4 or 6. Default: the family that jobs use."),
     ] = None
     running: Annotated[Path | None, RUNNING] = None
 
 
 @command(PathsShown)
 def paths(options: PathsShown, *, as_json: bool, quiet: bool) -> None:
-    """Show the GIDs and the path of each queue pair, with the share of its packets on each link. Exits 1 if a queue pair has no path."""
+    """Show the path of each queue pair between two NICs: its GIDs (RDMA addresses), each link, and the share of its packets on the link. Exits 1 if a queue pair has no path."""
     from railweave.analysis.routing.headers import walk
     from railweave.analysis.routing.paths import ports_without_path, queue_pair_paths
     from railweave.api import routes

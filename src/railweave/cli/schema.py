@@ -17,12 +17,12 @@ from railweave.errors import InputError, Option, Problem
 class Schema:
     """Options of ``railweave schema``."""
 
-    markdown: Annotated[bool, Opt("Print the field-by-field reference instead.")] = False
+    markdown: Annotated[bool, Opt("Print the reference of all fields as Markdown, instead of the JSON Schema.")] = False
 
 
 @command(Schema)
 def schema(options: Schema, *, as_json: bool, quiet: bool) -> None:  # noqa: ARG001 - as every verb; it takes no time
-    """Print the JSON Schema of the fabric file, for editors. The output is JSON with or without --json."""
+    """Print the JSON Schema of the fabric file, with which editors validate and complete the file. The output is JSON even without --json."""
     from railweave.model.intent.reference import fabric_reference, fabric_schema
 
     if options.markdown and as_json:

@@ -29,21 +29,25 @@ class Sim(Simulate):
 
     job: Annotated[
         Path | None,
-        Opt("Job file (docs/jobs.md): predict the time of a training step, and the time for which its GPUs wait."),
+        Opt(
+            "Job file (docs/jobs.md) that describes a training job. Instead of a collective, predict the time of a training step and how long its GPUs wait."
+        ),
     ] = None
     chakra_out: Annotated[
         Path | None,
-        Opt("With --job: write Chakra execution traces of each rank into this folder."),
+        Opt(
+            "With --job: also write the execution trace of each rank into this folder, in the format of MLCommons Chakra."
+        ),
     ] = None
     check_packets: Annotated[
-        bool, Opt("With --job: simulate the transfers of a step by packets as well as by flows.")
+        bool, Opt("With --job: simulate the transfers of a step twice, by flows and by packets, and show both times.")
     ] = False
     compare: Annotated[
         str | None,
         Opt(
-            "Compare values of a setting, NAME=a,b,c (NAME: lb, qps, size, hosts, per-host, NCCL_…, host.…), and explain which value is best. "
-            "If values contain commas, separate the values with semicolons. Several names make a grid, for example 'size=4G..16G hosts=2,4'; "
-            "with --job, values are tried one at a time (docs/jobs.md)."
+            "Simulate with each value of a setting, NAME=a,b,c, and explain which value is best. NAME is lb, qps, size, hosts, per-host, or an NCCL (NCCL_…) or engine (host.…) parameter. "
+            "If values contain commas, separate the values with semicolons. Several names make a grid of all combinations, for example 'size=4G..16G hosts=2,4'; "
+            "with --job, one setting is changed at a time (docs/jobs.md)."
         ),
     ] = None
     measured: Annotated[Path | None, MEASURED] = None
@@ -54,9 +58,9 @@ class Sim(Simulate):
 
 @command(Sim)
 def sim(options: Sim, *, as_json: bool, quiet: bool) -> None:
-    """Predict the speed and the bottleneck of a collective on a designed network, by simulating packets or flows.
+    """Predict the time and the bottleneck of a collective (or, with --job, of a training step) on a designed network, by simulation.
 
-    Exits 1 if a collective did not finish.
+    Exits 1 if the simulated collective or step did not finish, for example because of a fault.
     """
     from railweave.writing import check_writable
 

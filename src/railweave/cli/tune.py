@@ -37,16 +37,16 @@ class TuneRunShown(TuneRun):
     csv: Annotated[Path | None, CSV] = None
 
 
-@app.command(short_help="Search by simulator or hardware; prints a patch.")
+@app.command(short_help="Search for better values by simulation or on hardware.")
 @command(TuneRunShown)
 def run(options: TuneRunShown, *, as_json: bool, quiet: bool) -> None:
-    """Search for values of fabric file fields that make collectives or jobs faster. The result is a patch.
+    """Search for values of fabric file fields with which collectives or jobs are faster. The result is a patch of the fabric file.
 
-    The study's `evaluator` selects where trials run: in the simulator, which changes no device; on the network itself; or both. On the
-    network, each trial is applied with a rollback timer on every device, benchmarked, and rolled back.
+    A trial tries one combination of values. The field `evaluator` of the study file selects where trials run: in the simulator, on the
+    network itself, or both. On the network, each trial is applied with a rollback timer on every device, benchmarked, and rolled back.
 
     Ctrl-C keeps the completed trials; the same command resumes the search. At the end, the best values and the file's values are compared
-    again on fresh seeds. If the difference may be chance, tune reports that and proposes nothing.
+    again with new random seeds. If the difference may be chance, tune reports that and proposes nothing.
     """
     from railweave.api.tuning import PATCH, folder_of, tune_run
     from railweave.operations.tune.page import tuning_html
@@ -75,12 +75,12 @@ def run(options: TuneRunShown, *, as_json: bool, quiet: bool) -> None:
     typer.echo(f"wrote {folder / PAGE}")
 
 
-@app.command(short_help="PFC headroom, thresholds and XON offsets by rule, with the arithmetic.")
+@app.command(short_help="Calculate PFC headroom, thresholds and XON offsets.")
 @command(TuneByRule)
 def headroom(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
-    """Calculate PFC headroom, ingress thresholds and XON offsets from cables, speeds and buffers.
+    """Calculate the PFC headroom, ingress thresholds and XON offsets of switches from cable lengths, speeds and buffers, with the arithmetic.
 
-    Proposes a change for each value of the file that is outside the calculated range.
+    A value of the fabric file outside the calculated range gets a proposed change; the proposals are printed as a patch.
     """
     from railweave.api.tuning import tune_headroom
 
@@ -90,12 +90,12 @@ def headroom(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
     _shown(result, as_json=as_json, applied=options.apply)
 
 
-@app.command(short_help="Intervals of the PFC watchdog by rule, with the arithmetic.")
+@app.command(short_help="Calculate the times of the PFC watchdog.")
 @command(TuneByRule)
 def watchdog(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
-    """Calculate the detection and recovery times of the PFC watchdog from buffers, speeds and the NICs' timeouts.
+    """Calculate the detection and recovery times of the PFC watchdog from buffers, speeds and the timeouts of NICs, with the arithmetic.
 
-    Proposes a change for each value of the file that is outside the calculated range.
+    A value of the fabric file outside the calculated range gets a proposed change; the proposals are printed as a patch.
     """
     from railweave.api.tuning import tune_watchdog
 
@@ -105,12 +105,13 @@ def watchdog(options: TuneByRule, *, as_json: bool, quiet: bool) -> None:
     _shown(result, as_json=as_json, applied=options.apply)
 
 
-@app.command(short_help="The next value of one field, from counters of two captures.")
+@app.command(short_help="Propose one change from the counters of two captures.")
 @command(TuneDiagnose)
 def diagnose(options: TuneDiagnose, *, as_json: bool, quiet: bool) -> None:
-    """Read the increase of lossless-class counters, and propose one next step: for drops first, then for PFC, then for ECN.
+    """Compare the counters of lossless traffic in two captures, and propose a change of one buffer or ECN field in the fabric file.
 
-    Exits 1 if --apply was requested but could not be done.
+    The change is for the first symptom in this order: dropped packets, PFC pauses, ECN marks. Then measure again. Exits 1 if --apply was
+    given and a change was proposed but not written, because the simulator predicts a worse result or no network can be designed with it.
     """
     from railweave.api.tuning import tune_diagnose
 

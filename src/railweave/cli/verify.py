@@ -18,12 +18,12 @@ from railweave.counting import counted
 class VerifyShown(Verify):
     """Options of ``railweave verify``."""
 
-    all_: Annotated[bool, Opt("Also print notes.")] = False
+    all_: Annotated[bool, Opt("Also print findings of severity info. Default: only errors and warnings.")] = False
 
 
 @command(VerifyShown)
 def verify(options: VerifyShown, *, as_json: bool, quiet: bool) -> None:
-    """Check a network and its files for mistakes, also with third-party programs that read these files. Exits 1 if a finding is an error."""
+    """Check a design and its device files for mistakes. Third-party programs that are installed, such as vtysh, also read the files. Exits 1 if a finding is an error."""
     from railweave.api import verify as run
 
     with telling(quiet=quiet or as_json) as say:

@@ -30,38 +30,59 @@ class Watch:
 
     fabric: Annotated[Path, FABRIC]
     listen: Annotated[
-        str, Opt("Address and port that serve the console, /metrics and JSON; `none` starts no server.")
+        str,
+        Opt(
+            "Address and port of the web server with the console (pages for browsers), /metrics (for Prometheus) and JSON. The word none starts no server."
+        ),
     ] = "127.0.0.1:8484"
-    store: Annotated[Path | None, Opt("Keep samples for 48 hours in this SQLite file.")] = None
-    interval: Annotated[float, Opt("Seconds between samples.", least=1, most=300)] = 10.0
+    store: Annotated[
+        Path | None,
+        Opt(
+            "SQLite file in which samples are kept for 48 hours. Default: samples are not kept, so the console shows no history."
+        ),
+    ] = None
+    interval: Annotated[float, Opt("Time between two samples of a switch, in seconds.", least=1, most=300)] = 10.0
     access: Annotated[Path | None, DEVICE_ACCESS] = None
-    only: Annotated[Sequence[str], Opt("Watch only this switch; may be repeated.")] = ()
+    only: Annotated[Sequence[str], Opt("Watch only this switch; default: all switches. May be repeated.")] = ()
     servers: Annotated[
-        bool, Opt("Also query servers once a minute, with `railweave-host` over SSH (docs/collect.md).")
+        bool,
+        Opt(
+            "Also query servers once a minute, with `railweave-host` over SSH (docs/collect.md). Default: only switches."
+        ),
     ] = False
-    lab: Annotated[bool, Opt("Watch the running lab of FABRIC instead of real devices. Needs root.")] = False
+    lab: Annotated[
+        bool, Opt("Watch the lab that `railweave lab up` started for FABRIC, instead of real devices. Needs root.")
+    ] = False
     syslog: Annotated[
         str | None,
-        Opt("Receive syslog of the devices on this address and port, by UDP and TCP, for example 10.0.0.5:514."),
+        Opt(
+            "Address and port of this machine on which to receive syslog of the devices, by UDP and TCP, for example 10.0.0.5:514. Default: syslog is not received."
+        ),
     ] = None
-    webhook: Annotated[str | None, Opt("Send anomalies to this URL, as JSON.")] = None
+    webhook: Annotated[
+        str | None, Opt("URL to which anomalies (deviations from the design) are sent as JSON. Default: none are sent.")
+    ] = None
     alertmanager: Annotated[
-        str | None, Opt("Send anomalies to this Alertmanager, for example http://HOST:9093/api/v2/alerts.")
+        str | None,
+        Opt(
+            "URL of an Alertmanager to which anomalies are sent, for example http://HOST:9093/api/v2/alerts. Default: none are sent."
+        ),
     ] = None
     password: Annotated[
         str | None,
         Opt(
-            "Source of the password for --listen: env:NAME or file:PATH. Unless --listen is on loopback, --password or --proxy is required."
+            "Place of the password that readers of the web server must give: env:NAME (environment variable) or file:PATH. If --listen is not a loopback address, --password or --proxy is required."
         ),
     ] = None
     proxy: Annotated[
         str | None,
         Opt(
-            "ADDRESS=HEADER: trust the proxy at ADDRESS, which authenticates users and names them in HEADER. Replaces --password."
+            "Web proxy that authenticates readers, as ADDRESS=HEADER: requests from ADDRESS are accepted, and HTTP header HEADER names the user. Can replace --password."
         ),
     ] = None
     runs: Annotated[
-        str | None, Opt("Benchmark store; the console shows its runs on the time axis (docs/bench.md).")
+        str | None,
+        Opt("Store of benchmark runs (docs/bench.md), which the console shows on its time axis. Default: no runs."),
     ] = None
     device: Annotated[Sequence[str], DEVICE] = ()
     hardware: Annotated[Path | None, HARDWARE] = None
@@ -69,9 +90,9 @@ class Watch:
 
 @command(Watch, "Print a line of JSON whenever an anomaly or the network's overall state changes.")
 def watch(options: Watch, *, as_json: bool, quiet: bool) -> None:
-    """Watch a running network until interrupted: sample every switch and report deviations from the design.
+    """Sample the state of every switch until interrupted with Ctrl-C, and report deviations from the design, called anomalies.
 
-    Switches with gNMI stream their state to `watch`; other switches are polled. No device is changed.
+    Switches with gNMI send their state as a stream; other switches are queried. No device is changed.
     """
     from railweave.api.living import lines_of
     from railweave.api.sites import asking_of

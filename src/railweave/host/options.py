@@ -47,8 +47,8 @@ def parser() -> ArgumentParser:
     """Return the parser of the whole program."""
     top = _Parser(
         prog="railweave host",
-        description="Routing tables and rules, RDMA GIDs and job environment of this GPU server, from its host.json.",
-        epilog="exit codes: 0 good, 1 errors found, 2 bad use or input file, 130 interrupted\n\n"
+        description="Set up and check this GPU server as its plan, host.json, says: routing tables and rules,\nRDMA GIDs and job environment. `railweave build` writes host.json for each server.",
+        epilog="exit codes: 0 good, 1 errors found, 2 wrong command line or input file, 130 interrupted\n\n"
         "examples:\n  railweave host plan\n  railweave host apply --wait 60\n  railweave host undo",
         formatter_class=RawDescriptionHelpFormatter,
     )
@@ -71,7 +71,7 @@ def parser() -> ArgumentParser:
     plan = verb(
         "plan",
         "print the changes that `apply` would make, and the state of each NIC",
-        "Changes nothing.\nExit code 1: a NIC is not ready, so `apply` would refuse.",
+        "Changes nothing.\nExit code 1: a NIC is missing, down or without an address that its routes need, so `apply` would refuse.",
         "plan",
         "plan --wait 60",
         "plan --json --host-file H100-01.host.json",
@@ -83,8 +83,8 @@ def parser() -> ArgumentParser:
 
     apply = verb(
         "apply",
-        "set the routing table names, routes and rules of the plan",
-        "All or nothing: a failure or\nan interrupt leaves everything as it was. A second run changes nothing.",
+        "set the routing table names, routes and rules of the plan (host.json)",
+        "All or nothing: after a failure or\nan interrupt, everything is as before. A second run changes nothing.\nExit code 1: a NIC is not ready, and nothing was changed; see --partial.",
         "apply",
         "apply --wait 60",
         "apply --wait 300 --partial --watch     (a systemd service)",
@@ -96,26 +96,30 @@ def parser() -> ArgumentParser:
     apply.add_argument(
         "--partial",
         action="store_true",
-        help="configure only NICs that exist and are up; list the other NICs and exit 1",
+        help="configure the NICs that are ready, even if others are not; list those and exit 1 (default: if a NIC is not ready, change nothing)",
     )
     _wait(apply)
-    apply.add_argument("--watch", action="store_true", help="keep running and repair later changes; exits 0 on SIGTERM")
+    apply.add_argument(
+        "--watch",
+        action="store_true",
+        help="keep running, and restore planned routes and rules whenever they change; exit 0 on SIGTERM (default: exit when done)",
+    )
 
     undo = verb(
         "undo",
         "undo all changes that `apply` has made since its first run",
-        "Entries that existed before `apply` stay,\nentries that it replaced are restored.",
+        "Routes and rules that existed before `apply` stay;\nthose that `apply` replaced are restored. Without a journal, there is nothing to undo: exit code 0.",
         "undo",
         "undo --dry-run",
     )
-    _state(undo, "has no effect: the journal records the file with the names of routing tables")
+    _state(undo, "ignored: `undo` restores the file that `apply` wrote, whose path is in the journal")
     undo.add_argument("--dry-run", action="store_true", help="print the commands without running them")
     undo.add_argument("--json", action="store_true", help="print JSON")
 
     shown = verb(
         "show",
         "print the state of this server: links, addresses, routes, rules, GIDs, LLDP neighbors, counters",
-        "Changes nothing, and\nneeds no plan. `railweave collect --servers` saves this state; `railweave check` compares it with the design.",
+        "Changes nothing, and\nneeds no host.json. `railweave collect --servers` saves this state; `railweave check` compares it with the design.",
         "show",
         "show --json",
     )
@@ -124,23 +128,27 @@ def parser() -> ArgumentParser:
 
     gid = verb(
         "gids",
-        "show the RDMA GIDs of this server, and the planned network path of each",
-        "By default, only GIDs that a job can use:\nRoCE v2 and not link-local.",
+        "show the RDMA GIDs of this server, with the path color and routing table that host.json plans for each",
+        "Without --all, only GIDs that a job can use:\nRoCE v2 and not link-local. Missing GIDs are listed.",
         "gids",
         "gids --device mlx5_0 --all",
         "gids --check",
     )
     _host_file(gid)
     _sysfs(gid)
-    gid.add_argument("--device", metavar="NAME", help="show only the GIDs of this RDMA device")
+    gid.add_argument(
+        "--device",
+        metavar="NAME",
+        help="show only the GIDs of this RDMA device, for example mlx5_0 (default: all devices)",
+    )
     gid.add_argument("--all", action="store_true", help="also show RoCE v1 and link-local GIDs")
-    gid.add_argument("--check", action="store_true", help="exit 1 when a planned GID is missing")
+    gid.add_argument("--check", action="store_true", help="exit 1 if a GID of host.json is missing (default: exit 0)")
     gid.add_argument("--json", action="store_true", help="print JSON")
 
     check = verb(
         "check",
-        "check whether this server is ready for a job: compare every value with the design, and show fixes",
-        "Changes nothing; only reads.\nExit code 1: a check failed. A value that cannot be read (no root, no tool) is reported, but is no failure.",
+        "check whether this server is ready for a job: compare its state with host.json, and show a fix for each difference",
+        "Changes nothing.\nExit code 1: a check failed. A value that cannot be read (no root, no tool) is reported, but does not fail the check.",
         "check",
         "check --only link --only rdma-gids",
         "check --json > before.json     ... later: check --since before.json",
@@ -153,43 +161,50 @@ def parser() -> ArgumentParser:
         action="append",
         default=[],
         metavar="ID",
-        help="run only this check, or only the checks of this subject; may be repeated",
+        help="run only the check with this id, or the checks of this subject, for example link (see --list); may be repeated (default: all)",
     )
     check.add_argument(
-        "--since", type=Path, metavar="FILE", help="output of an earlier `check --json`, to compare counters with"
+        "--since",
+        type=Path,
+        metavar="FILE",
+        help="file with the output of an earlier `check --json`; counters that have increased since are reported (default: counters are not compared)",
     )
     check.add_argument(
         "--capture",
         type=Path,
         metavar="DIR",
-        help="check the server that `capture` recorded in this folder, instead of this server",
+        help="folder that `capture` wrote: check the server recorded there, instead of this server",
     )
     _wait(check)
-    check.add_argument("--all", action="store_true", help="also print checks that passed")
+    check.add_argument("--all", action="store_true", help="also print checks that passed (default: only the others)")
     check.add_argument("--list", action="store_true", help="list all checks without running them")
     form = check.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
-    form.add_argument("--slurm", action="store_true", help="print only one line, with the first failures")
+    form.add_argument(
+        "--slurm",
+        action="store_true",
+        help="print one line with the first failures, or nothing if no check failed; for Slurm's Prolog or HealthCheckProgram",
+    )
     form.add_argument(
         "--nhc",
         action="store_true",
-        help="print only one line with the first failures, in the format of LBNL Node Health Check",
+        help="like --slurm, in the format of LBNL Node Health Check",
     )
 
     capture = verb(
         "capture",
-        "record everything that `check` reads on this server in a folder",
-        "To check the recording on any machine:\n`railweave host check --capture DIR`.",
+        "record in a folder everything that `check` reads on this server",
+        "`railweave host check --capture DIR` checks\nthe recording on any machine.",
         "capture H100-01.machine",
     )
-    capture.add_argument("folder", type=Path, metavar="DIR", help="a new folder")
+    capture.add_argument("folder", type=Path, metavar="DIR", help="folder to create")
     _host_file(capture)
     capture.add_argument("--json", action="store_true", help="print JSON")
 
     support = verb(
         "bundle",
-        "write one archive for a support case: the input and the results of `check`, and the state of `apply`",
-        "Words\nthat look like secrets are removed; names and addresses of this network are kept.",
+        "write one archive for a support case: what `check` reads, its results, and the journal of `apply`",
+        "Words\nthat look like secrets are removed; names and addresses are kept.",
         "bundle H100-01.tar.gz",
     )
     support.add_argument("file", type=Path, metavar="FILE", help="archive to write (tar with gzip)")
@@ -200,7 +215,7 @@ def parser() -> ArgumentParser:
     env = verb(
         "env",
         "print the environment variables of a job, or run a command with them",
-        "GID indexes are looked up at the time of the call.\nVariables that are already set stay, unless --override is given or the planned value refers to them (PATH=/opt/bin:$PATH).",
+        "The values come from host.json; GID indexes are looked up now.\nA variable that is already set keeps its value, unless --override is given or the planned value contains it (PATH=/opt/bin:$PATH).",
         "env > job.env     then: . ./job.env",
         "env -- ./all_reduce_perf -b 8 -e 8G -f 2 -g 1",
         "env --json",
@@ -210,7 +225,7 @@ def parser() -> ArgumentParser:
     env.add_argument(
         "--tenant",
         metavar="NAME",
-        help="print the environment of this tenant's jobs, with only the tenant's NICs and GPUs",
+        help="print the environment for jobs of this tenant, with only the tenant's NICs and GPUs; required if GPUs belong to several tenants",
     )
     _sysfs(env)
     form = env.add_mutually_exclusive_group()
@@ -219,16 +234,16 @@ def parser() -> ArgumentParser:
     env.add_argument(
         "--tuner",
         action="store_true",
-        help="let NCCL use the table of the net plugin's tuner (RAILWEAVE_NET_TUNER=1); use on all servers or none",
+        help="also set RAILWEAVE_NET_TUNER=1, so that NCCL uses the tuner table of the net plugin; set it on all servers of a job or on none",
     )
     env.add_argument(
-        "--override", action="store_true", help="let the plan's values replace variables that are already set"
+        "--override", action="store_true", help="use the values of host.json even for variables that are already set"
     )
 
     verb(
         "rdma-ping",
         "send RDMA writes over every path to another host; print loss, round trip times and dead paths",
-        "Runs\nrailweave-rdma-ping of the net plugin; all arguments are passed to that program.",
+        "Runs\nthe program railweave-rdma-ping, which comes with the net plugin, and passes all arguments to it.",
         "rdma-ping --server        on the one",
         "rdma-ping H100-02         on the other",
         "rdma-ping --help",
@@ -236,8 +251,8 @@ def parser() -> ArgumentParser:
 
     plugin = verb(
         "plugin",
-        "show statistics of the net plugin on this server, or diagnose its setup",
-        "stats: totals by direction,\nNIC, path color and remote leaf, from running processes. doctor: compares speed, MTU, addresses, GPU memory,\n"
+        "show statistics of railweave's net plugin for NCCL on this server (stats), or check its setup (doctor)",
+        "stats: totals of running processes,\nby direction, NIC, path color and remote leaf. doctor: compares speed, MTU, addresses, GPU memory,\n"
         "timeouts and variables with host.json; exit code 1: an error was found.",
         "plugin stats --interval 2",
         "plugin stats --prometheus > /var/lib/node_exporter/textfile/railweave.prom",
@@ -251,7 +266,7 @@ def parser() -> ArgumentParser:
         type=_seconds,
         default=1.0,
         metavar="SECONDS",
-        help="time over which rates are measured (default: 1); 0: print no rates",
+        help="stats only: time over which rates are measured (default: 1); 0 prints totals without rates",
     )
     shm = Path("/dev/shm")  # noqa: S108 - where the plugin's processes write; here it is only read
     plugin.add_argument(
@@ -259,19 +274,19 @@ def parser() -> ArgumentParser:
         type=Path,
         default=shm,
         metavar="DIRECTORY",
-        help=f"folder to which the plugin's processes write their statistics (default: {shm})",
+        help=f"stats only: folder to which processes with the plugin write their statistics (default: {shm})",
     )
     form = plugin.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument(
         "--prometheus",
         action="store_true",
-        help="stats only: print in the format of node_exporter's textfile collector",
+        help="stats only: print totals in the format of node_exporter's textfile collector, for Prometheus",
     )
 
     metrics = verb(
         "metrics",
-        "print counters of the planned NICs and of the net plugin for Prometheus",
+        "print counters of the NICs in host.json and of the net plugin, for Prometheus",
         "The format is that of\nnode_exporter's textfile collector. Counters with the same meaning have the same name for all drivers.",
         "metrics --out /var/lib/prometheus/node-exporter/railweave.prom --interval 15     (a systemd service)",
         "metrics --json",
@@ -282,21 +297,21 @@ def parser() -> ArgumentParser:
         "--out",
         type=Path,
         metavar="FILE",
-        help="write the counters to this file (replaced as a whole) instead of printing them",
+        help="write the counters to this file, replaced as a whole (default: print them)",
     )
     metrics.add_argument(
         "--interval",
         type=_seconds,
         default=0.0,
         metavar="SECONDS",
-        help="with --out: time between writes; SIGTERM ends the program and removes the file (default: write once)",
+        help="with --out: write again after this time, until SIGTERM, which also removes the file (default: write once)",
     )
     metrics.add_argument(
         "--shm",
         type=Path,
         default=shm,
         metavar="DIRECTORY",
-        help=f"folder of the statistics of the plugin's processes (default: {shm})",
+        help=f"folder to which processes with the net plugin write their statistics (default: {shm})",
     )
     metrics.add_argument("--json", action="store_true", help="print JSON")
 
@@ -318,20 +333,20 @@ def _host_file(verb: ArgumentParser) -> None:
         type=Path,
         default=Path(given) if given else HOST_FILE,
         metavar="FILE",
-        help=f"this server's plan (default: $RAILWEAVE_HOST_FILE, else {HOST_FILE})",
+        help=f"the plan of this server, host.json (default: $RAILWEAVE_HOST_FILE, else {HOST_FILE})",
     )
 
 
 def _state(
     verb: ArgumentParser,
-    names_help: str = f"file for the names of routing tables (default: the file in use, else {files.RT_TABLES_FILE})",
+    names_help: str = f"file to write the names of routing tables into, for iproute2 (default: the file of an earlier `apply`, else {files.RT_TABLES_FILE})",
 ) -> None:
     verb.add_argument(
         "--state-file",
         type=Path,
         default=STATE_FILE,
         metavar="FILE",
-        help=f"the journal, which records the changes that `apply` made (default: {STATE_FILE})",
+        help=f"journal file, in which `apply` records its changes so that `undo` can reverse them (default: {STATE_FILE})",
     )
     verb.add_argument(
         "--names-file",
@@ -347,12 +362,18 @@ def _wait(verb: ArgumentParser) -> None:
         type=_seconds,
         default=0.0,
         metavar="SECONDS",
-        help="longest time to wait for links and addresses (default: 0); exit 1 if any is still missing",
+        help="longest time to wait for links and addresses (default: 0); exit 1 if any is missing afterwards",
     )
 
 
 def _sysfs(verb: ArgumentParser) -> None:
-    verb.add_argument("--sysfs", type=Path, default=SYSFS, metavar="DIR", help="folder of sysfs (default: /sys)")
+    verb.add_argument(
+        "--sysfs",
+        type=Path,
+        default=SYSFS,
+        metavar="DIR",
+        help="folder to read instead of /sys, the kernel's sysfs (default: /sys)",
+    )
 
 
 def _seconds(text: str) -> float:
