@@ -1,4 +1,4 @@
-"""The commands ``check``, ``capture`` and ``support``: readiness of a server for a job, recorded machines, and support archives."""
+"""The commands `check`, `capture` and `bundle`: readiness of a server for a job, recorded machines, and support archives."""
 
 from __future__ import annotations
 

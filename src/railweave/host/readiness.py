@@ -19,8 +19,9 @@ _POLL_S = 0.25
 class NicState:
     """The present state of a NIC.
 
+    - ``there``: the interface exists. ``mtu``: the MTU of the interface; None if it does not exist.
     - ``blocked``: the reason why no traffic can be routed through the NIC; empty if it can.
-    - ``addresses``: the address of each path.
+    - ``addresses``: for each path of the NIC in ``host.json``, the address of the path, or None; empty if the interface does not exist.
     - ``missing``: sentences about missing addresses.
     - ``notes``: sentences about other differences from the plan.
     """

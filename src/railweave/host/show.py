@@ -1,4 +1,4 @@
-"""The output of ``plan`` and ``apply``, and the state of this server, as text and as JSON."""
+"""The output of ``plan``, ``apply`` and ``show``, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +29,11 @@ _DOUBTFUL = ("tentative", "dadfailed", "deprecated", "temporary")
 
 
 def state_document(machine: Machine) -> dict[str, Any]:
-    """Return the state of this server as data for JSON. Raises HostError if ``ip`` fails; other missing sources give a note."""
+    """Return the state of this server as data for JSON.
+
+    If LLDP neighbors cannot be read, ``lldp`` is None, and ``notes`` has the reason. Any other value that cannot be read is None. Raises
+    HostError if the command ``ip`` fails.
+    """
     shown = kernel.ip_json("-s", "addr", "show")
     have = kernel.read()
     lldp, note = _lldp(machine)

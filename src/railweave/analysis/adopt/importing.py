@@ -131,7 +131,11 @@ def apart_by_role(draft: Draft) -> None:
 
 
 def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], known: Iterable[str]) -> None:
-    """Write the pool of router IDs, which all fabrics share, and the slot of each switch in the pool."""
+    """Write the prefix from which router IDs are taken (``pools: router_id``), and the number of each switch in this prefix (the lock).
+
+    All fabrics share the prefix. It is the first of the prefixes ``known`` and of the usual prefix that contains all router IDs, or else the
+    longest prefix that contains them with room for growth. A switch whose router ID does not fit gets it under ``overrides:``.
+    """
     ids = {
         name: str(configs[name].loopback.address)
         for draft in drafts

@@ -1,4 +1,4 @@
-"""The checks of a network, the function that runs them, and the comparison of config.json with its design."""
+"""The function that runs the checks of a network, and the comparison of a device's config.json with the design."""
 
 from __future__ import annotations
 

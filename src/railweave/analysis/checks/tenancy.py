@@ -75,7 +75,10 @@ def _shared(subject: Subject, fabric: Fabric) -> Iterator[FindingPlace]:
 
 
 def _outside(fabric: Fabric) -> dict[str, dict[str, set[str]]]:
-    """Return the leaves that get each prefix from external routers, by prefix and tenant. Several tenants may have a default route."""
+    """Return, by prefix and tenant, the leaves that may learn the prefix from an external router of the tenant.
+
+    A prefix can have several tenants: each may learn a default route from its routers.
+    """
     tenants_by_prefix: dict[str, dict[str, set[str]]] = {}
     for tenant in fabric.tenants:
         for router in tenant.external:

@@ -1,4 +1,7 @@
-"""Checks of many servers at once: `railweave host check` on each over SSH, and the common causes of failures.
+"""``railweave host`` on many servers at once, over SSH: checks, probes between servers, and changes.
 
-``running`` copies the program to the servers and runs it. ``checked`` finds shared failures and servers that differ.
+- ``running`` copies the program to the servers and runs it.
+- ``checked`` has the results of `railweave host check`: shared failures, and servers that differ.
+- ``probes``, ``meshed`` and ``rdma`` send packets between servers, and find what failed packets have in common.
+- ``transaction`` changes servers, for ``operations.deploy``. The other modules leave servers unchanged.
 """

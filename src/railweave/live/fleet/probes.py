@@ -1,8 +1,8 @@
 """Probes that show that a network carries the designed traffic.
 
-There are a few from each NIC, which together cross every leaf, spine and path color. The probes depend only on the design.
-A probe goes from a NIC's address for a path color to its peer's address for the same color,
-so that the design pins its path there and back.
+Each NIC sends at most ``MOST`` probes. They are chosen so that the probes of all NICs cross every leaf, spine and path color; without path
+colors, switches choose spines by hash, so a spine may be left out. The probes depend only on the design.
+A probe goes from a NIC's address for a path color to its peer's address for the same color, so that the design pins its path there and back.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def _probe(place: _Place, peer: _Place, color: tuple[int | None, str], ways: Lea
 
 @dataclass
 class LeafPaths:
-    """The switches between leaves, by path color. ``network`` does not include absent devices."""
+    """A finder of the switches between two leaves, for each path color. ``network`` has no devices that ``status:`` marks absent."""
 
     network: Network
     _up: dict[tuple[str, int | None], frozenset[str]] = field(

@@ -1,4 +1,8 @@
-"""Protocols for querying a device: SSH, NETCONF, eAPI, RESTCONF, and commands inside a lab's namespace.
+"""Connections to devices: SSH, NETCONF, eAPI, RESTCONF, gNMI, SNMP, and commands inside a lab's namespace.
 
-Nothing here can change a device.
+- ``opening`` opens connections that answer questions. ``ask`` refuses every question that is not known to read only.
+- ``gnmi`` and ``snmp`` only read.
+- ``telling`` and ``copying`` can change a device. Only ``operations.deploy`` uses them: it opens sessions through a ``Site``
+  (``live.site``, ``live.lab``), and copies images to switches for upgrades.
+- ``ssh.connected`` logs in without any restriction. ``live.fleet`` and ``operations.bench`` run programs on servers with it.
 """

@@ -1,6 +1,7 @@
 """NETCONF over SSH (RFC 6241, RFC 6242): operational commands of Junos as ``<command>``, answered in XML or text.
 
-Only ``<command>`` with a ``show`` command and ``<get-configuration>`` are ever sent, so nothing is locked, loaded or committed.
+``Netconf.ask`` sends only ``<command>`` with a ``show`` command and ``<get-configuration>``, so it changes nothing. ``Netconf.called`` sends
+any call; ``telling`` uses it to lock, load and commit configurations.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Connections that can change a device. Only ``deploy`` opens them; other connections cannot change anything."""
+"""Connections that can change a device. Only ``operations.deploy`` opens them, through a ``Site``."""
 
 from __future__ import annotations
 

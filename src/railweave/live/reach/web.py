@@ -1,4 +1,6 @@
-"""eAPI and RESTCONF by httpx: ``show`` commands of EOS as JSON-RPC, and RESTCONF data by ``GET`` only (RFC 8040).
+"""eAPI and RESTCONF by httpx: commands of EOS as JSON-RPC, and RESTCONF data by ``GET`` only (RFC 8040).
+
+``Eapi.ask`` runs only commands that are known to read only. ``Eapi.ran`` runs any command; ``telling`` uses it to change configurations.
 
 A certificate without a trusted authority is refused. Plain HTTP is allowed only on this machine, because it shows the password.
 """

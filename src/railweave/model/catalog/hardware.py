@@ -283,7 +283,8 @@ class NicModel(Model):
 class NicGroup(Model):
     """NICs of a server that connect to one fabric, in rail order.
 
-    If NICs have several ``ports``, the names are port names: first the first ports of all NICs, then the second ports.
+    - ``names``: the Linux interface of each NIC. ``rdma``: its RDMA device.
+    - If each NIC has several ``ports``, ``names`` and ``rdma`` list ports: port 1 of every NIC, then port 2 of every NIC, and so on.
     """
 
     nic: str

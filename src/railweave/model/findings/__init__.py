@@ -1,4 +1,4 @@
-"""The findings of design, rendering and verification about a network."""
+"""The findings about a network, whether designed, built or running, and the registry of the rules that report them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""The files that a user writes (fabric file, inventory and lock): their models, units and line-numbered errors."""
+"""The input files: fabric file, inventory, scenario, job file, study and lock. Here are their models, units and line-numbered errors.
+
+Users write these files, except the lock, which ``build`` writes.
+"""

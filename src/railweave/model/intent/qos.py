@@ -346,10 +346,10 @@ class Qos(Model):
         return next((traffic_class for traffic_class in self.classes.values() if traffic_class.lossless), None)
 
     def nic_shares(self, data: int | None = None) -> dict[str, int]:
-        """Return the share of each lossless class in a NIC's scheduler, percent, by class name.
+        """Return the share of bandwidth that a NIC's scheduler gives to each lossless class, in percent, by class name.
 
-        ``data`` replaces the share of the RDMA class, if that class is lossless.
-        Classes without a share divide the remaining bandwidth evenly among themselves and the lossy traffic.
+        The share of a class is its ``nic_share``. Classes without a ``nic_share`` and the lossy traffic divide the rest evenly; the share of a
+        class is at least 1. ``data``, if given, replaces the share of the class of RDMA data, if that class is lossless.
         """
         given = {
             name: traffic_class.nic_share for name, traffic_class in self.classes.items() if traffic_class.lossless

@@ -23,9 +23,9 @@ MOST_DEPTH = 100
 
 
 def parse_xml(text: str) -> dict[str, Any]:
-    """Return the tree of an XML text. Raise ``ValueError`` if the text is malformed, nested too deeply, or has a document type.
+    """Return the first XML document of a text as a tree. Text after this document is ignored, for example a prompt.
 
-    Anything after the first document is ignored, for example a prompt after the answer.
+    Raises ``ValueError`` if the document is malformed, is nested more than ``MOST_DEPTH`` levels deep, or has a DOCTYPE declaration.
     """
     root: dict[str, Any] = {}
     inside: list[dict[str, Any]] = [root]

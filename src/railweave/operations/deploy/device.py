@@ -1,4 +1,4 @@
-"""A device of a plan during its change: its session, which is reopened if lost, and its running configuration."""
+"""A device of a plan during its change: its sessions, its running configuration, and the steps of the change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ T = TypeVar("T")
 class Device:
     """A device whose configuration is being changed.
 
-    ``change`` is the plan's change of the device. ``given`` is the same change with the values of secrets and the present configuration.
+    - ``change``: the change of the device in the plan, with references to secrets.
+    - ``given``: the same change as the device gets it, with the values of secrets, and the configuration before the change.
+    - ``open_by``: opens a session that may change the device. ``attempts``: the most attempts if the device is unreachable.
     """
 
     change: DeviceChange
@@ -40,7 +42,10 @@ class Device:
 
     @property
     def transaction(self) -> Transaction:
-        """The transaction with which to change the device's system. Every device of a plan has one."""
+        """The module that tests, commits, confirms and rolls back changes on the device's operating system.
+
+        Every device of an accepted plan has such a module: a plan that changes any other device is refused.
+        """
         transaction = changes.transaction(self.change.system)
         assert transaction is not None  # noqa: S101 - a plan with such a device is refused, and never comes here
         return transaction

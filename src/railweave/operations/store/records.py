@@ -108,9 +108,10 @@ class Run:
 
     @property
     def id(self) -> str:
-        """The identifier of the run: a hash of the file's path and digest, and of the run's tool, line, title, ranks and settings.
+        """The identifier of the run: a hash of its file (path and digest), the line where it begins, its tool, title, ranks and settings.
 
-        Reading the same file again therefore adds no run. A copy of the file under a different path is a different run.
+        A run that is read from the same file again therefore has the same identifier, and the store adds nothing. The same content in a
+        file with a different path is a different run.
         """
         told = json.dumps([self.tool, self.file, self.file_digest, self.line, self.title, self.ranks, self.settings])
         return hashlib.sha256(told.encode()).hexdigest()[:16]

@@ -1,1 +1,1 @@
-"""Studies of fabric file values: find values that make jobs faster, try them on the simulator, and write a patch of the file."""
+"""Studies of fabric file values: find values that make jobs faster, try them in the simulator or on hardware, and write a patch of the file."""

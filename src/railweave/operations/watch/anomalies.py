@@ -70,9 +70,12 @@ class Anomalies:
     def see(
         self, findings: Iterable[Finding], at: float, *, deployed: Collection[str] = ()
     ) -> list[tuple[Change, Anomaly]]:
-        """Update the anomalies with the findings at one time.
+        """Update the anomalies with the findings at one time, and return each anomaly that opened, changed or closed.
 
-        Return each anomaly that opened, closed, or changed its severity, its cause or its ``deploy`` flag.
+        An anomaly has changed if its severity, its cause (``follows``) or its ``deploy`` flag is different.
+
+        - ``at``: the time of the findings, in seconds since 1970.
+        - ``deployed``: the devices that a deploy is changing.
         """
         changes: list[tuple[Change, Anomaly]] = []
         for key, finding in _keyed(findings):

@@ -182,7 +182,7 @@ def standing(folder: Path, network: Network, rendered: Mapping[str, str], apart:
 
 
 def _text(content: bytes | None) -> str | RenderError:
-    """Return the text of a file, or an error that says why it has none."""
+    """Return the text of a file from its content, or an error that says why there is no usable text. If ``content`` is None, the file is missing."""
     if content is None:
         return RenderError("it is missing")
     if len(content) > MOST_BYTES:

@@ -1,8 +1,8 @@
-"""The errors of predictions against published results, and the error band of a new prediction that follows from them.
+"""The range (band) in which the true time of a prediction probably lies, from the errors of earlier predictions.
 
-``errors.json`` is written by ``make validation``. It is a list of groups of results with the same library, collective
-and engine. Each group has the range of its servers and bytes, and the errors of its predictions in percent of the
-published value.
+``make validation`` predicts published results, compares the predictions with the published values, and writes the errors into
+``errors.json``. The file is a list of groups. Each group has predictions of one library, collective and engine, the smallest and largest
+number of servers and bytes, and the errors in percent of the published values.
 """
 
 from __future__ import annotations

@@ -380,9 +380,9 @@ FORMS: tuple[tuple[str, Callable[[str], list[entries.Entry]]], ...] = (
 
 
 def compared(name: str, designed: str, actual: str) -> list[entries.Difference] | None:
-    """Return the differences of a file from its design, by line, or None if there is no reader for files of this name.
+    """Return the differences between the designed and the actual text of a file, sorted by their line in the actual text.
 
-    Raises ``RenderError`` with the line if the file cannot be read.
+    Return None if there is no reader for files of this name. Raises ``RenderError``, with the line, if one of the texts cannot be read.
     """
     file = name.rpartition("/")[2]
     if file.endswith(".sh"):

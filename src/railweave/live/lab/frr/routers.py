@@ -200,7 +200,10 @@ def solicit(place: Place, configs: Iterable[DeviceConfig]) -> None:
 
 
 def restart(place: Place, frr: Frr, config: DeviceConfig, daemon: str) -> None:
-    """Restart one daemon of a router, and load its part of the configuration. Raises ``LabError``."""
+    """Restart one daemon of a router, and load its part of the configuration. If no other daemon of the router runs, start the whole router.
+
+    Raises ``LabError``.
+    """
     name = config.name
     frr = frr_of(place, frr, name)
     others = [

@@ -1,7 +1,7 @@
 """Execution of a campaign's turns: break with a rollback timer on each switch, measure, restore, and check.
 
-Each turn that changes configuration is a revision of the journal whose changes are committed but never confirmed. However the program
-ends, the switch's own timer reverts the change. ``deploy status`` shows it, and ``deploy resume`` reverts it at once.
+A turn is a revision of the journal. Its configuration changes are committed but never confirmed. However the program ends, the switch's own
+timer reverts these changes. ``deploy status`` shows it, and ``deploy resume`` reverts it at once.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def bgp_decision(network: Network, fabric: Fabric) -> Decision:
 
 
 def _guards(fabric: Fabric) -> list[tuple[str, str]]:
-    """Return the options that protect BGP sessions, or keep routes while a session restarts; disabled options are left out."""
+    """Return the enabled options that protect BGP sessions or keep routes while a session restarts, each as a title and an explanation."""
     underlay = fabric.underlay
     facts: list[tuple[str, str]] = []
     if underlay.graceful_restart:
