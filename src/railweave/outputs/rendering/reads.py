@@ -23,7 +23,10 @@ A reader gives two things: the configuration, and every statement with what beca
 - **understood**: it is part of the configuration that was read;
 - **irrelevant**: it changes nothing that railweave looks at, by a pattern of the system's list below, which says why;
 - **unknown**: nothing is known of it. It is never dropped in silence: `import` names it with its line, and `drift` where it is not designed. Designs, paths
-  and predictions take no account of it.
+  and predictions take no account of it, except in a routing policy. A term with a statement that is not understood has an unknown result. Where a route
+  reaches such a term, `verify` reports `routes-not-known`, and no check that needs routes says that all is well.
+
+No pattern covers a statement that can shut, drain, filter, reorder or disable something. Such a statement is understood, or it is unknown.
 
 Every reader is tested on one rule: what railweave renders for an example, or for a network drawn at random, on any of the five systems, reads back
 as the same configuration, but for the fields that the text of that system has no words for. Those are listed below with the reason. Where
@@ -33,8 +36,9 @@ Configurations of others hold things that `DeviceConfig` has no place for. Reade
 routes, OSPF in VRFs or beside sessions of BGP on links, LAGs with segment identifiers (multihoming), leaking between VRFs, own AS numbers
 that are let in again (`loops`, `allowas-in`), and translation of VNIs between data centers.
 
-Some things are read that no design has, and no renderer writes: OSPF of the default VRF, whose areas routes take as one (not on Enterprise SONiC by Dell); and
-prefix lists that take some lengths only. A trunk may carry several VLANs with a tag; a port that is shut carries nothing, and routes do without its link.
+Some things are read that no design has, and no renderer writes: OSPF of the default VRF, whose areas routes take as one (not on Enterprise SONiC by Dell);
+prefix lists whose entries deny or differ in lengths; EVPN on the sessions of links; BFD settings of one group. A trunk may carry several VLANs with a tag. A port
+that is shut carries nothing, and a session that is shut has no routes. A cable whose ends have different speeds is down.
 
 A text may lack something that the rest of it needs, for example the PFC priority of a lossless class. Everything else is checked all the same, and the
 finding `incomplete-config` names the device and the field. `python -m tests.mutants.configs 100000 1` in a checkout (a number and a seed) drops, empties and
