@@ -53,6 +53,7 @@ ROWS = (
     Row(Kind.SNMP, r"SNMP(_COMMUNITY|_AGENT_ADDRESS_CONFIG)? / \S+ / \S+ (?P<value>.*)", word, changes=False),
     Row(Kind.TIME, r"(NTP_SERVER|DNS_NAMESERVER) / (?P<value>[\d.]+).*", address),
     Row(Kind.LOG, r"SYSLOG_SERVER / (?P<value>[\d.]+)", address),
+    Row(Kind.SESSION, r"FEATURE / bgp / state (?P<value>\S+)", word),
     Row(Kind.SERVICE, r"(FEATURE|GNMI|TELEMETRY) / \S+ / (state|port) (?P<value>\S+)", word),
     Row(Kind.PROTECTION, r"ACL_RULE / \S+ / (L4_DST_PORT|SRC_IP|SRC_IPV6|PRIORITY|L4_DST_PORT_RANGE) (?P<value>\S*\d\S*)", numbered),
     Row(Kind.PROTECTION, r"ACL_RULE / \S+ / PACKET_ACTION (?P<value>\S+)", of("DROP", "ACCEPT")),

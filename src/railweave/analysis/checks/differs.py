@@ -259,7 +259,7 @@ _FIELDS = (
     (r"bgp\.groups\.(import_policy|export_policy)", POLICY),
     (r"bgp\.maximum_ecmp|(isis|ospf)\.maximum_ecmp", BALANCING),
     (
-        r".*\.router_id|loopback|management_(address|gateway)|.*(\.|^)addresses(\.|$)|gateways\.(mac|proxy_arp)",
+        r".*\.router_id|(overlay\.)?loopback|management_(address|gateway)|.*(\.|^)addresses(\.|$)|gateways\.(mac|proxy_arp)",
         ADDRESS,
     ),
     (r"bgp|overlay\.(neighbors|links|reflects|from_spine)", SESSION),

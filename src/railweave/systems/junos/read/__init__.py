@@ -75,7 +75,7 @@ def configuration(top: Word) -> DeviceConfig:
     )
     over = overlay.overlay(top, evpn, options, owners, router_id.prefix, own_as=own_as, tunnels=bool(vrfs or mac_vrf))
     if over is not None and over.loopback == router_id and not own:  # the loopback that sessions are from is not there
-        over = replace(over, neighbors=())
+        over = replace(over, loopback=NO_ADDRESS, neighbors=())
     rules, elsewhere = protection(
         top, named, options, {name for name, use in kind.items() if use == "server"} | {"irb"}
     )
