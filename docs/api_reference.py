@@ -26,8 +26,16 @@ file to data frames of a prediction.
 GROUPS = {"railweave.api": "Functions", "railweave.errors": "Errors"}
 """Modules with a heading of their own; what is from others is a type."""
 
-MODULES = {"railweave.api": ("sources", "building", "predicting", "saved", "living")}
-"""The modules of a package that have what it exports, in the order in which one uses them."""
+MODULES = {
+    "railweave.api": (
+        "railweave.outputs.folder.sources",
+        "railweave.api.building",
+        "railweave.api.predicting",
+        "railweave.api.saved",
+        "railweave.api.living",
+    )
+}
+"""The modules that have what a package exports, in the order in which one uses them."""
 
 
 def api_reference() -> str:
@@ -37,7 +45,7 @@ def api_reference() -> str:
         group = groups[GROUPS.get(module, "Types")]
         if module in GROUPS:
             group.append(_prose(inspect.getdoc(importlib.import_module(module))))
-        for one in (module, *(f"{module}.{part}" for part in MODULES.get(module, ()))):
+        for one in (module, *MODULES.get(module, ())):
             text = inspect.getsource(importlib.import_module(one))
             group += [_entry(text, *pair) for pair in _with_next(ast.parse(text).body) if _name(pair[0]) in names]
     groups["Types"].sort()

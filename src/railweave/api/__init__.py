@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from railweave.api.living import check, collect, fill_inventory, questions_of, states
     from railweave.api.predicting import simulate, simulate_grid, simulate_training
     from railweave.api.saved import adopt, drift, running
-    from railweave.api.sources import load, load_pair
     from railweave.api.tuning import tune_diagnose, tune_headroom, tune_run, tune_watchdog
+    from railweave.outputs.folder.sources import load, load_pair
 
 __all__ = [
     "adopt",
@@ -73,7 +73,7 @@ if not TYPE_CHECKING:  # a type checker reads the imports above
             "railweave.api.living": ("check", "collect", "fill_inventory", "questions_of", "states"),
             "railweave.api.predicting": ("simulate", "simulate_grid", "simulate_training"),
             "railweave.api.saved": ("adopt", "drift", "running"),
-            "railweave.api.sources": ("load", "load_pair"),
+            "railweave.outputs.folder.sources": ("load", "load_pair"),
             "railweave.api.tuning": ("tune_diagnose", "tune_headroom", "tune_run", "tune_watchdog"),
         },
     )

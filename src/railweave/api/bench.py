@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.api.options import verb
 from railweave.api.running_verbs import BenchCompare, BenchImport, BenchPlan, BenchReport, BenchRun, BenchTriage
-from railweave.api.sources import network_of, path_of
 from railweave.errors import Argument, FileLine, InputError, Option, Problem, SpecError
 from railweave.model.catalog import in_force
 from railweave.model.network.model import Network
+from railweave.outputs.folder.sources import network_of, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence

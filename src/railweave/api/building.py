@@ -5,17 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from railweave.analysis.routing.control_plane import ControlPlane
+from railweave.analysis.routing.control_plane import ControlPlane, down_parts
 from railweave.analysis.routing.paths import QueuePairPath, queue_pair_paths
 from railweave.api.options import verb
-from railweave.api.saved import captured, designed_for
-from railweave.api.sources import load_pair, network_of, path_of
+from railweave.api.saved import designed_for
 from railweave.api.verbs import Build, Diff, Paths, Verify
-from railweave.errors import InputError, NetworkPart, Problem
 from railweave.model.catalog import in_force
 from railweave.model.device.build import device_config
 from railweave.model.network.model import Network
-from railweave.nearest import nearest
+from railweave.outputs.folder.sources import load_pair, network_of, path_of
 from railweave.outputs.folder.steps import Built
 from railweave.outputs.folder.steps import build as _build
 
@@ -48,24 +46,7 @@ def routes(
     given = configs or {}
     configs_now = (given.get(switch.name) or device_config(network, switch.name) for switch in network.switches)
     plane = ControlPlane(configs_now, network.absent)
-    return plane.routes(_down(network, down))
-
-
-def _down(network: Network, names: Iterable[str]) -> list[str]:
-    links = {cable.name for cable in network.cables}
-    devices = {device.name for device in (*network.switches, *network.servers)}
-    down: list[str] = []
-    for name in names:
-        turned = "--".join(reversed(name.split("--")))
-        if name in links or name in devices:
-            down.append(name)
-        elif turned in links:
-            down.append(turned)
-        else:
-            near = nearest(name, devices)
-            fix = f"{f'did you mean {near}? ' if near else ''}links are leaf:port--spine:port, as in cabling.csv"
-            raise InputError([Problem(NetworkPart(name), "neither a link nor a switch nor a server", fix)])
-    return down
+    return plane.routes(down_parts(network, down))
 
 
 @verb(Paths)
@@ -135,6 +116,7 @@ def verify(options: Verify) -> Verified:
     A validator that is not installed is reported as skipped, with the reason. ``good`` of the result is False if a finding is an error.
     Iteration over the result yields the findings, errors first (docs/findings.md). Raises as ``load`` does.
     """
+    from railweave.analysis.drift.running import captured_texts
     from railweave.outputs.folder.verify import verify as run  # brings every check and renderer with it
 
     network, running = options.network(), options.running
@@ -145,7 +127,7 @@ def verify(options: Verify) -> Verified:
         return run(
             network,
             folder=given if as_built else None,
-            running=None if running is None else captured(network, running),
+            running=None if running is None else captured_texts(network, running),
             configs=configs,
             yang=path_of(options.yang),
             frr_root=path_of(options.frr_root),

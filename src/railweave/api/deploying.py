@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from railweave.api.options import verb
 from railweave.api.running_verbs import DeployApply, DeployPlan, DeployResume, DeployRollback, DeployStatus, DeployZtp
-from railweave.api.saved import captured
-from railweave.api.sites import designed_as, network_of_plan, site_of
-from railweave.api.sources import load, path_of
+from railweave.api.sites import network_of_plan, site_of
 from railweave.api.upgrading import shifting
 from railweave.counting import counted
 from railweave.errors import Argument, FileLine, InputError, Option, Problem
 from railweave.model.catalog import in_force
 from railweave.model.network.status import reachable
+from railweave.outputs.folder.sources import designed_as, load, path_of
 from railweave.progress import silent
 
 if TYPE_CHECKING:
@@ -268,6 +267,7 @@ def deploy_plan(options: DeployPlan) -> Plan:
 
     Raises ``InputError`` for wrong input, and ``LabError`` if the lab is not up.
     """
+    from railweave.analysis.drift.running import captured_texts
     from railweave.model.state.capture import read_capture
     from railweave.operations.deploy.making import make_plan
 
@@ -281,7 +281,7 @@ def deploy_plan(options: DeployPlan) -> Plan:
             network = reachable(network)
             running = {
                 name: _by_file(network.switch(name).nos, texts)
-                for name, texts in captured(network, options.capture).items()
+                for name, texts in captured_texts(network, options.capture).items()
                 if texts and name in {switch.name for switch in network.switches}
             }
             silent_ones = {

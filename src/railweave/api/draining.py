@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
 from railweave.api.running_verbs import DeployDrain, DeployReplace, DeployUndrain
-from railweave.api.sites import INVENTORY, designed_as, designed_with, site_of
-from railweave.api.sources import load
+from railweave.api.sites import site_of
 from railweave.errors import Argument, InputError, Problem
 from railweave.model.catalog import in_force
 from railweave.model.intent.reading.source import companion
+from railweave.outputs.folder.sources import INVENTORY, designed_as, designed_with, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
 from railweave.api.running_verbs import FleetCheck, FleetMesh
-from railweave.api.sources import path_of
 from railweave.errors import InputError, Option, Problem
 from railweave.model.catalog import in_force
+from railweave.outputs.folder.sources import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

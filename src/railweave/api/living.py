@@ -7,19 +7,18 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
-from railweave.api.sources import load, network_of, path_of
 from railweave.api.verbs import Check, Collect, FillInventory
 from railweave.errors import Argument, InputError, Option, Problem
 from railweave.model.catalog import in_force
 from railweave.model.network.model import Network
+from railweave.outputs.folder.sources import lines_of, load, network_of, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from railweave.live.check.check import CheckResult
     from railweave.live.check.learnt import FilledInventory
     from railweave.live.collect.collect import CollectResult
-    from railweave.model.device.expected import Keys
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.question import Question
 
@@ -189,13 +188,3 @@ def fill_inventory(options: FillInventory) -> FilledInventory:
     if options.write and filled.differs:
         write_file(filled.file, filled.after)
     return filled
-
-
-def lines_of(source: Network | Path | str) -> Callable[[Keys], tuple[str, int]]:
-    """Return a function that gives the file and line of a part of the fabric file. It gives no line for a network or a build folder."""
-    if isinstance(source, Network) or Path(source).is_dir():
-        return lambda _: ("", 0)
-    from railweave.model.intent.reading.document import read_document
-
-    document = read_document(Path(source))
-    return lambda keys: (Path(source).name, document.line(keys))

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
-from railweave.api.sources import path_of
 from railweave.api.verbs import Simulate, SimulateGrid, SimulateTraining
 from railweave.errors import Argument, InputError, Problem
 from railweave.model.catalog import in_force
+from railweave.outputs.folder.sources import path_of
 
 if TYPE_CHECKING:
     from railweave.prediction.simulation.grid import Grid

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
-from railweave.api.sources import network_of, path_of
 from railweave.api.verbs import DriftOptions
 from railweave.model.catalog import in_force, packaged
 from railweave.model.catalog.hardware_files import own_hardware
 from railweave.model.device.build import device_config
+from railweave.outputs.folder.sources import network_of, path_of
 from railweave.outputs.rendering.network import emulation
 from railweave.progress import silent
 
@@ -34,13 +34,14 @@ def drift(options: DriftOptions) -> Drift:
     the folder is not a capture, and as ``load`` does.
     """
     from railweave.analysis.drift.drift import drift as differences  # brings every reader with it
+    from railweave.analysis.drift.running import captured_texts
 
     network = options.network()
     with in_force(network.catalog):
         asked, configs = designed_for(network, options.capture)
         return differences(
             asked,
-            captured(asked, options.capture),
+            captured_texts(asked, options.capture),
             configs=configs,
             only=options.only,
             progress=options.progress,
@@ -61,7 +62,7 @@ def running(
 
     Raises ``InputError`` if the folder is not a capture, with file and line if a configuration cannot be read, and as ``load`` does.
     """
-    from railweave.analysis.drift.running import running_configs
+    from railweave.analysis.drift.running import captured_texts, running_configs
 
     network = network_of(source, device, hardware)
     with in_force(network.catalog):
@@ -74,7 +75,7 @@ def running(
                 for switch in network.switches
             }
         )
-        return running_configs(network, captured(asked, capture), lab_configs)
+        return running_configs(network, captured_texts(asked, capture), lab_configs)
 
 
 def adopt(
@@ -104,23 +105,6 @@ def adopt(
 
     with in_force(packaged().with_hardware(own_hardware(path_of(hardware)).hardware)):
         return imported_folder(name, Path(folder), asked_models(device), path_of(draft), progress)
-
-
-def captured(network: Network, capture: Path | str) -> dict[str, dict[str, str]]:
-    """Return the configuration texts of each device in a capture, by path, without those of servers."""
-    from railweave.model.state.capture import read_capture
-    from railweave.systems import system
-
-    saved = read_capture(Path(capture))
-    files = {
-        switch.name: tuple(system(switch.nos).trees(device_config(network, switch.name))) for switch in network.switches
-    }
-    servers = {server.name for server in network.servers}
-    return {
-        name: {str(path): text for path, text in saved.configurations(name, files.get(name, ())).items()}
-        for name in saved.devices
-        if name not in servers
-    }
 
 
 def designed_for(network: Network, capture: Path | str) -> tuple[Network, dict[str, DeviceConfig] | None]:

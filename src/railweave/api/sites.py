@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from railweave.api.sources import load, path_of
 from railweave.errors import InputError, Option, Problem
-from railweave.model.intent.lock import read_lock
-from railweave.model.intent.reading.source import companion
-from railweave.outputs.folder.steps import design_file
-from railweave.writing import write_file
+from railweave.outputs.folder.sources import designed_as, designed_with, load, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from railweave.live.site.site import RunningDevices, Site
     from railweave.model.network.model import Network
@@ -63,30 +58,6 @@ def asking_of(
 
     network = load(fabric, device=device, hardware=hardware)
     return by_access.asking(network, read_access(path_of(access)), only=only, servers=servers, progress=progress)
-
-
-def designed_as(fabric: Path, text: str, hardware: Path | str | None) -> Network:
-    """Return the network of a fabric file with a different text but the same inventory and lock. Nothing is changed on disk."""
-    with TemporaryDirectory() as folder:
-        place = Path(folder) / fabric.name
-        write_file(place, text)
-        lock = read_lock(companion(fabric, "lock"))
-        return design_file(place, lock, inventory_of=fabric, hardware=path_of(hardware))[0]
-
-
-def designed_with(fabric: Path, inventory: str, hardware: Path | str | None) -> Network:
-    """Return the network of a fabric file with a different text of its inventory. Nothing is changed on disk."""
-    with TemporaryDirectory() as folder:
-        place = Path(folder) / fabric.name
-        write_file(place, fabric.read_text(encoding="utf-8"))
-        if inventory:
-            write_file(companion(place, INVENTORY), inventory)
-        lock = read_lock(companion(fabric, "lock"))
-        return design_file(place, lock, hardware=path_of(hardware))[0]
-
-
-INVENTORY = "inventory.csv"
-"""The end of an inventory's file name."""
 
 
 def network_of_plan(fabric: Path, plan: Plan | None, hardware: Path | str | None) -> Network:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
 from railweave.api.running_verbs import TuneByRule, TuneDiagnose, TuneRun
-from railweave.api.sources import load, path_of
 from railweave.errors import InputError, Option, OutputError, Problem
+from railweave.outputs.folder.sources import load, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

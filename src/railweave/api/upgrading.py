@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from railweave.api.draining import deploy_drain, deploy_undrain
 from railweave.api.options import verb
 from railweave.api.running_verbs import DeployUpgrade
-from railweave.api.sites import designed_as, network_of_plan, site_of
-from railweave.api.sources import load
+from railweave.api.sites import network_of_plan, site_of
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem, unknown_switches
 from railweave.model.catalog import in_force
+from railweave.outputs.folder.sources import designed_as, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

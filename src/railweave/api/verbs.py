@@ -75,7 +75,7 @@ class Source:
 
     def network(self) -> Network:
         """Return the designed network. Raises as ``load`` does."""
-        from railweave.api.sources import network_of
+        from railweave.outputs.folder.sources import network_of
 
         return network_of(self.source, self.device, self.hardware)
 
@@ -290,7 +290,7 @@ class Traffic(Source):
 
     def asked(self, collective: str | None, size: int | str | None) -> dict[str, Any]:
         """Return the options as ``questions`` and ``answer`` take them (``given``). Raises ``InputError`` if a setting is not KEY=VALUE."""
-        from railweave.api.sources import path_of
+        from railweave.outputs.folder.sources import path_of
         from railweave.prediction.simulation.settings import by_name
 
         return {

@@ -94,9 +94,9 @@ def watch(options: Watch, *, as_json: bool, quiet: bool) -> None:
 
     Switches with gNMI send their state as a stream; other switches are queried. No device is changed.
     """
-    from railweave.api.living import lines_of
     from railweave.api.sites import asking_of
     from railweave.operations.watch.starting import Serving, WatchSettings, password_of, proxy_of, serve, watching_of
+    from railweave.outputs.folder.sources import lines_of
 
     where = _listening(options.listen, guarded=options.password is not None or options.proxy is not None)
     secret = None if options.password is None else password_of(options.password)

@@ -8,13 +8,13 @@ import pytest
 
 from railweave import api
 from railweave.analysis.checks.subject import Subject
-from railweave.api.sites import designed_as
 from railweave.model.device.build import device_config
 from railweave.model.intent.status import with_drained
 from railweave.model.network.model import Network
 from railweave.model.network.status import reachable
 from railweave.operations.deploy.drain import by_hand, named, ports
 from railweave.operations.deploy.left import capacity, gone, still_used
+from railweave.outputs.folder.sources import designed_as
 from tests.analysis.routing.test_isis import TIERS
 
 BASE = """

@@ -1,12 +1,16 @@
-"""Designed configurations, replaced by running ones if captured."""
+"""Configurations of a capture, and designed configurations that they replace."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.analysis.checks.devices import Texts, saved
 from railweave.analysis.checks.subject import Subject
 from railweave.errors import FileLine, InputError, Problem
+from railweave.model.device.build import device_config
+from railweave.model.state.capture import read_capture
+from railweave.systems import system
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,3 +37,17 @@ def running_configs(
             ]
         )
     return designed | {name: state.config for name, state in states.items() if state.config}
+
+
+def captured_texts(network: Network, capture: Path | str) -> dict[str, dict[str, str]]:
+    """Return the configuration texts of each device in a capture, by path, without those of servers."""
+    capture_files = read_capture(Path(capture))
+    files = {
+        switch.name: tuple(system(switch.nos).trees(device_config(network, switch.name))) for switch in network.switches
+    }
+    servers = {server.name for server in network.servers}
+    return {
+        name: {str(path): text for path, text in capture_files.configurations(name, files.get(name, ())).items()}
+        for name in capture_files.devices
+        if name not in servers
+    }

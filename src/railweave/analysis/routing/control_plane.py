@@ -26,8 +26,9 @@ from railweave.analysis.routing.isis import isis_fibs
 from railweave.analysis.routing.overlay import OverlayPlane, tenant_prefixes
 from railweave.analysis.routing.policy import PolicyEngine
 from railweave.analysis.routing.table import Fib, ReceivedPrefixes, Routes, empty_fib
-from railweave.errors import UnsettledError
+from railweave.errors import InputError, NetworkPart, Problem, UnsettledError
 from railweave.model.device.bgp_model import by_policy
+from railweave.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from railweave.analysis.routing.attributes import Mask
     from railweave.analysis.routing.candidates import Advertisements, Candidates
     from railweave.model.device.model import BgpGroup, DeviceConfig, Session
+    from railweave.model.network.model import Network
 
 
 def without_shut_ports(config: DeviceConfig) -> DeviceConfig:
@@ -301,3 +303,21 @@ def _by_policy(config: DeviceConfig) -> DeviceConfig:
     if config.bgp is None or (bgp := by_policy(config.bgp)) is config.bgp:
         return config
     return replace(config, bgp=bgp)
+
+
+def down_parts(network: Network, names: Iterable[str]) -> list[str]:
+    """Return links (either end first in the given name), switches and servers that are down. Raises ``InputError`` for an unknown name."""
+    links = {cable.name for cable in network.cables}
+    devices = {device.name for device in (*network.switches, *network.servers)}
+    down: list[str] = []
+    for name in names:
+        turned = "--".join(reversed(name.split("--")))
+        if name in links or name in devices:
+            down.append(name)
+        elif turned in links:
+            down.append(turned)
+        else:
+            near = nearest(name, devices)
+            fix = f"{f'did you mean {near}? ' if near else ''}links are leaf:port--spine:port, as in cabling.csv"
+            raise InputError([Problem(NetworkPart(name), "neither a link nor a switch nor a server", fix)])
+    return down

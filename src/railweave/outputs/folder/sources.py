@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from railweave.errors import FileLine, InputError, Option, Problem
 from railweave.model.intent.lock import Lock, read_lock
+from railweave.model.intent.reading.document import read_document
+from railweave.model.intent.reading.source import companion
 from railweave.model.network.model import Network
 from railweave.outputs.folder.steps import LOCK, design_file
+from railweave.writing import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from railweave.model.device.expected import Keys
+
+INVENTORY = "inventory.csv"
+"""The end of an inventory's file name."""
 
 
 def load(
@@ -113,3 +122,31 @@ def network_of(source: Network | Path | str, device: Sequence[str] = (), hardwar
 def path_of(given: Path | str | None) -> Path | None:
     """Return an optional argument as a path."""
     return None if given is None else Path(given)
+
+
+def designed_as(fabric: Path, text: str, hardware: Path | str | None) -> Network:
+    """Return the network of a fabric file with a different text but the same inventory and lock. Nothing is changed on disk."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / fabric.name
+        write_file(place, text)
+        lock = read_lock(companion(fabric, "lock"))
+        return design_file(place, lock, inventory_of=fabric, hardware=path_of(hardware))[0]
+
+
+def designed_with(fabric: Path, inventory: str, hardware: Path | str | None) -> Network:
+    """Return the network of a fabric file with a different text of its inventory. Nothing is changed on disk."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / fabric.name
+        write_file(place, fabric.read_text(encoding="utf-8"))
+        if inventory:
+            write_file(companion(place, INVENTORY), inventory)
+        lock = read_lock(companion(fabric, "lock"))
+        return design_file(place, lock, hardware=path_of(hardware))[0]
+
+
+def lines_of(source: Network | Path | str) -> Callable[[Keys], tuple[str, int]]:
+    """Return a function that gives the file and line of a part of the fabric file. It gives no line for a network or a build folder."""
+    if isinstance(source, Network) or Path(source).is_dir():
+        return lambda _: ("", 0)
+    document = read_document(Path(source))
+    return lambda keys: (Path(source).name, document.line(keys))
