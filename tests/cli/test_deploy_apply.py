@@ -12,8 +12,7 @@ from railweave.cli.app import app
 from railweave.cli.deploy_output import planned
 from railweave.cli.failures import run
 from railweave.operations.deploy.changes import DeviceChange
-from railweave.operations.deploy.drain import Drain
-from railweave.operations.deploy.plan import Plan
+from railweave.operations.deploy.plan import Drain, Plan
 from railweave.operations.deploy.waves import Wave
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from railweave.model.network.model import Network
     from railweave.operations.bench.plan import Memory, Plan
     from railweave.operations.bench.running.pair import Launcher
+    from railweave.operations.deploy.planning import RunningFabric
     from railweave.operations.deploy.traffic import IdleLimit
     from railweave.operations.deploy.upgrading import UpgradeTimeouts
 
@@ -364,6 +365,12 @@ class Reaching:
     lab: Annotated[bool, LAB] = False
     access: Annotated[Path | str | None, ACCESS] = None
     hardware: Annotated[Path | str | None, HARDWARE] = None
+
+    def running(self, fabric: Path | str, progress: Callable[[str], None] = silent) -> RunningFabric:
+        """Return a fabric file with the access to its network."""
+        from railweave.api.sites import running_fabric
+
+        return running_fabric(fabric, lab=self.lab, access=self.access, hardware=self.hardware, progress=progress)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,19 +1,20 @@
-"""The access to a network whose devices are queried or changed, and the design that a plan is about."""
+"""The access to a network whose devices are queried or changed."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railweave.errors import InputError, Option, Problem
-from railweave.outputs.folder.sources import designed_as, designed_with, load, path_of
+from railweave.outputs.folder.sources import load, path_of
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from railweave.live.site.site import RunningDevices, Site
     from railweave.model.network.model import Network
-    from railweave.operations.deploy.plan import Plan
+    from railweave.operations.deploy.planning import RunningFabric
 
 
 def site_of(fabric: Path, network: Network, *, lab: bool, access: Path | str | None) -> Site:
@@ -27,6 +28,21 @@ def site_of(fabric: Path, network: Network, *, lab: bool, access: Path | str | N
     from railweave.live.site import site as by_access
 
     return by_access.site(network, read_access(path_of(access)))
+
+
+def running_fabric(
+    fabric: Path | str,
+    *,
+    lab: bool,
+    access: Path | str | None,
+    hardware: Path | str | None,
+    progress: Callable[[str], None] = silent,
+) -> RunningFabric:
+    """Return a fabric file with the access to its network, real or in a lab."""
+    from railweave.operations.deploy.planning import RunningFabric
+
+    path = Path(fabric)
+    return RunningFabric(path, lambda network: site_of(path, network, lab=lab, access=access), hardware, progress)
 
 
 def asking_of(
@@ -58,18 +74,3 @@ def asking_of(
 
     network = load(fabric, device=device, hardware=hardware)
     return by_access.asking(network, read_access(path_of(access)), only=only, servers=servers, progress=progress)
-
-
-def network_of_plan(fabric: Path, plan: Plan | None, hardware: Path | str | None) -> Network:
-    """Return the network to which a plan leads: that of the fabric file, with the plan's changes to this file or to the inventory.
-
-    Raises ``InputError``.
-    """
-    from railweave.operations.deploy import applying
-
-    if plan is None or (change := applying.change_of(plan)) is None:
-        return load(fabric, hardware=hardware)
-    applying.check(change)
-    if plan.drain is not None:
-        return designed_as(fabric, plan.drain.after, hardware)
-    return designed_with(fabric, change.after, hardware)

@@ -75,7 +75,7 @@ def replace(options: DeployReplaceShown, *, as_json: bool, quiet: bool) -> None:
     No device is changed; `deploy apply` writes the inventory and changes the devices. Exits 1 if the plan is refused, for example because a
     device that must change did not answer; the output lists the reasons. The new part itself may be unreachable.
     """
-    from railweave.api.draining import deploy_replace
+    from railweave.api.deploying import deploy_replace
 
     _plan(deploy_replace, options, as_json=as_json, quiet=quiet)
 
@@ -93,7 +93,7 @@ def drain(options: DeployDrainShown, *, as_json: bool, quiet: bool) -> None:
     until the drained parts carry no traffic. The output describes the remaining network. Exits 1 if the plan is refused, for example because
     a NIC would have no path (--force allows this) or a switch did not answer; the output lists the reasons.
     """
-    from railweave.api.draining import deploy_drain
+    from railweave.api.deploying import deploy_drain
 
     _plan(deploy_drain, options, as_json=as_json, quiet=quiet)
 
@@ -106,7 +106,7 @@ class DeployUndrainShown(DeployUndrain, PlanFile):
 @command(DeployUndrainShown)
 def undrain(options: DeployUndrainShown, *, as_json: bool, quiet: bool) -> None:
     """Plan the return of drained devices or links to service. No device is changed; `deploy apply` carries out the plan. Exits 1 if the plan is refused; the output lists the reasons."""
-    from railweave.api.draining import deploy_undrain
+    from railweave.api.deploying import deploy_undrain
 
     _plan(deploy_undrain, options, as_json=as_json, quiet=quiet)
 
@@ -124,7 +124,7 @@ def upgrade(options: DeployUpgradeShown, *, as_json: bool, quiet: bool) -> None:
     compared with those before, and the batch is returned to service. The upgrade stops at the first switch that does not return to its
     earlier state. Exits 1 if the plan is refused, for example because a switch did not answer; the output lists the reasons.
     """
-    from railweave.api.upgrading import deploy_upgrade
+    from railweave.api.deploying import deploy_upgrade
 
     _plan(deploy_upgrade, options, as_json=as_json, quiet=quiet)
 

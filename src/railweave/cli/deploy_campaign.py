@@ -82,8 +82,8 @@ def campaign(options: Campaign, *, as_json: bool, quiet: bool) -> None:
     Exits 1 if the campaign is refused, or if the network does not return to its earlier state.
     """
     from railweave.api.deploying import campaign_plan, campaign_run, rehearsed
-    from railweave.api.deploying import lab_results as read_results
     from railweave.operations.deploy.campaign.carrying import Limits, turn_table
+    from railweave.operations.deploy.campaign.carrying import lab_results as read_results
 
     measured = read_results(options.lab_results)
     with telling(quiet=quiet or as_json) as say:

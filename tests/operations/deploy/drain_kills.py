@@ -12,8 +12,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from railweave.api.deploying import deploy_apply, deploy_history, deploy_resume, deploy_status
-from railweave.api.draining import deploy_drain, deploy_undrain
+from railweave.api.deploying import (
+    deploy_apply,
+    deploy_drain,
+    deploy_history,
+    deploy_resume,
+    deploy_status,
+    deploy_undrain,
+)
 from railweave.operations.deploy.plan import Plan
 from railweave.operations.deploy.traffic import IdleLimit
 from railweave.writing import write_file

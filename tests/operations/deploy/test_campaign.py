@@ -21,7 +21,6 @@ from railweave.api.deploying import (
     deploy_plan,
     deploy_resume,
     deploy_status,
-    lab_results,
 )
 from railweave.cli import main
 from railweave.design.fault_targets import FaultTarget
@@ -31,7 +30,7 @@ from railweave.model.device.build import device_config
 from railweave.model.intent.scenario import Fault
 from railweave.model.network.model import Network
 from railweave.operations.deploy.campaign import carrying
-from railweave.operations.deploy.campaign.carrying import Limits, turn_table
+from railweave.operations.deploy.campaign.carrying import Limits, lab_results, turn_table
 from railweave.operations.deploy.campaign.measuring import summed
 from railweave.operations.deploy.campaign.plan import Campaign, TurnPrediction, predicted
 from railweave.operations.deploy.campaign.radius import Turn

@@ -10,8 +10,14 @@ from pathlib import Path
 import pytest
 
 from railweave import api
-from railweave.api.deploying import deploy_apply, deploy_history, deploy_plan, deploy_rollback
-from railweave.api.draining import deploy_drain, deploy_undrain
+from railweave.api.deploying import (
+    deploy_apply,
+    deploy_drain,
+    deploy_history,
+    deploy_plan,
+    deploy_rollback,
+    deploy_undrain,
+)
 from railweave.errors import InputError
 from railweave.model.state.device_state import DeviceState
 from railweave.operations.deploy.plan import Plan

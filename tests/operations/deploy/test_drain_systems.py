@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railweave.api.deploying import deploy_apply, deploy_plan
-from railweave.api.draining import deploy_drain, deploy_undrain
+from railweave.api.deploying import deploy_apply, deploy_drain, deploy_plan, deploy_undrain
 from railweave.operations.deploy.plan import Plan
 from railweave.operations.deploy.traffic import IdleLimit
 from railweave.writing import write_file

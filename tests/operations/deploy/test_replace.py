@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from railweave import api
-from railweave.api.deploying import deploy_apply, deploy_plan, deploy_rollback
-from railweave.api.draining import deploy_replace
+from railweave.api.deploying import deploy_apply, deploy_plan, deploy_replace, deploy_rollback
 from railweave.errors import InputError
 from railweave.operations.deploy.plan import Plan, read_plan
 from railweave.operations.deploy.rollout import StoppedError

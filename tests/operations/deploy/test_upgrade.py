@@ -18,8 +18,8 @@ from railweave.api.deploying import (
     deploy_resume,
     deploy_rollback,
     deploy_status,
+    deploy_upgrade,
 )
-from railweave.api.upgrading import deploy_upgrade
 from railweave.errors import InputError
 from railweave.operations.deploy.plan import Plan, read_plan
 from railweave.operations.deploy.rollout import StoppedError

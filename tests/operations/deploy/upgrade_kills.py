@@ -15,8 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from railweave.api.deploying import deploy_history, deploy_plan, deploy_resume, deploy_status
-from railweave.api.upgrading import deploy_upgrade
+from railweave.api.deploying import deploy_history, deploy_plan, deploy_resume, deploy_status, deploy_upgrade
 from railweave.operations.deploy.traffic import IdleLimit
 from railweave.operations.deploy.upgrading import UpgradeTimeouts
 from railweave.writing import write_file

@@ -1,4 +1,4 @@
-"""Application of plans: run a plan on a site as a journaled revision, fill in secrets, and change the operator's files."""
+"""Application of plans: run a plan on a site as a journaled revision, resume it, fill in secrets, change the operator's files."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ import asyncio
 import hashlib
 import json
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import Argument, FileLine, InputError, Option, Problem
+from railweave.model.catalog import in_force
 from railweave.operations.deploy.device import Device
+from railweave.operations.deploy.drain import plan_drain, plan_undrain
 from railweave.operations.deploy.gate import Check
 from railweave.operations.deploy.making import make_plan
-from railweave.operations.deploy.recovery import unfinished
+from railweave.operations.deploy.recovery import truths, unfinished
 from railweave.operations.deploy.rollout import Rollout, StoppedError
 from railweave.operations.deploy.traffic import IdleLimit, still
+from railweave.operations.deploy.upgrade_status import releases
 from railweave.operations.deploy.upgrading import UpgradeTimeouts, Upgrading
 from railweave.outputs.folder.rendering import with_secrets
+from railweave.outputs.folder.sources import designed_with
 from railweave.systems.transaction import Given
 from railweave.writing import write_file
 
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
     from railweave.operations.deploy.drain import DrainWait
     from railweave.operations.deploy.journal import Journal, Revision
     from railweave.operations.deploy.plan import Plan
+    from railweave.operations.deploy.planning import RunningFabric
+    from railweave.operations.deploy.recovery import DeviceCondition
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,19 @@ def check(change: FileChange) -> None:
     if _text(change.path) not in {change.before, change.after}:
         description = f"{change.called} has changed since the plan was made"
         raise InputError([Problem(FileLine(str(change.path)), description, "make another plan")])
+
+
+def network_of_plan(fabric: RunningFabric, plan: Plan | None) -> Network:
+    """Return the network to which a plan leads: that of the fabric file, with the plan's changes to this file or to the inventory.
+
+    Raises ``InputError``.
+    """
+    if plan is None or (change := change_of(plan)) is None:
+        return fabric.network()
+    check(change)
+    if plan.drain is not None:
+        return fabric.designed_as(plan.drain.after)
+    return designed_with(fabric.path, change.after, fabric.hardware)
 
 
 def write(change: FileChange) -> None:
@@ -206,6 +225,55 @@ def resume(rows: Journal, site: Site, how: ApplySettings, secrets: Mapping[str, 
     else:
         rows.end(newest.number, "stopped" if back else "done", "ended after an interruption" if back else "")
     return rows.revision(newest.number)
+
+
+def resume_all(
+    fabric: RunningFabric, rows: Journal, how: ApplySettings, secrets: Mapping[str, str], *, back: bool
+) -> Revision:
+    """Complete or roll back the interrupted revision, and then the upgrade that it is a part of. Raises as ``resume`` does."""
+    while True:
+        newest = next(iter(rows.under_way()), None)
+        network = network_of_plan(fabric, None if newest is None else rows.plan(newest.number))
+        with in_force(network.catalog):
+            shifts = with_shifts(fabric, rows, how, secrets)
+            ended = resume(rows, fabric.site_of(network), shifts, secrets, back=back)
+        if not rows.under_way():  # otherwise it was a part of an upgrade
+            return ended
+
+
+def with_shifts(fabric: RunningFabric, rows: Journal, how: ApplySettings, secrets: Mapping[str, str]) -> ApplySettings:
+    """Return settings with ``shift``, which drains switches during an upgrade, or returns them, each time with a plan and a revision.
+
+    The function does nothing if the switches are already in this state. It raises ``InputError`` if the drain is refused, and
+    ``StoppedError``.
+    """
+
+    def shift(names: Sequence[str], back: bool) -> None:
+        number = next(row.number for row in rows.under_way() if rows.plan(row.number).upgrade is not None)
+        drained = fabric.network().drained
+        wanted = [name for name in names if name in drained]
+        upgrade = rows.plan(number).upgrade
+        plan = (
+            plan_undrain(fabric, wanted or names, again=True)
+            if back
+            else plan_drain(fabric, names, force=bool(upgrade and upgrade.force))
+        )
+        if back and not wanted and not plan.changed and not plan.refused:
+            return
+        may_be_applied(plan, secrets)
+        network = network_of_plan(fabric, plan)
+        with in_force(network.catalog):
+            site = fabric.site_of(network)
+            apply(rows, plan, network, site, replace(how, wait_for=None), secrets, dry_run=False, part_of=number)
+
+    return replace(how, shift=shift)
+
+
+def conditions(rows: Journal, revision: Revision, site: Site) -> list[DeviceCondition]:
+    """Return the actual state of the devices of a revision; for an upgrade, the release that each switch runs."""
+    if (upgrade := rows.plan(revision.number).upgrade) is not None:
+        return list(asyncio.run(releases(site, upgrade)))
+    return asyncio.run(truths(devices(rows, revision, site, {}), at_once=site.at_once))
 
 
 def devices(rows: Journal, revision: Revision, site: Site, secrets: Mapping[str, str]) -> dict[str, Device]:

@@ -1,4 +1,4 @@
-"""Drains and undrains: targets, the remaining network, losses, whether routes follow, and the command to run before each wave."""
+"""Plans of drains and undrains: targets, remaining network, losses, whether routes follow; the command to run before each wave."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import asyncio
 import contextlib
 import os
 import signal
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from railweave.errors import Argument, InputError, Problem
-from railweave.json_values import JsonObject
+from railweave.model.catalog import in_force
 from railweave.model.config.compare import compare
+from railweave.model.intent.status import with_active, with_drained, without_drained
 from railweave.operations.deploy.changes import transaction
+from railweave.operations.deploy.left import capacity, gone, still_used
+from railweave.operations.deploy.making import make_plan
+from railweave.operations.deploy.plan import Drain
+from railweave.operations.deploy.waves import forced
 from railweave.systems import system
 
 if TYPE_CHECKING:
@@ -21,6 +26,8 @@ if TYPE_CHECKING:
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.devices import Cable
     from railweave.model.network.model import Network
+    from railweave.operations.deploy.plan import Plan
+    from railweave.operations.deploy.planning import RunningFabric
     from railweave.operations.deploy.waves import Wave
 
 
@@ -60,42 +67,6 @@ class DrainWait:
                     os.killpg(child.pid, signal.SIGKILL)
                 await child.wait()
         return f"--wait-for ended with {status}" if status else ""
-
-
-@dataclass(frozen=True)
-class Drain(JsonObject):
-    """The drain or undrain in a plan.
-
-    - ``before``, ``after``: texts of the fabric file, in which ``status:`` changes.
-    - ``names``: the lines of ``status:`` that are added or, with ``back``, removed.
-    - ``ports``: the ports, by switch, that carry no traffic after the drain.
-    - ``lines``: a description of the remaining network; ``refused``: the reasons against the drain.
-    """
-
-    names: tuple[str, ...]
-    back: bool
-    before: str
-    after: str
-    ports: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
-    lines: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
-
-    def other_way(self) -> Drain:
-        """Return the drain that reverses this one."""
-        return Drain(self.names, not self.back, self.after, self.before)
-
-    @classmethod
-    def of_json(cls, document: Mapping[str, Any]) -> Drain:
-        """Build the object from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
-        return cls(
-            tuple(document["names"]),
-            bool(document["back"]),
-            str(document["before"]),
-            str(document["after"]),
-            {name: tuple(ports) for name, ports in document["ports"].items()},
-            tuple(document["lines"]),
-            tuple(document["refused"]),
-        )
 
 
 @dataclass(frozen=True)
@@ -189,9 +160,87 @@ def by_hand(former: DeviceConfig, config: DeviceConfig) -> Iterator[str]:
         yield from (f"{config.name}: type `{line}`" for line in lines)
 
 
-def difference(drain: Drain, file: str) -> Iterator[str]:
-    """Yield the changes of the fabric file, as a unified diff."""
-    import difflib
+def plan_drain(fabric: RunningFabric, words: Sequence[str], *, force: bool) -> Plan:
+    """Plan a drain: routing takes switches, links, path colors or servers out of use. Raises ``InputError`` for an unknown name."""
+    before = fabric.network()
+    targets = [named(before, word) for word in words]
+    text = fabric.text()
+    patterns = [pattern for target in targets for pattern in target.patterns]
+    wanted = [pattern for pattern in patterns if not _is_drained(before, pattern)]
+    changed = with_drained(text, wanted)
+    after = fabric.designed_as(changed)
+    in_use = before if len(wanted) == len(patterns) else fabric.designed_as(without_drained(text, patterns))
+    return _planned(fabric, (before, after), targets, (text, changed), other=in_use, back=False, force=force)
 
-    sides = (drain.before.splitlines(), drain.after.splitlines())
-    yield from difflib.unified_diff(*sides, file, file, lineterm="", n=2)
+
+def plan_undrain(fabric: RunningFabric, words: Sequence[str], *, again: bool) -> Plan:
+    """Plan the return of drained parts to use. Raises ``InputError`` for an unknown name, and, without ``again``, if none is drained."""
+    before = fabric.network()
+    targets = [named(before, word) for word in words]
+    wanted = [pattern for target in targets for pattern in target.patterns if _is_drained(before, pattern)]
+    if not wanted and not again:
+        fix = "`status:` of the fabric file says what is"
+        raise InputError([Problem(Argument("what"), f"{', '.join(words)}: not drained", fix)])
+    text = fabric.text()
+    changed = without_drained(text, wanted)
+    if left := [pattern for pattern in wanted if _is_drained(fabric.designed_as(changed), pattern)]:
+        changed = with_active(changed, left)  # a line for several says so
+    after = fabric.designed_as(changed)
+    patterns = [pattern for target in targets for pattern in target.patterns]
+    other = before if wanted else fabric.designed_as(with_drained(text, patterns))
+    return _planned(fabric, (before, after), targets, (text, changed), other=other, back=True, force=True)
+
+
+def _is_drained(network: Network, pattern: str) -> bool:
+    """Return whether everything that an entry of ``status:`` names is drained."""
+    devices = {device.name for device in (*network.switches, *network.servers)}
+    return {pattern} <= network.drained if pattern in devices else named(network, pattern).links <= network.drained
+
+
+def _planned(
+    fabric: RunningFabric,
+    networks: tuple[Network, Network],
+    targets: Sequence[DrainTargets],
+    texts: tuple[str, str],
+    *,
+    other: Network,
+    back: bool,
+    force: bool,
+) -> Plan:
+    """Return the plan from one network to another. The switches that differ between the target and ``other`` are affected.
+
+    This includes switches that the fabric file already shows as drained or in use.
+    """
+    before, after = networks
+    links = frozenset(link for target in targets for link in target.links)
+    with in_force(after.catalog):
+        site = fabric.site_of(after)
+        former = fabric.site_of(other).configs
+        affected = [name for name, config in site.configs.items() if former.get(name) != config]
+        running, silent_ones = fabric.running(site, affected)
+        plan = make_plan(
+            fabric.path,
+            site.network,
+            running,
+            silent=silent_ones,
+            live=True,
+            only=affected,
+            configs=site.configs,
+            progress=fabric.say,
+        )
+        lines, refused = list[str](), [f"{name} did not answer: {why}" for name, why in silent_ones.items()]
+        lost = list[str]()
+        if not back:
+            fabric.say("working out what is left")
+            lines += capacity(before, after)
+            lost = list(gone(before, after, site.configs))
+            lines += [f"forced: {loss}" for loss in lost] if force else []
+            refused += [] if force else [f"{loss} (--force takes it out all the same)" for loss in lost]
+            refused += still_used(after, site.configs, links)
+        stood = former if other is before else fabric.site_of(before).configs
+        refused += [line for name in affected for line in by_hand(stood[name], site.configs[name])]
+        if force and lost:
+            plan = replace(plan, waves=tuple(forced(wave) for wave in plan.waves))
+        watched = {} if back else ports(after, site.configs, links)
+    names = tuple(pattern for target in targets for pattern in target.patterns)
+    return replace(plan, drain=Drain(names, back, *texts, watched, tuple(lines), tuple(refused)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +17,86 @@ from railweave.errors import Argument, FileLine, InputError, Option, Problem, Sp
 from railweave.json_values import JsonObject
 from railweave.model.config.secret_words import REFERENCE
 from railweave.operations.deploy.changes import DeviceChange
-from railweave.operations.deploy.drain import Drain, difference
-from railweave.operations.deploy.upgrade import Upgrade
 from railweave.operations.deploy.waves import Wave
 from railweave.reading import parse_json
+from railweave.systems.installation import Image
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from railweave.model.network.model import Network
+
+
+@dataclass(frozen=True)
+class Drain(JsonObject):
+    """The drain or undrain in a plan.
+
+    - ``before``, ``after``: texts of the fabric file, in which ``status:`` changes.
+    - ``names``: the lines of ``status:`` that are added or, with ``back``, removed.
+    - ``ports``: the ports, by switch, that carry no traffic after the drain.
+    - ``lines``: a description of the remaining network; ``refused``: the reasons against the drain.
+    """
+
+    names: tuple[str, ...]
+    back: bool
+    before: str
+    after: str
+    ports: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    lines: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+
+    def other_way(self) -> Drain:
+        """Return the drain that reverses this one."""
+        return Drain(self.names, not self.back, self.after, self.before)
+
+    @classmethod
+    def of_json(cls, document: Mapping[str, Any]) -> Drain:
+        """Build the object from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
+        return cls(
+            tuple(document["names"]),
+            bool(document["back"]),
+            str(document["before"]),
+            str(document["after"]),
+            {name: tuple(ports) for name, ports in document["ports"].items()},
+            tuple(document["lines"]),
+            tuple(document["refused"]),
+        )
+
+
+@dataclass(frozen=True)
+class Upgrade(JsonObject):
+    """The upgrade part of a plan: it installs ``image`` on the switches of the waves, which run ``system``.
+
+    - ``versions``: the release of each switch when the plan was made.
+    - ``drained``: the devices that were already drained; they stay drained.
+    - ``force``: drain even if a drain would otherwise be refused.
+    - ``commands``: the commands for each switch.
+    - ``lines``: the notes for the operator.
+    - ``refused``: the reasons why the upgrade cannot be applied.
+    """
+
+    image: Image
+    system: str
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    drained: tuple[str, ...] = ()
+    force: bool = False
+    commands: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+
+    @classmethod
+    def of_json(cls, fields: Mapping[str, Any]) -> Upgrade:
+        """Build the object from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
+        return cls(
+            Image(**fields["image"]),
+            str(fields["system"]),
+            dict(fields["versions"]),
+            tuple(fields["drained"]),
+            bool(fields["force"]),
+            tuple(fields["commands"]),
+            tuple(fields["lines"]),
+            tuple(fields["refused"]),
+        )
 
 
 @dataclass(frozen=True)
@@ -89,9 +160,9 @@ def cells(network: Network, word: str, serial: str, mac: str) -> dict[tuple[str,
     return {key: {column: value for column, value in given.items() if value}}
 
 
-def differences(old: str, new: str, file: str) -> Iterator[str]:
-    """Yield the differences of two texts as a unified diff without context; nothing if the texts are equal."""
-    yield from difflib.unified_diff(old.splitlines(), new.splitlines(), file, file, lineterm="", n=0)
+def differences(old: str, new: str, file: str, context: int = 0) -> Iterator[str]:
+    """Yield the differences of two texts as a unified diff; nothing if the texts are equal."""
+    yield from difflib.unified_diff(old.splitlines(), new.splitlines(), file, file, lineterm="", n=context)
 
 
 def follows(before: Network, after: Network, word: str) -> Iterator[str]:
@@ -215,7 +286,8 @@ class Plan:
             ]
             text += [] if self.changed else ["no device is changed by this plan"]
         elif self.drain:
-            text = [*difference(self.drain, Path(self.fabric).name), *self.drain.lines]
+            changes = differences(self.drain.before, self.drain.after, Path(self.fabric).name, 2)
+            text = [*changes, *self.drain.lines]
             text += [] if self.changed else ["no switch changes"]
         elif not self.changed:
             text = ["nothing to change: every device that answered runs its design"] if self.devices else []

@@ -1,18 +1,27 @@
-"""The parts of an upgrade: the release, its image, the switches, and the changes that the release makes to rendered configurations."""
+"""Plans of upgrades: the release, its image, the switches by batches, the losses, and the changes to rendered configurations."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.counting import counted
-from railweave.errors import InputError, Option, Problem, RenderError
-from railweave.json_values import JsonObject
+from railweave.errors import InputError, Option, Problem, RenderError, unknown_switches
+from railweave.live.check.identity import same_release
+from railweave.model.catalog import in_force
 from railweave.model.config.compare import compare
 from railweave.model.device.build import device_config
+from railweave.model.intent.status import with_drained
 from railweave.operations.deploy.changes import DeviceChange, Disruptive, statements
+from railweave.operations.deploy.left import gone
+from railweave.operations.deploy.plan import Plan, Upgrade
+from railweave.operations.deploy.upgrade_status import states
+from railweave.operations.deploy.waves import waves
 from railweave.systems import system
 from railweave.systems.installation import Image
 from railweave.systems.loader import plain_word
@@ -21,45 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from railweave.model.network.model import Network
+    from railweave.operations.deploy.planning import RunningFabric
+    from railweave.operations.deploy.waves import Wave
 
 SHOWN = 20
 """The most changed statements that a plan shows; the rest are only counted."""
-
-
-@dataclass(frozen=True)
-class Upgrade(JsonObject):
-    """The upgrade part of a plan: it installs ``image`` on the switches of the waves, which run ``system``.
-
-    - ``versions``: the release of each switch when the plan was made.
-    - ``drained``: the devices that were already drained; they stay drained.
-    - ``force``: drain even if a drain would otherwise be refused.
-    - ``commands``: the commands for each switch.
-    - ``lines``: the notes for the operator.
-    - ``refused``: the reasons why the upgrade cannot be applied.
-    """
-
-    image: Image
-    system: str
-    versions: Mapping[str, str] = field(default_factory=dict[str, str])
-    drained: tuple[str, ...] = ()
-    force: bool = False
-    commands: tuple[str, ...] = ()
-    lines: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
-
-    @classmethod
-    def of_json(cls, fields: Mapping[str, Any]) -> Upgrade:
-        """Build the object from its JSON form. Raises ``KeyError`` or ``TypeError`` if the form is invalid."""
-        return cls(
-            Image(**fields["image"]),
-            str(fields["system"]),
-            dict(fields["versions"]),
-            tuple(fields["drained"]),
-            bool(fields["force"]),
-            tuple(fields["commands"]),
-            tuple(fields["lines"]),
-            tuple(fields["refused"]),
-        )
 
 
 def image_of(given: str, release: str, nos: str) -> Image:
@@ -145,3 +120,123 @@ def rendered_otherwise(network: Network, names: Collection[str], release: str) -
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+@dataclass(frozen=True)
+class UpgradeRequest:
+    """The switches to upgrade, and how.
+
+    - ``image``: a file or a URL; for a lab (``root``), the root folder of a different FRRouting.
+    - ``at_once``: the most switches of a batch; ``most``: the largest share of the network that a batch may put at risk.
+    - ``force``: drain even if a drain would otherwise be refused.
+    """
+
+    release: str
+    image: str
+    only: Sequence[str]
+    at_once: int
+    most: float
+    force: bool
+    root: bool
+
+
+def plan_upgrade(fabric: RunningFabric, request: UpgradeRequest) -> Plan:
+    """Plan the installation of a release on switches, batch by batch. Raises ``InputError`` for wrong input."""
+    network, release = fabric.network(), request.release
+    with in_force(network.catalog):
+        site = fabric.site_of(network)
+        chosen = _chosen(network, site.asked, request.only)
+        nos = _one_system({site.asked[name].system for name in chosen})
+        image = _root(request.image, release) if request.root else image_of(request.image, release, nos)
+        fabric.say(f"asking {counted(len(chosen), 'switch', 'switches')} for the release")
+        device_states, silent_ones = asyncio.run(states(site, chosen, attempts=site.attempts))
+        versions = {
+            name: (state.identity.version if state.identity else None) or "" for name, state in device_states.items()
+        }
+        there = [name for name in chosen if name in versions and same_release(versions[name], release)]
+        names = [name for name in chosen if name not in there and name not in silent_ones]
+        fabric.say("ordering them by what is left while they are out")
+        plane = ControlPlane(site.configs.values(), site.network.absent)
+        changes = restarts(site.network, names, release)
+        ordered = waves(site.network, plane, changes, most=request.most, canary=True, at_once=request.at_once)
+        lines = [f"{release} runs already on {', '.join(there)}"] if there else []
+        by_version = {versions[name]: [other for other in names if versions[other] == versions[name]] for name in names}
+        lines += [f"{version or 'no known release'} runs on {', '.join(some)}" for version, some in by_version.items()]
+        drained = [name for name in names if name in network.drained]
+        lost, refused = _losses(fabric, network, ordered, drained, force=request.force)
+        refused += [f"{name} did not answer: {why}" for name, why in silent_ones.items()]
+        commands, by_hand = _commands(image, nos, request)
+        refused += by_hand
+        lines += [f"each is told: {line}" for line in commands] if names else []
+        if "://" in image.source:
+            lines.append("the switches fetch the image themselves: its checksum is compared only where a file is given")
+        fabric.say("comparing what is rendered for that release")
+        lines += [*lost, *(rendered_otherwise(network, names, release) if names and not request.root else ())]
+    upgrade = Upgrade(
+        image,
+        nos,
+        {name: versions[name] for name in names},
+        tuple(drained),
+        request.force,
+        tuple(commands),
+        tuple(lines),
+        tuple(refused),
+    )
+    design = hashlib.sha256(site.network.to_json()).hexdigest()
+    made = datetime.now(UTC).isoformat(timespec="seconds")
+    return Plan(str(fabric.path.resolve()), design, made, True, (), ordered, silent_ones, upgrade=upgrade)
+
+
+def _commands(image: Image, nos: str, request: UpgradeRequest) -> tuple[Sequence[str], list[str]]:
+    """Return the commands for each switch, and the reason why railweave cannot give them, if there is one."""
+    by_system, restart = system(nos).upgrade, [f"restart the daemons from {request.image}"]
+    if by_system is None:
+        return restart, [f"nothing here installs releases of {nos}: {system(nos).without['upgrade']}"]
+    if request.root:
+        return restart, []
+    return by_system.commands(image), [by_system.BY_HAND] if by_system.BY_HAND else []
+
+
+def _chosen(network: Network, asked: Mapping[str, object], only: Sequence[str]) -> list[str]:
+    if unknown := [name for name in only if name not in {switch.name for switch in network.switches}]:
+        raise unknown_switches(unknown)
+    away = network.absent - network.drained
+    return [name for name in asked if (not only or name in only) and name not in away]
+
+
+def _one_system(systems: set[str]) -> str:
+    if len(systems) != 1:
+        message = f"the switches run {', '.join(sorted(systems)) or 'nothing'}"
+        raise InputError([Problem(Option("--release"), message, "name switches of one operating system by --only")])
+    return systems.pop()
+
+
+def _root(image: str, release: str) -> Image:
+    if not (Path(image) / "usr/lib/frr/zebra").exists():
+        fix = "give the folder that holds another FRRouting, as `make validators` makes it"
+        raise InputError([Problem(Option("--image", image), "it is no root folder of FRRouting, as a lab needs", fix)])
+    return Image(release, str(Path(image).resolve()))
+
+
+def _losses(
+    fabric: RunningFabric, network: Network, ordered: Sequence[Wave], drained: Sequence[str], *, force: bool
+) -> tuple[list[str], list[str]]:
+    """Return the losses while batches are out of service, as lines and as reasons to refuse the plan.
+
+    Only one batch of each kind is examined, because batches of one kind are alike.
+    """
+    lines, refused, seen = list[str](), list[str](), set[str]()
+    text = fabric.text()
+    for number, wave in enumerate(ordered, 1):
+        names = [name for name in wave.devices if name not in drained]
+        if wave.why in seen or not names:
+            continue
+        seen.add(wave.why)
+        after = fabric.designed_as(with_drained(text, names))
+        configs = {switch.name: device_config(after, switch.name) for switch in after.switches}
+        for loss in gone(network, after, configs):
+            if force:
+                lines.append(f"wave {number}: forced: {loss}")
+            else:
+                refused.append(f"wave {number}: {loss} (--force takes it out all the same)")
+    return lines, refused

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from railweave.live.site.site import Site
     from railweave.model.state.device_state import DeviceState
-    from railweave.operations.deploy.upgrade import Upgrade
+    from railweave.operations.deploy.plan import Upgrade
 
 
 async def states(

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from railweave.model.state.device_state import DeviceState
     from railweave.operations.deploy.drain import DrainWait
     from railweave.operations.deploy.journal import Journal, Verb
-    from railweave.operations.deploy.plan import Plan
-    from railweave.operations.deploy.upgrade import Upgrade
+    from railweave.operations.deploy.plan import Plan, Upgrade
     from railweave.operations.deploy.waves import Wave
     from railweave.systems.installation import Image, Installation
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from railweave import api
-from railweave.api.deploying import deploy_apply, deploy_plan
-from railweave.api.draining import deploy_drain, deploy_undrain
+from railweave.api.deploying import deploy_apply, deploy_drain, deploy_plan, deploy_undrain
 from railweave.live.lab import assertions, fib, life, logins
 from railweave.live.lab.faults.measure import Prober
 from railweave.live.lab.faults.traffic import QueuePair, queue_pairs, spread

@@ -12,8 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from railweave import api
-from railweave.api.deploying import deploy_apply
-from railweave.api.draining import deploy_drain, deploy_undrain
+from railweave.api.deploying import deploy_apply, deploy_drain, deploy_undrain
 from railweave.live.lab import life, logins
 from railweave.live.lab.faults.measure import Prober
 from railweave.live.lab.faults.traffic import QueuePair

@@ -8,8 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from railweave import api
-from railweave.api.deploying import deploy_apply, deploy_log
-from railweave.api.upgrading import deploy_upgrade
+from railweave.api.deploying import deploy_apply, deploy_log, deploy_upgrade
 from railweave.live.lab import life, logins
 from railweave.live.lab.faults.measure import Prober
 from railweave.live.lab.faults.traffic import queue_pairs, spread

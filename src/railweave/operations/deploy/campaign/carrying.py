@@ -7,15 +7,19 @@ timer reverts these changes. ``deploy status`` shows it, and ``deploy resume`` r
 from __future__ import annotations
 
 import asyncio
+import json
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from railweave.errors import RailweaveError
+from railweave.errors import FileLine, InputError, Option, Problem, RailweaveError
 from railweave.live.reach.failure import ReachError
 from railweave.live.site.protocol import PacketLoss, Packets
-from railweave.operations.deploy import applying
-from railweave.operations.deploy.campaign.measuring import counted_drops
+from railweave.model.catalog import in_force
+from railweave.operations.deploy import applying, journal
+from railweave.operations.deploy.campaign.measuring import counted_drops, packets
 from railweave.operations.deploy.gate import Check
 from railweave.operations.deploy.rollout import StoppedError
 from railweave.pages.table import Table, columns
@@ -27,9 +31,10 @@ if TYPE_CHECKING:
 
     from railweave.design.fault_targets import FaultTarget
     from railweave.live.site.site import Site
-    from railweave.operations.deploy.campaign.plan import PlannedTurn
+    from railweave.operations.deploy.campaign.plan import Campaign, PlannedTurn
     from railweave.operations.deploy.device import Device
     from railweave.operations.deploy.journal import Journal, Revision
+    from railweave.operations.deploy.planning import RunningFabric
     from railweave.systems.outage import Outage
 
 
@@ -79,6 +84,36 @@ class Result:
             "wrong": list(self.wrong),
             "note": self.note,
         }
+
+
+def run_campaign(fabric: RunningFabric, campaign: Campaign, limits: Limits) -> list[Result]:
+    """Carry out a campaign, turn by turn. The campaign ends if the network has not recovered after a turn.
+
+    Raises ``InputError`` if the campaign is refused, ``StoppedError`` if a switch could not be restored, and ``OutputError`` if another
+    operator is at work.
+    """
+    if campaign.refused:
+        message = f"the campaign is refused: {'; '.join(campaign.refused[:3])}"
+        raise InputError([Problem(Option("campaign"), message, "mend that, or say what may be gone with --force")])
+    network = fabric.network()
+    results: list[Result] = []
+    with in_force(network.catalog), journal.at_work(fabric.path) as rows, ExitStack() as stack:
+        last = next(iter(rows.revisions()), None)
+        if last is not None and last.state == "running":
+            fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
+            raise InputError([Problem(Option("campaign"), f"revision {last.number} was interrupted", fix)])
+        site = fabric.site_of(network)
+        running, _ = site.running(list(site.asked), lambda _: None)
+        if site.emulation is not None:
+            stack.callback(site.emulation.close)
+        sent = packets(site)
+        for turn in campaign.turns:
+            results.append(carried_out(rows, turn, site, running, sent, limits, fabric.say))
+            fabric.say(f"{turn.turn.name}: {results[-1].seen.line()}")
+            if not results[-1].good:
+                fabric.say(f"{turn.turn.name}: the network is not as before: {'; '.join(results[-1].wrong[:3])}")
+                break
+    return results
 
 
 def carried_out(
@@ -270,6 +305,18 @@ async def _back(rows: Journal, number: int, devices: Mapping[str, Device]) -> li
         for failure in await asyncio.gather(*(bring_back(name, device) for name, device in devices.items()))
         if failure
     ]
+
+
+def lab_results(path: Path | str | None) -> list[dict[str, Any]]:
+    """Read the output of ``lab fault --json``, or of ``deploy campaign --rehearse --json``, from a file. Raises ``InputError``."""
+    if path is None:
+        return []
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        return list(document["faults"] if "faults" in document else document["lab"])
+    except (OSError, ValueError, KeyError, TypeError):
+        fix = "give what `railweave lab fault --scenario FILE --json` printed"
+        raise InputError([Problem(FileLine(str(path)), "there are no measured faults in it", fix)]) from None
 
 
 TURN_COLUMNS = columns("broken", "predicted", "lab", "measured", "whole again")

@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.analysis.routing.paths import queue_pair_paths
+from railweave.counting import counted
+from railweave.design.fault_targets import fault_targets
+from railweave.errors import FileLine, InputError, Problem
+from railweave.model.catalog import in_force
+from railweave.model.intent.scenario import read_scenario
+from railweave.model.intent.status import with_drained
+from railweave.operations.deploy.campaign import radius
 from railweave.operations.deploy.campaign.radius import Turn, down
+from railweave.operations.deploy.left import gone
+from railweave.operations.deploy.making import make_plan
+from railweave.operations.deploy.waves import Wave
+from railweave.systems import system
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from railweave.analysis.routing.table import Routes
+    from railweave.live.site.site import Site
     from railweave.model.device.model import DeviceConfig
     from railweave.model.network.model import Network
     from railweave.operations.deploy.plan import Plan
+    from railweave.operations.deploy.planning import RunningFabric
 
 
 MOST_PAIRS = 512
@@ -162,3 +176,91 @@ class Campaign:
             "refused": self.refused,
             "turns": [turn.body() | {"predicted": vars(turn.predicted)} for turn in self.turns],
         }
+
+
+def plan_campaign(
+    fabric: RunningFabric,
+    scenario: Path,
+    *,
+    blast_radius: str,
+    force: Sequence[str],
+    hold: float,
+    job: Callable[[], str],
+) -> Campaign:
+    """Plan a campaign: the faults of each turn, and the effects that the model predicts. Raises ``InputError`` for an invalid scenario.
+
+    ``job`` returns the prediction for the scenario's own traffic. The other arguments are those of ``campaign_plan``.
+    """
+    network = fabric.network()
+    read = read_scenario(scenario, "campaign")
+    if not read.scenario.faults:
+        raise InputError([Problem(FileLine(str(scenario)), "it has no faults", "a campaign breaks what they say")])
+    with in_force(network.catalog):
+        site = fabric.site_of(network)
+        fabric.say(f"asking {counted(len(site.asked), 'switch', 'switches')} for the configuration")
+        running, silent_devices = fabric.running(site, list(site.asked))
+        planned: list[PlannedTurn] = []
+        for turn in radius.turns(fault_targets(network, read), hold):
+            fabric.say(f"working out {turn.name}")
+            planned.append(_planned(fabric, network, site, turn, running, silent_devices, blast_radius, force))
+    prediction = job() if read.scenario.traffic else ""
+    return Campaign(str(fabric.path.resolve()), str(scenario), tuple(planned), prediction)
+
+
+def _planned(
+    fabric: RunningFabric,
+    network: Network,
+    site: Site,
+    turn: Turn,
+    running: Mapping[str, Mapping[str, str]],
+    silent_devices: Mapping[str, str],
+    blast_radius: str,
+    force: Sequence[str],
+) -> PlannedTurn:
+    changed = radius.broken(site.network, site.configs, turn.targets)
+    reached = radius.touched(site.network, site.configs, turn)
+    after = fabric.designed_as(with_drained(fabric.text(), radius.patterns(site.configs, site.network, turn)))
+    lost = list(gone(network, after, site.configs))
+    beyond = radius.Radius.of(blast_radius, network).beyond(reached)
+    refused = [beyond] if beyond else []
+    refused += [f"{loss} (--force NAME accepts it)" for loss in radius.unforced(lost, [*force])]
+    refused += [f"{name} did not answer: {silent_devices[name]}" for name in reached if name in silent_devices]
+    here = {name: running[name] for name in changed if name in running}
+    standing = make_plan(fabric.path, site.network, here, silent={}, live=True, configs=site.configs, canary=False)
+    refused += [f"{name} does not run its design: `deploy plan` first" for name in standing.changed]
+    plan = make_plan(
+        fabric.path, site.network, here, silent={}, live=True, configs=site.configs | changed, canary=False
+    )
+    refused += [f"{device.device}: {why}" for device in plan.devices for why in device.refused]
+    refused += [f"{name} would not change" for name in changed if name in here and name not in plan.changed]
+    plan = replace(plan, waves=(Wave(tuple(plan.changed), "one turn of a campaign"),) if plan.changed else ())
+    commands, without = _commands(site, turn)
+    ports = radius.ports_by_command(site.network, site.configs, turn.targets)
+    commands += [f"{name}: shut {', '.join(port_names)}, with a timer there" for name, port_names in ports.items()]
+    return PlannedTurn(
+        turn,
+        reached,
+        tuple(lost),
+        predicted(site.network, site.configs, turn),
+        plan,
+        tuple(commands),
+        (*refused, *without),
+        ports,
+    )
+
+
+def _commands(site: Site, turn: Turn) -> tuple[list[str], list[str]]:
+    """Return the outages that are commands, as text, and the reasons why some cannot be carried out."""
+    lines, refused = list[str](), list[str]()
+    for command in turn.commands:
+        device, daemon = command.fault.device or "", command.fault.daemon or ""
+        outage = system(site.configs[device].nos).outage
+        if outage is None:
+            refused.append(f"nothing here changes {device}: {system(site.configs[device].nos).without['outage']}")
+        elif daemon and daemon not in outage.DAEMONS:
+            refused.append(f"{device} has no {daemon!r} that can be ended: {', '.join(outage.DAEMONS)}")
+        else:
+            lines.append(
+                f"{device}: {f'end its {outage.DAEMONS[daemon]}' if daemon else 'restart it'}; it comes back by itself"
+            )
+    return lines, refused

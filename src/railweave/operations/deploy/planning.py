@@ -1,0 +1,238 @@
+"""Plans that bring a running network to its design, back before a revision, or to its inventory after hardware was replaced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railweave.analysis.drift.running import captured_texts
+from railweave.errors import Argument, InputError, Problem
+from railweave.live.check.learnt import filled
+from railweave.live.fleet.host_tree import FILE
+from railweave.model.catalog import in_force
+from railweave.model.device.build import device_config
+from railweave.model.device.host import host_config
+from railweave.model.intent.reading.source import companion
+from railweave.model.network.status import reachable
+from railweave.model.state.capture import read_capture
+from railweave.operations.deploy import journal
+from railweave.operations.deploy.host_files import host_files
+from railweave.operations.deploy.making import make_plan, plan_back
+from railweave.operations.deploy.plan import Replacement, cells, follows, inventory_text, part
+from railweave.outputs.folder.sources import INVENTORY, designed_as, designed_with, load
+from railweave.progress import silent
+from railweave.systems import system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from railweave.live.site.site import Site
+    from railweave.model.network.model import Network
+    from railweave.operations.deploy.plan import Plan
+
+Texts = dict[str, dict[str, str]]
+"""The texts of devices, by device and file."""
+
+
+@dataclass(frozen=True)
+class RunningFabric:
+    """A fabric file whose network runs.
+
+    - ``site_of``: returns the site of a network that the file, or a changed text of it, describes.
+    - ``hardware``: the folder of hardware files, as for ``load``.
+    - ``say``: receives progress lines.
+    """
+
+    path: Path
+    site_of: Callable[[Network], Site]
+    hardware: Path | str | None = None
+    say: Callable[[str], None] = silent
+
+    def network(self, device: Sequence[str] = ()) -> Network:
+        """Return the network of the fabric file. Raises as ``load`` does."""
+        return load(self.path, device=device, hardware=self.hardware)
+
+    def text(self) -> str:
+        """Return the text of the fabric file."""
+        return self.path.read_text(encoding="utf-8")
+
+    def designed_as(self, text: str) -> Network:
+        """Return the network of the fabric file with a different text."""
+        return designed_as(self.path, text, self.hardware)
+
+    def running(self, site: Site, names: Collection[str]) -> tuple[Texts, dict[str, str]]:
+        """Return the running texts of switches, and the reason for each switch that did not answer."""
+        if not names:
+            return {}, {}
+        return site.running(names, lambda answer: self.say(f"{answer.device}: {answer.status}"))
+
+    def host_files(self, site: Site, names: Collection[str]) -> tuple[Texts, dict[str, str]]:
+        """Return the files of servers, and the reason for each server that did not answer."""
+        return host_files(site, names, lambda name, status: self.say(f"{name}: {status}")) if names else ({}, {})
+
+
+def plan_to_design(
+    fabric: RunningFabric,
+    *,
+    only: Sequence[str],
+    servers: bool,
+    most: float,
+    canary: bool,
+    device: Sequence[str],
+) -> Plan:
+    """Plan the changes that bring the devices of a running network to its design. ``servers``: servers take part too."""
+    network = fabric.network(device)
+    with in_force(network.catalog):
+        site = fabric.site_of(network)
+        hosts, silent_ones = (
+            fabric.host_files(site, [name for name in site.servers if not only or name in only])
+            if servers
+            else ({}, {})
+        )
+        running, silent_switches = fabric.running(site, [name for name in site.asked if not only or name in only])
+        return make_plan(
+            fabric.path,
+            site.network,
+            running,
+            silent=silent_switches | silent_ones,
+            live=True,
+            only=only,
+            most=most,
+            canary=canary,
+            configs=site.configs,
+            servers={name: (files, {FILE: site.host_file(name)}) for name, files in hosts.items()},
+            progress=fabric.say,
+        )
+
+
+def plan_from_capture(
+    fabric: Path,
+    network: Network,
+    capture: Path,
+    *,
+    only: Sequence[str],
+    most: float,
+    canary: bool,
+    say: Callable[[str], None],
+) -> Plan:
+    """Plan the changes that bring switches from the configurations of a capture to the design."""
+    with in_force(network.catalog):
+        there = reachable(network)
+        systems = {switch.name: switch.nos for switch in there.switches}
+        running = {
+            name: _by_file(systems[name], texts)
+            for name, texts in captured_texts(there, capture).items()
+            if texts and name in systems
+        }
+        return make_plan(
+            fabric,
+            there,
+            running,
+            silent={name: "the capture has no configuration of it" for name in systems if name not in running},
+            live=read_capture(capture).meta.redacted is False,
+            only=only,
+            most=most,
+            canary=canary,
+            progress=say,
+        )
+
+
+def _by_file(nos: str, texts: Mapping[str, str]) -> dict[str, str]:
+    """Return saved texts by the file names of the renderer."""
+    changed_by = system(nos).transaction
+    files: Mapping[str, str] = changed_by.FILES if changed_by else {}
+    names = {path: Path(path).name for path in texts}
+    return {
+        name if name in files.values() else files.get(Path(path).stem, next(iter(files.values()), name)): texts[path]
+        for path, name in names.items()
+    }
+
+
+def plan_before(fabric: RunningFabric, number: int, *, only: Sequence[str], most: float) -> Plan:
+    """Plan the changes that restore the state of devices before a revision. Raises ``InputError`` if it installed a release."""
+    network = fabric.network()
+    with journal.opened(fabric.path) as rows, in_force(network.catalog):
+        revision = rows.revision(number)
+        carried_out = rows.plan(revision.number)
+        if (upgrade := carried_out.upgrade) is not None:
+            fix = f"install {', '.join(sorted(set(upgrade.versions.values()))) or 'the former release'} by another upgrade"
+            raise InputError([Problem(Argument("revision"), f"revision {number} installed a release", fix)])
+        names = [change.device for change in carried_out.changed.values() if not only or change.device in only]
+        before = {name: texts for name in names if (texts := rows.kept(revision.number, name, "before"))}
+        site = fabric.site_of(network)
+        running, silent_ones = fabric.running(site, [name for name in before if name not in site.servers])
+        of_servers, silent_hosts = fabric.host_files(site, [name for name in before if name in site.servers])
+        plan = plan_back(
+            fabric.path,
+            site.network,
+            running | of_servers,
+            before,
+            silent=silent_ones | silent_hosts,
+            revision=number,
+            most=most,
+            configs=site.configs,
+        )
+        if only:
+            return plan
+        return replace(
+            plan,
+            drain=carried_out.drain.other_way() if carried_out.drain else None,
+            replacement=carried_out.replacement.other_way() if carried_out.replacement else None,
+        )
+
+
+def plan_replacement(fabric: RunningFabric, subject: str, serial: str, mac: str) -> Plan:
+    """Plan all changes after a switch, server or NIC was replaced. Raises ``InputError`` for an invalid name or value."""
+    before = fabric.network()
+    file = companion(fabric.path, INVENTORY)
+    text = inventory_text(file)
+    wanted = filled(text, cells(before, subject, serial, mac))
+    device, _ = part(before, subject)
+    after = _with_inventory(fabric, wanted, subject)
+    with in_force(after.catalog):
+        fabric.say("working out what follows")
+        lines = list(follows(before, after, subject))
+        site = fabric.site_of(after)
+        switches = [
+            name for name in site.asked if name == device or device_config(before, name) != device_config(after, name)
+        ]
+        servers = [name for name in site.servers if host_config(before, name) != host_config(after, name)]
+        running, silent_ones = fabric.running(site, switches)
+        texts, silent_hosts = fabric.host_files(site, servers)
+        silent_ones |= silent_hosts
+        hosts = {name: (files, {FILE: site.host_file(name)}) for name, files in texts.items()}
+        plan = make_plan(
+            fabric.path,
+            site.network,
+            running,
+            silent=silent_ones,
+            live=True,
+            only=[name for name in (*switches, *servers) if name in running or name in hosts or name in silent_ones],
+            configs=site.configs,
+            servers=hosts,
+            progress=fabric.say,
+        )
+    refused = [f"{name} did not answer: {why}" for name, why in silent_ones.items() if name != device]
+    if device in silent_ones:
+        lines.append(
+            f"{device} does not answer yet: its configuration is not in this plan; when it does, "
+            f"`railweave deploy plan FABRIC --live --only {device}{' --servers' if device in site.servers else ''}` has it"
+        )
+    if subject == device:
+        lines.append(
+            f"{device} may show another host key: take the old one from known_hosts, and compare the new one there"
+        )
+    return replace(
+        plan, replacement=Replacement(subject, str(file.resolve()), text, wanted, tuple(lines), tuple(refused))
+    )
+
+
+def _with_inventory(fabric: RunningFabric, inventory: str, subject: str) -> Network:
+    """Return the network with a different inventory. Raises ``InputError`` without the path of the temporary file if a value is invalid."""
+    try:
+        return designed_with(fabric.path, inventory, fabric.hardware)
+    except InputError as error:
+        raise InputError(
+            [Problem(Argument(subject), problem.what, problem.fix) for problem in error.problems]
+        ) from None
