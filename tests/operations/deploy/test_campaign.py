@@ -30,10 +30,8 @@ from railweave.model.device.build import device_config
 from railweave.model.intent.scenario import Fault
 from railweave.model.network.model import Network
 from railweave.operations.deploy.campaign import carrying
-from railweave.operations.deploy.campaign.carrying import Limits, lab_results, turn_table
-from railweave.operations.deploy.campaign.measuring import summed
-from railweave.operations.deploy.campaign.plan import Campaign, TurnPrediction, predicted
-from railweave.operations.deploy.campaign.radius import Turn
+from railweave.operations.deploy.campaign.carrying import Limits, lab_results, summed, turn_table
+from railweave.operations.deploy.campaign.plan import Campaign, Turn, TurnPrediction, predicted
 from railweave.systems import system
 from railweave.systems.junos import outage as junos_outage
 from tests.live.reach.stand_ins import PASSWORD
