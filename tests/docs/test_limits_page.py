@@ -6,11 +6,11 @@ import pytest
 
 from railweave import reading
 from railweave.analysis.routing import paths
-from railweave.api import bench
 from railweave.design.shape import topology as extent
 from railweave.host import files
 from railweave.model.intent import base, fabric, inventory, lock, scenario, topology
 from railweave.model.intent.reading import document
+from railweave.operations.bench import runs
 from railweave.prediction.collectives import program, queue_pairs
 from tests.conftest import ROOT
 
@@ -23,7 +23,7 @@ TEXT = (ROOT / "docs" / "limits.md").read_text()
         ("| a YAML file (fabric, scenario, secrets)", f"{document.MOST_BYTES >> 20} MiB"),
         ("| an inventory, a lock, a file of forwarding tables, a manifest", f"{reading.MOST_BYTES >> 20} MiB"),
         ("| `host.json` and the other files that `railweave host` reads", f"{files.MOST_BYTES >> 20} MiB"),
-        ("| an output of a benchmark", f"{bench.MOST_BYTES >> 20} MiB"),
+        ("| an output of a benchmark", f"{runs.MOST_BYTES >> 20} MiB"),
         ("| lists and maps in one another", str(reading.MOST_DEPTH)),
         ("host lists stand for", f"{reading.MOST_VALUES:,}"),
         ("overrides of switches", f"{base.MOST_NAMES:,}"),

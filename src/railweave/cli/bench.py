@@ -18,8 +18,8 @@ from railweave.counting import counted
 from railweave.errors import FileLine, InputError, Option, Problem
 
 if TYPE_CHECKING:
-    from railweave.api.bench import ImportResult
     from railweave.operations.bench.comparing.reported import BenchComparison
+    from railweave.operations.bench.runs import ImportResult
     from railweave.operations.bench.triage.triage import TriageResult
     from railweave.operations.store.records import Run
 

@@ -1,17 +1,25 @@
-"""Conversion of parsed text into runs for the store."""
+"""Import of benchmark outputs: conversion of parsed text into runs for the store, and logs beside what the model assumes."""
 
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 from collections import Counter
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from railweave.errors import FileLine, Problem, SpecError
+from railweave.model.catalog import in_force
+from railweave.operations.bench.read import read
 from railweave.operations.store.records import Environment, Run, Sample, pairs
+from railweave.operations.store.store import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from railweave.model.network.model import Network
+    from railweave.operations.bench.beside import Row
     from railweave.operations.bench.mllog import Training
     from railweave.operations.bench.nccl_log import NcclLog
     from railweave.operations.bench.nccl_tests import NcclTests, PlaceTimes
@@ -292,3 +300,80 @@ def _table(table: Table, read: ParsedText, digest: str, kept: str, given: Enviro
         environment=given,
         samples=samples,
     )
+
+
+MOST_BYTES = 512 << 20
+"""The largest size of a file, in bytes. A log of 4,096 ranks with every subsystem has 300 MB."""
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """The result of an import.
+
+    - ``files``: the content of each file.
+    - ``runs``: the new runs.
+    - ``known``: the number of runs that were already stored.
+    - ``beside``: the comparison of logs with the model.
+    """
+
+    files: tuple[ParsedText, ...]
+    runs: tuple[Run, ...]
+    known: int
+    beside: dict[str, tuple[Row, ...]]
+
+
+def import_files(
+    files: Sequence[Path | str], store: Path | str, network: Network | None, source: Path | str, *, gbits: bool | None
+) -> ImportResult:
+    """Read benchmark outputs, and store their runs, all or none. ``source``: the name of the network that was benchmarked.
+
+    Raises ``SpecError`` if a file cannot be read or is not a benchmark output.
+    """
+    environment = Environment()
+    if network is not None:
+        digest = hashlib.sha256(network.to_json()).hexdigest()
+        environment = Environment(fabric=str(source), design_digest=digest)
+    kept = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+    outputs: list[ParsedText] = []
+    runs: list[Run] = []
+    beside: dict[str, tuple[Row, ...]] = {}
+    for file in files:
+        text, path = output_text(file), str(Path(file).absolute())
+        output = read(text, path, gbits=gbits)
+        if output.empty:
+            message = output.notes[0].what if output.notes else "the file is empty"
+            raise SpecError([Problem(FileLine(str(file)), message, "docs/bench.md says what is read")])
+        outputs.append(output)
+        runs += runs_of(output, hashlib.sha256(text.encode(errors="replace")).hexdigest(), kept, environment)
+        if network is not None and output.log is not None and (rows := _beside(output.log, network)):
+            beside[path] = rows
+    with opened(store, make=True) as opened_store:
+        new = opened_store.add(runs)
+    return ImportResult(tuple(outputs), tuple(new), len(runs) - len(new), beside)
+
+
+def output_text(file: Path | str) -> str:
+    """Return the text of an output. Bytes that are not UTF-8 are replaced, because a log may contain anything."""
+    try:
+        with Path(file).open("rb") as stream:
+            data = stream.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise SpecError([Problem(FileLine(str(file)), f"cannot be read: {error.strerror}")]) from None
+    if len(data) > MOST_BYTES:
+        message = f"larger than {MOST_BYTES >> 20} MiB, the most that is read"
+        raise SpecError([Problem(FileLine(str(file)), message, "give the log of one rank for each server")])
+    return data.decode("utf-8", "replace")
+
+
+def _beside(log: NcclLog, network: Network) -> tuple[Row, ...]:
+    """Return the comparison of a log with the model, or nothing if the log names servers that the network lacks."""
+    from railweave.operations.bench.beside import laid_beside
+    from railweave.prediction.simulation.conditions import bed_of
+
+    names = {server.name.lower(): server.name for server in network.servers}
+    hosts = [names.get(host.lower().partition(".")[0]) for host in log.hosts]
+    order = [host for host in hosts if host is not None]
+    if not order or len(order) < len(hosts):
+        return ()
+    with in_force(network.catalog):
+        return laid_beside(log, bed_of(network, order=",".join(order)).job)

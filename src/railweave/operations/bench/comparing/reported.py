@@ -6,16 +6,21 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from railweave.errors import Argument, InputError, Problem
 from railweave.json_values import JsonObject
+from railweave.model.catalog import in_force
 from railweave.operations.bench.comparing.completion import CompletionTable, completion_tables
 from railweave.operations.bench.comparing.curves import Curve, against_prediction, curves, failed
 from railweave.operations.bench.comparing.estimate import Estimate, Slowest, estimate, slowest, with_causes
+from railweave.operations.bench.comparing.located import located
+from railweave.operations.bench.comparing.predicting import foretold
 from railweave.operations.bench.comparing.regressions import regressions
 from railweave.operations.bench.comparing.rows import TOLERANCE, Pair, Row, numbers, pairs_of, row_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from railweave.model.network.model import Network
     from railweave.operations.bench.comparing.predicting import RunPrediction
     from railweave.operations.store.records import Run
     from railweave.pages.table import Table
@@ -169,3 +174,22 @@ def reported(
         tuple(completion_tables(now)),
         (*notes, *predicted.notes),
     )
+
+
+def check_tolerance(tolerance: float | None) -> None:
+    """Raise ``InputError`` for a tolerance that is not a part from 0 to below 1."""
+    if tolerance is not None and not 0 <= tolerance < 1:
+        message = f"a tolerance of {tolerance:g}"
+        raise InputError([Problem(Argument("tolerance"), message, "give a part from 0 to below 1, as 0.05")])
+
+
+def of_network(
+    runs: Sequence[Run], network: Network | None, progress: Callable[[str], None], *, predict: bool = True
+) -> tuple[dict[str, dict[str, str]], dict[str, RunPrediction], list[str]]:
+    """Return the locations of runs, their predictions, and notes on runs that have no prediction."""
+    if network is None:
+        return {}, {}, []
+    with in_force(network.catalog):
+        more = located(runs, network)
+        accounts, notes = foretold(runs, network, progress) if predict else ({}, [])
+    return more, accounts, notes

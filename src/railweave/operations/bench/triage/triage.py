@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from railweave.operations.bench.triage.wire import Case, Network, of_memory, onc
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from railweave.model.network.model import Network as Design
     from railweave.operations.bench.nccl_log import NcclLog
 
 
@@ -388,3 +390,13 @@ def triage(text: str, file: str, networks: frozenset[Network] = frozenset()) -> 
     findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     texts = {line.number: line.text.strip()[:300] for line in case.lines}
     return TriageResult(reading, tuple(Diagnosis(finding, texts.get(finding.line, "")) for finding in findings))
+
+
+def networks_of(design: Design | None) -> frozenset[Network]:
+    """Return the networks of a design's GPU NICs."""
+    return frozenset(
+        ipaddress.ip_interface(f"{address.address}/{address.prefix_length}").network
+        for server in (design.servers if design is not None else ())
+        for nic in server.nics
+        for address in nic.addresses
+    )
