@@ -1,4 +1,4 @@
-"""Results of checking servers, and the common parts of their failures: as tables, JSON and JUnit XML."""
+"""Checks of servers, their results, and the common parts of their failures: as tables, JSON and JUnit XML."""
 
 from __future__ import annotations
 
@@ -10,14 +10,24 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from railweave.counting import counted
+from railweave.errors import InputError, Option, Problem
+from railweave.host.checks.server import chosen
+from railweave.host.failure import HostInputError
 from railweave.junit import document, suite, suites
+from railweave.live.fleet.running import Task, asked_servers
+from railweave.live.fleet.running import check as run_checks
+from railweave.model.catalog import in_force
+from railweave.model.device.host import host_config
+from railweave.outputs.rendering.host.host_json import host_json
 from railweave.pages.shell import element, text
 from railweave.pages.table import Cell, Table, columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from railweave.live.collect.access_file import AccessFile
     from railweave.live.fleet.running import Answer, Reply, Verdict
+    from railweave.model.network.model import Network
 
 
 def matrix(
@@ -399,3 +409,44 @@ def _case(answer: Answer, check: str, verdicts: list[Verdict]) -> ET.Element:
     elif not any(verdict.verdict == "ok" for verdict in verdicts):
         ET.SubElement(case, "skipped", message="; ".join(verdict.seen for verdict in verdicts) or "not looked at")
     return case
+
+
+def check_servers(
+    network: Network,
+    ways: AccessFile,
+    hosts: str | None,
+    *,
+    only: Sequence[str],
+    sudo: bool,
+    at_once: int,
+    say: Callable[[str], None],
+) -> FleetCheckResult:
+    """Run ``railweave host check`` on servers over SSH, and summarize the results. Raises ``InputError`` for wrong input.
+
+    ``hosts`` names the servers (default: all that are present), ``only`` the checks.
+    """
+    try:
+        subjects = {host_check.id: host_check.subject for host_check in chosen(only)}
+    except (HostInputError, ValueError) as error:
+        raise InputError([Problem(Option("fleet check"), str(error), "see docs/checks.md")]) from None
+    there = {server.name: server for server in network.servers if server.name not in network.absent}
+    names = asked_servers(there, hosts)
+    with in_force(network.catalog):
+        configs = {name: host_config(network, name) for name in names}
+    tasks = [Task(ways.target(name, "server", "", name, ("ssh",)), host_json(configs[name])) for name in names]
+    ways.check_there(task.target for task in tasks)
+    number = [0]
+
+    def done(answer: Answer) -> None:
+        number[0] += 1
+        say(f"{answer.server}: {'no answer' if answer.error else 'checked'} ({number[0]} of {len(tasks)})")
+
+    answers = run_checks(tasks, only=only, sudo=sudo, at_once=at_once, done=done)
+    places = {(name, nic.netdev): Place(nic.leaf, nic.rail) for name, config in configs.items() for nic in config.nics}
+    tables = {
+        (name, path.table): Place(nic.leaf, nic.rail, path.color_name)
+        for name, config in configs.items()
+        for nic in config.nics
+        for path in nic.addresses
+    }
+    return checked(network.name, answers, places, {name: there[name].model for name in names}, subjects, tables)

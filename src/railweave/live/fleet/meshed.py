@@ -1,4 +1,4 @@
-"""Results of probes between servers, and the common parts of failed probes: as tables, JSON and JUnit XML."""
+"""Probes between servers, their results, and the common parts of failed probes: as tables, JSON and JUnit XML."""
 
 from __future__ import annotations
 
@@ -10,14 +10,22 @@ from xml.etree import ElementTree as ET
 
 from railweave.counting import counted
 from railweave.junit import document, suite, suites
+from railweave.live.fleet import rdma
 from railweave.live.fleet.checked import matrix, verdict_cell
+from railweave.live.fleet.probes import plan as planned_probes
+from railweave.live.fleet.probes import probe_file
+from railweave.live.fleet.running import Task, asked_servers
+from railweave.live.fleet.running import probe as run_probes
+from railweave.model.catalog import in_force
 from railweave.reading import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from railweave.live.collect.access_file import AccessFile
     from railweave.live.fleet.probes import Probe
     from railweave.live.fleet.running import Reply
+    from railweave.model.network.model import Network
     from railweave.pages.table import Cell, Table
 
 
@@ -355,3 +363,52 @@ def _case(result: Result) -> ET.Element:
         )
         failure.text = f"{result.probe.source} to {result.probe.target}; crosses {', '.join(parts(result.probe))}"
     return case
+
+
+def mesh_servers(
+    network: Network, ways: AccessFile, hosts: str | None, *, sudo: bool, at_once: int, say: Callable[[str], None]
+) -> MeshResult:
+    """Let servers send packets to each other on every path color, and summarize which returned. Raises ``InputError`` for wrong input.
+
+    ``hosts`` names the servers that send (default: all that are present).
+    """
+    names = asked_servers([server.name for server in network.servers if server.name not in network.absent], hosts)
+    with in_force(network.catalog):
+        probes = planned_probes(network, names)
+    by_server: dict[str, list[Probe]] = {name: [] for name in names}
+    for planned_probe in probes:
+        by_server[planned_probe.server].append(planned_probe)
+    tasks = [
+        Task(ways.target(name, "server", "", name, ("ssh",)), probe_file(given))
+        for name, given in by_server.items()
+        if given
+    ]
+    number = [0]
+
+    def done(reply: Reply) -> None:
+        number[0] += 1
+        say(f"{reply.server}: {'no answer' if reply.error else 'probed'} ({number[0]} of {len(tasks)})")
+
+    replies = run_probes(tasks, sudo=sudo, at_once=at_once, done=done)
+    able = rdma_programs(replies)
+    asked = rdma.pairs(probes, able)
+    targets = {name: ways.target(name, "server", "", name, ("ssh",)) for name in able}
+    paths: list[tuple[Probe, str]] = []
+    untried: list[str] = []
+    if len(able) < len(names):
+        untried.append(
+            f"no RDMA device, or no railweave-rdma-ping, on {len(names) - len(able)} of {len(names)} servers"
+        )
+    for output in rdma.ping(
+        asked,
+        targets,
+        able,
+        at_once=at_once,
+        done=lambda output: say(f"{output.pair.server} to {output.pair.peer}: RDMA tried"),
+    ):
+        try:
+            paths += rdma.read(network, output)
+        except ValueError as error:
+            untried.append(f"{output.pair.server} to {output.pair.peer}: {error}")
+    summary = f"{len(paths):,} paths tried" if paths else "not tried"
+    return meshed(network.name, by_server, replies, paths, "; ".join([summary, *untried[:4]]))

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import asyncssh
 
+from railweave.errors import InputError, Option, Problem
 from railweave.host import bundle
 from railweave.host.checks.outcome import VERDICTS
 from railweave.live.reach.failure import ReachError, all_of, cause, told
 from railweave.live.reach.ssh import closed, connected
+from railweave.model.intent.base import expand
 from railweave.reading import parse_json
 
 if TYPE_CHECKING:
@@ -234,3 +236,18 @@ def _take(answer: Answer, text: str) -> None:
         answer.error = f"it says {told(strange.verdict)!r} of {told(strange.check)!r}, which is no verdict of a check"
     if answer.error:
         answer.verdicts = ()
+
+
+def asked_servers(there: Iterable[str], hosts: str | None) -> list[str]:
+    """Return the selected servers, in the network's order. Raises ``InputError`` for an unknown server or an invalid list."""
+    names = list(there)
+    if hosts is None:
+        return names
+    try:
+        wanted = expand(hosts)
+    except ValueError as error:
+        raise InputError([Problem(Option("--hosts", hosts), str(error), "see docs/fabric-file.md")]) from None
+    fix = "names are those of the fabric file; `status:` takes servers away"
+    if unknown := [name for name in wanted if name not in names]:
+        raise InputError([Problem(Option("--hosts", name), "there is no such server", fix) for name in unknown])
+    return [name for name in names if name in set(wanted)]
