@@ -110,14 +110,9 @@ def rehearsed(fabric: Path | str, scenario: Path | str) -> list[dict[str, Any]]:
 
     Raises ``LabError``.
     """
-    from railweave.live.lab import life
-    from railweave.live.lab.faults.scenario import of_file, play
-    from railweave.live.lab.state import locked
+    from railweave.live.lab.faults.scenario import injected
 
-    record, lab = life.attach(Path(fabric))
-    with lab, locked(record.lab, "fault"):
-        targets = of_file(lab, Path(scenario), announce=silent)
-        return [measurement.to_json() for measurement in play(lab, targets, silent)]
+    return [measurement.to_json() for measurement in injected(Path(fabric), Path(scenario))[1]]
 
 
 @verb(DeployZtp)

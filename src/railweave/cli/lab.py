@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +13,7 @@ import typer
 from railweave.api.options import Argument, Opt
 from railweave.api.verbs import CSV, DEVICE, FABRIC, HARDWARE, RUNNING
 from railweave.cli.command import command
-from railweave.cli.output import done, print_json, progress, waiting, write_csv
+from railweave.cli.output import print_json, telling, waiting, write_csv
 from railweave.counting import counted
 from railweave.errors import InputError, Option, Problem
 
@@ -108,23 +107,20 @@ def up(options: Up, *, as_json: bool, quiet: bool) -> None:
         as_designed = [sentence, *as_designed]
     for line in as_designed:
         typer.echo(line, err=True)
-    try:
-        with in_force(network.catalog):
-            made = life.up(
-                options.fabric,
-                network,
-                configs=configs,
-                room_for=load(options.room_for, device=options.device, hardware=options.hardware)
-                if options.room_for is not None
-                else None,
-                part=options.part,
-                overlay=overlay,
-                frr_root=options.frr_root,
-                progress=progress(quiet=quiet or as_json),
-                announce=lambda text: typer.echo(text, err=True),
-            )
-    finally:
-        done(quiet=quiet or as_json)
+    with telling(quiet=quiet or as_json) as say, in_force(network.catalog):
+        made = life.up(
+            options.fabric,
+            network,
+            configs=configs,
+            room_for=load(options.room_for, device=options.device, hardware=options.hardware)
+            if options.room_for is not None
+            else None,
+            part=options.part,
+            overlay=overlay,
+            frr_root=options.frr_root,
+            progress=say,
+            announce=lambda text: typer.echo(text, err=True),
+        )
     if as_json:
         print_json(asdict(made))
     else:
@@ -224,13 +220,9 @@ def prove(options: Prove, *, as_json: bool, quiet: bool) -> None:
     life.need_root("test", options.fabric)
     assertions.check_known(options.only)
     record, lab = life.attach(options.fabric)
-    say = progress(quiet=quiet or as_json)
-    with lab, locked(record.lab, "test"):
-        try:
-            outcomes = assertions.run(lab, only=options.only, retry_s=options.retry_for, progress=say)
-            swept = run_sweep(lab, say) if options.sweep else []
-        finally:
-            done(quiet=quiet or as_json)
+    with lab, locked(record.lab, "test"), telling(quiet=quiet or as_json) as say:
+        outcomes = assertions.run(lab, only=options.only, retry_s=options.retry_for, progress=say)
+        swept = run_sweep(lab, say) if options.sweep else []
     if options.junit is not None:
         write_file(options.junit, as_junit(f"railweave lab {record.network}", outcomes))
     good = all(outcome.passed for outcome in outcomes) and all(result.passed for result in swept)
@@ -293,9 +285,7 @@ def fault(options: Fault, *, as_json: bool, quiet: bool) -> None:
     from railweave.cli.lab_output import print_measured
     from railweave.live.lab import life
     from railweave.live.lab.faults.page import faults_html, faults_table
-    from railweave.live.lab.faults.scenario import of_file, play
-    from railweave.live.lab.faults.sweep import of_words
-    from railweave.live.lab.state import locked
+    from railweave.live.lab.faults.scenario import injected
     from railweave.writing import write_file
 
     life.need_root("fault", options.fabric)
@@ -303,20 +293,15 @@ def fault(options: Fault, *, as_json: bool, quiet: bool) -> None:
         raise InputError(
             [Problem(Option("lab fault"), "what to break?", "give one of --scenario, --fault and --all-single")]
         )
-    record, lab = life.attach(options.fabric)
-    with lab, locked(record.lab, "fault"):
-        targets = (
-            of_file(lab, options.scenario, announce=lambda text: None if as_json else typer.echo(text))
-            if options.scenario is not None
-            else of_words(lab, options.faults, every=options.all_single)
+    with telling(quiet=quiet or as_json) as say:
+        record, measured = injected(
+            options.fabric,
+            options.scenario,
+            options.faults,
+            every=options.all_single,
+            announce=lambda text: None if as_json else typer.echo(text),
+            progress=say,
         )
-        try:
-            # Those of a scenario have their times; others come one after another.
-            turns = [targets] if options.scenario is not None else [[target] for target in targets]
-            say = progress(quiet=quiet or as_json)
-            measured = [measurement for turn in turns for measurement in play(lab, turn, say)]
-        finally:
-            done(quiet=quiet or as_json)
     if options.html is not None:
         write_file(options.html, faults_html(record, measured))
     write_csv(options.csv, faults_table(measured))
@@ -349,25 +334,20 @@ class Fib:
 @command(Fib)
 def fib(options: Fib, *, as_json: bool, quiet: bool) -> None:
     """Write the forwarding tables that the kernels of a running lab use into a file, for `railweave sim --fib`. Needs root. Exits 1 if they differ from the computed tables."""
-    from railweave.analysis.routing.fib_file import write_fibs
     from railweave.cli.lab_output import print_fib
     from railweave.live.lab import fib as tables
     from railweave.live.lab import life
 
     life.need_root("fib", options.fabric)
-    with waiting("reading forwarding tables", quiet=quiet or as_json), contextlib.ExitStack() as stack:
-        lab = stack.enter_context(life.attach(options.fabric)[1])
-        expected = lab.control_plane.routes()
-        actual = tables.read(lab, expected)
-    write_fibs(actual.routes, options.out)
-    different = tables.differences(expected, actual)
-    entries = len(actual.routes.fibs) * len(actual.routes.prefixes)
+    with waiting("reading forwarding tables", quiet=quiet or as_json), life.attach(options.fabric)[1] as lab:
+        routes, different = tables.write(lab, options.out)
+    entries = len(routes.fibs) * len(routes.prefixes)
     if as_json:
         print_json(
             {"file": str(options.out), "entries": entries, "differences": [str(difference) for difference in different]}
         )
     else:
-        print_fib(actual.routes, options.out, different)
+        print_fib(routes, options.out, different)
     if different:
         raise typer.Exit(1)
 
@@ -407,17 +387,12 @@ class Export:
 def export(options: Export, *, as_json: bool, quiet: bool) -> None:
     """Write the network as a topology that containerlab starts with images of the vendors' operating systems. The command needs no root rights and no running lab."""
     from railweave.api import load
-    from railweave.live.lab import slicing
-    from railweave.live.lab.containerlab import images_of, topology
-    from railweave.model.catalog import in_force
-    from railweave.model.network.status import present
+    from railweave.live.lab.containerlab import exported
     from railweave.writing import write_below
 
     with waiting(f"writing {options.fabric} as {options.form.value} has it", quiet=quiet or as_json):
-        network = present(load(options.fabric, device=options.device, hardware=options.hardware))
-        network = slicing.sliced(network, slicing.parse(options.part)) if options.part else network
-        with in_force(network.catalog):
-            files = {Form.containerlab: topology}[options.form](network, images_of(options.image))
+        network = load(options.fabric, device=options.device, hardware=options.hardware)
+        files = exported(network, options.part, options.image)
         write_below(options.out, files)
     if as_json:
         print_json({"network": network.name, "out": str(options.out), "files": list(files)})

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from railweave.errors import InputError, LabError, Option, Problem
+from railweave.live.lab import slicing
 from railweave.live.lab.kernel.links import router_lines
-from railweave.model.catalog import catalog
+from railweave.model.catalog import catalog, in_force
 from railweave.model.catalog.systems import Image
 from railweave.model.device.build import device_config
 from railweave.model.device.host import host_config
+from railweave.model.network.status import present
 from railweave.outputs.rendering import host as render_host
 from railweave.systems import system
 
@@ -30,6 +32,14 @@ if TYPE_CHECKING:
 
 
 SERVER = Image(kind="linux", port="", image="ghcr.io/srl-labs/network-multitool:latest", file="net-setup.sh")
+
+
+def exported(network: Network, part: str, words: Sequence[str]) -> dict[str, str]:
+    """Return the files of a network, or of a ``part`` of it as for ``lab up``. ``words``: images as ``KIND=IMAGE``."""
+    shown = present(network)
+    shown = slicing.sliced(shown, slicing.parse(part)) if part else shown
+    with in_force(shown.catalog):
+        return topology(shown, images_of(words))
 
 
 def topology(network: Network, images: dict[str, str]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from railweave.analysis.routing.fib_file import write_fibs
 from railweave.analysis.routing.overlay import placed
 from railweave.analysis.routing.table import LOCAL, UNREACHABLE, Fib, ReceivedPrefixes, Routes, SharedPrefixes
 from railweave.live.lab.kernel import tunnels
@@ -17,6 +18,8 @@ from railweave.live.lab.kernel.netlink import BGP, ISIS, KERNEL, KernelRoute
 from railweave.model.config.addresses import Address, Family
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from railweave.live.lab.running import Running
@@ -234,6 +237,14 @@ def differences(expected: Routes, kernel_tables: KernelTables) -> list[Differenc
 def _named(routes: Routes, groups: NDArray[np.int32]) -> list[tuple[str, ...]]:
     words = {UNREACHABLE: ("nowhere",), LOCAL: ("its own port",)}
     return [words.get(group) or routes.groups[group] for group in groups.tolist()]
+
+
+def write(lab: Running, file: Path) -> tuple[Routes, list[Difference]]:
+    """Write the tables of the kernels into a file, and return them with their differences from the computed tables."""
+    expected = lab.control_plane.routes()
+    actual = read(lab, expected)
+    write_fibs(actual.routes, file)
+    return actual.routes, differences(expected, actual)
 
 
 def wait(

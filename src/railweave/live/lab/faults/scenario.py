@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING
 
 from railweave.design.fault_targets import FaultTarget, fault_targets
 from railweave.errors import FileLine, InputError, Problem
+from railweave.live.lab import life
 from railweave.live.lab.faults.kinds import PS_PER_S, Effect, effect
 from railweave.live.lab.faults.measure import FaultMeasurement, single
+from railweave.live.lab.faults.sweep import of_words
+from railweave.live.lab.state import locked
 from railweave.model.intent.scenario import read_scenario
+from railweave.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from railweave.live.lab.running import Running
+    from railweave.live.lab.state import Record
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,27 @@ def of_file(lab: Running, file: Path, *, announce: Callable[[str], None]) -> lis
     if read.scenario.traffic:
         announce("the lab takes the scenario's faults; its traffic and its times to reroute are for `railweave sim`")
     return fault_targets(lab.plan.network, read)
+
+
+def injected(
+    fabric: Path,
+    scenario: Path | None,
+    words: Sequence[str] = (),
+    *,
+    every: bool = False,
+    announce: Callable[[str], None] = silent,
+    progress: Callable[[str], None] = silent,
+) -> tuple[Record, list[FaultMeasurement]]:
+    """Inject faults into a fabric file's running lab: of a scenario file, written as ``words``, or ``every`` single fault.
+
+    Returns the record of the lab, and the measurement of each group of faults. Raises ``LabError``.
+    """
+    record, lab = life.attach(fabric)
+    with lab, locked(record.lab, "fault"):
+        if scenario is not None:
+            return record, play(lab, of_file(lab, scenario, announce=announce), progress)
+        targets = of_words(lab, words, every=every)
+        return record, [measurement for target in targets for measurement in play(lab, [target], progress)]
 
 
 def play(lab: Running, targets: Sequence[FaultTarget], progress: Callable[[str], None]) -> list[FaultMeasurement]:

@@ -14,11 +14,9 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from railweave.errors import FileLine, InputError, Option, Problem, RailweaveError
-from railweave.live.collect.collect import captured
 from railweave.live.fleet import rdma
 from railweave.live.fleet.meshed import rdma_programs
 from railweave.live.fleet.probes import plan, probe_file
@@ -26,13 +24,12 @@ from railweave.live.fleet.running import Task, probe
 from railweave.live.reach.failure import ReachError
 from railweave.live.site.protocol import PacketLoss, Packets
 from railweave.model.catalog import in_force
-from railweave.model.state.capture import read_capture
 from railweave.operations.deploy import applying, journal
 from railweave.operations.deploy.gate import Check
 from railweave.operations.deploy.rollout import StoppedError
+from railweave.operations.deploy.upgrade_status import states
 from railweave.pages.table import Table, columns
 from railweave.systems import system
-from railweave.systems.reading import read_states
 from railweave.systems.transaction import RefusedError, Session
 
 if TYPE_CHECKING:
@@ -427,27 +424,18 @@ def packets(site: Site) -> Packets:
     return RdmaPings(site, able, pairs)
 
 
-async def drops(site: Site) -> int | None:
+def counted_drops(site: Site) -> int | None:
     """Return the total of dropped and erroneous packets over all switch ports; None if no switch reports a count."""
-    asked = [device.of_state() for name, device in site.asked.items() if name not in site.network.absent]
-    with TemporaryDirectory() as place:
-        folder = Path(place) / "capture"
-        outcomes = await captured(asked, folder, {}, at_once=site.at_once, attempts=1, open_by=site.ask_by)
-        systems = {outcome.device: site.asked[outcome.device].system for outcome in outcomes if outcome.answered}
-        states = read_states(read_capture(folder), systems) if systems else {}
+    names = [name for name in site.asked if name not in site.network.absent]
+    device_states, _ = asyncio.run(states(site, names))
     counts = [
         count
-        for state in states.values()
+        for state in device_states.values()
         for port in (state.interfaces or {}).values()
         for count in (port.errors.in_discards, port.errors.out_discards, port.errors.in_errors)
         if count is not None
     ]
     return sum(counts) if counts else None
-
-
-def counted_drops(site: Site) -> int | None:
-    """Call ``drops`` from outside an event loop."""
-    return asyncio.run(drops(site))
 
 
 TURN_COLUMNS = columns("broken", "predicted", "lab", "measured", "whole again")
