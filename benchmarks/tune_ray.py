@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from railweave.api import tune_run
-from railweave.api.tuning import JOURNAL
 from railweave.operations.tune.distributed import LOCAL
+from railweave.operations.tune.studying import JOURNAL
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "tune.md"

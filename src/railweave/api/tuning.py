@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,86 +16,15 @@ if TYPE_CHECKING:
 
     from railweave.live.site.site import Site
     from railweave.model.intent.scenario import Setting
-    from railweave.model.intent.study import Study
     from railweave.model.network.model import Network
     from railweave.operations.bench.plan import Plan as BenchPlan
     from railweave.operations.store.records import Run
-    from railweave.operations.tune.by_rule import Derived, RuleResult
+    from railweave.operations.tune.by_rule import RuleResult
     from railweave.operations.tune.diagnosing import Diagnosis, Rehearsal
-    from railweave.operations.tune.distributed import RayEvaluator
-    from railweave.operations.tune.hardware import HardwareEvaluator, NetworkAccess
+    from railweave.operations.tune.hardware import NetworkAccess
     from railweave.operations.tune.measuring import RefusedCombination, Sample
     from railweave.operations.tune.result import Result
-    from railweave.operations.tune.run import Outcome
-    from railweave.operations.tune.simulated import ParallelSimulator, Task
-
-
-DATABASE, RUNS = "study.db", "runs.db"
-"""The databases in a study's folder: the state of the search, and the benchmark runs."""
-
-
-def one_by_one(study: Study) -> Study:
-    """Return a study for hardware, in which trials run one at a time, so that each is based on all earlier ones.
-
-    A batch size in the study file takes precedence.
-    """
-    if "batch" in study.search.model_fields_set:
-        return study
-    return study.model_copy(update={"search": study.search.model_copy(update={"batch": 1})})
-
-
-def evaluated(
-    study: Study,
-    task: Task,
-    folder: Path,
-    way: NetworkAccess,
-    simulator: Callable[[], ParallelSimulator | RayEvaluator],
-    progress: Callable[[str], None],
-) -> Outcome:
-    """Run a study with the evaluator that it selects. The evaluator is closed at the end, even after an error."""
-    from railweave.operations.tune.hardware import HardwareEvaluator
-    from railweave.operations.tune.run import digest_of, run_study
-
-    opened: list[ParallelSimulator | RayEvaluator | HardwareEvaluator] = []
-
-    def network() -> HardwareEvaluator:
-        made = HardwareEvaluator(task, way)
-        opened.append(made)
-        return made
-
-    try:
-        if study.evaluator == "bench":
-            evaluator = network()
-        else:
-            if (
-                study.evaluator == "both"
-            ):  # what would be in the way is told before the search, and an interrupted trial is taken back
-                network().close()
-                opened.clear()
-            evaluator = simulator()
-            opened.append(evaluator)
-        confirm = network if study.evaluator == "both" else None
-        outcome = run_study(
-            study, task.space, evaluator, folder / DATABASE, digest_of(task.study), progress=progress, hardware=confirm
-        )
-    except BaseException:
-        for opened_evaluator in opened:
-            try:
-                opened_evaluator.close()
-            except OutputError as error:  # what ended the study is told by what is raised
-                progress(str(error))
-        raise
-    for opened_evaluator in opened:
-        opened_evaluator.close()
-    return outcome
-
-
-def simulator_of(task: Task, workers: int | None, ray: str | None) -> ParallelSimulator | RayEvaluator:
-    """Return the simulator, on this machine or in a Ray cluster."""
-    from railweave.operations.tune.distributed import RayEvaluator
-    from railweave.operations.tune.simulated import ParallelSimulator
-
-    return ParallelSimulator(task, workers or os.cpu_count() or 1) if ray is None else RayEvaluator(task, workers, ray)
+    from railweave.operations.tune.simulated import Task
 
 
 def way_of(
@@ -112,6 +40,7 @@ def way_of(
     from railweave.api.sites import site_of
     from railweave.operations.bench.running.pair import RANKS
     from railweave.operations.tune.hardware import NetworkAccess
+    from railweave.operations.tune.studying import RUNS
     from railweave.outputs.folder.rendering import read_secrets
 
     how, fabric = task.study.study.bench, task.study.fabric
@@ -140,15 +69,6 @@ def way_of(
     return NetworkAccess(site, runs, read_secrets(path_of(secrets)), progress)
 
 
-JOURNAL, RESULT, PATCH = "journal.jsonl", "result.json", "fabric.patch"
-"""The files of a study in its folder."""
-
-
-def folder_of(study: Path) -> Path:
-    """Return the default folder of a study's files: ``NAME.tune`` next to ``NAME.yaml``."""
-    return study.with_name(f"{study.stem}.tune")
-
-
 @verb(TuneRun)
 def tune_run(options: TuneRun) -> Result:
     """Search for better values of a fabric file's fields, or continue a search (docs/tune.md).
@@ -159,16 +79,12 @@ def tune_run(options: TuneRun) -> Result:
     input, with lines of the study file; ``OutputError``; ``StoppedError`` if the search is interrupted; and the errors of deploy if a trial
     could not be undone.
     """
-    import json
-
     from railweave.model.intent.reading.source import read_source
     from railweave.model.intent.study import read_study
-    from railweave.operations.tune.result import result_of
     from railweave.operations.tune.scoring import as_measured
     from railweave.operations.tune.simulated import Task
     from railweave.operations.tune.space import space_of
-    from railweave.outputs.folder.write import held
-    from railweave.writing import write_below, write_file
+    from railweave.operations.tune.studying import folder_of, one_by_one, simulator_of, study_in
 
     path = Path(options.study)
     file = read_study(path)
@@ -176,49 +92,24 @@ def tune_run(options: TuneRun) -> Result:
         file.fabric, device=options.device, hardware=options.hardware
     )  # a file that cannot be built is an error at its own lines
     source = read_source(file.fabric)
-    space = space_of(file, source.document, source.spec)
+    task = Task(
+        file, space_of(file, source.document, source.spec), source, path_of(options.hardware), tuple(options.device)
+    )
     asked = file.study
     if options.trials is not None:
         asked = asked.model_copy(update={"search": asked.search.model_copy(update={"trials": options.trials})})
     folder = folder_of(path) if options.output is None else Path(options.output)
-    if asked.evaluator == "bench":
-        asked = one_by_one(as_measured(asked))
-    text = file.fabric.read_text(encoding="utf-8")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
-    with held(folder):
-        if options.fresh:
-            for end in ("", "-wal", "-shm"):
-                (folder / f"{DATABASE}{end}").unlink(missing_ok=True)
-        task = Task(file, space, source, path_of(options.hardware), tuple(options.device))
-        way = way_of(task, folder, options.access, options.lab, options.secrets, options.progress)
-        outcome = evaluated(
-            asked, task, folder, way, lambda: simulator_of(task, options.workers, options.ray), options.progress
-        )
-        values = None
-        if options.take is not None:
-            if options.take not in outcome.scores:
-                whole = f"trials that were measured with every seed are {', '.join(map(str, outcome.scores)):.200}"
-                raise InputError([Problem(Option("--take"), f"there is no such trial {options.take}", whole)])
-            values = outcome.values(options.take)
-        result = result_of(outcome, file.fabric, text, values)
-        write_below(
-            folder,
-            {
-                RESULT: json.dumps(result.to_json(), indent=1) + "\n",
-                JOURNAL: result.journal(),
-                PATCH: result.patch,
-            },
-        )
-        if options.apply and result.patch:
-            if file.fabric.read_text(encoding="utf-8") != text:
-                raise OutputError(
-                    f"{file.fabric} was changed meanwhile; nothing was written to it, {folder / PATCH} has the patch"
-                )
-            write_file(file.fabric, result.amended)
-    return result
+    return study_in(
+        folder,
+        one_by_one(as_measured(asked)) if asked.evaluator == "bench" else asked,
+        task,
+        lambda: way_of(task, folder, options.access, options.lab, options.secrets, options.progress),
+        lambda: simulator_of(task, options.workers, options.ray),
+        fresh=options.fresh,
+        take=options.take,
+        apply=options.apply,
+        progress=options.progress,
+    )
 
 
 @verb(TuneByRule)
@@ -227,11 +118,10 @@ def tune_headroom(options: TuneByRule) -> RuleResult:
 
     Raises ``InputError`` and ``SpecError`` as ``load`` does, and ``OutputError`` if the file cannot be written.
     """
-    from railweave.operations.tune.by_rule import headroom
+    from railweave.operations.tune.by_rule import by_rule, headroom
 
-    return _by_rule(
-        Path(options.fabric), headroom, apply=options.apply, device=options.device, hardware=options.hardware
-    )
+    network = load(Path(options.fabric), device=options.device, hardware=options.hardware)
+    return by_rule(network, Path(options.fabric), headroom, apply=options.apply)
 
 
 @verb(TuneByRule)
@@ -240,35 +130,10 @@ def tune_watchdog(options: TuneByRule) -> RuleResult:
 
     Arguments and errors are those of ``tune_headroom``.
     """
-    from railweave.operations.tune.by_rule import watchdog
+    from railweave.operations.tune.by_rule import by_rule, watchdog
 
-    return _by_rule(
-        Path(options.fabric), watchdog, apply=options.apply, device=options.device, hardware=options.hardware
-    )
-
-
-def _by_rule(
-    fabric: Path,
-    rule: Callable[[Network], list[Derived]],
-    *,
-    apply: bool,
-    device: Sequence[str],
-    hardware: Path | str | None,
-) -> RuleResult:
-    from railweave.model.intent.reading.source import read_source
-    from railweave.operations.tune.by_rule import ruled
-    from railweave.operations.tune.patch import read_plain
-    from railweave.writing import write_file
-
-    network = load(fabric, device=device, hardware=hardware)
-    source = read_source(fabric).path
-    text = source.read_text(encoding="utf-8")
-    result = ruled(source, read_plain(text, str(source)), text, rule(network))
-    if apply and result.patch:
-        if source.read_text(encoding="utf-8") != text:
-            raise OutputError(f"{source} was changed meanwhile; nothing was written to it")
-        write_file(source, result.amended)
-    return result
+    network = load(Path(options.fabric), device=options.device, hardware=options.hardware)
+    return by_rule(network, Path(options.fabric), watchdog, apply=options.apply)
 
 
 REHEARSED_SEEDS = 3

@@ -48,9 +48,10 @@ def run(options: TuneRunShown, *, as_json: bool, quiet: bool) -> None:
     Ctrl-C keeps the completed trials; the same command resumes the search. At the end, the best values and the file's values are compared
     again with new random seeds. If the difference may be chance, tune reports that and proposes nothing.
     """
-    from railweave.api.tuning import PATCH, folder_of, tune_run
+    from railweave.api.tuning import tune_run
     from railweave.operations.tune.page import tuning_html
     from railweave.operations.tune.run import StoppedError
+    from railweave.operations.tune.studying import PATCH, folder_of
     from railweave.writing import write_file
 
     folder = folder_of(Path(options.study)) if options.output is None else Path(options.output)

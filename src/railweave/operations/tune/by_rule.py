@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from railweave.design.limits.headroom_terms import Headroom, headrooms
+from railweave.errors import OutputError
 from railweave.json_values import JsonObject
 from railweave.model.catalog.shares import MOST_THRESHOLD, alpha
-from railweave.operations.tune.patch import amended, at_path, unified
+from railweave.model.intent.reading.source import read_source
+from railweave.operations.tune.patch import amended, at_path, read_plain, unified
 from railweave.prediction.collectives.nccl import NUMBERS, RCCL_NUMBERS
 from railweave.prediction.simulation.model.retries import BASE_PS
+from railweave.writing import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from railweave.model.intent.qos import Qos, Watchdog
@@ -339,3 +342,15 @@ def ruled(fabric: Path, document: Any, text: str, values: Sequence[Derived]) -> 
     new = amended(text, str(fabric), wanted) if wanted else text
     changed = new != text
     return RuleResult(fabric, tuple(values), unified(text, new, str(fabric)) if changed else "", new if changed else "")
+
+
+def by_rule(network: Network, fabric: Path, rule: Callable[[Network], list[Derived]], *, apply: bool) -> RuleResult:
+    """Return the values that a rule derives for a fabric file, and write them into it with ``apply``. Raises ``OutputError``."""
+    source = read_source(fabric).path
+    text = source.read_text(encoding="utf-8")
+    result = ruled(source, read_plain(text, str(source)), text, rule(network))
+    if apply and result.patch:
+        if source.read_text(encoding="utf-8") != text:
+            raise OutputError(f"{source} was changed meanwhile; nothing was written to it")
+        write_file(source, result.amended)
+    return result

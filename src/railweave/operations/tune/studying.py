@@ -1,0 +1,143 @@
+"""Studies in their folders: the evaluator that a study selects, the search with it, and the files that are written."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from railweave.errors import InputError, Option, OutputError, Problem
+from railweave.operations.tune.distributed import RayEvaluator
+from railweave.operations.tune.hardware import HardwareEvaluator
+from railweave.operations.tune.result import result_of
+from railweave.operations.tune.run import digest_of, run_study
+from railweave.operations.tune.simulated import ParallelSimulator
+from railweave.outputs.folder.write import held
+from railweave.writing import write_below, write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from railweave.model.intent.study import Study
+    from railweave.operations.tune.hardware import NetworkAccess
+    from railweave.operations.tune.result import Result
+    from railweave.operations.tune.run import Outcome
+    from railweave.operations.tune.simulated import Task
+
+
+DATABASE, RUNS = "study.db", "runs.db"
+"""The databases in a study's folder: the state of the search, and the benchmark runs."""
+
+
+def one_by_one(study: Study) -> Study:
+    """Return a study for hardware, in which trials run one at a time, so that each is based on all earlier ones.
+
+    A batch size in the study file takes precedence.
+    """
+    if "batch" in study.search.model_fields_set:
+        return study
+    return study.model_copy(update={"search": study.search.model_copy(update={"batch": 1})})
+
+
+def evaluated(
+    study: Study,
+    task: Task,
+    folder: Path,
+    way: NetworkAccess,
+    simulator: Callable[[], ParallelSimulator | RayEvaluator],
+    progress: Callable[[str], None],
+) -> Outcome:
+    """Run a study with the evaluator that it selects. The evaluator is closed at the end, even after an error."""
+    opened: list[ParallelSimulator | RayEvaluator | HardwareEvaluator] = []
+
+    def network() -> HardwareEvaluator:
+        made = HardwareEvaluator(task, way)
+        opened.append(made)
+        return made
+
+    try:
+        if study.evaluator == "bench":
+            evaluator = network()
+        else:
+            if (
+                study.evaluator == "both"
+            ):  # what would be in the way is told before the search, and an interrupted trial is taken back
+                network().close()
+                opened.clear()
+            evaluator = simulator()
+            opened.append(evaluator)
+        confirm = network if study.evaluator == "both" else None
+        outcome = run_study(
+            study, task.space, evaluator, folder / DATABASE, digest_of(task.study), progress=progress, hardware=confirm
+        )
+    except BaseException:
+        for opened_evaluator in opened:
+            try:
+                opened_evaluator.close()
+            except OutputError as error:  # what ended the study is told by what is raised
+                progress(str(error))
+        raise
+    for opened_evaluator in opened:
+        opened_evaluator.close()
+    return outcome
+
+
+def simulator_of(task: Task, workers: int | None, ray: str | None) -> ParallelSimulator | RayEvaluator:
+    """Return the simulator, on this machine or in a Ray cluster."""
+    return ParallelSimulator(task, workers or os.cpu_count() or 1) if ray is None else RayEvaluator(task, workers, ray)
+
+
+JOURNAL, RESULT, PATCH = "journal.jsonl", "result.json", "fabric.patch"
+"""The files of a study in its folder."""
+
+
+def folder_of(study: Path) -> Path:
+    """Return the default folder of a study's files: ``NAME.tune`` next to ``NAME.yaml``."""
+    return study.with_name(f"{study.stem}.tune")
+
+
+def study_in(
+    folder: Path,
+    study: Study,
+    task: Task,
+    way: Callable[[], NetworkAccess],
+    simulator: Callable[[], ParallelSimulator | RayEvaluator],
+    *,
+    fresh: bool,
+    take: int | None,
+    apply: bool,
+    progress: Callable[[str], None],
+) -> Result:
+    """Run a study, write its files into a folder, and, with ``apply``, the proposed values into the fabric file.
+
+    ``fresh`` discards earlier trials; ``take`` proposes the values of this trial. Raises ``InputError`` if there is no such trial, and
+    ``OutputError``.
+    """
+    fabric = task.study.fabric
+    text = fabric.read_text(encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
+    with held(folder):
+        if fresh:
+            for end in ("", "-wal", "-shm"):
+                (folder / f"{DATABASE}{end}").unlink(missing_ok=True)
+        outcome = evaluated(study, task, folder, way(), simulator, progress)
+        values = None
+        if take is not None:
+            if take not in outcome.scores:
+                whole = f"trials that were measured with every seed are {', '.join(map(str, outcome.scores)):.200}"
+                raise InputError([Problem(Option("--take"), f"there is no such trial {take}", whole)])
+            values = outcome.values(take)
+        result = result_of(outcome, fabric, text, values)
+        files = {RESULT: json.dumps(result.to_json(), indent=1) + "\n", JOURNAL: result.journal(), PATCH: result.patch}
+        write_below(folder, files)
+        if apply and result.patch:
+            if fabric.read_text(encoding="utf-8") != text:
+                raise OutputError(
+                    f"{fabric} was changed meanwhile; nothing was written to it, {folder / PATCH} has the patch"
+                )
+            write_file(fabric, result.amended)
+    return result
