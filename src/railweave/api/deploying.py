@@ -221,18 +221,18 @@ def deploy_upgrade(options: DeployUpgrade) -> Plan:
     ``deploy_apply`` drains, installs, restarts, checks and undrains each batch. Raises ``InputError`` for wrong input, and ``LabError`` if
     the lab is not up.
     """
-    from railweave.operations.deploy.upgrade import UpgradeRequest, plan_upgrade
+    from railweave.operations.deploy.upgrade import plan_upgrade
 
-    request = UpgradeRequest(
+    return plan_upgrade(
+        options.running(options.fabric, options.progress),
         options.release,
         options.image,
-        options.only,
-        options.batch,
-        options.max_unavailable,
-        options.force,
+        only=options.only,
+        at_once=options.batch,
+        most=options.max_unavailable,
+        force=options.force,
         root=options.lab,
     )
-    return plan_upgrade(options.running(options.fabric, options.progress), request)
 
 
 @verb(DeployRollback)

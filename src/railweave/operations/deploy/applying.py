@@ -16,6 +16,7 @@ from railweave.operations.deploy.device import Device
 from railweave.operations.deploy.drain import plan_drain, plan_undrain
 from railweave.operations.deploy.gate import Check
 from railweave.operations.deploy.making import make_plan
+from railweave.operations.deploy.plan import text_of
 from railweave.operations.deploy.recovery import truths, unfinished
 from railweave.operations.deploy.rollout import Rollout, StoppedError
 from railweave.operations.deploy.traffic import IdleLimit, still
@@ -62,7 +63,7 @@ def change_of(plan: Plan) -> FileChange | None:
 
 def check(change: FileChange) -> None:
     """Raise ``InputError`` if the file's text is neither ``before`` nor ``after``."""
-    if _text(change.path) not in {change.before, change.after}:
+    if text_of(change.path) not in {change.before, change.after}:
         description = f"{change.called} has changed since the plan was made"
         raise InputError([Problem(FileLine(str(change.path)), description, "make another plan")])
 
@@ -92,16 +93,12 @@ def put_back(change: FileChange) -> None:
 
 def _written(change: FileChange, text: str) -> None:
     check(change)
-    if _text(change.path) == text:
+    if text_of(change.path) == text:
         return
     if text:
         write_file(change.path, text)
     else:
         change.path.unlink()
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def given(change: DeviceChange, label: str, secrets: Mapping[str, str], before: Mapping[str, str]) -> Given:
@@ -166,6 +163,12 @@ def may_be_applied(plan: Plan, secrets: Mapping[str, str]) -> None:
         raise InputError([Problem(Argument("plan"), f"values are missing for {', '.join(missing)}", fix)])
 
 
+def interrupted(number: int, place: Argument | Option) -> InputError:
+    """Return the error for an argument that has to wait until an interrupted revision has ended."""
+    fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
+    return InputError([Problem(place, f"revision {number} was interrupted", fix)])
+
+
 def apply(
     rows: Journal,
     plan: Plan,
@@ -183,8 +186,7 @@ def apply(
     """
     for last in rows.under_way():
         if last.number != part_of:
-            fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
-            raise InputError([Problem(Argument("plan"), f"revision {last.number} was interrupted", fix)])
+            raise interrupted(last.number, Argument("plan"))
     if plan.upgrade is not None and dry_run:
         description = "an upgrade cannot be tried without carrying it out"
         raise InputError([Problem(Option("--dry-run"), description, "the plan says what each switch is told")])

@@ -186,8 +186,8 @@ def follows(before: Network, after: Network, word: str) -> Iterator[str]:
         yield f"cable to plug in as before: {a.device} {a.port} -- {b.device} {b.port}"
 
 
-def inventory_text(path: Path) -> str:
-    """Return the text of an inventory; empty if the file does not exist."""
+def text_of(path: Path) -> str:
+    """Return the text of a file; empty if it does not exist."""
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 

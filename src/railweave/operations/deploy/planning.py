@@ -19,7 +19,7 @@ from railweave.model.state.capture import read_capture
 from railweave.operations.deploy import journal
 from railweave.operations.deploy.host_files import host_files
 from railweave.operations.deploy.making import make_plan, plan_back
-from railweave.operations.deploy.plan import Replacement, cells, follows, inventory_text, part
+from railweave.operations.deploy.plan import Replacement, cells, follows, part, text_of
 from railweave.outputs.folder.sources import INVENTORY, designed_as, designed_with, load
 from railweave.progress import silent
 from railweave.systems import system
@@ -186,7 +186,7 @@ def plan_replacement(fabric: RunningFabric, subject: str, serial: str, mac: str)
     """Plan all changes after a switch, server or NIC was replaced. Raises ``InputError`` for an invalid name or value."""
     before = fabric.network()
     file = companion(fabric.path, INVENTORY)
-    text = inventory_text(file)
+    text = text_of(file)
     wanted = filled(text, cells(before, subject, serial, mac))
     device, _ = part(before, subject)
     after = _with_inventory(fabric, wanted, subject)

@@ -15,7 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
 from railweave.errors import Argument, InputError, Problem
-from railweave.operations.deploy.applying import ApplySettings, may_be_applied, rollout_of
+from railweave.operations.deploy.applying import ApplySettings, interrupted, may_be_applied, rollout_of
 from railweave.operations.deploy.recovery import taken_back
 from railweave.operations.deploy.rollout import Rollout, StoppedError
 
@@ -40,8 +40,7 @@ def held(
     """
     last = next(iter(rows.revisions()), None)
     if last is not None and last.state == "running":
-        fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
-        raise InputError([Problem(Argument("plan"), f"revision {last.number} was interrupted", fix)])
+        raise interrupted(last.number, Argument("plan"))
     may_be_applied(plan, secrets)
     digest = hashlib.sha256(site.network.to_json()).hexdigest()
     if plan.design != digest:

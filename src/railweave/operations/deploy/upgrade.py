@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,32 +122,28 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-@dataclass(frozen=True)
-class UpgradeRequest:
-    """The switches to upgrade, and how.
+def plan_upgrade(
+    fabric: RunningFabric,
+    release: str,
+    given: str,
+    *,
+    only: Sequence[str],
+    at_once: int,
+    most: float,
+    force: bool,
+    root: bool,
+) -> Plan:
+    """Plan the installation of a release on switches, batch by batch. Raises ``InputError`` for wrong input.
 
-    - ``image``: a file or a URL; for a lab (``root``), the root folder of a different FRRouting.
+    - ``given``: the image, a file or a URL; with ``root``, for a lab, the root folder of a different FRRouting.
     - ``at_once``: the most switches of a batch; ``most``: the largest share of the network that a batch may put at risk.
-    - ``force``: drain even if a drain would otherwise be refused.
     """
-
-    release: str
-    image: str
-    only: Sequence[str]
-    at_once: int
-    most: float
-    force: bool
-    root: bool
-
-
-def plan_upgrade(fabric: RunningFabric, request: UpgradeRequest) -> Plan:
-    """Plan the installation of a release on switches, batch by batch. Raises ``InputError`` for wrong input."""
-    network, release = fabric.network(), request.release
+    network = fabric.network()
     with in_force(network.catalog):
         site = fabric.site_of(network)
-        chosen = _chosen(network, site.asked, request.only)
+        chosen = _chosen(network, site.asked, only)
         nos = _one_system({site.asked[name].system for name in chosen})
-        image = _root(request.image, release) if request.root else image_of(request.image, release, nos)
+        image = _root(given, release) if root else image_of(given, release, nos)
         fabric.say(f"asking {counted(len(chosen), 'switch', 'switches')} for the release")
         device_states, silent_ones = asyncio.run(states(site, chosen, attempts=site.attempts))
         versions = {
@@ -158,26 +154,26 @@ def plan_upgrade(fabric: RunningFabric, request: UpgradeRequest) -> Plan:
         fabric.say("ordering them by what is left while they are out")
         plane = ControlPlane(site.configs.values(), site.network.absent)
         changes = restarts(site.network, names, release)
-        ordered = waves(site.network, plane, changes, most=request.most, canary=True, at_once=request.at_once)
+        ordered = waves(site.network, plane, changes, most=most, canary=True, at_once=at_once)
         lines = [f"{release} runs already on {', '.join(there)}"] if there else []
         by_version = {versions[name]: [other for other in names if versions[other] == versions[name]] for name in names}
         lines += [f"{version or 'no known release'} runs on {', '.join(some)}" for version, some in by_version.items()]
         drained = [name for name in names if name in network.drained]
-        lost, refused = _losses(fabric, network, ordered, drained, force=request.force)
+        lost, refused = _losses(fabric, network, ordered, drained, force=force)
         refused += [f"{name} did not answer: {why}" for name, why in silent_ones.items()]
-        commands, by_hand = _commands(image, nos, request)
+        commands, by_hand = _commands(image, nos, given, root=root)
         refused += by_hand
         lines += [f"each is told: {line}" for line in commands] if names else []
         if "://" in image.source:
             lines.append("the switches fetch the image themselves: its checksum is compared only where a file is given")
         fabric.say("comparing what is rendered for that release")
-        lines += [*lost, *(rendered_otherwise(network, names, release) if names and not request.root else ())]
+        lines += [*lost, *(rendered_otherwise(network, names, release) if names and not root else ())]
     upgrade = Upgrade(
         image,
         nos,
         {name: versions[name] for name in names},
         tuple(drained),
-        request.force,
+        force,
         tuple(commands),
         tuple(lines),
         tuple(refused),
@@ -187,13 +183,14 @@ def plan_upgrade(fabric: RunningFabric, request: UpgradeRequest) -> Plan:
     return Plan(str(fabric.path.resolve()), design, made, True, (), ordered, silent_ones, upgrade=upgrade)
 
 
-def _commands(image: Image, nos: str, request: UpgradeRequest) -> tuple[Sequence[str], list[str]]:
+def _commands(image: Image, nos: str, given: str, *, root: bool) -> tuple[Sequence[str], list[str]]:
     """Return the commands for each switch, and the reason why railweave cannot give them, if there is one."""
-    by_system, restart = system(nos).upgrade, [f"restart the daemons from {request.image}"]
+    by_system = system(nos).upgrade
     if by_system is None:
-        return restart, [f"nothing here installs releases of {nos}: {system(nos).without['upgrade']}"]
-    if request.root:
-        return restart, []
+        without = f"nothing here installs releases of {nos}: {system(nos).without['upgrade']}"
+        return [f"restart the daemons from {given}"], [without]
+    if root:
+        return [f"restart the daemons from {given}"], []
     return by_system.commands(image), [by_system.BY_HAND] if by_system.BY_HAND else []
 
 

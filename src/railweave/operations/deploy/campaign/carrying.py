@@ -107,8 +107,7 @@ def run_campaign(fabric: RunningFabric, campaign: Campaign, limits: Limits) -> l
     with in_force(network.catalog), journal.at_work(fabric.path) as rows, ExitStack() as stack:
         last = next(iter(rows.revisions()), None)
         if last is not None and last.state == "running":
-            fix = "railweave deploy status FABRIC says how things are, deploy resume FABRIC ends it"
-            raise InputError([Problem(Option("campaign"), f"revision {last.number} was interrupted", fix)])
+            raise applying.interrupted(last.number, Option("campaign"))
         site = fabric.site_of(network)
         running, _ = site.running(list(site.asked), lambda _: None)
         if site.emulation is not None:
