@@ -16,8 +16,7 @@ from railweave.lazy import attributes
 if TYPE_CHECKING:
     from railweave.api.bench import bench_compare, bench_import, bench_plan, bench_report, bench_run, bench_triage
     from railweave.api.building import build, diff, paths, routes, verify
-    from railweave.api.fleet import fleet_check, fleet_mesh
-    from railweave.api.living import check, collect, fill_inventory, questions_of, states
+    from railweave.api.living import check, collect, fill_inventory, fleet_check, fleet_mesh, questions_of, states
     from railweave.api.predicting import simulate, simulate_grid, simulate_training
     from railweave.api.saved import adopt, drift, running
     from railweave.api.tuning import tune_diagnose, tune_headroom, tune_run, tune_watchdog
@@ -69,8 +68,15 @@ if not TYPE_CHECKING:  # a type checker reads the imports above
                 "bench_run",
             ),
             "railweave.api.building": ("build", "diff", "paths", "routes", "verify"),
-            "railweave.api.fleet": ("fleet_check", "fleet_mesh"),
-            "railweave.api.living": ("check", "collect", "fill_inventory", "questions_of", "states"),
+            "railweave.api.living": (
+                "check",
+                "collect",
+                "fill_inventory",
+                "fleet_check",
+                "fleet_mesh",
+                "questions_of",
+                "states",
+            ),
             "railweave.api.predicting": ("simulate", "simulate_grid", "simulate_training"),
             "railweave.api.saved": ("adopt", "drift", "running"),
             "railweave.outputs.folder.sources": ("load", "load_pair"),

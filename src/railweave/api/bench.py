@@ -31,32 +31,27 @@ def bench_run(options: BenchRun) -> RunSummary:
     changed since the plan was made; ``SpecError`` if a file cannot be read; ``OutputError`` if a result cannot be stored.
     """
     from railweave.operations.bench.plan import Plan, read_plan
+    from railweave.operations.bench.running import plan_runs
     from railweave.operations.bench.running.carrying import RunOptions
     from railweave.operations.bench.running.pair import RANKS, Launch
-    from railweave.operations.bench.running.plan_runs import (
-        PlanRun,
-        environment_of,
-        outputs_of,
-        planned_network,
-        run_plan,
-        scripts_of,
-    )
     from railweave.operations.bench.running.shells import HERE
 
     given = options.plan if isinstance(options.plan, Plan) else read_plan(options.plan)
-    network = planned_network(given, options.fabric, options.device, options.hardware)
-    outputs = outputs_of(options.plan, options.store, options.outputs)
+    network = plan_runs.planned_network(given, options.fabric, options.device, options.hardware)
+    outputs = plan_runs.outputs_of(options.plan, options.store, options.outputs)
     with in_force(network.catalog):
-        scripts = scripts_of(network, path_of(options.mpi_script))
-        environment = environment_of(network, given, options.fabric)
+        scripts = plan_runs.scripts_of(network, path_of(options.mpi_script))
+        environment = plan_runs.environment_of(network, given, options.fabric)
     on = options.launch_on
     if on == "here" or (on is None and options.launcher == "srun"):
         on = HERE
     launch = Launch(
         options.launcher, on, scripts, options.ranks or RANKS, options.nccl_tests, tuple(options.srun_options)
     )
-    return run_plan(
-        PlanRun(given, network, options.store, outputs, environment, options.only, options.again, options.failed),
+    return plan_runs.run_plan(
+        plan_runs.PlanRun(
+            given, network, options.store, outputs, environment, options.only, options.again, options.failed
+        ),
         RunOptions(launch, options.perftest, options.at_once, options.timeout_s),
         path_of(options.access),
         dry_run=options.dry_run,
@@ -127,27 +122,22 @@ def bench_compare(options: BenchCompare) -> BenchComparison:
     ``good`` of the result is False if a row failed or is worse than allowed. Raises as ``bench_report`` does, and ``InputError`` if
     neither or both of ``b`` and ``predicted`` are given.
     """
+    from railweave.operations.bench.comparing import reported as reports
     from railweave.operations.bench.comparing.located import runs_of
-    from railweave.operations.bench.comparing.reported import (
-        check_tolerance,
-        compare_predicted,
-        compare_runs,
-        of_network,
-    )
 
-    check_tolerance(options.tolerance)
+    reports.check_tolerance(options.tolerance)
     if options.predicted == (options.b is not None):
         fix = "give two stores or runs, or one and --predicted"
         raise InputError([Problem(Argument("B"), "there must be one of B and --predicted", fix)])
     before = runs_of(str(options.a))
     now = before if options.b is None else runs_of(str(options.b), str(options.a))
     network = _ran_on(options)
-    more, accounts, notes = of_network(now, network, options.progress)
+    more, accounts, notes = reports.of_network(now, network, options.progress)
     if options.b is None:
-        return compare_predicted(now, options.tolerance, more, accounts, notes)
+        return reports.compare_predicted(now, options.tolerance, more, accounts, notes)
     if more:
-        more = of_network(before, network, options.progress, predict=False)[0] | more
-    return compare_runs(before, now, options.tolerance, more, accounts)
+        more = reports.of_network(before, network, options.progress, predict=False)[0] | more
+    return reports.compare_runs(before, now, options.tolerance, more, accounts)
 
 
 def _ran_on(options: BenchReport | BenchCompare | BenchImport | BenchTriage) -> Network | None:

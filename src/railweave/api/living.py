@@ -1,4 +1,4 @@
-"""Running devices: queries, their answers, and the comparison of answers with the design."""
+"""Running devices: queries, their answers, and the comparison of answers with the design; checks on many servers at once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from railweave.api.options import verb
+from railweave.api.running_verbs import FleetCheck, FleetMesh
 from railweave.api.verbs import Check, Collect, FillInventory
 from railweave.errors import Argument, InputError, Option, Problem
 from railweave.model.catalog import in_force
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from railweave.live.check.check import CheckResult
     from railweave.live.check.learnt import FilledInventory
     from railweave.live.collect.collect import CollectResult
+    from railweave.live.fleet.checked import FleetCheckResult
+    from railweave.live.fleet.meshed import MeshResult
     from railweave.model.state.device_state import DeviceState
     from railweave.model.state.question import Question
 
@@ -188,3 +191,40 @@ def fill_inventory(options: FillInventory) -> FilledInventory:
     if options.write and filled.differs:
         write_file(filled.file, filled.after)
     return filled
+
+
+@verb(FleetCheck)
+def fleet_check(options: FleetCheck) -> FleetCheckResult:
+    """Run ``railweave host check`` on servers over SSH, and summarize the results (docs/fleet.md).
+
+    - ``progress``: called with a short description of the current activity.
+
+    A server that does not answer is a row of the result. Servers that are absent by ``status:`` are not queried. Raises ``InputError`` for
+    wrong input, and as ``load`` does.
+    """
+    from railweave.live.collect.access_file import read_access
+    from railweave.live.fleet.checked import check_servers
+
+    network, ways = options.network(), read_access(path_of(options.access))
+    return check_servers(
+        network,
+        ways,
+        options.hosts,
+        only=options.only,
+        sudo=options.sudo,
+        at_once=options.at_once,
+        say=options.progress,
+    )
+
+
+@verb(FleetMesh)
+def fleet_mesh(options: FleetMesh) -> MeshResult:
+    """Let servers send packets of the designed size to each other on every path color, and summarize which returned (docs/fleet.md).
+
+    ``hosts`` are the servers that send; the targets may be other servers. Arguments and errors are those of ``fleet_check``.
+    """
+    from railweave.live.collect.access_file import read_access
+    from railweave.live.fleet.meshed import mesh_servers
+
+    network, ways = options.network(), read_access(path_of(options.access))
+    return mesh_servers(network, ways, options.hosts, sudo=options.sudo, at_once=options.at_once, say=options.progress)

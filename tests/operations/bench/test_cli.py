@@ -12,8 +12,7 @@ import pytest
 from railweave.api import bench_import, bench_triage
 from railweave.cli import main
 from railweave.errors import SpecError
-from railweave.operations.bench.beside import laid_beside
-from railweave.operations.bench.runs import runs_of
+from railweave.operations.bench.runs import laid_beside, runs_of
 from railweave.operations.store.store import opened
 from railweave.prediction.collectives.job import Job, Nic, Server
 from tests.conftest import EXAMPLES, example
