@@ -276,9 +276,10 @@ def deploy_apply(options: DeployApply) -> Revision:
 
 @verb(DeployResume)
 def deploy_resume(options: DeployResume) -> Revision:
-    """Continue an apply that was interrupted: roll back its unfinished wave, and start again with that wave.
+    """Continue an apply that was interrupted. A wave that had passed its checks is confirmed; any other unfinished wave is repeated.
 
-    An upgrade continues where it stopped. Steps that were begun on a switch are repeated as far as necessary.
+    The devices of a wave that is repeated are first rolled back. An upgrade continues where it stopped, and repeats the steps that were begun
+    on a switch as far as necessary.
 
     - ``lab``, ``access``, ``secrets``, ``settle``, ``confirm_within``: see ``deploy_apply``.
     - ``wait_for``, ``wait_for_timeout``, ``idle_limit``, ``upgrade_timeouts``: see ``deploy_apply``.
