@@ -53,7 +53,7 @@ def _found(nos: str, old: str, new: str) -> tuple[list[Finding], int]:
         ("frr", "transmit-interval 1000\n", "transmit-interval 60000\n", "bgp.bfd"),
         ("sonic", "detect-multiplier 3", "detect-multiplier 1", "bgp.bfd.multiplier"),
         ("dell_sonic", "detect-multiplier 3", "detect-multiplier 0", "bgp.bfd.multiplier"),
-        ("eos", "interval 1000 min-rx 1000", "interval 1 min-rx 1", "bgp.bfd"),
+        ("eos", "interval 1000 min-rx 1000", "interval 1 min-rx 1", "bgp.groups.spine-green.bfd"),
         ("eos", "default timeout 0.2", "default timeout 60", "qos.watchdog"),
         ("dell_sonic", "restore-time 200", "restore-time 0", "qos.watchdog.recovery"),
         ("junos", "poll-interval 100;", "poll-interval 1000000;", "qos.watchdog"),
@@ -139,7 +139,7 @@ def test_every_bound_has_a_reason() -> None:
     [
         ("junos", "cable-length 10;", "cable-length 1e3;", "cable length"),
         ("junos", "number-of-sub-ports 2;", "number-of-sub-ports 0x1g;", "channels"),
-        ("eos", "min-rx 1000 multiplier 3", "min-rx 1000 multiplier 0x1g", "minimum interval"),
+        ("eos", "min-rx 1000 multiplier 3", "min-rx 1000 multiplier 0x1g", "bfd is unknown"),
         ("frr", "remote-as 42000", "remote-as %42000", "peer as"),
         ("sonic", '"green_min_threshold": "1048000"', '"green_min_threshold": "1e3"', "first"),
         ("dell_sonic", "ipv6 prefix-list own-blue seq 5 permit", "ipv6 prefix-list own-blue seq 1e3 permit", "own-blue"),

@@ -271,6 +271,9 @@ def _records(config: DeviceConfig) -> Iterator[tuple[str, str, object]]:
             yield f"{name}.bfd", f"{name}.bfd", protocol.bfd
     if config.bgp is not None:
         yield "bgp", "bgp", config.bgp
+        for group in config.bgp.groups:
+            if group.bfd is not None and group.bfd.enabled:
+                yield "bgp.groups.bfd", f"bgp.groups.{group.name}.bfd", group.bfd
     for port in config.isis.ports if config.isis else ():
         yield "isis.ports", f"isis.ports.{port.interface}", port
     for interface in config.interfaces:

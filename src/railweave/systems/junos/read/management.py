@@ -337,6 +337,7 @@ def gateway(top: Word, own: InterfaceAddress) -> Address:
     options = top.block("routing-options")
     for place in (
         named.at_path("routing-options") if named is not None else None,
+        named.at_path("routing-options", "rib", f"{MANAGEMENT_INSTANCE}.inet6.0") if named is not None else None,
         options.at_path("rib", f"{MANAGEMENT_INSTANCE}.inet6.0"),
         options,
     ):
