@@ -287,7 +287,9 @@ def _finding(device: str, cause: Cause, path: str) -> Finding:
     statement = cause.designed or cause.found
     by_words = differs.of_statement(statement)
     rule = differs.of_field(fields[0]) if fields else by_words
-    if by_words is TEXT:  # names of terms stand in descriptions on some systems
+    if fields and fields[0].field == "qos.ports" and by_words in differs.OF_PORTS:
+        rule = by_words  # the field says only that the port lacks a part of its QoS
+    elif by_words is TEXT:  # names of terms stand in descriptions on some systems
         rule = by_words
     elif not fields and cause.kind == "add":
         rule = by_words if differs.lets_in(statement) else EXTRA

@@ -319,6 +319,9 @@ _WORDS = (
 )  # fmt: skip
 
 
+OF_PORTS = (ECN, SCHEDULER, HEADROOM, PFC, BUFFER)
+"""The rules about what a port may lack of its QoS."""
+
 _TELLING = re.compile(
     r"(interfaces|gateways)\.vrf$|bgp\.maximum_ecmp$|interfaces\.(vlan|mtu)$|gateways\.advertisements$"
 )
