@@ -304,6 +304,7 @@ class Statements(Generic[T]):
             self._tables[id(row)] = Statements(row.made, row.rows or ())
         inner = self._below(row)
         if inner is not None and not row.forms:  # a part without a header: its lines are among these
+            self._tables |= inner._tables  # noqa: SLF001 - of its own class
             for begins, entries in inner._entries.items():  # noqa: SLF001 - of its own class
                 mine = self._entries.setdefault(begins, [])
                 mine += [dataclasses.replace(entry, path=(row.field, *entry.path)) for entry in entries]

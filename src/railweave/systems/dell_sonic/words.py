@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeVar
 
-from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
+from railweave.model.config.addresses import Address, Prefix
 from railweave.model.config.secret_words import REFERENCE
 
 if TYPE_CHECKING:
@@ -47,14 +47,6 @@ def address(text: str) -> Address | None:
         return None
 
 
-def interface_address(text: str) -> InterfaceAddress | None:
-    """An address with the length of its prefix."""
-    try:
-        return InterfaceAddress.read(text)
-    except ValueError:
-        return None
-
-
 def prefix(text: str) -> Prefix | None:
     """A prefix."""
     try:
@@ -68,23 +60,10 @@ def unquoted(text: str) -> str:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
-def after(line: str, words: int) -> str:
-    """What follows the first words of a line, without quotation marks around it."""
-    parts = line.split(maxsplit=words)
-    return unquoted(parts[words]) if len(parts) > words else ""
-
-
 def secret(text: str) -> str:
     """A secret by its name, ``secret:NAME``; a value in its place is not told: ``secret:?``."""
     found = REFERENCE.fullmatch(unquoted(text))
     return f"secret:{found[1]}" if found else "secret:?"
-
-
-def options(words: Iterable[str], *names: str) -> dict[str, str] | None:
-    """Words in pairs of a name and a value; None where a name is none of these, or has no value."""
-    given = list(words)
-    found = dict(zip(given[::2], given[1::2], strict=False))
-    return found if len(given) % 2 == 0 and found.keys() <= set(names) else None
 
 
 def fewest(values: Iterable[T]) -> T | None:

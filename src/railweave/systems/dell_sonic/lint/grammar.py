@@ -72,11 +72,6 @@ def _part(part: str) -> str:
 
 GRAMMAR: dict[str, list[Command]] = {
     TOP: [
-        Command("spanning-tree mode mst", "ansible sonic_stp"),
-        Command(
-            "interface breakout port <number>/<number> mode <1|2|4|8>x<10|25|40|50|100|200|400|800>G",
-            "ansible sonic_port_breakout; spytest system/port",
-        ),
         Command("qos map dot1p-tc <name>", "guide", "dot1p-tc"),
         Command(
             "buffer profile <name> <egress_lossless_pool|egress_lossy_pool> <number> "
@@ -92,51 +87,12 @@ GRAMMAR: dict[str, list[Command]] = {
             "buffer profile <name> ingress_lossless_pool <number> dynamic-threshold <-[1-6]|[0-3]>",
             "ansible sonic_qos_buffer (ranges: its options)",
         ),
-        Command("interface Loopback <number>", "ansible, tests of sonic_vrfs", "routed"),
-        Command("interface Vlan <1-4094>", "guide; ansible sonic_l3_interfaces", "routed"),
-        Command("interface <port>", "guide", "port"),
-        Command("interface <port>.<1-4094>", "spytest routing/ip (klish of sub-interfaces)", "sub-interface"),
-        Command("ip anycast-mac-address <mac>", "ansible sonic_system"),
-        Command("<ip|ipv6> anycast-address enable", "ansible sonic_system"),
-        Command("interface vxlan <name>", "ansible, tests of sonic_vxlans", "vxlan"),
         Command("ip access-list <name>", "ansible sonic_l3_acls", "ip-list"),
         Command("ipv6 access-list <name>", "ansible sonic_l3_acls", "ipv6-list"),
         Command("line vty", "acl", "line-vty"),
     ],
     "dot1p-tc": [Command("dot1p <list> traffic-class <0-7>", "guide")],
-    "vxlan": [
-        Command("source-ip <address>", "ansible sonic_vxlans"),
-        Command("map vni <1-16777215> vlan <1-4094>", "ansible sonic_vxlans"),
-        Command("map vni <1-16777215> vrf <name>", "ansible sonic_vxlans"),
-    ],
 }
-_ADVERTISED = [
-    Command("no ipv6 nd suppress-ra", "ansible sonic_ipv6_router_advertisement"),
-    Command("ipv6 nd ra-interval <4-1800>", "ansible sonic_ipv6_router_advertisement"),
-    Command("ipv6 nd min-ra-interval <3-1350>", "ansible sonic_ipv6_router_advertisement"),
-    Command("ipv6 nd ra-lifetime <0-9000>", "ansible sonic_ipv6_router_advertisement"),
-    Command("ipv6 nd ra-hop-limit <0-255>", "ansible sonic_ipv6_router_advertisement"),
-    Command("ipv6 nd ra-retrans-interval <number>", "ansible sonic_ipv6_router_advertisement"),
-    Command("ipv6 nd reachable-time <number>", "ansible sonic_ipv6_router_advertisement"),
-    Command("ipv6 nd mtu <number>", "ansible sonic_ipv6_router_advertisement (options)"),
-    Command("ipv6 nd <managed|other>-config-flag", "ansible sonic_ipv6_router_advertisement"),
-    Command(
-        "ipv6 nd prefix <prefix> <number> <number>[ off-link][ no-autoconfig]",
-        "ansible sonic_ipv6_router_advertisement",
-    ),
-]
-GRAMMAR["routed"] = [
-    Command("description <text>", "guide"),
-    Command("mtu <1312-9216>", "guide; ansible sonic_vlans"),
-    Command("ip vrf forwarding <name>", "ansible, tests of sonic_vrfs"),
-    Command("ip address <prefix>[ secondary]", "guide; ansible sonic_l3_interfaces"),
-    Command("ipv6 address <prefix>", "ansible sonic_l3_interfaces"),
-    Command("ipv6 enable", "ansible sonic_l3_interfaces"),
-    Command("<ip|ipv6> anycast-address <prefix>", "ansible sonic_l3_interfaces"),
-    Command("ip proxy-arp enable <remote-only|all>", "ansible sonic_l3_interfaces"),
-    Command("<ip|ipv6> access-group <name> in", "ansible sonic_acl_interfaces; acl"),
-    *_ADVERTISED,
-]
 GRAMMAR["line-vty"] = [Command("<ip|ipv6> access-group <name> in", "acl")]
 _SOURCE = "<any|host [0-9a-f.:]+|[0-9a-f.:]+/\\d+>"
 _PORTS = "[ <eq \\d+|range \\d+ \\d+>]"
@@ -147,26 +103,6 @@ for _mode, _all, _icmp in (("ip-list", "ip", "icmp"), ("ipv6-list", "ipv6", "icm
         Command(f"{_VERDICT} {_icmp} {_SOURCE} any[ type <0-255>]", "ansible sonic_l3_acls"),
         Command(f"{_VERDICT} <tcp|udp> {_SOURCE}{_PORTS} {_SOURCE}{_PORTS}[ established]", "ansible sonic_l3_acls"),
     ]
-GRAMMAR["sub-interface"] = [
-    *GRAMMAR["routed"],
-    Command("encapsulation dot1q vlan-id <1-4094>", "spytest routing/ip"),
-]
-GRAMMAR["port"] = [
-    *GRAMMAR["routed"],
-    Command("speed <10000|25000|40000|50000|100000|200000|400000|800000>", "guide"),
-    Command("fec <RS|FC|AUTO|none>", "guide; ansible sonic_interfaces"),
-    Command("standalone-link-training", "guide"),
-    Command("unreliable-los auto", "guide"),
-    Command("<no shutdown|shutdown>", "guide"),
-    Command("switchport access Vlan <1-4094>", "guide"),
-    Command("switchport trunk allowed Vlan <list>", "ansible sonic_l2_interfaces"),
-    Command("storm-control <broadcast|unknown-unicast|unknown-multicast> <number>", "spytest system/storm_control"),
-    Command("spanning-tree port type edge", "ansible sonic_stp"),
-    Command("spanning-tree bpduguard port-shutdown", "ansible sonic_stp"),
-    Command("qos-map <dot1p-tc|tc-dscp|tc-dot1p|pfc-priority-pg> <name>", "guide; ansible sonic_qos_interfaces"),
-    Command("priority-flow-control watchdog action alert", "guide; ansible sonic_qos_interfaces"),
-    Command("buffer queue <list> <name>", "spytest qos/qos"),
-]
 
 
 def _add(table: Statements[Any], mode: str) -> None:
@@ -187,6 +123,14 @@ for _table in TABLES:
     _add(_table, TOP)
 
 _NOT_READ = {
+    "interface Vlan": [Command("ip proxy-arp enable all", "ansible sonic_l3_interfaces")],
+    "interface": [
+        Command("ip proxy-arp enable all", "ansible sonic_l3_interfaces"),
+        Command("fec <FC|AUTO|none>", "guide; ansible sonic_interfaces"),
+        Command("qos-map <dot1p-tc|tc-dscp|tc-dot1p|pfc-priority-pg> <name>", "guide; ansible sonic_qos_interfaces"),
+        Command("priority-flow-control watchdog action alert", "guide; ansible sonic_qos_interfaces"),
+        Command("buffer queue <list> <name>", "spytest qos/qos"),
+    ],
     "qos wred-policy": [
         Command("<yellow|red> minimum-threshold <number> maximum-threshold <number> drop-probability <0-100>", "guide"),
         Command("ecn none", "guide"),

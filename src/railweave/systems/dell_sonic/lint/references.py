@@ -21,17 +21,9 @@ REFERENCES: dict[str, tuple[tuple[Forms, ...], tuple[Forms, ...]]] = {
         for kind in ("dot1p-tc", "tc-dscp", "tc-dot1p", "pfc-priority-pg")
     },
     "profile": ((("buffer profile <name> **",),), (("interface **", "buffer queue * <name>"),)),
-    "vrf": (
-        (("ip vrf <name>",),),
-        (("interface **", "ip vrf forwarding <name>"), ("interface vxlan *", "map vni * vrf <name>")),
-    ),
-    "Vlan": (
-        (("interface Vlan <name>",),),
-        (("interface vxlan *", "map vni * vlan <name>"), ("interface **", "switchport access Vlan <name>")),
-    ),
     "access-list": (
         (("ip access-list <name>",), ("ipv6 access-list <name>",)),
-        (("interface **", "ip|ipv6 access-group <name> in"), ("line vty", "ip|ipv6 access-group <name> in")),
+        (("line vty", "ip|ipv6 access-group <name> in"),),
     ),
 }
 """By kind of name: the commands that define one, and those that use one.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from railweave.model.device.model import DeviceConfig
-    from railweave.systems.dell_sonic.read.ports import Lines
+    from railweave.systems.dell_sonic.statements.ports import Lines
 
 
 def system_of(config: DeviceConfig) -> System:
@@ -69,8 +69,8 @@ def _edge_ports(ports: Iterable[Lines]) -> EdgePorts | None:
     """Return limits of floods as a percentage of the port's speed, the odd one of several, and whether bridges are shut out."""
     every = list(ports)
     guarded = any(port.guarded for port in every)
-    limited = [(port, limit) for port in every for limit in port.floods.values() if port.speed_mbps]
+    limited = [(port, limit) for port in every for limit in port.floods.values() if port.speed]
     if not limited:
         return EdgePorts(guarded, None) if guarded else None
-    percent = fewest(round(100 * limit / (1000 * (port.speed_mbps or 1))) for port, limit in limited)
+    percent = fewest(round(limit / (10_000 * (port.speed or 1))) for port, limit in limited)
     return EdgePorts(guarded, percent)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from railweave.model.config.addresses import Family
     from railweave.model.config.sections import Section
     from railweave.model.device.model import DeviceConfig, Interface
-    from railweave.systems.dell_sonic.read.ports import Lines
+    from railweave.systems.dell_sonic.statements.ports import Lines
     from railweave.systems.dell_sonic.statements.qos import Mode
 
 T = TypeVar("T")

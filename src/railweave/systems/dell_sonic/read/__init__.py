@@ -12,20 +12,22 @@ from typing import TYPE_CHECKING
 
 from railweave.errors import RenderError
 from railweave.model.catalog import catalog
+from railweave.model.config.addresses import InterfaceAddress
 from railweave.model.config.section_tree import sections as as_sections
-from railweave.model.config.sections import CLOSERS, Section, SectionReader
+from railweave.model.config.sections import CLOSERS, Section, SectionReader, select
 from railweave.model.device.model import DeviceConfig, Interface
 from railweave.model.device.reading import Reading, ReadStatement, classify_statements
 from railweave.systems.dell_sonic.changes import config_tree
 from railweave.systems.dell_sonic.meaning.management import management_of
 from railweave.systems.dell_sonic.meaning.policy import lists, profiles, uneven
+from railweave.systems.dell_sonic.meaning.ports import unheld_at_ports
 from railweave.systems.dell_sonic.meaning.qos import balancing_config_of, qos_config_of, unheld
 from railweave.systems.dell_sonic.read import devices, overlay, ports, routing
 from railweave.systems.dell_sonic.read.control_plane import protection
-from railweave.systems.dell_sonic.read.devices import management_port
 from railweave.systems.dell_sonic.statements.bgp import ROUTING, Evpn, Router
-from railweave.systems.dell_sonic.statements.management import SYSTEM
+from railweave.systems.dell_sonic.statements.management import SYSTEM, ManagementPort
 from railweave.systems.dell_sonic.statements.policy import POLICIES
+from railweave.systems.dell_sonic.statements.ports import INTERFACES, SHARED, SPLITS, Lines, Tunnel
 from railweave.systems.dell_sonic.statements.qos import BALANCING, QOS, Balancing
 from railweave.systems.dell_sonic.tree import to_text
 
@@ -229,67 +231,68 @@ def _named(lines: Sequence[tuple[Section, str, bool]]) -> Iterator[tuple[Section
 
 
 def _config(taking: SectionReader) -> DeviceConfig:
-    lines = ports.interfaces(taking)
+    sections = ports.spelled(taking)
+    interfaces = INTERFACES.read(sections, taking)
+    lines, shared = interfaces.every, SHARED.read(sections, taking)
     routers = list(ROUTING.read(taking.sections, taking).routers.values())
     policies = POLICIES.read(taking.sections, taking)
     listed, bfd = lists(policies, taking), profiles(policies)
     for section in uneven(policies):
         taking.give_back(section)
-    tunnelled = overlay.tunnel(taking, lines)
-    vrf_names = overlay.vrf_names(taking)
+    tunnelled = next(iter(interfaces.tunnels.values()), Tunnel())
+    source = overlay.at(tunnelled.address or "", lines)
     links = routing.Links.of(lines.values())
-    split, qos = devices.breakouts(taking), QOS.read(taking.sections, taking)
+    split, qos = devices.breakouts(SPLITS.read(sections, taking)), QOS.read(taking.sections, taking)
     balancing = BALANCING.read(taking.sections, taking)
-    shared = balancing_config_of(balancing)
-    mac = _anycast(taking)
+    hashed = balancing_config_of(balancing)
 
     cages = [one for name, one in lines.items() if devices.is_port(name)]
     model = devices.model(split.values(), cages, qos.headroom)
-    interfaces = _interfaces(lines, routers, links)
-    gateways = devices.gateways(lines, interfaces, tunnelled.transit(), mac)
+    in_use = _interfaces(lines, routers, links)
+    gateways = devices.gateways(lines, in_use, tunnelled.transit(), shared)
     main = next((one for one in routers if not one.vrf), None)
     _give_back_other_asns(taking, main)
     _give_back_sessions(taking, main)
     _give_back_tenants(taking, tunnelled.transit(), len(overlay.sessions(main)) if main else 0)
     loopbacks = _loopbacks(lines)
-    address, gateway = management_port(lines)
-    system = SYSTEM.read(taking.sections, taking)
+    system = SYSTEM.read(sections, taking)
+    management = system.port or ManagementPort()
     vrfs = tuple(
         overlay.with_loopback(
             overlay.vrf(one, next((r for r in routers if r.vrf == one), None), tunnelled, gateways, listed, links),
             one,
             lines,
         )
-        for one in vrf_names
+        for one in dict.fromkeys(system.vrfs)
     )
     own_maps = {one for router in routers if router.vrf for one in overlay.external_maps(router)}
     own_maps |= overlay.overlay_maps(main) if main else set()
     evpn = main.evpn if main else Evpn()
-    over = overlay.overlay(main, tunnelled, loopbacks, lines, listed, bfd, links) if main else None
+    over = overlay.overlay(main, source, loopbacks, lines, listed, bfd, links) if main else None
     names = {one.vlan: one.vlan_name for one in gateways if one.vlan}
     router_id = main.router_id if main and main.router_id else routing.NOWHERE
     config = DeviceConfig(
         name=system.name,
-        role="leaf" if gateways or vrfs or any(one.kind == "server" for one in interfaces) else "spine",
+        role="leaf" if gateways or vrfs or any(one.kind == "server" for one in in_use) else "spine",
         model=model,
         nos=NOS,
         release=catalog().systems[NOS].release,
         management=management_of(system, cages, protected=False),
-        management_address=address,
-        management_gateway=gateway,
+        management_address=management.address or InterfaceAddress(f"{routing.NOWHERE}/0"),
+        management_gateway=management.gateway or routing.NOWHERE,
         loopback=loopbacks[0] if loopbacks else router_id.prefix,
         splits=devices.splits(split, cages, model),
-        interfaces=interfaces,
+        interfaces=in_use,
         gateways=gateways,
         bgp=routing.bgp(main, listed, links, bfd, own_maps) if main else None,
-        qos=qos_config_of(qos, lines, interfaces, model),
-        balancing=shared if _shared(lines, interfaces, main, listed, balancing) else replace(shared, group_mode="ecmp"),
+        qos=qos_config_of(qos, lines, in_use, model),
+        balancing=hashed if _shared(lines, in_use, main, listed, balancing) else replace(hashed, group_mode="ecmp"),
         extra="",
         overlay=over,
         vrfs=vrfs,
-        mac_vrf=overlay.mac_vrf(evpn, tunnelled, names, interfaces, router_id),
+        mac_vrf=overlay.mac_vrf(evpn, tunnelled, names, in_use, router_id),
     )
-    for section in unheld(qos, lines, taking.sections, config):
+    for section in (*unheld(qos, lines, taking.sections, config), *unheld_at_ports(interfaces, config)):
         taking.give_back(section)
     return protection(taking, config, lines)
 
@@ -321,21 +324,19 @@ def _give_back_sessions(taking: SectionReader, main: Router | None) -> None:
 def _give_back_tenants(taking: SectionReader, transit: set[int], ways: int) -> None:
     """Give back what shuts a VRF's VNI, or lets its routes have fewer paths than EVPN's sessions bring (``ways``)."""
     for header in taking.sections:
-        for line, path, _ in SectionReader(header.body or ()).lines():
-            match header.line.split(), path.split():
-                case ["interface", "Vlan", vlan], ["shutdown"] if vlan.isdecimal() and int(vlan) in transit:
-                    taking.give_back(line)
-                case ["router", "bgp", _, "vrf", _], [*_, "maximum-paths", width] if (
-                    width.isdecimal() and int(width) < ways
-                ):
-                    taking.give_back(line)
-                case _:
-                    pass
+        match header.line.split():
+            case ["interface", "Vlan", vlan] if vlan.isdecimal() and int(vlan) in transit:
+                shut = [line for line in header.body or () if line.line == "shutdown"]
+            case ["router", "bgp", _, "vrf", _]:
+                widths = [*select(header.body or (), "**", "maximum-paths <width>")]
+                shut = [line.chain[-1] for line in widths if line["width"].isdecimal() and int(line["width"]) < ways]
+            case _:
+                continue
+        for line in shut:
+            taking.give_back(line)
 
 
-def _interfaces(
-    lines: Mapping[str, ports.Lines], routers: Sequence[Router], links: routing.Links
-) -> tuple[Interface, ...]:
+def _interfaces(lines: Mapping[str, Lines], routers: Sequence[Router], links: routing.Links) -> tuple[Interface, ...]:
     """The ports, by number. Where some pause, a port without PFC is one that does not."""
     cages = [one for name, one in lines.items() if devices.is_port(name)]
     sessions = devices.Sessions.of(routers, links)
@@ -353,7 +354,7 @@ def _interfaces(
 
 
 def _shared(
-    lines: Mapping[str, ports.Lines],
+    lines: Mapping[str, Lines],
     interfaces: Sequence[Interface],
     main: Router | None,
     listed: Lists,
@@ -374,23 +375,8 @@ def _shared(
     return all(links) and all(entries)
 
 
-def _loopbacks(lines: Mapping[str, ports.Lines]) -> tuple[Prefix, ...]:
+def _loopbacks(lines: Mapping[str, Lines]) -> tuple[Prefix, ...]:
     """Addresses of loopbacks, the first one's first."""
     own = (one for name, one in lines.items() if name.startswith("Loopback") and not one.vrf)
     named = sorted(own, key=lambda one: one.number)
     return tuple(address.prefix for one in named for address in one.addresses)
-
-
-def _anycast(taking: SectionReader) -> str:
-    """The MAC address of gateways that every leaf has."""
-    found = ""
-    for one in taking.sections:
-        match one.line.split():
-            case ["ip", "anycast-mac-address", mac]:
-                found = mac
-            case ["ip" | "ipv6", "anycast-address", "enable"]:
-                pass
-            case _:
-                continue
-        taking.take(one)
-    return found

@@ -14,7 +14,7 @@ from railweave.model.config.addresses import BITS, Family, Prefix
 from railweave.model.device.control_plane import ControlPlane, ControlRule, PortRange, ServerPortRule, Sources
 from railweave.model.device.management import Security, Services, Snmp
 from railweave.model.device.protection import control_plane
-from railweave.systems.dell_sonic.render.system import IP, discards, permits
+from railweave.systems.dell_sonic.render.control_plane import IP, discards, permits
 from railweave.systems.dell_sonic.words import address, interface, number, prefix
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from railweave.model.config.sections import Section, SectionReader
     from railweave.model.device.model import DeviceConfig
-    from railweave.systems.dell_sonic.read.ports import Lines
+    from railweave.systems.dell_sonic.statements.ports import Lines
 
 _FAMILIES: dict[str, Family] = {word: family for family, word in IP.items()}
 _ICMP = {"icmp": "icmp", "icmpv6": "icmp", "tcp": "tcp", "udp": "udp"}

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from railweave.model.catalog import catalog
-from railweave.model.config.addresses import BITS, Address, InterfaceAddress
+from railweave.model.config.addresses import BITS
 from railweave.model.device.model import Gateway, Interface, Split
 from railweave.model.device.port_model import far_end, router_of, with_parts
 from railweave.model.device.timers import RouterAdvertisements
 from railweave.systems.dell_sonic.read.overlay import tenant
-from railweave.systems.dell_sonic.read.ports import Lines
-from railweave.systems.dell_sonic.read.routing import NOWHERE, Links
-from railweave.systems.dell_sonic.words import number
+from railweave.systems.dell_sonic.statements.ports import Advertised, Lines, Told
 from railweave.systems.sonic.render.names import ETHERNET_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from railweave.model.catalog.hardware import SwitchModel
-    from railweave.model.config.sections import SectionReader
+    from railweave.systems.dell_sonic.read.routing import Links
     from railweave.systems.dell_sonic.statements.bgp import Router
-
-
-def management_port(interfaces: dict[str, Lines]) -> tuple[InterfaceAddress, Address]:
-    """The address of the management port, and its gateway."""
-    one = next((lines for name, lines in interfaces.items() if name.startswith("Management")), None)
-    if one is None or not one.addresses:
-        return InterfaceAddress(f"{NOWHERE}/0"), NOWHERE
-    return one.addresses[0], one.gateway or NOWHERE
+    from railweave.systems.dell_sonic.statements.ports import Shared, Splits
 
 
 PORT_MTU = 9216
@@ -43,8 +33,6 @@ _SWITCH_PORTS = ("Eth", "et-")
 """Beginnings of the names of ports on all operating systems of switches."""
 WHOLE_PORT = 2
 """Numbers in the name of a port that is not split: ``Eth1/1``."""
-
-_SPLIT = re.compile(r"interface breakout port (?P<port>[\d/]+) mode (?P<channels>\d)x(?P<speed>\d{1,4})G.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +58,18 @@ def is_port(name: str) -> bool:
     return name.startswith("Eth") and "." not in name
 
 
-def breakouts(taking: SectionReader) -> dict[str, Split]:
+def breakouts(splits: Splits) -> dict[str, Split]:
     """Ports that are split, by name."""
-    found: dict[str, Split] = {}
-    for one in taking.sections:
-        split = _SPLIT.fullmatch(one.line)
-        if split is None:
-            continue
-        taking.take(one)
-        place = number(split["port"].rpartition("/")[2]) or 1
-        name = f"Eth{split['port']}"
-        found[name] = Split(name, place - 1, int(split["channels"]), int(split["speed"]))
-    return found
+    return {
+        name: Split(name, int(name.rpartition("/")[2]) - 1, one.channels, one.speed)
+        for name, one in splits.ports.items()
+    }
 
 
 def model(split: Iterable[Split], ports: Iterable[Lines], headroom: int | None) -> str:
     """A model that has such ports, as fast, and as many; and whose buffer has the headroom pool as a whole percentage."""
     ports = list(ports)
-    speeds = [one.channels * one.speed_gbps for one in split] + [(one.speed_mbps or 0) // 1000 for one in ports]
+    speeds = [one.channels * one.speed_gbps for one in split] + [one.speed or 0 for one in ports]
     most = max(speeds, default=0)
     last = max((one.number[1] for one in ports if len(one.number) > 1), default=0)
     models = {name: one for name, one in catalog().switches.items() if "dell_sonic" in one.systems}
@@ -106,9 +88,9 @@ def splits(found: Mapping[str, Split], ports: Iterable[Lines], model_name: str) 
     """Ports that are split, and whole ones that run slower than they can."""
     group = catalog().switches[model_name].ports[0]
     slower = {
-        one.name: Split(one.name, one.number[1] - 1, 1, one.speed_mbps // 1000)
+        one.name: Split(one.name, one.number[1] - 1, 1, one.speed)
         for one in ports
-        if one.speed_mbps and len(one.number) == WHOLE_PORT and one.speed_mbps // 1000 < group.speed_gbps
+        if one.speed and len(one.number) == WHOLE_PORT and one.speed < group.speed_gbps
     }
     every = {**{name: one for name, one in slower.items() if name not in found}, **found}
     return tuple(sorted(every.values(), key=lambda one: one.physical))
@@ -134,12 +116,12 @@ def _part(one: Lines, part: Lines | None, sessions: Sessions, pauses: bool) -> I
         description=one.description,
         peer=peer,
         peer_port=peer_port,
-        speed_gbps=(one.speed_mbps or 0) // 1000,
+        speed_gbps=one.speed or 0,
         lanes=8,
         mtu=PORT_MTU if routed or one.mtu is None else one.mtu + ETHERNET_HEADER,
         length_m=0,
         vlan=None if vlan is None else f"vn{vlan}",
-        addresses=tuple(said.addresses) if kind != "server" else (),
+        addresses=said.addresses if kind != "server" else (),
         pauses=pauses,
         vrf=tenant(said.vrf) if kind == "external" else "",
         unit_vlan=None if part is None else part.tag,
@@ -158,7 +140,7 @@ def _kind(one: Lines, part: Lines | None, sessions: Sessions) -> Literal["server
     bridged = one.vlan is not None or bool(one.tagged)
     if one.ipv6 and not one.addresses and not bridged:
         return "fabric"
-    if bridged or one.shut or one.advertised or one.anycast or one.vrf:
+    if bridged or one.shut or _times(one) or one.anycast or one.vrf:
         return "server"
     # A numbered port without its session: a server may have two addresses, too, but its NIC is not called as a switch's port is.
     narrow = all(BITS[address.family] - address.length <= POINT_TO_POINT for address in one.addresses)
@@ -167,27 +149,31 @@ def _kind(one: Lines, part: Lines | None, sessions: Sessions) -> Literal["server
 
 
 def gateways(
-    interfaces: Mapping[str, Lines], ports: Iterable[Interface], transit: set[int], mac: str
+    interfaces: Mapping[str, Lines], ports: Iterable[Interface], transit: set[int], shared: Shared
 ) -> tuple[Gateway, ...]:
     """Gateways of VLANs, then of ports. An interface of a VLAN in which nothing stands makes the VLAN, and is no gateway."""
     vlans = [one for name, one in interfaces.items() if name.startswith("Vlan") and one.number and not one.shut]
     made = [
-        _gateway(one, one.number[0], mac) for one in vlans if one.number[0] not in transit and one != Lines(one.name)
+        _gateway(one, one.number[0], shared) for one in vlans if one.number[0] not in transit and one != Lines(one.name)
     ]
     routed = {one.name for one in ports if one.kind == "server" and one.vlan is None}
     made += [
-        _gateway(one, None, mac)
+        _gateway(one, None, shared)
         for name, one in interfaces.items()
         if name in routed and (one.addresses or one.anycast)
     ]
     return tuple(made)
 
 
-def _gateway(one: Lines, vlan: int | None, mac: str) -> Gateway:
-    addresses = tuple(one.anycast or one.addresses)
+def _gateway(one: Lines, vlan: int | None, shared: Shared) -> Gateway:
+    addresses = one.anycast or one.addresses
     timers = _advertisements(one)
+    answered = {address.family for address in one.anycast} <= {*shared.families}
     own = tuple(address.prefix for address in addresses)
-    advertised = (*(prefix for prefix in own if prefix.family == "ipv4"), *(prefix for prefix, *_ in one.prefixes))
+    advertised = (
+        *(prefix for prefix in own if prefix.family == "ipv4"),
+        *(told.prefix for told in (one.advertised or Advertised()).prefixes if told.prefix),
+    )
     return Gateway(
         name=one.name,
         vlan=vlan,
@@ -200,31 +186,35 @@ def _gateway(one: Lines, vlan: int | None, mac: str) -> Gateway:
         port="" if vlan else one.name,
         vrf=tenant(one.vrf),
         proxy_arp=one.proxy_arp,
-        mac=mac if one.anycast else "",
+        mac=shared.mac if one.anycast and answered else "",
     )
+
+
+_TIMERS = ("min_interval", "max_interval", "router_lifetime", "hop_limit", "reachable_time", "retransmit_timer")
+
+
+def _times(one: Lines) -> bool:
+    """Whether it has timers or flags of router advertisements."""
+    return one.advertised is not None and replace(one.advertised, sends=False, prefixes=()) != Advertised()
 
 
 def _advertisements(one: Lines) -> RouterAdvertisements | None:
     """What is told in router advertisements; of prefixes that are told otherwise, how the odd one is."""
-    if not one.advertises:
+    given = one.advertised
+    if given is None or not given.sends:
         return None
-    given, usual = one.advertised, RouterAdvertisements()
-    told = [(valid, preferred, words) for _, valid, preferred, words in one.prefixes]
-    valid, preferred, words = min(told, key=told.count, default=(2_592_000, 604_800, frozenset[str]()))
+    told = [replace(each, prefix=None) for each in given.prefixes]
+    odd = min(told, key=told.count, default=Told(None, 2_592_000, 604_800))
+    times = {name: time for name in _TIMERS if (time := getattr(given, name)) is not None}
     return RouterAdvertisements(
-        prefix_valid_lifetime=valid,
-        prefix_preferred_lifetime=preferred,
-        on_link="off-link" not in words,
-        autonomous="no-autoconfig" not in words,
-        managed="managed" in given,
-        other="other" in given,
-        link_mtu="link_mtu" in given,
-        min_interval=given.get("min_interval", usual.min_interval),
-        max_interval=given.get("max_interval", usual.max_interval),
-        router_lifetime=given.get("router_lifetime", usual.router_lifetime),
-        hop_limit=given.get("hop_limit", usual.hop_limit),
-        reachable_time=given.get("reachable_time", usual.reachable_time),
-        retransmit_timer=given.get("retransmit_timer", usual.retransmit_timer),
+        prefix_valid_lifetime=odd.valid,
+        prefix_preferred_lifetime=odd.preferred,
+        on_link=not odd.off_link,
+        autonomous=not odd.no_autoconfig,
+        managed=given.managed,
+        other=given.other,
+        link_mtu=given.link_mtu is not None and given.link_mtu == one.mtu,
+        **times,
     )
 
 

@@ -2,83 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railweave.model.device import model
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.model.device.port_model import neighbor_of
-from railweave.systems.dell_sonic.read.ports import Lines, headers
 from railweave.systems.dell_sonic.read.routing import NOWHERE, Links, is_overlay
-from railweave.systems.dell_sonic.words import address, interface, number
+from railweave.systems.dell_sonic.words import address, agreed, interface
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from railweave.model.config.addresses import Address, Prefix
-    from railweave.model.config.sections import SectionReader
     from railweave.model.device.model import Gateway, Interface
     from railweave.model.device.timers import Bfd
     from railweave.systems.dell_sonic.meaning.policy import Lists
     from railweave.systems.dell_sonic.statements.bgp import Evpn, Peer, Router
+    from railweave.systems.dell_sonic.statements.ports import Lines, Tunnel
 
-MANAGEMENT_VRF = "mgmt"
 MARK = "Vrf-"
 """What stands before a tenant's name (sonic-vrf.yang wants ``Vrf``)."""
-
-
-@dataclass(slots=True)
-class Tunnel:
-    """``interface vxlan``: its address, and VNIs by VLAN and by VRF."""
-
-    source: Address | None = None
-    vlans: dict[int, int] = field(default_factory=dict[int, int])
-    vrfs: dict[str, int] = field(default_factory=dict[str, int])
-
-    def transit(self) -> set[int]:
-        """VLANs that stand for the VNIs of VRFs."""
-        routed = set(self.vrfs.values())
-        return {vlan for vlan, vni in self.vlans.items() if vni in routed}
 
 
 def tenant(vrf: str) -> str:
     """The tenant of a VRF, by its name."""
     return vrf.removeprefix(MARK)
-
-
-def tunnel(taking: SectionReader, interfaces: Mapping[str, Lines]) -> Tunnel:
-    """The VXLAN tunnel, whose address may be given as the loopback that has it."""
-    found = Tunnel()
-    for header, _ in headers(taking, "interface vxlan "):
-        taking.take(header)
-        for one in header.body or ():
-            match one.line.split():
-                case ["source-ip", *value] if (source := at(" ".join(value), interfaces)) is not None:
-                    found.source = source
-                case ["map", "vni", value, "vlan", vlan] if (vni := number(value)) is not None:
-                    place = number(vlan)
-                    if place is None:
-                        continue
-                    found.vlans[place] = vni
-                case ["map", "vni", value, "vrf", vrf] if (vni := number(value)) is not None:
-                    found.vrfs[vrf] = vni
-                case _:
-                    continue
-            taking.take(one)
-    return found
-
-
-def vrf_names(taking: SectionReader) -> list[str]:
-    """VRFs beside the default and that of management, in order."""
-    found: list[str] = []
-    for one in taking.sections:
-        match one.line.split():
-            case ["ip", "vrf", name]:
-                taking.take(one)
-                found += [] if name in {MANAGEMENT_VRF, "management", "default"} else [name]
-            case _:
-                continue
-    return list(dict.fromkeys(found))
 
 
 def external_maps(router: Router) -> set[str]:
@@ -148,7 +97,7 @@ def sessions(router: Router) -> list[Peer]:
 
 def overlay(
     router: Router,
-    tunnelled: Tunnel,
+    source: Address | None,
     loopbacks: tuple[Prefix, ...],
     interfaces: Mapping[str, Lines],
     listed: Lists,
@@ -171,8 +120,8 @@ def overlay(
     watched = [one.bfd for one in everybody if is_overlay(one)]
     families = [one.families["evpn"] for one in everybody]
     kept = bool(families) and all(one.next_hop_unchanged for one in families)
-    reflects = kept or (bool(shared) and tunnelled.source is None)
-    ends = [tunnelled.source] if tunnelled.source else []
+    reflects = kept or (bool(shared) and source is None)
+    ends = [source] if source else []
     if not reflects:  # the loopback has the addresses of all endpoints, beside those that sessions begin at
         ends += [one.address for one in loopbacks if one.address not in {loopbacks[0].address, loopback, *ends}]
     return model.OverlayConfig(
@@ -187,7 +136,7 @@ def overlay(
         endpoints=tuple(model.TunnelEndpoint(one, None) for one in ends),
         reflects=reflects,
         from_spine=_mark(listed, {one.exports for one in families}),
-        bfd=bfd.get(watched[0] or "") if watched and watched[0] is not None and is_same(watched) else None,
+        bfd=bfd.get(watched[0] or "") if agreed(watched) and watched[0] is not None else None,
         links=tuple(dict.fromkeys(ports[one.title] for one in shared)),
     )
 
@@ -195,11 +144,6 @@ def overlay(
 def _local(one: Peer, links: Links) -> Address | None:
     """The address of the link to a neighbor of which nothing says where its session comes from."""
     return links.of_neighbor("", one.address)[1] if one.address and not one.update_source else None
-
-
-def is_same(values: list[str | None]) -> bool:
-    """Whether all are the same."""
-    return len(set(values)) == 1
 
 
 def at(text: str, interfaces: Mapping[str, Lines]) -> Address | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from railweave.model.config.addresses import BITS, Address, Family, InterfaceAddress, Prefix
 from railweave.model.device.bgp_model import of_families, of_one_family, ways_to_one_as, with_bfd
 from railweave.model.device.management import Authentication
-from railweave.model.device.model import Action, Bgp, BgpGroup, Match, NumberedSession, Policy, Session, Term
+from railweave.model.device.model import Action, Bgp, BgpGroup, Match, Policy, Session, Term
 from railweave.model.device.port_model import neighbor_of
 from railweave.systems.dell_sonic.words import agreed
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from railweave.model.device.timers import Bfd
     from railweave.systems.dell_sonic.meaning.policy import Lists
-    from railweave.systems.dell_sonic.read.ports import Lines
     from railweave.systems.dell_sonic.statements.bgp import Peer, Router
+    from railweave.systems.dell_sonic.statements.ports import Lines
 
 
 NOWHERE = Address("0.0.0.0")  # noqa: S104 - no address to listen on
@@ -198,10 +198,3 @@ def _groups(router: Router, links: Links, joined: dict[str, dict[Family, str | N
 def _session(one: Peer, links: Links) -> Session:
     interface, local = (one.interface or "", None) if one.address is None else links.of_neighbor("", one.address)
     return Session(interface, "", neighbor_of(one.description), one.asn or 0, local, one.address)
-
-
-def numbered(one: Peer, interface: str, local: Address) -> NumberedSession | None:
-    """A session by addresses; None where the neighbor has none."""
-    if one.address is None:
-        return None
-    return NumberedSession(interface, "", neighbor_of(one.description), one.asn or 0, local, one.address)

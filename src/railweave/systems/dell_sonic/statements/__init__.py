@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from railweave.systems.dell_sonic.statements.bgp import ROUTING
 from railweave.systems.dell_sonic.statements.management import SYSTEM
 from railweave.systems.dell_sonic.statements.policy import POLICIES
-from railweave.systems.dell_sonic.statements.qos import BALANCING, PORTS, QOS
+from railweave.systems.dell_sonic.statements.ports import INTERFACES, SHARED, SPLITS
+from railweave.systems.dell_sonic.statements.qos import BALANCING, QOS
 
 if TYPE_CHECKING:
     from railweave.model.config.statements import Statements
 
-TABLES: tuple[Statements[Any], ...] = (SYSTEM, POLICIES, QOS, BALANCING, PORTS, ROUTING)
+TABLES: tuple[Statements[Any], ...] = (SYSTEM, SPLITS, QOS, BALANCING, SHARED, INTERFACES, POLICIES, ROUTING)
 """The tables of statements at the top of the configuration."""

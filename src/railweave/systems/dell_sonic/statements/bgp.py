@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from railweave.model.config.statements import Statements, each, fixed, line, part, passed
@@ -88,7 +89,7 @@ class Family:
     maximum_paths: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Router:
     """A BGP instance, of a VRF or (``vrf`` empty) the fabric's. ``relaxed``: paths over different AS numbers share load."""
 
@@ -101,7 +102,7 @@ class Router:
     evpn: Evpn = field(default_factory=Evpn)
     peers: dict[object, Peer] = field(default_factory=dict[object, Peer])
 
-    @property
+    @cached_property
     def groups(self) -> dict[str, Peer]:
         """Peer groups by name."""
         return {peer.name: peer for peer in self.peers.values() if peer.name is not None}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from railweave.model.config.addresses import Address, InterfaceAddress
 
 SECURITY_PROFILE = "railweave"
-TENANT = Codec(rf"(?!mgmt$){NAME_FORM}", says="name")
+TENANT = Codec(rf"(?!mgmt$){NAME_FORM}", word=r"(?!(?:mgmt|management|default)$)\S+", says="name")
 """A VRF that is not that of the management port."""
 
 
@@ -119,6 +119,7 @@ SYSTEM = Statements(
         line("hostname <name>", "ansible sonic_system", usual="", name=NAME),
         fixed("ip vrf mgmt", "ansible, tests of sonic_vrfs; spytest system/management_vrf"),
         each("ip vrf <it>", "vrfs", "ansible, tests of sonic_vrfs", it=defines("vrf", TENANT)),
+        passed("ip vrf <_name>", "a VRF that every switch has", _name=WORD),
         part(
             "port",
             ManagementPort,
@@ -129,6 +130,8 @@ SYSTEM = Statements(
                     address=INTERFACE_ADDRESS,
                     gateway=ADDRESS,
                 ),
+                passed("description <_text>", "a name", _text=TEXT),
+                passed("ip vrf forwarding mgmt", "the only VRF that it can be in"),
             ),
             "interface Management 0",
             "spytest routing/ip",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from railweave.model.config.number_ranges import ranges
 from railweave.model.config.statements import Codec, Statements, each, line
-from railweave.systems.dell_sonic.statements.words import NUMBER, PORT_NAME, choice, defines, in_range, number, refers
+from railweave.systems.dell_sonic.statements.words import NUMBER, choice, defines, in_range, number, refers
 from railweave.systems.dell_sonic.tree import LOSSLESS_BUFFERS
 from railweave.systems.dell_sonic.words import numbers, signed
 
@@ -146,13 +146,6 @@ class PortQos:
     def is_watched(self) -> bool:
         """True if a statement about the PFC watchdog is present."""
         return (self.action, self.detect, self.restore) != (None, None, None)
-
-
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """QoS of ports by name."""
-
-    ports: dict[str, PortQos] = field(default_factory=dict[str, PortQos])
 
 
 Mode = Literal["dlb-flowlet", "dlb-per-packet"]
@@ -347,11 +340,6 @@ PORT_QOS = (
     ),
     line("ars bind <ars>", "ansible sonic_ars", usual="", ars=refers("port-profile")),
 )
-
-PORT = replace(PORT_NAME, word=r"Eth[\d/]+")
-"""The name of a port that has queues, in the spelling of ``words.interface``."""
-PORTS = Statements(Ports, (each("interface <port>", "ports", "guide", PortQos, PORT_QOS, by="port", port=PORT),))
-"""QoS of ports, below the header of each."""
 
 BALANCING = Statements(
     Balancing,

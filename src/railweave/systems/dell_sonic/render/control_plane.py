@@ -1,34 +1,18 @@
-"""Identity, the management port, logins, services, and access lists of the control plane."""
+"""Access lists of the control plane, and of gateways."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.config.sections import Section, line, section
-from railweave.systems.sonic.render.names import transit_vlan, vrf_names
-from railweave.systems.sonic.render.system import STORMS, kbps
+from railweave.model.config.sections import Section, section
+from railweave.systems.dell_sonic.meaning.ports import FILTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from railweave.model.config.addresses import Family, Prefix
     from railweave.model.device.control_plane import ControlPlane, ControlRule, PortRange, ServerPortRule
-    from railweave.model.device.model import DeviceConfig, Gateway, Interface
-
-
-def spanning_tree(config: DeviceConfig) -> Iterator[Section]:
-    """Without a spanning tree nobody listens for bridges. One instance serves every VLAN; fabric ports are routed."""
-    if config.bpdu_guard():
-        yield line("spanning-tree mode mst")
-
-
-def edge_port(config: DeviceConfig, port: Interface) -> list[str]:
-    """Limits of floods on a layer-2 server port, in kb/s; shut where a bridge is heard, and forwarding at once."""
-    limit = kbps(config, port)
-    floods = [f"storm-control {kind} {limit}" for kind in STORMS] if limit else []
-    guarded = config.bpdu_guard() and port in config.edge_ports()
-    guard = ["spanning-tree port type edge", "spanning-tree bpduguard port-shutdown"] if guarded else []
-    return [*floods, *guard]
+    from railweave.model.device.model import DeviceConfig
 
 
 IP: dict[Family, str] = {"ipv4": "ip", "ipv6": "ipv6"}
@@ -37,7 +21,7 @@ _ICMP: dict[Family, str] = {"ipv4": "icmp", "ipv6": "icmpv6"}
 _BITS: dict[Family, int] = {"ipv4": 32, "ipv6": 128}
 
 
-def control_plane(config: DeviceConfig) -> Iterator[Section]:
+def lists(config: DeviceConfig) -> Iterator[Section]:
     """The lists, and where that of the control plane is in use: of both planes, for the system has one for both."""
     wanted = config.protection
     if wanted is None:
@@ -46,16 +30,8 @@ def control_plane(config: DeviceConfig) -> Iterator[Section]:
         permitted = [line for rule in wanted.together(family) for line in permits(rule, wanted.source(rule).prefixes)]
         yield _list(ip, f"control-plane-{_NUMBER[family]}", [*permitted, f"deny {ip} any any"])
         if dropped := list(drops(wanted, family)):
-            yield _list(ip, f"from-servers-{_NUMBER[family]}", [*dropped, f"permit {ip} any any"])
+            yield _list(ip, FILTERS[family], [*dropped, f"permit {ip} any any"])
     yield section("line vty", [f"{ip} access-group control-plane-{_NUMBER[family]} in" for family, ip in IP.items()])
-
-
-def on_gateway(config: DeviceConfig, gateway: Gateway) -> list[str]:
-    """The list of a gateway's interface, where something is dropped there."""
-    dropped = {one.family for one in (config.protection.server_ports if config.protection else ())}
-    return [
-        f"{IP[one]} access-group from-servers-{_NUMBER[one]} in" for one in sorted(gateway.families) if one in dropped
-    ]
 
 
 def _list(ip: str, name: str, lines: Iterable[str]) -> Section:
@@ -97,17 +73,3 @@ def _port(ports: PortRange | None) -> str:
         return ""
     first, last = ports
     return f" eq {first}" if first == last else f" range {first} {last}"
-
-
-def tunnel(config: DeviceConfig) -> Iterator[Section]:
-    """The tunnel between leaves: a VLAN and a VRF for each VNI of a tenant, a VLAN for each of a layer-2 network."""
-    if config.overlay is None or not config.vrfs or not config.overlay.endpoints:
-        return
-    names = vrf_names(config)
-    yield section(
-        "interface vxlan vtep",
-        f"source-ip {config.overlay.endpoints[0].address}",
-        [f"map vni {vrf.vni} vlan {transit_vlan(config, vrf.name)}" for vrf in config.vrfs],
-        [f"map vni {one.vni} vlan {one.vlan}" for one in (config.mac_vrf.vlans if config.mac_vrf else ())],
-        [f"map vni {vrf.vni} vrf {names[vrf.name]}" for vrf in config.vrfs],
-    )

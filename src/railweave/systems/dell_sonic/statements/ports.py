@@ -1,0 +1,428 @@
+"""Interfaces of Enterprise SONiC: loopbacks, VLANs, ports and their parts, the tunnel; and what the switch says of all of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from railweave.model.config.addresses import InterfaceAddress
+from railweave.model.config.number_ranges import ranges
+from railweave.model.config.statements import Codec, Statements, each, fixed, line, part
+from railweave.systems.dell_sonic import words
+from railweave.systems.dell_sonic.statements.qos import PORT_QOS, PortQos
+from railweave.systems.dell_sonic.statements.words import (
+    ADDRESS_FORM,
+    INTERFACE_ADDRESS,
+    NAME,
+    NUMBER,
+    PORT_NAME,
+    PREFIX,
+    TEXT,
+    choice,
+    in_range,
+    number,
+    refers,
+)
+from railweave.systems.sonic.render.system import STORMS
+
+if TYPE_CHECKING:
+    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.config.sections import Section
+
+MOST_VLAN = 4094
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How a port is split: into how many channels of how many Gb/s."""
+
+    channels: int = 1
+    speed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Splits:
+    """Ports that are split, by name."""
+
+    ports: dict[str, Split] = field(default_factory=dict[str, Split])
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all interfaces have: the MAC address of gateways, families in which it answers, and a spanning tree."""
+
+    mac: str = ""
+    families: tuple[str, ...] = ()
+    spanning_tree: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """An address of an interface, of one of the families."""
+
+    ipv4: InterfaceAddress | None = None
+    ipv6: InterfaceAddress | None = None
+    secondary: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A prefix in router advertisements, with seconds that addresses in it are valid and preferred."""
+
+    prefix: Prefix | None = None
+    valid: int = 0
+    preferred: int = 0
+    off_link: bool | None = None
+    no_autoconfig: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Advertised:
+    """Router advertisements: whether they are sent, and what is in them."""
+
+    sends: bool = False
+    max_interval: int | None = None
+    router_lifetime: int | None = None
+    hop_limit: int | None = None
+    reachable_time: int | None = None
+    retransmit_timer: int | None = None
+    link_mtu: int | None = None
+    managed: bool = False
+    other: bool = False
+    prefixes: tuple[Told, ...] = ()
+    min_interval: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """An interface. ``speed`` is in Gb/s, ``floods`` are limits in kb/s by kind, ``filters`` names of access lists by family."""
+
+    name: str
+    description: str = ""
+    mtu: int | None = None
+    speed: int | None = None
+    training: bool = False
+    shut: bool = False
+    floods: dict[str, int] = field(default_factory=dict[str, int])
+    guarded: bool = False
+    tag: int | None = None
+    vrf: str = ""
+    unicast: tuple[Assigned, ...] = ()
+    shared: tuple[Assigned, ...] = ()
+    ipv6: bool = False
+    advertised: Advertised | None = None
+    proxy_arp: bool = False
+    filters: dict[Family, str] = field(default_factory=dict["Family", str])
+    vlan: int | None = None
+    trunks: tuple[tuple[int, ...], ...] = ()
+    qos: PortQos = field(default_factory=PortQos)
+    section: Section | None = field(default=None, compare=False)
+
+    @property
+    def number(self) -> tuple[int, ...]:
+        """The numbers of the name: (1, 2) of ``Eth1/2``."""
+        return tuple(int(digits) for digits in re.findall(r"\d+", self.name)[:4])
+
+    @property
+    def addresses(self) -> tuple[InterfaceAddress, ...]:
+        """Addresses of this interface alone."""
+        return _addresses(self.unicast)
+
+    @property
+    def anycast(self) -> tuple[InterfaceAddress, ...]:
+        """Addresses that every leaf has."""
+        return _addresses(self.shared)
+
+    @property
+    def tagged(self) -> tuple[int, ...]:
+        """VLANs with a tag, each once."""
+        return tuple(dict.fromkeys(vlan for trunk in self.trunks for vlan in trunk))
+
+
+def _addresses(assigned: tuple[Assigned, ...]) -> tuple[InterfaceAddress, ...]:
+    return tuple(address for each in assigned if (address := each.ipv4 or each.ipv6) is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Tunnel:
+    """The VXLAN tunnel: an address or the interface that has it, and VNIs by VLAN and by VRF."""
+
+    address: str | None = None
+    vlans: dict[int, int] = field(default_factory=dict[int, int])
+    vrfs: dict[str, int] = field(default_factory=dict[str, int])
+    section: Section | None = field(default=None, compare=False)
+
+    def transit(self) -> set[int]:
+        """VLANs that stand for the VNIs of VRFs."""
+        routed = set(self.vrfs.values())
+        return {vlan for vlan, vni in self.vlans.items() if vni in routed}
+
+
+@dataclass(frozen=True, slots=True)
+class Interfaces:
+    """Interfaces of each kind by name."""
+
+    loopbacks: dict[str, Lines] = field(default_factory=dict[str, Lines])
+    vlans: dict[str, Lines] = field(default_factory=dict[str, Lines])
+    ports: dict[str, Lines] = field(default_factory=dict[str, Lines])
+    channels: dict[str, Lines] = field(default_factory=dict[str, Lines])
+    tunnels: dict[str, Tunnel] = field(default_factory=dict[str, Tunnel])
+
+    @property
+    def every(self) -> dict[str, Lines]:
+        """Every interface but tunnels."""
+        return {**self.loopbacks, **self.vlans, **self.ports, **self.channels}
+
+
+def _of_family(text: str, family: Family) -> InterfaceAddress:
+    address = InterfaceAddress.read(text)
+    if address.family != family:
+        raise ValueError(text)
+    return address
+
+
+def _vlans(text: str) -> tuple[int, ...]:
+    vlans = words.numbers(text.lower().removeprefix("vlan").lstrip(), MOST_VLAN)
+    if not vlans or 0 in vlans:
+        raise ValueError(text)
+    return tuple(sorted({*vlans}))
+
+
+def _vlan(text: str) -> int:
+    return _vlans(text)[0]
+
+
+def _without(name: str, kind: str) -> str:
+    return name.removeprefix(kind)
+
+
+def _named(kind: str, form: str, says: str, defines: str = "") -> Codec:
+    """Return the codec of the number in the name of an interface; the value is the name."""
+    return Codec(form, f"{kind}{{}}".format, partial(_without, kind=kind), word=form, says=says, defines=defines)
+
+
+IPV4 = replace(INTERFACE_ADDRESS, read=partial(_of_family, family="ipv4"))
+IPV6 = replace(INTERFACE_ADDRESS, read=partial(_of_family, family="ipv6"))
+FAMILY = choice({"ipv4": "ip", "ipv6": "ipv6"})
+MTU = number(1312, 9216)
+SPEEDS = "10000|25000|40000|50000|100000|200000|400000|800000"
+SPEED = replace(number(1000, 800000, unit=1000), accepts=SPEEDS, says=SPEEDS)
+VLAN, VNI = number(1, MOST_VLAN), number(1, 16777215)
+VLANS = Codec(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*", _vlans, ranges, word=r"(?i:vlan ?)?[\d,-]+", says="list")
+PORT = replace(PORT_NAME, word=r"Eth(?:ernet)?[\d/.]+", accepts=rf"{PORT_NAME.accepts}(?:\.{in_range(1, MOST_VLAN)})?")
+
+ADVERTISED = "ansible sonic_ipv6_router_advertisement"
+LAYER3 = "ansible sonic_l3_interfaces"
+NAMED = (
+    line("description <description>", "guide", usual="", description=TEXT),
+    line("mtu <mtu>", "guide; ansible sonic_vlans", mtu=MTU),
+)
+ROUTED = (
+    line("ip vrf forwarding <vrf>", "ansible, tests of sonic_vrfs", usual="", vrf=refers("vrf")),
+    each(
+        ("ip address <ipv4>[ <secondary>]", "ipv6 address <ipv6>"),
+        "unicast",
+        "guide; ansible sonic_l3_interfaces",
+        Assigned,
+        ipv4=IPV4,
+        ipv6=IPV6,
+        secondary=choice({True: "secondary"}),
+    ),
+    each(
+        ("ip anycast-address <ipv4>", "ipv6 anycast-address <ipv6>"), "shared", LAYER3, Assigned, ipv4=IPV4, ipv6=IPV6
+    ),
+    line("ipv6 enable", LAYER3, sets={"ipv6": True}),
+    part(
+        "advertised",
+        Advertised,
+        (
+            line("no ipv6 nd suppress-ra", ADVERTISED, sets={"sends": True}),
+            line("ipv6 nd suppress-ra", "", sets={"sends": False}, prints=False),
+            line("ipv6 nd ra-interval <max_interval>", ADVERTISED, max_interval=number(4, 1800)),
+            line("ipv6 nd ra-lifetime <router_lifetime>", ADVERTISED, router_lifetime=number(0, 9000)),
+            line("ipv6 nd ra-hop-limit <hop_limit>", ADVERTISED, hop_limit=number(0, 255)),
+            line("ipv6 nd reachable-time <reachable_time>", ADVERTISED, reachable_time=NUMBER),
+            line("ipv6 nd ra-retrans-interval <retransmit_timer>", ADVERTISED, retransmit_timer=NUMBER),
+            line("ipv6 nd mtu <link_mtu>", f"{ADVERTISED} (options)", link_mtu=NUMBER),
+            line("ipv6 nd managed-config-flag", ADVERTISED, sets={"managed": True}),
+            line("ipv6 nd other-config-flag", ADVERTISED, sets={"other": True}),
+            each(
+                "ipv6 nd prefix <prefix> <valid> <preferred>[ <off_link>][ <no_autoconfig>]",
+                "prefixes",
+                ADVERTISED,
+                Told,
+                also=("ipv6 nd prefix <prefix> <valid> <preferred> <no_autoconfig> <off_link>",),
+                prefix=PREFIX,
+                valid=NUMBER,
+                preferred=NUMBER,
+                off_link=choice({True: "off-link"}),
+                no_autoconfig=choice({True: "no-autoconfig"}),
+            ),
+            line("ipv6 nd min-ra-interval <min_interval>", ADVERTISED, min_interval=number(3, 1350)),
+        ),
+    ),
+    line("ip proxy-arp enable remote-only", LAYER3, sets={"proxy_arp": True}),
+    each(
+        "<family> access-group <it> in",
+        "filters",
+        "ansible sonic_acl_interfaces; acl",
+        by="family",
+        family=FAMILY,
+        it=refers("access-list"),
+    ),
+)
+SHUT = line("shutdown", "guide", sets={"shut": True})
+
+
+def _is_whole(port: Lines) -> bool:
+    """Return whether it is a port, not a part of it that is tagged."""
+    return "." not in port.name
+
+
+def _is_guarded(port: Lines) -> bool:
+    return port.guarded
+
+
+LINK = (
+    line("speed <speed>", "guide", speed=SPEED),
+    fixed("fec RS", "guide; ansible sonic_interfaces", when=_is_whole),
+    # The Thor2 guide (section 2.5.2) has it on ports with copper cables. An optical port that waits for training may stay down.
+    line("standalone-link-training", "guide", sets={"training": True}),
+    line("no standalone-link-training", "", sets={"training": False}, prints=False),
+    fixed("unreliable-los auto", "guide", when=_is_whole),
+    line("no shutdown", "guide", sets={"shut": False}, when=_is_whole),
+    SHUT,
+    each(
+        "storm-control <kind> <it>",
+        "floods",
+        "spytest system/storm_control",
+        by="kind",
+        kind=choice({kind: kind for kind in STORMS}),
+        it=NUMBER,
+    ),
+    fixed("spanning-tree port type edge", "ansible sonic_stp", when=_is_guarded),
+    line("spanning-tree bpduguard port-shutdown", "ansible sonic_stp", sets={"guarded": True}),
+    line("encapsulation dot1q vlan-id <tag>", "spytest routing/ip", tag=VLAN),
+)
+SWITCHED = (
+    line(
+        "switchport access Vlan <vlan>",
+        "guide",
+        also=("switchport access <vlan>",),
+        vlan=replace(VLAN, refers="Vlan", word=r"(?i:vlan ?)?\d+", read=_vlan),
+    ),
+    each(
+        "switchport trunk allowed Vlan <it>",
+        "trunks",
+        "ansible sonic_l2_interfaces",
+        also=("switchport trunk allowed <it>",),
+        it=VLANS,
+    ),
+)
+
+SPLITS = Statements(
+    Splits,
+    (
+        each(
+            "interface breakout port <port> mode <channels>x<speed>G",
+            "ports",
+            "ansible sonic_port_breakout; spytest system/port",
+            Split,
+            by="port",
+            port=_named("Eth", r"\d+/\d+", "number>/<number"),
+            channels=choice({count: str(count) for count in (1, 2, 4, 8)}),
+            speed=choice({speed: str(speed) for speed in (10, 25, 40, 50, 100, 200, 400, 800)}),
+        ),
+    ),
+)
+"""How ports are split, before their channels are configured. One that only runs slower is told so by ``speed``."""
+
+SHARED = Statements(
+    Shared,
+    (
+        line(
+            "ip anycast-mac-address <mac>",
+            "ansible sonic_system",
+            usual="",
+            mac=Codec(r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}", says="mac"),
+        ),
+        each("<it> anycast-address enable", "families", "ansible sonic_system", it=FAMILY),
+        line("spanning-tree mode mst", "ansible sonic_stp", sets={"spanning_tree": True}),
+    ),
+)
+"""What all interfaces have."""
+
+INTERFACES = Statements(
+    Interfaces,
+    (
+        each(
+            "interface Loopback <name>",
+            "loopbacks",
+            "ansible, tests of sonic_vrfs",
+            Lines,
+            (*NAMED, *ROUTED),
+            by="name",
+            name=_named("Loopback", in_range(0, 16383), "0-16383"),
+        ),
+        each(
+            "interface Vlan <name>",
+            "vlans",
+            "guide; ansible sonic_l3_interfaces",
+            Lines,
+            (
+                *NAMED,
+                *ROUTED,
+                replace(SHUT, source="", prints=False),
+                line("no shutdown", "", sets={"shut": False}, prints=False),
+            ),
+            by="name",
+            name=_named("Vlan", VLAN.accepts, VLAN.says, "Vlan"),
+        ),
+        each(
+            "interface <name>",
+            "ports",
+            "guide; spytest routing/ip (klish of sub-interfaces)",
+            Lines,
+            (*NAMED, *LINK, *ROUTED, *SWITCHED, part("qos", PortQos, PORT_QOS)),
+            by="name",
+            name=PORT,
+        ),
+        each(
+            "interface <name>",
+            "channels",
+            "",
+            Lines,
+            (*NAMED, *ROUTED),
+            by="name",
+            name=Codec(NAME.accepts, word=r"PortChannel\d+"),
+            prints=False,
+        ),
+        each(
+            "interface vxlan <tunnel>",
+            "tunnels",
+            "ansible, tests of sonic_vxlans",
+            Tunnel,
+            (
+                line(
+                    "source-ip <address>",
+                    "ansible sonic_vxlans",
+                    address=Codec(ADDRESS_FORM, word=r".+", says="address"),
+                ),
+                each(
+                    "map vni <it> vlan <vlan>",
+                    "vlans",
+                    "ansible sonic_vxlans",
+                    by="vlan",
+                    it=VNI,
+                    vlan=replace(VLAN, refers="Vlan"),
+                ),
+                each("map vni <it> vrf <vrf>", "vrfs", "ansible sonic_vxlans", by="vrf", it=VNI, vrf=refers("vrf")),
+            ),
+            by="tunnel",
+            tunnel=NAME,
+        ),
+    ),
+)
+"""Interfaces, each with all that stands below its header."""
