@@ -182,9 +182,9 @@ def unheld_at_ports(interfaces: Interfaces, config: DeviceConfig) -> Iterator[Se
         for name, tunnel in interfaces.tunnels.items()
         if tunnel.section and not re.fullmatch(rf"{TUNNEL}\d*", name)
     )
-    expected = interfaces_of(config)
+    expected = interfaces_of(config).every
     for name, lines in interfaces.every.items():
-        held = expected.every.get(name, Lines(name))
+        held = expected.get(name, Lines(name))
         if lines.section is None or (lines.floods, lines.advertised) == (held.floods, held.advertised):
             continue
         known = {

@@ -34,7 +34,6 @@ from railweave.systems.dell_sonic.tree import to_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from railweave.model.config.addresses import Prefix
     from railweave.model.config.tree import ConfigTree, Node
     from railweave.systems.dell_sonic.meaning.policy import Lists
 
@@ -249,12 +248,13 @@ def _config(taking: SectionReader) -> DeviceConfig:
     cages = [one for name, one in lines.items() if devices.is_port(name)]
     model = devices.model(split.values(), cages, qos.headroom)
     in_use = _interfaces(lines, routers, links)
-    gateways = devices.gateways(lines, in_use, tunnelled.transit(), shared)
+    gateways = devices.gateways(interfaces, in_use, tunnelled.transit(), shared)
     main = next((one for one in routers if not one.vrf), None)
     _give_back_other_asns(taking, main)
     _give_back_sessions(taking, main)
     _give_back_tenants(taking, tunnelled.transit(), len(overlay.sessions(main)) if main else 0)
-    loopbacks = _loopbacks(lines)
+    own = sorted((one for one in interfaces.loopbacks.values() if not one.vrf), key=lambda one: one.number)
+    loopbacks = tuple(address.prefix for one in own for address in one.addresses)
     system = SYSTEM.read(sections, taking)
     management = system.port or ManagementPort()
     vrfs = tuple(
@@ -373,10 +373,3 @@ def _shared(
         if entry.permits
     ]
     return all(links) and all(entries)
-
-
-def _loopbacks(lines: Mapping[str, Lines]) -> tuple[Prefix, ...]:
-    """Addresses of loopbacks, the first one's first."""
-    own = (one for name, one in lines.items() if name.startswith("Loopback") and not one.vrf)
-    named = sorted(own, key=lambda one: one.number)
-    return tuple(address.prefix for one in named for address in one.addresses)

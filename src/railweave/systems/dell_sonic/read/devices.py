@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railweave.model.catalog.hardware import SwitchModel
     from railweave.systems.dell_sonic.read.routing import Links
     from railweave.systems.dell_sonic.statements.bgp import Router
-    from railweave.systems.dell_sonic.statements.ports import Shared, Splits
+    from railweave.systems.dell_sonic.statements.ports import Interfaces, Shared, Splits
 
 
 PORT_MTU = 9216
@@ -149,20 +149,16 @@ def _kind(one: Lines, part: Lines | None, sessions: Sessions) -> Literal["server
 
 
 def gateways(
-    interfaces: Mapping[str, Lines], ports: Iterable[Interface], transit: set[int], shared: Shared
+    interfaces: Interfaces, ports: Iterable[Interface], transit: set[int], shared: Shared
 ) -> tuple[Gateway, ...]:
     """Gateways of VLANs, then of ports. An interface of a VLAN in which nothing stands makes the VLAN, and is no gateway."""
-    vlans = [one for name, one in interfaces.items() if name.startswith("Vlan") and one.number and not one.shut]
-    made = [
-        _gateway(one, one.number[0], shared) for one in vlans if one.number[0] not in transit and one != Lines(one.name)
-    ]
+    vlans = {one.number[0]: one for one in interfaces.vlans.values() if not one.shut and one != Lines(one.name)}
     routed = {one.name for one in ports if one.kind == "server" and one.vlan is None}
-    made += [
-        _gateway(one, None, shared)
-        for name, one in interfaces.items()
-        if name in routed and (one.addresses or one.anycast)
-    ]
-    return tuple(made)
+    at_ports = [one for name, one in interfaces.ports.items() if name in routed and (one.addresses or one.anycast)]
+    return (
+        *(_gateway(one, vlan, shared) for vlan, one in vlans.items() if vlan not in transit),
+        *(_gateway(one, None, shared) for one in at_ports),
+    )
 
 
 def _gateway(one: Lines, vlan: int | None, shared: Shared) -> Gateway:
