@@ -158,5 +158,5 @@ def test_another_value_is_another_configuration(name: str, data: st.DataObject) 
 
 
 def test_rows_are_there() -> None:
-    assert {name.partition(".")[0] for name in TABLES} >= {"dell_sonic"}
+    assert {name.partition(".")[0] for name in TABLES} >= {"dell_sonic", "frr"}
     assert len(PLACES) > 60

@@ -371,12 +371,14 @@ def test_entries_of_a_list_count_one_by_one(words: str) -> None:
 
 def test_an_entry_that_no_route_matches_is_not_understood() -> None:
     text = "route-map M permit 10\n match ip address prefix-list A\n match ipv6 address prefix-list B\n"
-    assert [one.path for one in read(text).not_understood] == ["route-map M permit 10"]
+    assert [one.path for one in read(text).not_understood] == [
+        "route-map M permit 10 / match ipv6 address prefix-list B"
+    ]
 
 
 def test_a_profile_that_sends_at_another_interval_is_not_understood() -> None:
     text = "bfd\n profile slow\n  receive-interval 300\n  transmit-interval 100\n"
-    assert [one.path for one in read(text).not_understood] == ["bfd / profile slow"]
+    assert [one.path for one in read(text).not_understood] == ["bfd / profile slow / receive-interval 300"]
 
 
 def test_routes_are_shared_by_an_object_that_there_is() -> None:

@@ -242,3 +242,29 @@ def test_anything_is_read_or_refused_with_its_line() -> None:
 def test_drawn_fabrics_come_back() -> None:
     configs = [device_config(one, name, "frr") for one in networks("frr")[::2] for name in one_of_each_role(one)]
     assert [line for config in configs for line in lost(config)] == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("match ip address prefix-list A", "match ipv6 address prefix-list B"),
+        ("match ip address prefix-list A", "match interface eth0"),
+        ("match community A", "match large-community B"),
+        ("set community 65000:1", "set large-community 65000:1:1 additive"),
+    ],
+)
+def test_lines_that_a_term_cannot_hold_together_are_not_understood(first: str, second: str) -> None:
+    text = f"router bgp 65001\nroute-map M permit 10\n {first}\n {second}\n"
+    found = READ.read({"frr.conf": text})
+    assert [each.path for each in found.not_understood] == [f"route-map M permit 10 / {second}"]
+    assert found.config.bgp
+    (policy,) = found.config.bgp.policies
+    assert [term.unknown for term in policy.terms] == [(second,)]
+
+
+def test_any_is_every_prefix_of_a_family() -> None:
+    short, long = "ip prefix-list A permit any", "ip prefix-list A seq 5 permit 0.0.0.0/0 le 32"
+    end = "\nrouter bgp 65001\nroute-map M permit 10\n match ip address prefix-list A\n"
+    found = READ.read({"frr.conf": f"{short}{end}"})
+    assert found.not_understood == ()
+    assert found.config == READ.read({"frr.conf": f"{long}{end}"}).config

@@ -134,11 +134,12 @@ def each(
     by: str | Sequence[str] = (),
     flat: bool = False,
     also: Sequence[str] = (),
+    sets: Mapping[str, object] | None = None,
     when: Callable[[Any], bool] | None = None,
     prints: bool = True,
     **codecs: Codec,
 ) -> Row:
-    """Return a statement for each element of ``field``.
+    """Return a statement for each element of ``field``. It sets the fields of the element that are in ``sets``.
 
     - ``made``: the class of the elements; None if an element is the value of the slot ``it`` itself.
     - ``rows``: if given, each element is a section with these statements inside.
@@ -152,7 +153,8 @@ def each(
     inner = None if rows is None else tuple(rows)
     keys = (by,) if isinstance(by, str) else tuple(by)
     return Row(
-        _forms(form), tuple(also), codecs, source, field=field, by=keys, made=made, rows=inner, when=when, several=True, flat=flat, prints=prints,
+        _forms(form), tuple(also), codecs, source, field=field, by=keys, made=made, rows=inner, sets=sets or {}, when=when, several=True, flat=flat,
+        prints=prints,
     )  # fmt: skip
 
 

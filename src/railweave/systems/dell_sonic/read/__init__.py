@@ -19,7 +19,6 @@ from railweave.model.device.model import DeviceConfig, Interface
 from railweave.model.device.reading import Reading, ReadStatement, classify_statements
 from railweave.systems.dell_sonic.changes import config_tree
 from railweave.systems.dell_sonic.meaning.management import management_of
-from railweave.systems.dell_sonic.meaning.policy import lists, profiles, uneven
 from railweave.systems.dell_sonic.meaning.ports import unheld_at_ports
 from railweave.systems.dell_sonic.meaning.qos import balancing_config_of, qos_config_of, unheld
 from railweave.systems.dell_sonic.read import devices, overlay, ports, routing
@@ -30,12 +29,13 @@ from railweave.systems.dell_sonic.statements.policy import POLICIES
 from railweave.systems.dell_sonic.statements.ports import INTERFACES, SHARED, SPLITS, Lines, Tunnel
 from railweave.systems.dell_sonic.statements.qos import BALANCING, QOS, Balancing
 from railweave.systems.dell_sonic.tree import to_text
+from railweave.systems.frr.meaning.policy import lists, profiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.model.config.tree import ConfigTree, Node
-    from railweave.systems.dell_sonic.meaning.policy import Lists
+    from railweave.systems.frr.meaning.policy import Lists
 
 
 SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -235,9 +235,7 @@ def _config(taking: SectionReader) -> DeviceConfig:
     lines, shared = interfaces.every, SHARED.read(sections, taking)
     routers = list(ROUTING.read(taking.sections, taking).routers.values())
     policies = POLICIES.read(taking.sections, taking)
-    listed, bfd = lists(policies, taking), profiles(policies)
-    for section in uneven(policies):
-        taking.give_back(section)
+    listed, bfd = lists(policies, taking, NOS, numbered=False), profiles(policies, taking)
     tunnelled = next(iter(interfaces.tunnels.values()), Tunnel())
     source = overlay.at(tunnelled.address or "", lines)
     links = routing.Links.of(lines.values())

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from railweave.model.device.timers import Bfd
-    from railweave.systems.dell_sonic.meaning.policy import Lists
     from railweave.systems.dell_sonic.statements.bgp import Peer, Router
     from railweave.systems.dell_sonic.statements.ports import Lines
+    from railweave.systems.frr.meaning.policy import Lists
 
 
 NOWHERE = Address("0.0.0.0")  # noqa: S104 - no address to listen on

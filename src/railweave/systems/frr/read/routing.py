@@ -11,19 +11,21 @@ from railweave.model.device import model
 from railweave.model.device.overlay import MAC_VRF, MAC_VRF_NUMBER
 from railweave.model.device.reading import ReadStatement, classify_statements
 from railweave.model.device.timers import RouterAdvertisements
+from railweave.systems.frr.meaning.policy import interface_list, lists, profiles
 from railweave.systems.frr.read.bgp import EVPN, Instance, instances
-from railweave.systems.frr.read.policy import Policies, policies
 from railweave.systems.frr.read.ports import LOOPBACKS, Port, Subnets
 from railweave.systems.frr.read.printout import PRINTED
-from railweave.systems.frr.read.sessions import UNKNOWN, Sessions, bgp, isis, leave, ospf, profiles
+from railweave.systems.frr.read.sessions import UNKNOWN, Sessions, bgp, isis, leave, ospf
 from railweave.systems.frr.read.text import number, unprinted, without_secrets
 from railweave.systems.frr.render.overlay import FIRST_BRIDGED
+from railweave.systems.frr.statements.policy import POLICIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from railweave.model.config.addresses import Address, Family, Prefix
     from railweave.model.device.model import Bgp, Isis, Ospf
+    from railweave.systems.frr.meaning.policy import Lists
 
 
 _SHORT = 65535
@@ -44,7 +46,7 @@ def vrf_sections(taking: SectionReader) -> dict[str, int]:
 
 
 def overlay(
-    sessions: Sessions, policies: Policies, loopbacks: Sequence[Address], taking: SectionReader
+    sessions: Sessions, policies: Lists, loopbacks: Sequence[Address], taking: SectionReader
 ) -> model.OverlayConfig | None:
     """The overlay as a device sees it: sessions between loopbacks, and links whose sessions carry EVPN's routes too."""
     here = sessions.here
@@ -80,18 +82,18 @@ def _endpoints(loopback: Address, loopbacks: Sequence[Address]) -> tuple[model.T
     return tuple(model.TunnelEndpoint(one, None) for one in others or [loopback])
 
 
-def _mark(policies: Policies, maps: Mapping[str, None]) -> str:
+def _mark(policies: Lists, maps: Mapping[str, None]) -> str:
     """The community by which leaves know what not to send back: those of spines set it, those of leaves refuse it.
 
     Empty if a term is not known.
     """
-    terms = [term for name in maps for term in policies.maps.get(name, ())]
+    terms = [term for name in maps for term in policies.terms(name)]
     for term in terms if not any(term.unknown for term in terms) else ():
         if term.action.accept and term.action.add_communities:
             named = term.action.add_communities[0]
-            return policies.values.get(named, named)
+            return policies.communities.get(named, named)
         if not term.action.accept and term.match.community:
-            return policies.values.get(term.match.community, "")
+            return policies.communities.get(term.match.community, "")
     return ""
 
 
@@ -138,7 +140,7 @@ def _automatic(here: Instance, vni: int) -> str:
 def vrfs(
     found: Mapping[str, int],
     instances: Mapping[str, Sessions],
-    policies: Policies,
+    policies: Lists,
     prefixes: Mapping[str, Sequence[Prefix]],
 ) -> tuple[model.Vrf, ...]:
     """The VRFs that route: those with a VNI, or with BGP."""
@@ -148,7 +150,7 @@ def vrfs(
     )
 
 
-def _vrf(name: str, vni: int, own: Sessions | None, policies: Policies, prefixes: Sequence[Prefix]) -> model.Vrf:
+def _vrf(name: str, vni: int, own: Sessions | None, policies: Lists, prefixes: Sequence[Prefix]) -> model.Vrf:
     here = own.here if own else None
     automatic = [_automatic(here, vni)] if here and vni else []
     return model.Vrf(
@@ -168,13 +170,13 @@ def _told(here: Instance, family: Family) -> bool:
     return family in here.advertised and own is not None and (own.connected is not None or bool(own.networks))
 
 
-def _external(own: Sessions, policies: Policies) -> Iterator[model.ExternalPeer]:
+def _external(own: Sessions, policies: Lists) -> Iterator[model.ExternalPeer]:
     """Sessions with routers outside, and the prefixes that pass in either direction."""
     for one, group in own.peers():
         session = own.session(one)
         if session.peer_address is None or session.local_address is None or not own.unicast(one):
             continue
-        imports, exports = (policies.lists.passed(policies.maps.get(name, ())) for name in own.policies(one))
+        imports, exports = (policies.prefixes.passed(policies.terms(name)) for name in own.policies(one))
         router = group.name if group else session.peer
         unit = session.interface if "." in session.interface else f"{session.interface}.0"
         numbered = model.NumberedSession(
@@ -207,8 +209,10 @@ class Routing:
             ports[name].vrf: (name, ports[name].addresses) for name in loopbacks if name in ports and ports[name].vrf
         }
         self.loopbacks = [one for name in self.loopback_names for one in ports[name].addresses]
-        self.profiles = profiles(taking)
-        self.policies = policies(taking, ports)
+        stated = POLICIES.read(taking.sections, taking)
+        self.profiles, self.policies = profiles(stated, taking), lists(stated, taking, "frr", numbered=True)
+        for name, port in ports.items():
+            self.policies.prefixes.hold(interface_list(name), dict.fromkeys(each.prefix for each in port.addresses))
         subnets = Subnets(ports)
         passes = _passes(taking)
         self.sessions = {

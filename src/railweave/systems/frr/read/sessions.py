@@ -12,7 +12,6 @@ from railweave.model.device.management import Authentication
 from railweave.model.device.port_model import far_end, neighbor_of
 from railweave.model.device.timers import Bfd
 from railweave.systems.frr.read.bgp import EVPN, INTERNAL, Instance, Neighbor
-from railweave.systems.frr.read.policy import ANY, NETWORKS, NOTHING, Policies
 from railweave.systems.frr.read.ports import OnOspf, Port, Subnets, area_id
 from railweave.systems.frr.read.text import address, number, prefix, secret, unprinted
 
@@ -20,39 +19,19 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from railweave.model.config.sections import SectionReader, SelectedLine
+    from railweave.systems.frr.meaning.policy import Lists
 
 
-_INTERVALS = ("transmit-interval", "receive-interval")
+ANY, NOTHING = "(any)", "(nothing)"
+"""Names of what is accepted where a session has no route-map: everything, or nothing. No route-map can be called so."""
+
+NETWORKS = "(networks)"
+"""The prefix list, and the policy, of what ``network`` statements originate."""
 
 
 def default() -> Bfd:
     """The timers where a profile does not say."""
     return Bfd(minimum_interval=unprinted("bgp.bfd.minimum_interval"), multiplier=unprinted("bgp.bfd.multiplier"))
-
-
-def profiles(taking: SectionReader) -> dict[str, Bfd]:
-    """The profiles by name. Where a profile receives at another interval than it sends, that line is not understood."""
-    found: dict[str, Bfd] = {}
-    usual = default()
-    for one in taking.each("bfd", "profile <name>"):
-        multiplier = usual.multiplier
-        intervals: dict[str, tuple[int, SelectedLine]] = {}
-        for line in taking.each("<word> <value>", below=one) if one.below else ():
-            value, word = number(line["value"]), line["word"]
-            if value and word == "detect-multiplier":
-                multiplier = value
-            elif value and word in _INTERVALS:
-                intervals[word] = value, line
-            else:
-                taking.leave(line)
-        sent, received = (intervals.get(word, (usual.minimum_interval, None)) for word in _INTERVALS)
-        if sent[0] != received[0]:
-            other = received[1] or sent[1]
-            if other is not None:
-                taking.leave(other)
-        interval = sent[0] if received[1] is not None else received[0]
-        found[one["name"]] = Bfd(minimum_interval=interval, multiplier=multiplier)
-    return found
 
 
 _FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
@@ -291,7 +270,7 @@ class Sessions:
                     taking.leave(line)
 
 
-def bgp(sessions: Sessions, policies: Policies, taking: SectionReader, without: Collection[str]) -> model.Bgp:
+def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Collection[str]) -> model.Bgp:
     """The BGP configuration. ``without`` are route-maps that are for something else."""
     here = sessions.here
     on_links = [one for one, _ in sessions.peers() if sessions.unicast(one) or not sessions.evpn(one)]
@@ -306,7 +285,7 @@ def bgp(sessions: Sessions, policies: Policies, taking: SectionReader, without: 
     joined = [policy for names in sessions.joint.values() for policy in of_families(names, known)[1]]
     found = (*found, *more, *joined, *(one for one in (accepted, nothing) if one.name in named))
     used = [term.match.prefix_list for policy in found for term in policy.terms]
-    lists = {name: policies.lists.prefixes(name) for name in dict.fromkeys(used) if name is not None}
+    lists = {name: policies.prefixes.prefixes(name) for name in dict.fromkeys(used) if name is not None}
     networks = tuple(dict.fromkeys(one for family in here.families.values() for one in family.networks))
     levels = [level for one in on_links for level in (one, here.group_of(one)) if level]
     width = min(_widths(sessions, on_links), default=unprinted("bgp.maximum_ecmp"))
@@ -317,7 +296,7 @@ def bgp(sessions: Sessions, policies: Policies, taking: SectionReader, without: 
         groups=groups,
         policies=found,
         prefix_lists={**lists, NETWORKS: networks} if networks else lists,
-        communities=policies.used_communities(found),
+        communities=policies.named(found),
         as_lists={},
         fabric_advertise=(),
         redistribute_connected=connected,
@@ -329,7 +308,7 @@ def bgp(sessions: Sessions, policies: Policies, taking: SectionReader, without: 
         graceful_restart=here.restart,
         ttl_security=bool(on_links) and all(_one_hop(here, one) for one in on_links),
         authentication=Authentication(key) if len(keys) == 1 and (key := keys.pop()) and levels else None,
-        entry_lists=policies.lists.entry_lists(used),
+        entry_lists=policies.prefixes.entry_lists(used),
     )
     return of_one_family(made)
 

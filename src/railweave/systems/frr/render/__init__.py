@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 from railweave.model.config.sections import Section, flat, line, merge, parse, section
 from railweave.model.findings.registry import Rule
 from railweave.systems.common_gaps import extra_findings
+from railweave.systems.frr.meaning.policy import fabric_policies
 from railweave.systems.frr.render import control_plane
 from railweave.systems.frr.render.overlay import overlay_sections, vrf_routers
-from railweave.systems.frr.render.routing import bfd, lists, on_port, route_maps, router_bgp, router_isis
+from railweave.systems.frr.render.routing import on_port, router_bgp, router_isis
+from railweave.systems.frr.statements.policy import POLICIES
 from railweave.systems.frr.tree import to_text
 
 if TYPE_CHECKING:
@@ -176,8 +178,7 @@ def routing(config: DeviceConfig) -> list[Section]:
     bgp = config.bgp
     if bgp is None:
         return router_isis(config)
-    found = bfd(config, bgp)
-    sections = [*([found] if found else []), *lists(bgp), *route_maps(bgp), *overlay_sections(config)]
+    sections = [*POLICIES.printed(fabric_policies(config, bgp)), *overlay_sections(config)]
     return [*sections, router_bgp(config, bgp), *vrf_routers(config, bgp.asn)]
 
 

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from railweave.model.config.sections import Section, line, section
-from railweave.systems.frr.names import OVERLAY_BFD_PROFILE, OVERLAY_GROUP
+from railweave.model.config.sections import Section, section
+from railweave.systems.frr.meaning.policy import external_policies, overlay_policies
+from railweave.systems.frr.names import OVERLAY_BFD_PROFILE, OVERLAY_GROUP, TO_NEIGHBORS
+from railweave.systems.frr.statements.policy import POLICIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from railweave.model.device.model import Bgp, DeviceConfig, OverlayConfig, Session, Vrf
-    from railweave.model.device.timers import Bfd
-
-
-def profile(name: str, bfd: Bfd | None) -> Section | None:
-    """A BFD profile; nothing where there is no BFD."""
-    if bfd is None:
-        return None
-    return section(
-        f"profile {name}",
-        f"detect-multiplier {bfd.multiplier}",
-        f"receive-interval {bfd.minimum_interval}",
-        f"transmit-interval {bfd.minimum_interval}",
-    )
 
 
 def watched(bgp: Bgp, group: str, name: str) -> list[str]:
@@ -45,26 +34,6 @@ def neighbor(session: Session, group: str) -> list[str]:
         f"neighbor {session.peer_address} peer-group {group}",
         f"neighbor {session.peer_address} description {session.peer}",
     ]
-
-
-def community_word(value: str) -> str:
-    """What FRR calls a community of three numbers, or of two."""
-    return "large-community" if value.count(":") == 2 else "community"
-
-
-_WORDS = {"ipv4": ("ip", 32), "ipv6": ("ipv6", 128)}
-
-
-def external_maps(vrf: Vrf) -> Iterator[Section]:
-    """Prefix lists and route-maps of each router: nothing but what is listed, in either direction."""
-    for peer in {one.router: one for one in vrf.external}.values():
-        word, most = _WORDS[peer.session.local_address.family]
-        for direction, prefixes in (("from", peer.accept), ("to", peer.advertise)):
-            name = f"{direction}-{vrf.name}-{peer.router}"
-            for place, prefix in enumerate(prefixes, 1):
-                longer = f" le {most}" if direction == "to" else ""
-                yield line(f"{word} prefix-list {name} seq {5 * place} permit {prefix}{longer}")
-            yield section(f"route-map {name} permit 10", f"match {word} address prefix-list {name}")
 
 
 def external_neighbors(vrf: Vrf) -> list[str]:
@@ -92,35 +61,18 @@ def external_family(vrf: Vrf, family: str) -> list[str]:
     ]
 
 
-FROM_SPINE = "from-spine-evpn"
 FIRST_BRIDGED = 60000
 """Second half of the route distinguishers of bridged VLANs, less the VLAN: tenants' own count from 1."""
 
-TO_NEIGHBORS = "evpn-to-neighbors"
-
 
 def overlay_sections(config: DeviceConfig) -> Iterator[Section]:
-    """What stands before ``router bgp``: VRFs with their VNIs, and what overlay neighbors are sent."""
+    """What stands before ``router bgp``: VRFs with their VNIs, and what external routers and overlay neighbors are sent."""
     for vrf in config.vrfs:
         yield section(f"vrf {vrf.name}", f"vni {vrf.vni}")
-        yield from external_maps(vrf)
-    found = config.overlay
-    if found is None:
-        return
-    if found.reflects:
-        change = f"set {community_word(found.from_spine)} {found.from_spine} additive"
-        yield section(f"route-map {TO_NEIGHBORS} permit 10", "description forward", change)
-        return
-    word = community_word(found.from_spine)
-    yield line(f"bgp {word}-list standard {FROM_SPINE} seq 5 permit {found.from_spine}")
-    returned = f"match {word} {FROM_SPINE}"
-    yield section(f"route-map {TO_NEIGHBORS} deny 10", "description returned", returned)
-    yield section(f"route-map {TO_NEIGHBORS} permit 20", "description own")
-
-
-def overlay_profile(config: DeviceConfig) -> Section | None:
-    """The BFD profile of the overlay's sessions."""
-    return profile(OVERLAY_BFD_PROFILE, config.overlay.bfd if config.overlay else None)
+        for policies in external_policies(vrf):
+            yield from POLICIES.printed(policies)
+    if config.overlay is not None:
+        yield from POLICIES.printed(overlay_policies(config.overlay))
 
 
 def overlay_neighbors(config: DeviceConfig) -> list[str]:

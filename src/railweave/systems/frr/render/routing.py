@@ -1,18 +1,18 @@
-"""Lists, route-maps, ``router bgp`` and ``router isis``."""
+"""``router bgp`` and ``router isis``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from railweave.model.config.sections import Section, line, section
+from railweave.model.config.sections import Section, section
+from railweave.systems.frr.meaning.policy import detection
 from railweave.systems.frr.names import BFD_PROFILE
 from railweave.systems.frr.render import overlay
 from railweave.systems.frr.render.overlay import watched
+from railweave.systems.frr.statements.policy import POLICIES, Policies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from railweave.model.device.model import Bgp, BgpGroup, DeviceConfig, Policy, Session, Term
+    from railweave.model.device.model import Bgp, BgpGroup, DeviceConfig, Session
 
 
 AREA = "underlay"
@@ -47,9 +47,8 @@ def router_isis(config: DeviceConfig) -> list[Section]:
     found = config.isis
     if found is None:
         return []
-    watched = overlay.profile(BFD_PROFILE, found.bfd)
     return [
-        *([section("bfd", watched)] if watched else []),
+        *POLICIES.printed(Policies(detection=detection({BFD_PROFILE: found.bfd}))),
         section(
             f"router isis {AREA}",
             f"net {found.net}",
@@ -59,73 +58,6 @@ def router_isis(config: DeviceConfig) -> list[Section]:
             f"domain-password md5 <{found.key}>" if found.key else None,
         ),
     ]
-
-
-def lists(bgp: Bgp) -> Iterator[Section]:
-    """Prefix lists (exact and equal-or-longer forms as used), community lists."""
-    used = {(t.match.prefix_list, t.match.orlonger) for p in bgp.policies for t in p.terms if t.match.prefix_list}
-    for name, orlonger in sorted((name or "", longer) for name, longer in used):
-        for sequence, prefix in enumerate(bgp.prefix_lists.get(name, ()), 1):
-            version = prefix.family
-            most = " le 128" if version == "ipv6" else " le 32"
-            listed = f"{_FAMILIES[version]} prefix-list {name} seq {5 * sequence} permit {prefix}"
-            yield line(listed + (most if orlonger else ""))
-    matched = {term.match.community for policy in bgp.policies for term in policy.terms if term.match.community}
-    for name, value in bgp.values(sorted(matched)).items():
-        yield line(f"bgp {overlay.community_word(value)}-list standard {name} seq 5 permit {value}")
-
-
-def route_maps(bgp: Bgp) -> Iterator[Section]:
-    """Every policy as a route-map; what no term takes is denied."""
-    for policy in bgp.policies:
-        yield from _route_map(bgp, policy)
-
-
-def _route_map(bgp: Bgp, policy: Policy) -> Iterator[Section]:
-    for number, term in enumerate(policy.terms, 1):
-        verdict = "permit" if term.action.accept else "deny"
-        yield section(
-            f"route-map {policy.name} {verdict} {10 * number}",
-            f"description {term.name}",
-            _matches(bgp, term),
-            _sets(bgp, term),
-        )
-
-
-def _matches(bgp: Bgp, term: Term) -> list[str]:
-    match = term.match
-    found: list[str] = []
-    if match.prefix_list:
-        family = _FAMILIES[bgp.family_of(match)]
-        found.append(f"match {family} address prefix-list {match.prefix_list}")
-    if match.community:
-        value = bgp.values([match.community]).get(match.community, "")
-        found.append(f"match {overlay.community_word(value)} {match.community}")
-    return found
-
-
-def _sets(bgp: Bgp, term: Term) -> list[str]:
-    action = term.action
-    found: list[str] = []
-    if action.local_preference is not None:
-        found.append(f"set local-preference {action.local_preference}")
-    if action.aigp is not None:
-        found.append(f"set aigp-metric {action.aigp}")
-    added = list(bgp.values(action.add_communities).values())
-    if added:
-        additive = "" if action.replace_communities else " additive"
-        found.append(f"set {overlay.community_word(added[0])} {' '.join(added)}{additive}")
-    if action.prepend:
-        found.append(f"set as-path prepend {' '.join(map(str, action.prepend))}")
-    return found
-
-
-def bfd(config: DeviceConfig, bgp: Bgp) -> Section | None:
-    """The BFD profiles of the fabric's sessions, and of the overlay's."""
-    profiles = [
-        one for one in (overlay.overlay_profile(config), overlay.profile(BFD_PROFILE, bgp.bfd)) if one is not None
-    ]
-    return section("bfd", *profiles) if profiles else None
 
 
 def router_bgp(config: DeviceConfig, bgp: Bgp) -> Section:

@@ -1,0 +1,89 @@
+"""Codecs that several systems have: numbers with limits, words for values, and names."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from railweave.model.config.statements import Codec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+T = TypeVar("T")
+
+NAME_FORM = r"[A-Za-z0-9][\w.-]*"
+MOST_DIGITS = 12
+
+
+def in_range(low: int, high: int) -> str:
+    """Return a pattern for the numbers of a range, each without leading zeros."""
+    if high - low < 1000:
+        return f"(?:{'|'.join(map(str, range(high, low - 1, -1)))})"
+    shortest = low or 1
+    lengths = range(len(str(shortest)), len(str(high)) + 1)
+    return f"(?:{'|'.join(part for length in lengths for part in _of_length(length, low, high))})"
+
+
+def _of_length(length: int, low: int, high: int) -> list[str]:
+    """Return patterns of the numbers of a length within a range, by their digits."""
+    first, last = max(low, 10 ** (length - 1)), min(high, 10**length - 1)
+    patterns: list[str] = ["0"] if low == 0 and length == 1 else []
+    while first <= last:
+        zeros = 0
+        while first % 10 ** (zeros + 1) == 0 and first + 10 ** (zeros + 1) - 1 <= last:
+            zeros += 1
+        patterns.append(str(first // 10**zeros) + (f"[0-9]{{{zeros}}}" if zeros else ""))
+        first += 10**zeros
+    return patterns
+
+
+def number(low: int, high: int, *, unit: int = 1) -> Codec:
+    """Return the codec of a whole number between two limits; the value is in units of ``unit``."""
+    return Codec(in_range(low, high), partial(whole, unit=unit), partial(_times, unit=unit), says=f"{low}-{high}")
+
+
+def needed(text: str, read: Callable[[str], T | None]) -> T:
+    """Read a word. Raises ``ValueError`` if it is no value."""
+    value = read(text)
+    if value is None:
+        raise ValueError(text)
+    return value
+
+
+def whole(text: str, unit: int = 1) -> int:
+    """Return a whole number in units of ``unit``. Raises ``ValueError`` for other words."""
+    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+        raise ValueError(text)
+    count, rest = divmod(int(text), unit)
+    if rest:
+        raise ValueError(text)  # a part of a unit, which the value cannot say
+    return count
+
+
+def _times(value: int, unit: int) -> str:
+    return str(value * unit)
+
+
+def choice(spelled: Mapping[Any, str], **also: object) -> Codec:
+    """Return the codec of a value that is one of several words, as they are ``spelled``; ``also`` are further words that are read, with their values."""
+    back: dict[str, Any] = dict(also)
+    for value, word in spelled.items():
+        back.setdefault(word, value)
+    form = "|".join(map(re.escape, back))
+    return Codec(form, back.__getitem__, spelled.__getitem__, word=form, says="|".join(dict.fromkeys(back)))
+
+
+NAME = Codec(NAME_FORM, says="name")
+NUMBER = Codec(r"-?\d+", whole, says="number")
+
+
+def defines(kind: str, codec: Codec = NAME) -> Codec:
+    """Return the codec of a name that the statement defines."""
+    return Codec(codec.accepts, codec.read, codec.write, codec.word, defines=kind, says="name")
+
+
+def refers(kind: str, codec: Codec = NAME) -> Codec:
+    """Return the codec of a name that another statement defines."""
+    return Codec(codec.accepts, codec.read, codec.write, codec.word, refers=kind, says="name")

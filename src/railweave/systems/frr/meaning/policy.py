@@ -1,0 +1,308 @@
+"""Routing policy and BFD profiles of a device and of its statements (``statements.policy``), also of Enterprise SONiC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Literal
+
+from railweave.model.config.addresses import BITS
+from railweave.model.device.model import Action, Community, Match, Policy, Term
+from railweave.model.device.prefix_lists import PrefixLists
+from railweave.model.device.reading import is_irrelevant
+from railweave.model.device.timers import Bfd
+from railweave.systems.frr.names import BFD_PROFILE, FROM_SPINE, OVERLAY_BFD_PROFILE, TO_NEIGHBORS
+from railweave.systems.frr.statements.policy import (
+    CommunityEntry,
+    Detection,
+    MapEntry,
+    Policies,
+    PrefixEntry,
+    Profile,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from railweave.model.config.addresses import Family, Prefix
+    from railweave.model.config.sections import Section, SectionReader
+    from railweave.model.device.model import Bgp, DeviceConfig, OverlayConfig, Vrf
+
+FAMILIES_OF: dict[str, Family] = {"ip": "ipv4", "ipv6": "ipv6"}
+USUAL_INTERVAL = 300
+"""Milliseconds between packets of BFD without a profile's interval (FRR's bfdd, BFD_DEFREQUIREDMINRX)."""
+
+
+def kind(value: str) -> Literal["large", "standard"]:
+    """Return the kind of a community: of three numbers, or of two."""
+    return "large" if value.count(":") == 2 else "standard"
+
+
+def interface_list(name: str) -> str:
+    """Return the name of the list of an interface's prefixes."""
+    return f"(interface {name})"
+
+
+def fabric_policies(config: DeviceConfig, bgp: Bgp) -> Policies:
+    """Return the policies of the fabric, and the BFD profiles of its sessions and the overlay's."""
+    terms = [term for policy in bgp.policies for term in policy.terms]
+    listed = sorted({(term.match.prefix_list, term.match.orlonger) for term in terms if term.match.prefix_list})
+    matched = sorted({term.match.community for term in terms if term.match.community})
+    overlay = config.overlay.bfd if config.overlay else None
+    return Policies(
+        detection=detection({OVERLAY_BFD_PROFILE: overlay, BFD_PROFILE: bgp.bfd}),
+        prefixes=tuple(
+            entry for name, longer in listed for entry in _entries(name, bgp.prefix_lists.get(name, ()), longer=longer)
+        ),
+        communities=tuple(_community_list(name, value) for name, value in bgp.values(matched).items()),
+        maps=tuple(
+            _map_entry(bgp, policy.name, 10 * place, term)
+            for policy in bgp.policies
+            for place, term in enumerate(policy.terms, 1)
+        ),
+    )
+
+
+def detection(profiles: dict[str, Bfd | None]) -> tuple[Detection, ...]:
+    """Return the section of BFD profiles; none if no session has BFD."""
+    watched = {
+        name: Profile(bfd.multiplier, bfd.minimum_interval, bfd.minimum_interval)
+        for name, bfd in profiles.items()
+        if bfd is not None
+    }
+    return (Detection(watched),) if watched else ()
+
+
+def _entries(name: str, prefixes: Iterable[Prefix], *, longer: bool) -> Iterator[PrefixEntry]:
+    for place, prefix in enumerate(prefixes, 1):
+        most = BITS[prefix.family] if longer else None
+        yield PrefixEntry(name, prefix, prefix.family, 5 * place, le=most)
+
+
+def _community_list(name: str, value: str) -> CommunityEntry:
+    return CommunityEntry(name, value, large=kind(value) == "large", sequence=5)
+
+
+def _map_entry(bgp: Bgp, name: str, number: int, term: Term) -> MapEntry:
+    match, action = term.match, term.action
+    family = bgp.family_of(match) if match.prefix_list else None
+    entry = MapEntry(
+        name=name,
+        permits=action.accept,
+        number=number,
+        description=term.name,
+        ipv4_list=match.prefix_list if family == "ipv4" else None,
+        ipv6_list=match.prefix_list if family == "ipv6" else None,
+        local_preference=action.local_preference,
+        aigp=action.aigp,
+        prepends=action.prepend,
+    )
+    if match.community:
+        entry = _matching(entry, match.community, bgp.values([match.community]).get(match.community, ""))
+    return _marking(entry, bgp.values(action.add_communities).values(), additive=not action.replace_communities)
+
+
+def _matching(entry: MapEntry, name: str, value: str) -> MapEntry:
+    """Return an entry of a route-map for routes with a community."""
+    return replace(entry, large_community=name) if kind(value) == "large" else replace(entry, community=name)
+
+
+def _marking(entry: MapEntry, values: Iterable[str], *, additive: bool) -> MapEntry:
+    """Return an entry of a route-map that gives routes communities."""
+    large = tuple(value for value in values if kind(value) == "large")
+    return replace(
+        entry,
+        communities=tuple(value for value in values if value not in large),
+        additive=additive,
+        large_communities=large,
+        large_additive=additive,
+    )
+
+
+def overlay_policies(overlay: OverlayConfig) -> Policies:
+    """Return the export policy for EVPN routes. Spines mark routes; leaves send no marked route back."""
+    mark = overlay.from_spine
+    if overlay.reflects:
+        entry = MapEntry(TO_NEIGHBORS, permits=True, number=10, description="forward")
+        return Policies(maps=(_marking(entry, (mark,), additive=True),))
+    returned = MapEntry(TO_NEIGHBORS, permits=False, number=10, description="returned")
+    return Policies(
+        communities=(_community_list(FROM_SPINE, mark),),
+        maps=(
+            _matching(returned, FROM_SPINE, mark),
+            MapEntry(TO_NEIGHBORS, permits=True, number=20, description="own"),
+        ),
+    )
+
+
+def external_policies(vrf: Vrf) -> Iterator[Policies]:
+    """Yield the policies for routes from and to each external router of a tenant: only the listed prefixes pass."""
+    for router, peer in {peer.router: peer for peer in vrf.external}.items():
+        family = peer.session.local_address.family
+        for way, prefixes in (("from", peer.accept), ("to", peer.advertise)):
+            name = f"{way}-{vrf.name}-{router}"
+            ipv4_list, ipv6_list = (name, None) if family == "ipv4" else (None, name)
+            yield Policies(
+                prefixes=tuple(_entries(name, prefixes, longer=way == "to")),
+                maps=(MapEntry(name, permits=True, number=10, ipv4_list=ipv4_list, ipv6_list=ipv6_list),),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Prefix lists, community lists and route-maps by name.
+
+    - ``communities``: the value of each community list.
+    - ``strange``: community lists with an entry that this value does not hold.
+    - ``unknown``: lines of route-map entries that are not understood, by the map's name and the entry's number.
+    - ``numbered``: True if an entry without a description has its number as its name.
+    """
+
+    prefixes: PrefixLists
+    communities: dict[str, str]
+    strange: frozenset[str]
+    maps: dict[str, tuple[MapEntry, ...]]
+    unknown: dict[tuple[str, int], tuple[str, ...]]
+    numbered: bool
+
+    def entries(self, name: str) -> tuple[MapEntry, ...]:
+        """Return the entries of a route-map, in order."""
+        return self.maps.get(name, ())
+
+    def policies(self, without: Collection[str]) -> tuple[Policy, ...]:
+        """Return the route-maps, except those in ``without``."""
+        return tuple(Policy(name, self.terms(name)) for name in self.maps if name not in without)
+
+    def terms(self, name: str) -> tuple[Term, ...]:
+        """Return the terms of a route-map. A community that no list has is named by its value."""
+        names = {value: name for name, value in reversed(self.communities.items())}
+        return tuple(self._term(entry, names) for entry in self.entries(name))
+
+    def named(self, policies: Iterable[Policy]) -> tuple[Community, ...]:
+        """Return the communities that policies name."""
+        terms = [term for policy in policies for term in policy.terms]
+        names = [*(term.match.community for term in terms), *(name for t in terms for name in t.action.add_communities)]
+        values = {name: self.communities.get(name, name) for name in names if name}
+        return tuple(Community(name, kind(value), value) for name, value in values.items())
+
+    def _term(self, entry: MapEntry, names: dict[str, str]) -> Term:
+        community, strange = entry.community or entry.large_community, list[str]()
+        match = Match(community=community, protocol=entry.protocol)
+        for line, name, family in _conditions(entry)[:1]:
+            listed = self.prefixes.match(name, family) if family else Match(prefix_list=name)
+            match = replace(listed, community=community, protocol=entry.protocol)
+            strange += [line] if family and (name, family) in self.prefixes.strange else []
+        strange += [f"match {word} {name}" for word, name in _of_communities(entry) if name in self.strange]
+        added = (*entry.communities, *entry.large_communities)
+        action = Action(
+            entry.permits,
+            local_preference=entry.local_preference,
+            aigp=entry.aigp,
+            add_communities=tuple(names.get(value, value) for value in added),
+            prepend=entry.prepends,
+            replace_communities=bool(added) and not (entry.additive if entry.communities else entry.large_additive),
+        )
+        unknown = (*strange, *self.unknown.get((entry.name, entry.number), ()))
+        usual = str(entry.number) if self.numbered else ""
+        return Term(
+            usual if entry.description is None else entry.description, match, action, tuple(dict.fromkeys(unknown))
+        )
+
+
+def _conditions(entry: MapEntry) -> list[tuple[str, str, Family | None]]:
+    """Return conditions on prefixes: the line, the list that it names, and the list's family."""
+    ports = interface_list(entry.interface) if entry.interface else None
+    conditions: tuple[tuple[str, str | None, Family | None], ...] = (
+        (f"match ip address prefix-list {entry.ipv4_list}", entry.ipv4_list, "ipv4"),
+        (f"match ipv6 address prefix-list {entry.ipv6_list}", entry.ipv6_list, "ipv6"),
+        (f"match interface {entry.interface}", ports, None),
+    )
+    return [(line, name, family) for line, name, family in conditions if name is not None]
+
+
+def _of_communities(entry: MapEntry) -> list[tuple[str, str]]:
+    named = (("community", entry.community), ("large-community", entry.large_community))
+    return [(word, name) for word, name in named if name is not None]
+
+
+def _unheld(entry: MapEntry) -> Iterator[str]:
+    """Yield lines of an entry that a term cannot hold beside its others: it has one condition of a kind, and adds or replaces."""
+    yield from (line for line, *_ in _conditions(entry)[1:])
+    yield from (f"match {word} {name}" for word, name in _of_communities(entry)[1:])
+    if entry.communities and entry.large_communities and entry.additive != entry.large_additive:
+        additive = " additive" if entry.large_additive else ""
+        yield f"set large-community {' '.join(entry.large_communities)}{additive}"
+
+
+def lists(policies: Policies, reader: SectionReader, nos: str, *, numbered: bool) -> Lists:
+    """Return the lists and route-maps of a device. Statements that mean more than these fields hold are given back to the reader."""
+    prefixes, communities = PrefixLists(), dict[str, str]()
+    given_back: list[PrefixEntry | CommunityEntry] = []
+    for entry in policies.prefixes:
+        lengths = [word for name, value in (("ge", entry.ge), ("le", entry.le)) if value for word in (name, str(value))]
+        words = ["permit" if entry.permits else "deny", *lengths]
+        if not prefixes.add(entry.name, entry.family, entry.sequence, entry.prefix, words):
+            given_back.append(entry)
+    for entry in policies.communities:
+        is_of_kind = entry.large == (kind(entry.value) == "large")
+        if entry.permits and is_of_kind and entry.name not in communities:  # of one community, any and all are the same
+            communities[entry.name] = entry.value
+        else:
+            given_back.append(entry)
+    for entry in given_back:
+        if entry.section is not None:
+            reader.give_back(entry.section)
+    maps: dict[str, dict[int, MapEntry]] = {}
+    bodies: dict[tuple[str, int], list[Section]] = {}
+    for entry in policies.maps:
+        places = maps.setdefault(entry.name, {})
+        places[entry.number] = _together(places[entry.number], entry) if entry.number in places else entry
+        bodies.setdefault((entry.name, entry.number), []).extend((entry.section and entry.section.body) or ())
+    unknown: dict[tuple[str, int], tuple[str, ...]] = {}
+    irrelevant = is_irrelevant(nos)
+    for (name, number), body in bodies.items():
+        unheld = set(_unheld(maps[name][number]))
+        for section in body:
+            if section.line in unheld:
+                reader.give_back(section)
+        unknown[name, number] = reader.untaken(body, f"route-map {name} permit {number}", irrelevant)
+    strange: set[str] = set()
+    for line in reader.untaken(reader.sections, "", irrelevant):
+        match [word for word in line.split() if word not in {"standard", "expanded"}]:
+            case ["bgp", "community-list" | "large-community-list", name, *_]:
+                strange.add(name)
+            case ["ip" | "ipv6" as word, "prefix-list", name, *_]:
+                prefixes.strange.add((name, FAMILIES_OF[word]))
+            case _:
+                pass
+    ordered = {name: tuple(places[number] for number in sorted(places)) for name, places in maps.items()}
+    return Lists(prefixes, communities, frozenset(strange), ordered, unknown, numbered)
+
+
+def _together(entry: MapEntry, later: MapEntry) -> MapEntry:
+    """Return an entry of a route-map with the lines of a later section for it."""
+    usual = MapEntry(later.name, later.permits, later.number)
+    given = {field.name: getattr(later, field.name) for field in fields(later)}
+    changed = {name: value for name, value in given.items() if value != getattr(usual, name)}
+    for slot, additive in (("communities", "additive"), ("large_communities", "large_additive")):
+        if given[slot]:
+            changed[additive] = given[additive]
+    return replace(entry, permits=later.permits, **changed)
+
+
+def profiles(policies: Policies, reader: SectionReader) -> dict[str, Bfd]:
+    """Return the BFD settings of profiles by name. The empty name is for sessions without a profile.
+
+    An interval of a profile that sends at another one than it receives is given back to the reader.
+    """
+    named = {"": Bfd(minimum_interval=USUAL_INTERVAL)}
+    for section in policies.detection:
+        for name, profile in section.profiles.items():
+            sent, received = profile.transmit or USUAL_INTERVAL, profile.receive or USUAL_INTERVAL
+            multiplier = Bfd().multiplier if profile.multiplier is None else profile.multiplier
+            named[name] = Bfd(minimum_interval=max(sent, received), multiplier=multiplier)
+            if sent != received:
+                word = "receive-interval" if profile.receive else "transmit-interval"
+                for line in (profile.section.body if profile.section else None) or ():
+                    if line.line.startswith(word):
+                        reader.give_back(line)
+    return named

@@ -1,0 +1,279 @@
+"""Routing policy of FRR: prefix lists, community lists and route-maps; and the profiles of BFD.
+
+Enterprise SONiC has FRR inside. Its commands describe the same values, with rows of its own where its words differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from railweave.model.config.addresses import BITS, InterfaceAddress, Prefix
+from railweave.model.config.codecs import NAME, NUMBER, choice, defines, number, refers
+from railweave.model.config.statements import Codec, Statements, each, line, passed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Literal
+
+    from railweave.model.config.addresses import Family
+    from railweave.model.config.sections import Section
+    from railweave.model.config.statements import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A BFD profile. Intervals are in milliseconds. None is the system's default."""
+
+    multiplier: int | None = None
+    receive: int | None = None
+    transmit: int | None = None
+    enabled: bool = True
+    section: Section | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """A section ``bfd``: profiles by name."""
+
+    profiles: dict[str, Profile] = field(default_factory=dict[str, Profile])
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixEntry:
+    """An entry of the prefix list ``name``. ``ge`` and ``le`` limit the length of routes inside ``prefix``; without both, only it matches."""
+
+    name: str
+    prefix: Prefix
+    family: Family
+    sequence: int | None = None
+    permits: bool = True
+    ge: int | None = None
+    le: int | None = None
+    section: Section | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityEntry:
+    """An entry of the community list ``name``, which is of ``large`` communities or of standard ones.
+
+    ``every`` is true if a route must have all communities of the list, not only one of them.
+    """
+
+    name: str
+    value: str
+    permits: bool = True
+    every: bool = False
+    large: bool = False
+    sequence: int | None = None
+    section: Section | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MapEntry:
+    """An entry of the route-map ``name``: conditions, and changes of a route that matches.
+
+    - ``ipv4_list`` and ``ipv6_list``: the prefix lists that the route is in.
+    - ``interface``: the interface that the route leaves by.
+    - ``community`` and ``large_community``: the community lists that the route's communities match.
+    - ``protocol``: the origin of the route.
+    - ``communities`` and ``large_communities``: communities that the route gets, in addition to its own if ``additive`` or
+      ``large_additive`` is true.
+    - ``prepends``: AS numbers before the route's path.
+    - ``shared_by``: the ARS object by which traffic is shared among the route's next hops.
+    """
+
+    name: str
+    permits: bool
+    number: int
+    description: str | None = None
+    ipv4_list: str | None = None
+    ipv6_list: str | None = None
+    interface: str | None = None
+    community: str | None = None
+    large_community: str | None = None
+    protocol: Literal["direct", "bgp"] | None = None
+    local_preference: int | None = None
+    aigp: int | None = None
+    communities: tuple[str, ...] = ()
+    additive: bool = False
+    large_communities: tuple[str, ...] = ()
+    large_additive: bool = False
+    prepends: tuple[int, ...] = ()
+    shared_by: str | None = None
+    section: Section | None = field(default=None, compare=False)
+
+    @property
+    def prefix_list(self) -> str | None:
+        """The prefix list of either family."""
+        return self.ipv4_list or self.ipv6_list
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """Profiles of BFD, lists, and entries of route-maps, in the order of the text."""
+
+    detection: tuple[Detection, ...] = ()
+    prefixes: tuple[PrefixEntry, ...] = ()
+    communities: tuple[CommunityEntry, ...] = ()
+    maps: tuple[MapEntry, ...] = ()
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def as_path(separator: str) -> Codec:
+    """Return the codec of AS numbers with ``separator`` between them."""
+
+    def read(text: str) -> tuple[int, ...]:
+        return tuple(map(int, text.split(separator)))
+
+    def write(numbers: tuple[int, ...]) -> str:
+        return separator.join(map(str, numbers))
+
+    form = rf"\d+(?:{separator}\d+)*"
+    return Codec(form, read, write, word=form, says="numbers")
+
+
+def _several(value: str) -> Codec:
+    form = rf"{value}(?: {value})*"
+    return Codec(form, _words, " ".join, word=form, says="communities")
+
+
+FAMILY = choice({"ipv4": "ip", "ipv6": "ipv6"})
+VERDICT = choice({True: "permit", False: "deny"})
+COMMUNITIES = _several(r"(?!65535:)\d+:\d+")
+"""Communities that are set. Routers act on well-known ones by themselves, which no field of a policy says (RFC 1997, RFC 8326)."""
+
+
+LARGE = _several(r"\d+:\d+:\d+")
+
+
+def detection(source: str, options: str) -> Row:
+    """Return the row of sections ``bfd``. ``options`` is the source of what is in a profile."""
+    profile = (
+        line("detect-multiplier <multiplier>", options, multiplier=number(2, 255)),
+        line("receive-interval <receive>", options, receive=number(10, 60000)),
+        line("transmit-interval <transmit>", options, transmit=number(10, 60000)),
+        line("no shutdown", "", sets={"enabled": True}, prints=False),
+    )
+    named = each("profile <name>", "profiles", source, Profile, profile, by="name", name=defines("bfd profile"))
+    return each("bfd", "detection", source, Detection, (named,))
+
+
+def prefix_entries(source: str, prefix: Codec) -> Row:
+    """Return the row of entries of prefix lists."""
+    return each(
+        "<family> prefix-list <name> seq <sequence> <permits> <prefix>[ ge <ge>][ le <le>]",
+        "prefixes",
+        source,
+        PrefixEntry,
+        also=("<family> prefix-list <name>[ seq <sequence>] <permits> <prefix>{ ge <ge>| le <le>}",),
+        family=FAMILY,
+        name=defines("prefix-list"),
+        sequence=NUMBER,
+        permits=VERDICT,
+        prefix=prefix,
+        ge=NUMBER,
+        le=NUMBER,
+    )
+
+
+def map_entries(source: str, rows: Sequence[Row]) -> Row:
+    """Return the row of entries of route-maps, with these rows below them."""
+    name, place = defines("route-map"), number(1, 65535)
+    return each(
+        "route-map <name> <permits> <number>", "maps", source, MapEntry, rows, name=name, permits=VERDICT, number=place
+    )
+
+
+def matched(source: str) -> Iterator[Row]:
+    """Yield the conditions that both command lines have."""
+    yield line("match ip address prefix-list <ipv4_list>", source, ipv4_list=refers("prefix-list"))
+    yield line("match ipv6 address prefix-list <ipv6_list>", source, ipv6_list=refers("prefix-list"))
+    yield line("match community <community>", source, community=refers("community-list"))
+
+
+def set_communities(source: str) -> Iterator[Row]:
+    """Yield the rows that give a route standard communities."""
+    for form, additive in (("set community <communities> additive", True), ("set community <communities>", False)):
+        yield line(form, source, sets={"additive": additive}, usual=(), communities=COMMUNITIES)
+
+
+def _prefix(text: str) -> Prefix:
+    """Read a prefix. Bits beyond its length do not count, as they do not for FRR."""
+    return InterfaceAddress.read(text).prefix
+
+
+FILTERING, ROUTE_MAPS, BFD = "FRR manual, Filtering", "FRR manual, Route Maps", "FRR manual, BFD, Profile Configuration"
+TEXT = Codec(r"\S+(?: \S+)*", word=r".+", says="text")
+COMMUNITY = Codec(r"\d+:\d+(?::\d+)?", word=r"\d+:\d+(?::\d+)?", says="community")
+ENTRY = (
+    line("description <description>", ROUTE_MAPS, description=TEXT),
+    *matched(ROUTE_MAPS),
+    line("match large-community <large_community>", ROUTE_MAPS, large_community=refers("community-list")),
+    line("match interface <interface>", ROUTE_MAPS, interface=NAME),
+    line("match source-protocol <protocol>", ROUTE_MAPS, protocol=choice({"direct": "connected", "bgp": "bgp"})),
+    line("set local-preference <local_preference>", ROUTE_MAPS, local_preference=NUMBER),
+    line("set aigp-metric <aigp>", ROUTE_MAPS, aigp=NUMBER),
+    *set_communities(ROUTE_MAPS),
+    *(
+        line(
+            f"set large-community <large_communities>{word}",
+            ROUTE_MAPS,
+            sets={"large_additive": bool(word)},
+            usual=(),
+            large_communities=LARGE,
+        )
+        for word in (" additive", "")
+    ),
+    line("set as-path prepend <prepends>", ROUTE_MAPS, usual=(), prepends=as_path(" ")),
+)
+
+
+def _everything() -> Iterator[Row]:
+    """Yield the rows of entries for every prefix of a family."""
+    families: tuple[tuple[Family, str, str], ...] = (("ipv4", "ip", "0.0.0.0/0"), ("ipv6", "ipv6", "::/0"))
+    for family, word, everywhere in families:
+        yield each(
+            f"{word} prefix-list <name>[ seq <sequence>] <permits> any",
+            "prefixes",
+            FILTERING,
+            PrefixEntry,
+            sets={"family": family, "prefix": Prefix(everywhere), "le": BITS[family]},
+            prints=False,
+            name=defines("prefix-list"),
+            sequence=NUMBER,
+            permits=VERDICT,
+        )
+
+
+POLICIES = Statements(
+    Policies,
+    (
+        detection(BFD, BFD),
+        prefix_entries(FILTERING, Codec(r"[0-9a-f.:]+/\d+", _prefix, says="prefix")),
+        *_everything(),
+        passed(
+            "<_family> prefix-list <_name> description <_text>",
+            "a name for people",
+            _family=FAMILY,
+            _name=NAME,
+            _text=TEXT,
+        ),
+        each(
+            "bgp <large>[ standard] <name>[ seq <sequence>] <permits> <value>",
+            "communities",
+            "FRR manual, BGP, Communities Attribute",
+            CommunityEntry,
+            large=choice({False: "community-list", True: "large-community-list"}),
+            name=defines("community-list"),
+            sequence=NUMBER,
+            permits=VERDICT,
+            value=COMMUNITY,
+        ),
+        map_entries(ROUTE_MAPS, ENTRY),
+    ),
+)
+"""``bfd``, prefix lists, community lists and route-maps, in the order in which ``frr.conf`` has them."""
