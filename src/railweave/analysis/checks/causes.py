@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from railweave.model.device.reading import Reading
     from railweave.systems.protocol import Reader
 
+_ORDER_OF_NAMES = re.compile(r"(?!.*\bterms\b)(?!protection\b).*\.order")
+"""Orders in which names stand, such as those of groups and route-maps: systems print them as they like, and nothing goes by them."""
 EACH_ALONE = 48
 """The most edits of a file that are tried one by one. A file with more edits is read only once, as a whole."""
 
@@ -116,7 +118,8 @@ def unexplained(
     Its line is the first that differs.
     """
     reading, base = _reading(reader, {**designed, file: actual}), _reading(reader, designed)
-    fields = differences(base.config, reading.config, (*unsaid, *GUESSED)) if reading and base else []
+    every = differences(base.config, reading.config, (*unsaid, *GUESSED)) if reading and base else []
+    fields = [difference for difference in every if not _ORDER_OF_NAMES.fullmatch(difference.field)]
     if not fields:
         return None
     lines, other = designed[file].splitlines(), actual.splitlines()

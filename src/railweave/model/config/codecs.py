@@ -6,6 +6,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from railweave.errors import RenderError
 from railweave.model.config.statements import Codec
 
 if TYPE_CHECKING:
@@ -72,7 +73,13 @@ def choice(spelled: Mapping[Any, str], **also: object) -> Codec:
     for value, word in spelled.items():
         back.setdefault(word, value)
     form = "|".join(map(re.escape, back))
-    return Codec(form, back.__getitem__, spelled.__getitem__, word=form, says="|".join(dict.fromkeys(back)))
+
+    def write(value: object) -> str:
+        if value not in spelled:
+            raise RenderError(f"there is no word for {value}")
+        return spelled[value]
+
+    return Codec(form, back.__getitem__, write, word=form, says="|".join(dict.fromkeys(back)))
 
 
 NAME = Codec(NAME_FORM, says="name")
