@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from railweave.model.config.codecs import in_range
 from railweave.systems.dell_sonic.statements import TABLES
-from railweave.systems.dell_sonic.statements.words import in_range
 
 if TYPE_CHECKING:
     from railweave.model.config.statements import Form, Statements

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from railweave.model.config.codecs import choice, defines, number, refers
 from railweave.model.config.statements import Statements, each, fixed, line, part, passed
 from railweave.systems.dell_sonic.statements.words import (
     ADDRESS,
@@ -17,10 +18,6 @@ from railweave.systems.dell_sonic.statements.words import (
     TARGET,
     TEXT,
     WORD,
-    choice,
-    defines,
-    number,
-    refers,
 )
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from railweave.model.config.codecs import NAME, NAME_FORM, choice, defines, number
 from railweave.model.config.statements import Codec, Statements, each, fixed, line, part, passed
 from railweave.model.device.management import LoginServer, Snmp, Syslog, User
 from railweave.systems.dell_sonic.statements.words import (
@@ -12,14 +13,9 @@ from railweave.systems.dell_sonic.statements.words import (
     ADDRESS_FORM,
     HOST,
     INTERFACE_ADDRESS,
-    NAME,
-    NAME_FORM,
     SECRET,
     TEXT,
     WORD,
-    choice,
-    defines,
-    number,
 )
 
 if TYPE_CHECKING:

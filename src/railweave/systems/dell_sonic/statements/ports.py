@@ -8,23 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from railweave.model.config.addresses import InterfaceAddress
+from railweave.model.config.codecs import NAME, NUMBER, choice, in_range, number, refers
 from railweave.model.config.number_ranges import ranges
 from railweave.model.config.statements import Codec, Statements, each, fixed, line, part
 from railweave.systems.dell_sonic import words
 from railweave.systems.dell_sonic.statements.qos import PORT_QOS, PortQos
-from railweave.systems.dell_sonic.statements.words import (
-    ADDRESS_FORM,
-    INTERFACE_ADDRESS,
-    NAME,
-    NUMBER,
-    PORT_NAME,
-    PREFIX,
-    TEXT,
-    choice,
-    in_range,
-    number,
-    refers,
-)
+from railweave.systems.dell_sonic.statements.words import ADDRESS_FORM, INTERFACE_ADDRESS, PORT_NAME, PREFIX, TEXT
 from railweave.systems.sonic.render.system import STORMS
 
 if TYPE_CHECKING:

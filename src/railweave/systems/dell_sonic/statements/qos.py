@@ -7,9 +7,9 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from railweave.model.config.codecs import NUMBER, choice, defines, in_range, number, refers
 from railweave.model.config.number_ranges import ranges
 from railweave.model.config.statements import Codec, Statements, each, line
-from railweave.systems.dell_sonic.statements.words import NUMBER, choice, defines, in_range, number, refers
 from railweave.systems.dell_sonic.tree import LOSSLESS_BUFFERS
 from railweave.systems.dell_sonic.words import numbers, signed
 

@@ -5,25 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from railweave.model.config.addresses import Address, InterfaceAddress, Prefix
-from railweave.model.config.codecs import (
-    NAME,
-    NAME_FORM,
-    NUMBER,
-    choice,
-    defines,
-    in_range,
-    needed,
-    number,
-    refers,
-    whole,
-)
+from railweave.model.config.codecs import needed, whole
 from railweave.model.config.statements import Codec
 from railweave.systems.dell_sonic import words
 from railweave.systems.dell_sonic.tree import quoted
 from railweave.systems.sonic.render.system import secret as printed_secret
-
-__all__ = ["NAME", "NAME_FORM", "NUMBER", "choice", "defines", "in_range", "number", "refers"]
-"""Codecs of every system that the statements here have too."""
 
 ADDRESS_FORM = r"[0-9a-f.:]+"
 
