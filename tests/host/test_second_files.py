@@ -101,6 +101,23 @@ def test_a_file_that_changes_nothing_of_ours_is_no_fault(tmp_path: Path, check: 
     assert {outcome.verdict for outcome in _looked(tmp_path, check, {path: text})} == {OK}
 
 
-def test_a_netplan_file_that_cannot_be_read_is_not_called_good(tmp_path: Path) -> None:
-    outcomes = _looked(tmp_path, "second-netplan", {}, {"/etc/netplan/99-x.yaml": "/nowhere"})
+@pytest.mark.parametrize(
+    ("check", "path"),
+    [
+        ("second-netplan", "/etc/netplan/99-x.yaml"),
+        ("second-networkd", "/etc/NetworkManager/system-connections/gpu0.nmconnection"),
+        ("second-unit", "/etc/systemd/system/nic-qos.service.d/override.conf"),
+        ("second-sysctl", "/etc/sysctl.d/99-x.conf"),
+        ("second-udev", "/etc/udev/rules.d/99-x.rules"),
+        ("second-modprobe", "/etc/modprobe.d/x.conf"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_not_called_good(tmp_path: Path, check: str, path: str) -> None:
+    outcomes = _looked(tmp_path, check, {}, {path: "/nowhere"})
     assert {outcome.verdict for outcome in outcomes} == {COULD_NOT_TELL}
+
+
+def test_what_is_found_counts_beside_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    files = {"/etc/modprobe.d/x.conf": "blacklist mlx5_ib\n"}
+    outcomes = _looked(tmp_path, "second-modprobe", files, {"/etc/modprobe.d/a.conf": "/nowhere"})
+    assert [outcome.verdict for outcome in outcomes] == [FAILED, COULD_NOT_TELL]

@@ -9,8 +9,9 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..machine import CannotTellError
 from .modules import stacks
-from .outcome import could_not_tell, failed, of_server, ok, warning
+from .outcome import failed, of_server, ok, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -60,6 +61,24 @@ def _files(machine: Machine, folders: Iterable[str], ending: str) -> dict[str, s
             if name.endswith(ending):
                 paths.setdefault(name, f"{folder}/{name}")
     return dict(sorted(paths.items()))
+
+
+def _texts(machine: Machine, files: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the name, path and text of each file. Raises CannotTellError after the last one if any of them cannot be read."""
+    hidden: list[str] = []
+    for name, path in files.items():
+        text = machine.readable(path)
+        if text is None:
+            hidden.append(path)
+        else:
+            yield name, path, text
+    if hidden:
+        raise CannotTellError(f"{', '.join(hidden)} cannot be read")
+
+
+def _present(machine: Machine, *paths: str) -> dict[str, str]:
+    """Return those of the files that exist, or may exist where only root may look."""
+    return {path: path for path in paths if machine.readable(path) is not None or path in machine.denied}
 
 
 def _yaml(text: str) -> list[_Value]:
@@ -123,13 +142,13 @@ _ADDED = ("addresses", "routes", "routing-policy", "nameservers")
 )
 def second_netplan(server: Server) -> Iterator[Outcome]:
     """Check for netplan files that set something of a planned NIC."""
-    read, hidden = _texts(server.machine, _files(server.machine, _NETPLAN, ".yaml"))
-    yield from hidden
-    ours = {name: _yaml(text) for name, (_, text) in read.items() if _BY_US in text}
+    files = _files(server.machine, _NETPLAN, ".yaml")
+    texts = {name: server.machine.readable(path) or "" for name, path in files.items()}
+    ours = {name: _yaml(text) for name, text in texts.items() if _BY_US in text}
     has = {value.place for values in ours.values() for value in values}
     our_name = max(ours, default="")
     clean = True
-    for name, (path, text) in read.items():
+    for name, path, text in _texts(server.machine, files):
         if name in ours:
             continue
         for value, nic, key in _of_nics(server, _yaml(text)):
@@ -143,21 +162,8 @@ def second_netplan(server: Server) -> Iterator[Outcome]:
                 yield failed(f"{at} wins over {our_name}", "our file alone", origin, remedy, nic)
             else:
                 yield warning(f"{at} loses to {our_name}", "our file alone", origin, remedy, nic)
-    if clean and not hidden:
+    if clean:
         yield ok(f"{our_name or 'no file'} alone")
-
-
-def _texts(machine: Machine, files: dict[str, str]) -> tuple[dict[str, tuple[str, str]], list[Outcome]]:
-    """Return the path and text of each file that can be read, and an outcome for each other."""
-    read: dict[str, tuple[str, str]] = {}
-    hidden: list[Outcome] = []
-    for name, path in files.items():
-        text = machine.readable(path)
-        if text is None:
-            hidden.append(could_not_tell(f"{path} cannot be read", path))
-        else:
-            read[name] = (path, text)
-    return read, hidden
 
 
 def _of_nics(server: Server, values: list[_Value]) -> Iterator[tuple[_Value, str, str]]:
@@ -207,13 +213,13 @@ def _matches(machine: Machine, nic: WantedNic, kind: str, text: str) -> bool:
 )
 def second_networkd(server: Server) -> Iterator[Outcome]:
     """Check for .network and .link files, drop-ins and connections that apply to a planned NIC in place of ours."""
-    wrong = [
-        outcome
-        for nic in server.nics
-        for outcome in (*_networks(server, nic), *_links(server, nic), *_connections(server, nic))
-    ]
-    yield from wrong
-    if not wrong:
+    clean = True
+    for nic in server.nics:
+        for look in (_networks, _links, _connections):
+            for outcome in look(server, nic):
+                clean = False
+                yield outcome
+    if clean:
         yield ok("none")
 
 
@@ -224,7 +230,7 @@ def _is_ours(name: str, nic: WantedNic, ending: str) -> bool:
 def _matching(server: Server, nic: WantedNic, ending: str) -> Iterator[tuple[str, str, list[_Value]]]:
     """Yield the files of systemd whose conditions match a NIC: name, path and settings, in the order in which they are looked at."""
     for name, path in _files(server.machine, _NETWORKD, ending).items():
-        values = _settings(server.machine.readable(path) or "")
+        values = _settings(server.machine.text(path) or "")
         conditions = [value for value in values if value.place[0] == "Match"]
         known = [_matches(server.machine, nic, value.place[1], value.text) for value in conditions]
         if _is_ours(name, nic, ending) or (known and all(known)):
@@ -258,8 +264,8 @@ def _connections(server: Server, nic: WantedNic) -> Iterator[Outcome]:
     connections = _files(
         server.machine, ("/etc/NetworkManager/system-connections", "/run/NetworkManager/system-connections"), ""
     )
-    for path in connections.values():
-        values = _settings(server.machine.readable(path) or "")
+    for _, path, text in _texts(server.machine, connections):
+        values = _settings(text)
         if not any(
             _matches(server.machine, nic, value.place[1], value.text) for value in values if value.place[1] != "type"
         ):
@@ -278,8 +284,8 @@ def _drop_ins(
     machine: Machine, folders: Iterable[str], name: str, origin: str, then: str, of: str = ""
 ) -> Iterator[Outcome]:
     """Yield an outcome for each setting of the drop-ins of a file of systemd. Those of a template count for its instances too."""
-    for path in _files(machine, [f"{folder}/{name}.d" for folder in folders], ".conf").values():
-        for value in _settings(machine.readable(path) or ""):
+    for _, path, text in _texts(machine, _files(machine, [f"{folder}/{name}.d" for folder in folders], ".conf")):
+        for value in _settings(text):
             seen = f"{path}:{value.line}: {'.'.join(value.place)} {value.text} wins over {name}"
             yield failed(seen, f"{name} as it is", origin, f"sudo rm {path}, then {then}", of or name)
 
@@ -293,15 +299,16 @@ def _drop_ins(
 )
 def second_unit(server: Server) -> Iterator[Outcome]:
     """Check for drop-ins and masks of our units."""
-    wrong: list[Outcome] = []
+    clean = True
     for unit in _OUR_UNITS:
         for folder in _UNITS[:2]:
             if server.machine.real(f"{folder}/{unit}") == "/dev/null":
-                remedy = f"sudo systemctl unmask {unit}"
-                wrong.append(failed(f"{folder}/{unit} is masked", "our unit", unit, remedy, unit))
-        wrong += _drop_ins(server.machine, _UNITS, unit, unit, "sudo systemctl daemon-reload")
-    yield from wrong
-    if not wrong:
+                clean = False
+                yield failed(f"{folder}/{unit} is masked", "our unit", unit, f"sudo systemctl unmask {unit}", unit)
+        for outcome in _drop_ins(server.machine, _UNITS, unit, unit, "sudo systemctl daemon-reload"):
+            clean = False
+            yield outcome
+    if clean:
         yield ok("none")
 
 
@@ -317,8 +324,8 @@ def second_sysctl(server: Server) -> Iterator[Outcome]:
     """Check for kernel parameters that a later file sets."""
     files = {name: path for name, path in _files(server.machine, _SYSCTL, ".conf").items() if name > _OUR_SYSCTL}
     clean = True
-    for path in (*files.values(), "/etc/sysctl.conf"):
-        for number, line in enumerate((server.machine.readable(path) or "").splitlines(), 1):
+    for _, path, text in _texts(server.machine, {**files, **_present(server.machine, "/etc/sysctl.conf")}):
+        for number, line in enumerate(text.splitlines(), 1):
             name, equals, value = line.strip().removeprefix("-").partition("=")
             pattern = name.strip().replace("/", ".")
             for key, wanted in server.sysctl.items() if equals and not line.lstrip().startswith(("#", ";")) else ():
@@ -340,8 +347,7 @@ def second_sysctl(server: Server) -> Iterator[Outcome]:
 def second_udev(server: Server) -> Iterator[Outcome]:
     """Check for udev rules about planned NICs."""
     clean = True
-    for name, path in _files(server.machine, _UDEV, ".rules").items():
-        text = server.machine.readable(path) or ""
+    for name, path, text in _texts(server.machine, _files(server.machine, _UDEV, ".rules")):
         for number, line in enumerate(text.splitlines() if _BY_US not in text else (), 1):
             action = re.search(r'\b(NAME|ATTR\{mtu\})\s*:?=\s*"([^"]*)"', line)
             nic = next((nic for nic in server.nics if _is_rule_of(server.machine, nic, line)), None)
@@ -377,8 +383,8 @@ def second_modprobe(server: Server) -> Iterator[Outcome]:
     """Check for modules of the planned NICs that are on a blacklist or replaced by another command."""
     modules = {module for stack in stacks(server) for module in stack}
     clean = True
-    for path in _files(server.machine, _MODPROBE, ".conf").values():
-        for number, line in enumerate((server.machine.readable(path) or "").splitlines(), 1):
+    for _, path, text in _texts(server.machine, _files(server.machine, _MODPROBE, ".conf")):
+        for number, line in enumerate(text.splitlines(), 1):
             words = line.split()
             module = words[1].replace("-", "_") if len(words) > 1 else ""
             if words[:1] in (["blacklist"], ["install"]) and module in modules:
@@ -402,8 +408,8 @@ def second_modprobe(server: Server) -> Iterator[Outcome]:
 def second_nccl(server: Server) -> Iterator[Outcome]:
     """Check for variables in NCCL's own configuration files."""
     clean = True
-    for path in ("/etc/nccl.conf", "/root/.nccl.conf"):
-        for value in _settings(server.machine.readable(path) or ""):
+    for _, path, text in _texts(server.machine, _present(server.machine, "/etc/nccl.conf", "/root/.nccl.conf")):
+        for value in _settings(text):
             key, wanted = value.place[1], server.environment.get(value.place[1])
             if wanted == value.text:
                 continue
