@@ -18,7 +18,7 @@ from railweave.model.config.tree import ConfigTree, Node, Step
 from railweave.model.device.fields import FieldDifference, differences
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from railweave.model.device.model import DeviceConfig
     from railweave.model.device.reading import Reading
@@ -64,25 +64,26 @@ def causes(
     """Return the differences of one file from the ``designed`` files of its device, and statements in which only a secret's value differs.
 
     ``unsaid`` are names that the system does not print (``model.device.fields``). ``by_itself`` are patterns of statements that the
-    system writes by itself: these are left out.
+    system writes by itself: these are left out. If no statement differs but the text is read differently, for example because of its
+    order, the only cause is its first line that differs.
     Raises ``RenderError`` with the line if the file cannot be read.
     """
     before, after = reader.parsed(file, designed[file]), reader.parsed(file, actual)
     change = compare(before, after)
-    if not change:
-        return [], change.not_compared
-    base, unsaid = reader.read(designed).config, (*unsaid, *GUESSED)
+    unsaid = (*unsaid, *GUESSED)
     edits = [
         edit
         for edit in _edits(change.steps)
         if not (len(edit) == 1 and edit[0].kind == "add" and is_by_itself(edit[0], by_itself))
     ]
     each = len(edits) <= EACH_ALONE
-    reading = _reading(reader, {**designed, file: actual})
+    base, reading = reader.read(designed).config, _reading(reader, {**designed, file: actual})
+    whole = () if reading is None or (edits and each) else tuple(differences(base, reading.config, unsaid))
+    if not edits:
+        return _unexplained(file, designed[file], actual, whole), change.not_compared
     not_understood = (
         {statement.line for statement in reading.not_understood if statement.file == file} if reading else ()
     )
-    whole = () if each or reading is None else tuple(differences(base, reading.config, unsaid))
     made: list[Cause] = []
     for edit in edits:
         first, last = edit[0], edit[-1]
@@ -110,24 +111,17 @@ def causes(
     return made, change.not_compared
 
 
-def unexplained(
-    reader: Reader, file: str, designed: Mapping[str, str], actual: str, unsaid: Sequence[str]
-) -> Cause | None:
-    """Return a cause for what a text changes though its statements are those of the design, such as by their order; None if nothing.
-
-    Its line is the first that differs.
-    """
-    reading, base = _reading(reader, {**designed, file: actual}), _reading(reader, designed)
-    every = differences(base.config, reading.config, (*unsaid, *GUESSED)) if reading and base else []
-    fields = [difference for difference in every if not _ORDER_OF_NAMES.fullmatch(difference.field)]
+def _unexplained(file: str, designed: str, actual: str, differing: Iterable[FieldDifference]) -> list[Cause]:
+    """Return the cause for the fields of a text whose statements are those of the design. Its line is the first that differs."""
+    fields = tuple(difference for difference in differing if not _ORDER_OF_NAMES.fullmatch(difference.field))
     if not fields:
-        return None
-    lines, other = designed[file].splitlines(), actual.splitlines()
+        return []
+    lines, other = designed.splitlines(), actual.splitlines()
     at = next(
         (place for place, (line, there) in enumerate(zip(lines, other, strict=False)) if line != there), len(lines)
     )
     at = min(at, len(other) - 1)
-    return Cause(file, at + 1, "add", "", hidden(other[at].strip()), tuple(fields))
+    return [Cause(file, at + 1, "add", "", hidden(other[at].strip()), fields)]
 
 
 def _reading(reader: Reader, texts: Mapping[str, str]) -> Reading | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from railweave.analysis.checks import differs
-from railweave.analysis.checks.causes import Cause, causes, unexplained
+from railweave.analysis.checks.causes import Cause, causes
 from railweave.analysis.checks.differs import EXTRA, TEXT
 from railweave.analysis.checks.located import FILE_UNREADABLE
 from railweave.analysis.checks.senseless import SENSELESS_STATEMENT, senseless_statement, senseless_value
@@ -92,8 +92,6 @@ def stands(
             unreadable.append(_unreadable(config.name, path, error))
             continue
         texts[file] = text
-        if why and not some:
-            some = [cause for cause in [unexplained(reader, file, designed, text, unsaid)] if cause]
         made += [(cause, _finding(config.name, cause, path)) for cause in some]
         not_compared += secret
         differs_at_all |= bool(some) or not why
