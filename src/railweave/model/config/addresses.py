@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Family = Literal["ipv4", "ipv6"]
 
+FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
+
 WORDS: dict[Family, str] = {"ipv4": "IPv4", "ipv6": "IPv6"}
 """The names of the address families, as people write them."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from railweave.model.config.addresses import Address, Family, Prefix
@@ -293,6 +293,24 @@ def of_families(
     words = {None: "none", "": "all"}
     joined = ", ".join(f"{family}: {words.get(name, name)}" for family, name in names.items())
     return joined, (Policy(joined, terms),)
+
+
+@dataclass(frozen=True, slots=True)
+class JointPolicies:
+    """The policies of a device's sessions that stand for one policy per address family (``of_families``), by name."""
+
+    families: dict[str, Mapping[Family, str | None]] = field(default_factory=dict[str, "Mapping[Family, str | None]"])
+
+    def name(self, names: Mapping[Family, str | None]) -> str | None:
+        """Return the policy that stands for one policy per address family, and keep it if no single one says the same."""
+        joined, more = of_families(names, ())
+        if more and joined:
+            self.families[joined] = names
+        return joined
+
+    def policies(self, known: Sequence[Policy]) -> list[Policy]:
+        """Return the policies that were kept. ``known`` are those that they stand for."""
+        return [policy for names in self.families.values() for policy in of_families(names, known)[1]]
 
 
 def by_policy(bgp: Bgp) -> Bgp:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from railweave.model.config.addresses import FAMILIES
 from railweave.model.config.number_ranges import Lengths, lengths, of_list
 from railweave.model.device.bgp_model import EntryList, Match, PrefixEntry
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 _Entry = tuple[PrefixEntry, bool]
 """An entry, and whether words on lengths follow its prefix."""
-
-FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
 
 
 @dataclass

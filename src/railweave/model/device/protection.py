@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from railweave.model.config.addresses import Family, Prefix
+from railweave.model.config.addresses import FAMILIES, Family, Prefix
 from railweave.model.device.control_plane import ControlPlane, ControlRule, Policer, ServerPortRule, Sources
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from railweave.model.device.model import Bgp, DeviceConfig
 
-FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
 _NUMBER: dict[Family, str] = {"ipv4": "v4", "ipv6": "v6"}
 LINK_LOCAL = Prefix("fe80::/10")
 DISCOVERED = "discovered-v6"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from railweave.model.config.addresses import BITS, Address, Family, InterfaceAddress, Prefix
-from railweave.model.device.bgp_model import of_families, of_one_family, ways_to_one_as, with_bfd
+from railweave.model.config.addresses import BITS, FAMILIES, Address, Family, InterfaceAddress, Prefix
+from railweave.model.device.bgp_model import JointPolicies, of_families, of_one_family, ways_to_one_as, with_bfd
 from railweave.model.device.management import Authentication
 from railweave.model.device.model import Action, Bgp, BgpGroup, Match, Policy, Session, Term
 from railweave.model.device.port_model import neighbor_of
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 NOWHERE = Address("0.0.0.0")  # noqa: S104 - no address to listen on
-UNICAST: tuple[Family, ...] = ("ipv4", "ipv6")
 NETWORKS = "networks"
 """The policy and the prefix list that stand for ``network`` statements."""
 
@@ -71,8 +70,8 @@ def is_overlay(peer: Peer) -> bool:
 
 def bgp(router: Router, listed: Lists, links: Links, bfd: dict[str, Bfd], without: set[str]) -> Bgp:
     """The default instance without its overlay. ``without`` are route-maps that are not the underlay's."""
-    members, joined = _members(router), dict[str, "dict[Family, str | None]"]()
-    groups = list(_groups(router, links, joined))
+    members, joint = _members(router), JointPolicies()
+    groups = list(_groups(router, links, joint))
     named = [bfd_of(router, members[group.name]) for group in groups]
     groups, watched = with_bfd(groups, [None if name is None else bfd.get(name) for name in named])
     under = [one for one in _watching(router) if not is_overlay(one)]
@@ -84,7 +83,7 @@ def bgp(router: Router, listed: Lists, links: Links, bfd: dict[str, Bfd], withou
     all_pass = (Term("", Match(), Action(accept=True)),)
     every = Policy("connected" if "connected" not in listed.maps else "all-connected", all_pass)
     by_family: dict[Family, str | None] = {}
-    for family in UNICAST:
+    for family in FAMILIES:
         if family in router.unicast:
             name = router.redistributes.get(family)
             by_family[family] = every.name if name == "" else name
@@ -96,7 +95,7 @@ def bgp(router: Router, listed: Lists, links: Links, bfd: dict[str, Bfd], withou
         prefix_lists[NETWORKS] = networks
         policies.append(Policy(NETWORKS, (Term("", Match(prefix_list=NETWORKS), Action(accept=True)),)))
     passing = Policy("", all_pass)  # without a route-map all routes pass
-    policies += [policy for maps in joined.values() for policy in of_families(maps, (*policies, passing))[1]]
+    policies += joint.policies((*policies, passing))
     if any("" in {one.import_policy, one.export_policy} for one in groups):
         policies.append(passing)
     keys = [one.password for one in _watching(router)]
@@ -113,7 +112,7 @@ def bgp(router: Router, listed: Lists, links: Links, bfd: dict[str, Bfd], withou
         redistribute_connected=redistributed,
         default_accept=False,
         compare_aigp=False,
-        families=tuple(family for family in UNICAST if family in router.unicast),
+        families=tuple(family for family in FAMILIES if family in router.unicast),
         maximum_ecmp=width if router.relaxed else ways_to_one_as(groups, width),
         bfd=watched,
         graceful_restart=router.graceful_restart,
@@ -159,15 +158,8 @@ def _whole(router: Router, peers: Iterable[Peer]) -> Iterator[Peer]:
     return (one if one.name is not None else router.whole(one) for one in peers)
 
 
-def _groups(router: Router, links: Links, joined: dict[str, dict[Family, str | None]]) -> Iterator[BgpGroup]:
-    """Groups of sessions. Route-maps that differ between families go into ``joined``, by the name that stands for them."""
-
-    def policy(names: dict[Family, str | None]) -> str:
-        name, more = of_families(names, ())
-        if more and name:
-            joined[name] = names
-        return name or ""
-
+def _groups(router: Router, links: Links, joint: JointPolicies) -> Iterator[BgpGroup]:
+    """Yield the groups of sessions. Route-maps that differ between families go into ``joint``."""
     for name, members in _members(router).items():
         some = [one for one in members if one.name is None]
         group = router.groups.get(name) or some[0]
@@ -177,10 +169,14 @@ def _groups(router: Router, links: Links, joined: dict[str, dict[Family, str | N
         if is_overlay(group if name in router.groups else whole):
             continue
         families = {**group.families, **whole.families}
-        unicast = {family: families[family] for family in UNICAST if family in families}
+        unicast = {family: families[family] for family in FAMILIES if family in families}
         unicast = {family: one for family, one in unicast.items() if one.active} or unicast
-        imports: dict[Family, str | None] = {family: unicast[family].imports for family in UNICAST if family in unicast}
-        exports: dict[Family, str | None] = {family: unicast[family].exports for family in UNICAST if family in unicast}
+        imports: dict[Family, str | None] = {
+            family: unicast[family].imports for family in FAMILIES if family in unicast
+        }
+        exports: dict[Family, str | None] = {
+            family: unicast[family].exports for family in FAMILIES if family in unicast
+        }
         active = any(one.active for one in families.values())
         yield BgpGroup(
             name=name,
@@ -189,8 +185,8 @@ def _groups(router: Router, links: Links, joined: dict[str, dict[Family, str | N
             sessions=tuple(_session(router.whole(one), links) for one in some if links.runs(router, one))
             if active
             else (),
-            import_policy=policy(imports),
-            export_policy=policy(exports),
+            import_policy=joint.name(imports) or "",
+            export_policy=joint.name(exports) or "",
             peer_as_list=None,
         )
 

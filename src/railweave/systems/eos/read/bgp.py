@@ -6,8 +6,8 @@ import ipaddress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
-from railweave.model.device.bgp_model import of_families, of_one_family, with_bfd
+from railweave.model.config.addresses import FAMILIES, Address, Family, InterfaceAddress, Prefix
+from railweave.model.device.bgp_model import JointPolicies, of_families, of_one_family, with_bfd
 from railweave.model.device.model import Action, Bgp, BgpGroup, Match, Policy, Session, Term
 from railweave.systems.eos.read.settings import Settings, forms, key_profiles, usual_bfd
 from railweave.systems.eos.read.values import address, as_number, interface_names, neighbor, number, peer_of, prefix
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from railweave.model.device.timers import Bfd
     from railweave.systems.eos.read.policies import Policies
     from railweave.systems.eos.read.ports import Port
-
-
-UNICAST: tuple[Family, ...] = ("ipv4", "ipv6")
-FAMILIES = (*UNICAST, "evpn")
 
 
 @dataclass
@@ -62,23 +58,16 @@ class Neighbors:
     unchanged: bool = False
     """EVPN's routes keep their next hop to all neighbors."""
     down: bool = False
-    joined: dict[str, dict[Family, str | None]] = field(default_factory=dict[str, "dict[Family, str | None]"])
-    """Route maps that differ between address families, by the name that stands for them."""
+    joint: JointPolicies = field(default_factory=JointPolicies)
 
     def policies(self, one: Settings) -> tuple[str, str]:
         """The route maps of a session, in and out; empty without one."""
-        families: tuple[Family, ...] = tuple(f for f in UNICAST if self.is_active(one, f)) or UNICAST
+        families: tuple[Family, ...] = tuple(f for f in FAMILIES if self.is_active(one, f)) or FAMILIES
         imports: dict[Family, str | None] = {family: one.maps.get((family, "in")) or one.imports for family in families}
         exports: dict[Family, str | None] = {
             family: one.maps.get((family, "out")) or one.exports for family in families
         }
-        return self._joined(imports), self._joined(exports)
-
-    def _joined(self, names: dict[Family, str | None]) -> str:
-        name, more = of_families(names, ())
-        if more and name:
-            self.joined[name] = names
-        return name or ""
+        return self.joint.name(imports) or "", self.joint.name(exports) or ""
 
     def effective(self, name: str) -> Settings:
         """The settings of a neighbor with those of its peer group."""
@@ -121,7 +110,7 @@ def neighbors(taking: SectionReader, below: SelectedLine, above: Neighbors | Non
                 taking.leave(one)
     for one in taking.each("bgp listen range <prefix> peer-group <group> **", below=below):
         _listens(taking, one, found)
-    for family in FAMILIES:
+    for family in (*FAMILIES, "evpn"):
         for section in taking.each(f"address-family {family}", below=below):
             _family(taking, section, family, found)
     return found
@@ -267,8 +256,7 @@ def bgp(taking: SectionReader, own: Process, ports: Mapping[str, Port], lists: P
     redistributed, made = _redistributed(taking, own, lists, families)
     wide = taking.last("maximum-paths <value> **", below=own.header)
     known = (*lists.without(set()), _EVERY, replace(_EVERY, name=""))
-    joined = [policy for names in own.neighbors.joined.values() for policy in of_families(names, known)[1]]
-    policies = (*made, *lists.without(elsewhere), *joined)
+    policies = (*made, *lists.without(elsewhere), *own.neighbors.joint.policies(known))
     if redistributed == PERMIT_ALL or any(PERMIT_ALL in {one.import_policy, one.export_policy} for one in groups):
         policies = (*policies, _EVERY)
     unused = lists.named(elsewhere)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railweave.model.config.addresses import Address, Family
+from railweave.model.config.addresses import FAMILIES, Address, Family
 from railweave.model.device import model
-from railweave.model.device.bgp_model import of_families, of_one_family, ways_to_one_as, with_bfd
+from railweave.model.device.bgp_model import JointPolicies, of_families, of_one_family, ways_to_one_as, with_bfd
 from railweave.model.device.management import Authentication
 from railweave.model.device.port_model import far_end, neighbor_of
 from railweave.model.device.timers import Bfd
@@ -32,9 +32,6 @@ NETWORKS = "(networks)"
 def default() -> Bfd:
     """The timers where a profile does not say."""
     return Bfd(minimum_interval=unprinted("bgp.bfd.minimum_interval"), multiplier=unprinted("bgp.bfd.multiplier"))
-
-
-_FAMILIES: tuple[Family, ...] = ("ipv4", "ipv6")
 
 
 def isis(
@@ -72,7 +69,7 @@ def isis(
             model.IsisPort(one.name, "", far_end(one.description)[0], one.isis.metric) for one in running if one.isis
         ),
         passive=tuple(one.name for one in passive if one.name not in loopbacks),
-        families=tuple(family for family in _FAMILIES if family in used),
+        families=tuple(family for family in FAMILIES if family in used),
         maximum_ecmp=1,
         key=next((one.isis.key for one in running if one.isis and one.isis.key), key),
         bfd=None if profile is None else profiles.get(profile) or default(),
@@ -163,8 +160,7 @@ class Sessions:
         self.here, self._ports, self._subnets, self._profiles = here, ports, subnets, profiles
         self._open = open_
         """Whether a session without a route-map passes everything."""
-        self.joint: dict[str, dict[Family, str | None]] = {}
-        """Names that stand for route-maps that differ between address families."""
+        self.joint = JointPolicies()
 
     def peers(self) -> Iterator[tuple[Neighbor, Neighbor | None]]:
         """Neighbors that are not shut, nor on an interface of another VRF, each with its peer group."""
@@ -177,7 +173,7 @@ class Sessions:
 
     def unicast(self, one: Neighbor) -> list[Family]:
         """The unicast families of a session."""
-        return [family for family in _FAMILIES if self.here.active(one, family)]
+        return [family for family in FAMILIES if self.here.active(one, family)]
 
     def evpn(self, one: Neighbor) -> bool:
         """Whether EVPN routes go over a session."""
@@ -238,13 +234,7 @@ class Sessions:
             said = [level.families[family] for level in (one, group) if level and family in level.families]
             imports[family] = next((level.imports for level in said if level.imports), without)
             exports[family] = next((level.exports for level in said if level.exports), without)
-        return self._joined(imports), self._joined(exports)
-
-    def _joined(self, names: dict[Family, str | None]) -> str:
-        name, more = of_families(names, ())
-        if more and name:
-            self.joint[name] = names
-        return name or NOTHING
+        return self.joint.name(imports) or NOTHING, self.joint.name(exports) or NOTHING
 
     def bfd(self, one: Neighbor) -> Bfd | None:
         """BFD of a session."""
@@ -282,7 +272,7 @@ def bgp(sessions: Sessions, policies: Lists, taking: SectionReader, without: Col
     accepted = model.Policy(ANY, (model.Term(ANY, model.Match(), model.Action(accept=True)),))
     nothing = model.Policy(NOTHING, (model.Term(NOTHING, model.Match(), model.Action(accept=False)),))
     known = (*found, accepted, nothing)
-    joined = [policy for names in sessions.joint.values() for policy in of_families(names, known)[1]]
+    joined = sessions.joint.policies(known)
     found = (*found, *more, *joined, *(one for one in (accepted, nothing) if one.name in named))
     used = [term.match.prefix_list for policy in found for term in policy.terms]
     lists = {name: policies.prefixes.prefixes(name) for name in dict.fromkeys(used) if name is not None}
@@ -328,7 +318,7 @@ def _one_hop(here: Instance, one: Neighbor) -> bool:
 
 def _families(sessions: Sessions, peers: Sequence[Neighbor]) -> tuple[Family, ...]:
     used = {family for one in peers for family in sessions.unicast(one)}
-    return tuple(family for family in _FAMILIES if family in used or (not peers and family in sessions.here.families))
+    return tuple(family for family in FAMILIES if family in used or (not peers and family in sessions.here.families))
 
 
 def _groups(
