@@ -44,7 +44,7 @@ def splits_of(config: DeviceConfig) -> Splits:
 
 
 def shared_of(config: DeviceConfig) -> Shared:
-    """Return what all interfaces have. A fabric has one MAC address of gateways; without a spanning tree nobody listens for bridges."""
+    """Return the settings of all interfaces. A fabric has one MAC address of gateways; the spanning tree is there to detect bridges."""
     gateways = [gateway for gateway in config.gateways if gateway.mac]
     present = {address.family for gateway in gateways for address in gateway.addresses}
     return Shared(gateways[0].mac if gateways else "", tuple(sorted(present)), config.bpdu_guard())

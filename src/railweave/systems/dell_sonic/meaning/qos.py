@@ -134,7 +134,7 @@ def _groups(priorities: Mapping[int, int]) -> Map:
 
 
 def _model(config: DeviceConfig, qos: QosConfig) -> SwitchModel | None:
-    """Return the hardware if buffers are set. A text may name hardware that nobody knows: sizes are in its cells."""
+    """Return the hardware if buffers are set. A text may name hardware that is not in the catalog; its sizes are in cells of the hardware."""
     return catalog().switches.get(config.model) if lossless(qos) else None
 
 
@@ -502,7 +502,7 @@ def unheld(
 
 
 _PLAIN = ("buffer ", "priority-flow-control ", "ip load-share hash ")
-"""How statements begin that a configuration prints as they are, if it holds them."""
+"""The beginnings of statements that are printed as they were read if the configuration holds them."""
 
 
 def _unheld_entries(qos: Qos, lines: Mapping[str, Lines], config: DeviceConfig, expected: Qos) -> Iterator[Section]:

@@ -62,7 +62,7 @@ class _List:
         return self.commands[max(self.commands)][0] if self.commands else ""
 
     def lets_the_rest(self) -> bool:
-        """Whether the last command lets everything pass that no other one is about."""
+        """Return whether the last command permits all packets that no other command matches."""
         return self.last == f"permit {IP[self.family]} any any"
 
     def understood(self, texts: Iterable[str]) -> list[Section]:

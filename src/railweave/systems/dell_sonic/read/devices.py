@@ -190,7 +190,7 @@ _TIMERS = ("min_interval", "max_interval", "router_lifetime", "hop_limit", "reac
 
 
 def _times(one: Lines) -> bool:
-    """Whether it has timers or flags of router advertisements."""
+    """Return whether the interface has timers or flags of router advertisements."""
     return one.advertised is not None and replace(one.advertised, sends=False, prefixes=()) != Advertised()
 
 

@@ -49,7 +49,7 @@ class Links:
         return cls(found, {vrf: tuple(sorted(some, reverse=True)) for vrf, some in lengths.items()}, vrfs)
 
     def runs(self, router: Router, peer: Peer) -> bool:
-        """Whether a session is not shut, nor on an interface of another VRF."""
+        """Return whether a session is neither shut nor on an interface of a different VRF."""
         return not router.whole(peer).shut and self._vrfs.get(peer.interface or "", router.vrf) == router.vrf
 
     def of_neighbor(self, vrf: str, peer: Address) -> tuple[str, Address | None]:
@@ -133,7 +133,7 @@ def _watching(router: Router) -> Iterator[Peer]:
 
 
 def is_watched_alike(router: Router) -> bool:
-    """Whether all sessions of a group have one BFD profile or none, and so all of the overlay."""
+    """Return whether the sessions of each group, and those of the overlay, have the same BFD profile or no profile."""
     groups = _members(router).values()
     overlay = {one.bfd for one in _watching(router) if is_overlay(one)}
     return len(overlay) <= 1 and all(len({one.bfd for one in _whole(router, some)}) == 1 for some in groups)

@@ -25,7 +25,7 @@ MOST_VLAN = 4094
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """How a port is split: into how many channels of how many Gb/s."""
+    """The split of a port: the number of channels, and the speed of each channel in Gb/s."""
 
     channels: int = 1
     speed: int = 0
@@ -40,7 +40,7 @@ class Splits:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What all interfaces have: the MAC address of gateways, families in which it answers, and a spanning tree."""
+    """Settings of all interfaces: the MAC address of gateways, the families in which it answers, and a spanning tree."""
 
     mac: str = ""
     families: tuple[str, ...] = ()
@@ -326,7 +326,7 @@ SPLITS = Statements(
         ),
     ),
 )
-"""How ports are split, before their channels are configured. One that only runs slower is told so by ``speed``."""
+"""The splits of ports, which are printed before the channels. A port that only runs slower has ``speed`` instead."""
 
 SHARED = Statements(
     Shared,
@@ -341,7 +341,7 @@ SHARED = Statements(
         line("spanning-tree mode mst", "ansible sonic_stp", sets={"spanning_tree": True}),
     ),
 )
-"""What all interfaces have."""
+"""The settings of all interfaces."""
 
 INTERFACES = Statements(
     Interfaces,

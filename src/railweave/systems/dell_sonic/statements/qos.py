@@ -38,7 +38,7 @@ class Wred:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """How a queue is served: ``strict``, or ``dwrr`` by weight."""
+    """The scheduling of a queue: ``strict``, or ``dwrr`` by weight."""
 
     serving: str | None = None
     weight: int | None = None
@@ -88,7 +88,7 @@ class BufferProfile:
 
 @dataclass(frozen=True, slots=True)
 class Qos:
-    """What ports refer to, by name, and settings of the switch: milliseconds between polls of the PFC watchdog, and bytes of headroom."""
+    """The objects that ports refer to, by name, and settings of the switch: milliseconds between polls of the PFC watchdog, and bytes of headroom."""
 
     lossless_buffers: bool = False
     marking: dict[str, Wred] = field(default_factory=dict[str, Wred])
@@ -122,7 +122,7 @@ class QueueMarking:
 
 @dataclass(frozen=True, slots=True)
 class PortQos:
-    """What a port has of QoS: names of what it refers to, priorities that it pauses, and times of the PFC watchdog in milliseconds."""
+    """The QoS of a port: the names of the objects that it uses, the priorities that it pauses, and times of the PFC watchdog in milliseconds."""
 
     marking: dict[int, QueueMarking] = field(default_factory=dict[int, QueueMarking])
     scheduler: str = ""
@@ -168,7 +168,7 @@ class ArsPortProfile:
 
 @dataclass(frozen=True, slots=True)
 class ArsObject:
-    """How next-hop groups are shared; of flowlets, the microseconds of silence between two, and how many there can be."""
+    """The sharing of next-hop groups. For flowlets: the microseconds of silence between two of them, and the most of them at a time."""
 
     mode: Mode | None = None
     idle: int | None = None

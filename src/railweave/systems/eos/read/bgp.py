@@ -48,7 +48,7 @@ class Listening:
 
 @dataclass
 class Neighbors:
-    """What one instance of BGP says of its neighbors. ``by_default``: IPv4 is on without ``activate``. ``down``: BGP is shut as a whole."""
+    """The neighbors of one BGP instance. ``by_default``: IPv4 is active without ``activate``. ``down``: BGP is shut as a whole."""
 
     groups: dict[str, Settings] = field(default_factory=dict[str, Settings])
     peers: dict[str, Settings] = field(default_factory=dict[str, Settings])
@@ -75,7 +75,7 @@ class Neighbors:
         return own.over(self.groups.get(own.group))
 
     def is_shut(self, one: Settings) -> bool:
-        """Whether a session is shut: it, its peer group, or BGP as a whole."""
+        """Return whether a session, its peer group, or BGP as a whole is shut."""
         return self.down or one.shutdown
 
     def is_active(self, one: Settings, family: str) -> bool:

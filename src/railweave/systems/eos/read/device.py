@@ -98,7 +98,7 @@ def _bfd(stanzas: Stanzas, there: set[str]) -> Bfd | None:
 
 MOST_METRIC = 65535
 MOST_LSAS = 12_000
-"""What EOS allows where nothing is said (EOS user manual, "max-lsa")."""
+"""The most LSAs that EOS allows by default (EOS user manual, "max-lsa")."""
 
 
 def ospf(stanzas: Stanzas, ports: Mapping[str, Port], loopback: Address) -> tuple[Ospf | None, list[SelectedLine]]:

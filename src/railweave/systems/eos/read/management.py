@@ -182,7 +182,7 @@ def control_plane(
 
 
 def _passes(taking: SectionReader, word: str, name: str) -> bool:
-    """Whether a list lets everything pass that no line before its last is about."""
+    """Return whether the last line of a list permits all packets that no other line matches."""
     header = taking.last(f"{word} access-list {name}")
     lines = list(taking.each("<number> permit|deny <words...>", below=header)) if header else []
     last = max(lines, key=_number_of, default=None)

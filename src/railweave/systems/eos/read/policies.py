@@ -24,7 +24,7 @@ _FAMILIES: dict[str, Family] = {"ip": "ipv4", "ipv6": "ipv6"}
 
 @dataclass
 class Policies:
-    """What policies are made of, by name. ``strange`` are community lists that say more than one community."""
+    """The parts of policies, by name. ``strange`` are community lists with more than one community."""
 
     lists: PrefixLists = field(default_factory=PrefixLists)
     communities: dict[str, str] = field(default_factory=dict[str, str])

@@ -1,1 +1,1 @@
-"""What the statements of FRR (``statements``) mean for a ``DeviceConfig``, and what a ``DeviceConfig`` says in them."""
+"""Conversion between a ``DeviceConfig`` and the statements of FRR (``statements``)."""

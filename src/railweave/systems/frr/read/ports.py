@@ -25,7 +25,7 @@ class PrefixOption:
 
 
 LOOPBACKS = ("lo", "dummy", "Loopback")
-"""How the names of loopbacks begin."""
+"""The beginnings of the names of loopbacks."""
 
 ISIS_METRIC = 10
 """The metric of an interface where no line says it (FRR manual, ISIS)."""

@@ -342,14 +342,14 @@ def general(taking: SectionReader) -> str:
 
 
 def _holds(section: Section, word: str) -> bool:
-    """Whether a section is an interface, beside loopbacks, with an address of a family."""
+    """Return whether a section is an interface, other than a loopback, with an address of a family."""
     header, loopbacks = section.line, tuple(f"interface {name}" for name in LOOPBACKS)
     begins = header.startswith("interface ") and not header.startswith(loopbacks)
     return begins and any(line.line.startswith(f"{word} address ") for line in section.body or ())
 
 
 def _sets_source(taking: SectionReader, name: str) -> bool:
-    """Whether a route-map lets every route into the kernel, and only sets the address of the device's own packets."""
+    """Return whether a route-map permits every route, and only sets the source address of the device's own packets."""
     entries = [section for section in taking.sections if section.line.startswith(f"route-map {name} ")]
     permits = all(entry.line.split()[2] == "permit" for entry in entries)
     return permits and any(not any(line.line.startswith("match ") for line in entry.body or ()) for entry in entries)

@@ -66,7 +66,7 @@ FIRST_BRIDGED = 60000
 
 
 def overlay_sections(config: DeviceConfig) -> Iterator[Section]:
-    """What stands before ``router bgp``: VRFs with their VNIs, and what external routers and overlay neighbors are sent."""
+    """Yield the sections before ``router bgp``: VRFs with their VNIs, and the policies for external routers and overlay neighbors."""
     for vrf in config.vrfs:
         yield section(f"vrf {vrf.name}", f"vni {vrf.vni}")
         for policies in external_policies(vrf):

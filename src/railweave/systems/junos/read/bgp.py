@@ -262,7 +262,7 @@ def leave_bfd(words: Iterable[Word]) -> None:
 
 
 def watching(groups: Iterable[Group]) -> list[Word]:
-    """Where groups and their neighbors say how they are watched."""
+    """Return the words of groups and of their neighbors: the levels at which BFD may be set."""
     return [word for group in groups for word in (group.word, *(one.word for one in group.neighbors))]
 
 

@@ -47,7 +47,7 @@ class PolicyOptions:
     more: dict[str, None] = field(default_factory=dict[str, None])
 
     def is_plain(self, terms: Iterable[Term]) -> bool:
-        """Whether the prefixes of their lists say all that terms do."""
+        """Return whether the prefixes of the lists are all that the terms match."""
         return not any(term.unknown or term.match.prefix_list in self.entry_lists for term in terms)
 
 
@@ -219,7 +219,7 @@ def _values(options: PolicyOptions, name: str) -> list[str]:
 
 
 def _asked_of_others(options: PolicyOptions, name: str, asked: Word, action: Action, depth: int) -> Iterator[Term]:
-    """What another policy accepts, with what it does itself. Where it refuses something first, that is not known."""
+    """Yield the terms of the policies that a term refers to. If such a policy rejects a route before it accepts one, the result is not known."""
     for other in asked.entries("policy"):
         terms = _terms(options, other.text, depth=depth + 1)
         accepted = list(itertools.takewhile(lambda term: term.action.accept, terms))
@@ -237,7 +237,7 @@ _RANGE = re.compile(r"/([0-9]{1,3})(?:-/([0-9]{1,3}))?")
 
 
 def _matches(options: PolicyOptions, place: str, word: Word, strange: list[str]) -> Iterable[Match]:
-    """What a term asks for. It holds for one prefix list and one community; more of them are not understood.
+    """Return the condition of a term. A condition has one prefix list and one community; more of them are not understood.
 
     Conditions whose list or community is not understood go into ``strange``.
     """

@@ -127,7 +127,7 @@ def _port(word: Word) -> Port:
 
 
 def _is_down(word: Word, port: str) -> bool:
-    """Whether an interface is shut, or its cage unused. What goes with a loopback or the management port is not understood."""
+    """Return whether an interface is shut, or its cage unused. Such a statement of a loopback or management port is not understood."""
     if port == "lo0" or MANAGEMENT.fullmatch(port):
         return False
     return word.flag("disable") or word.flag("unused")

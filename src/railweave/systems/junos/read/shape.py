@@ -78,7 +78,7 @@ def isis(top: Word, ports: Mapping[str, Port], router_id: Address) -> Isis | Non
 
 
 def _is_there(ports: Mapping[str, Port], unit: str) -> bool:
-    """Whether a port has a unit; one that is not configured has no neighbor."""
+    """Return whether a port has a unit. A unit that is not configured has no neighbor."""
     name, _, number = unit.rpartition(".")
     return name not in ports or number in ports[name].units
 

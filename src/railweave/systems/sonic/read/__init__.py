@@ -117,7 +117,7 @@ def _at(line: int, found: list[Section]) -> list[Section]:
 def _config(
     tables: Rows, lines: Sequence[Section], *, files: bool
 ) -> tuple[DeviceConfig, SectionReader, bgp_tables.Lines | None]:
-    """What tables and lines say; ``files``: lines are those of a file, not of what runs."""
+    """Return the configuration in tables and lines. ``files``: the lines are those of a file, not of the running daemons."""
     own = SectionReader(lines)
     known = frr_ports(own)
     addressed(tables, known)

@@ -60,7 +60,7 @@ def policies(tables: Rows, found: Lines) -> None:
 
 
 def _prefix_sets(tables: Rows, found: Lines) -> None:
-    """``PREFIX_SET`` and its entries: exact, or a range of lengths. Without sequence numbers, nobody says which entry counts first."""
+    """Add the prefix lists of ``PREFIX_SET`` to ``found``, exact or with a range of lengths. Entries without sequence numbers have no known order."""
     for row in tables.rows("PREFIX_SET"):
         row.text("mode")
     counts: dict[str, int] = {}
