@@ -18,9 +18,10 @@ from railweave.model.config.sections import CLOSERS, Section, SectionReader, sel
 from railweave.model.device.model import DeviceConfig, Interface
 from railweave.model.device.reading import Reading, ReadStatement, classify_statements
 from railweave.systems.dell_sonic.changes import config_tree
+from railweave.systems.dell_sonic.meaning.balancing import balancing_config_of
 from railweave.systems.dell_sonic.meaning.management import management_of
 from railweave.systems.dell_sonic.meaning.ports import unheld_at_ports
-from railweave.systems.dell_sonic.meaning.qos import balancing_config_of, qos_config_of, unheld
+from railweave.systems.dell_sonic.meaning.qos import qos_config_of, unheld
 from railweave.systems.dell_sonic.read import devices, overlay, ports, routing
 from railweave.systems.dell_sonic.read.control_plane import protection
 from railweave.systems.dell_sonic.statements.bgp import ROUTING, Evpn, Router

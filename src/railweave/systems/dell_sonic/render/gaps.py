@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from railweave.model.config.sections import flat
 from railweave.model.findings.registry import Rule
 from railweave.systems.common_gaps import extra_findings, left_out_findings
-from railweave.systems.dell_sonic.meaning.qos import adaptive
+from railweave.systems.dell_sonic.meaning.balancing import adaptive
 from railweave.systems.dell_sonic.tree import parse
 from railweave.systems.frr.render import no_ao
 from railweave.systems.sonic.render.gaps import sprayed

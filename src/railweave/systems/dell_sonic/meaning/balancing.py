@@ -1,0 +1,99 @@
+"""Load balancing of a device as its statements have it (``statements.qos``): adaptive routing and the static hash."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from railweave.model.device.balancing import BalancingConfig, Dlb, EgressQuantization, Hash
+from railweave.systems.dell_sonic.statements.qos import ArsObject, ArsPortProfile, ArsProfile, Balancing, Hashed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from railweave.model.config.addresses import Family
+    from railweave.model.device.model import DeviceConfig
+    from railweave.systems.dell_sonic.statements.qos import Mode
+
+T = TypeVar("T")
+
+NAME = "ROCE"
+"""The name of all objects of QoS and load balancing, as in the guide."""
+
+
+def adaptive(config: DeviceConfig) -> bool:
+    """Return whether next-hop groups are shared by load."""
+    return config.balancing.group_mode in {"dlb-flowlet", "dlb-per-packet"}
+
+
+def balancing_of(config: DeviceConfig) -> Balancing:
+    """Return adaptive routing and the static hash."""
+    intent, knobs = config.balancing, config.balancing.dlb
+    static = Balancing(seed=intent.hash.seed, hashed=tuple(_hashed(intent)))
+    if not adaptive(config):
+        return static
+    flowlets = ArsObject("dlb-flowlet", knobs.inactivity_interval, knobs.flowset_table_size)
+    interval = max(1, round(1e6 / knobs.sampling_rate)) if knobs.sampling_rate else None
+    return replace(
+        static,
+        profiles={NAME: ArsProfile(interval)},
+        port_profiles={NAME: ArsPortProfile(True, knobs.egress_quantization.rate_weightage)},
+        objects={NAME: flowlets if intent.group_mode == "dlb-flowlet" else ArsObject("dlb-per-packet")},
+        bound=NAME,
+    )
+
+
+def _hashed(intent: BalancingConfig) -> Iterator[Hashed]:
+    for family in intent.ether_types:
+        protocol = "ip-proto" if family == "ipv4" else "next-hdr"
+        words = _LAYER3 if intent.hash.layer3 else ()
+        words += (protocol, *_LAYER4) if intent.hash.layer4 else ()
+        yield from (Hashed(ipv4=word) if family == "ipv4" else Hashed(ipv6=word) for word in words)
+
+
+_LAYER3, _LAYER4 = ("src-ip", "dst-ip"), ("l4-src-port", "l4-dst-port")
+
+
+def balancing_config_of(balancing: Balancing) -> BalancingConfig:
+    """Return adaptive routing and the fields of the static hash. Of several objects with different values, the last one counts.
+
+    A profile that is bound and not defined does nothing.
+    """
+    objects, usual = balancing.objects.values(), Dlb()
+    profile = balancing.profiles.get(balancing.bound or "")
+    mode: Mode | Literal["ecmp"] = "ecmp" if profile is None else _last((ars.mode for ars in objects), "ecmp")
+    flowlets = mode == "dlb-flowlet"
+    interval = profile.interval if profile else None
+    past_weight = _last(
+        (port.past_weight for port in balancing.port_profiles.values()), usual.egress_quantization.rate_weightage
+    )
+    fields: dict[Family, set[str]] = {
+        "ipv4": {hashed.ipv4 for hashed in balancing.hashed if hashed.ipv4 is not None},
+        "ipv6": {hashed.ipv6 for hashed in balancing.hashed if hashed.ipv6 is not None},
+    }
+    families: tuple[Family, ...] = tuple(family for family, words in fields.items() if words)
+    return BalancingConfig(
+        group_mode=mode,
+        ether_types=families,
+        dlb=Dlb(
+            inactivity_interval=_last((ars.idle for ars in objects), 0 if flowlets else usual.inactivity_interval),
+            flowset_table_size=_last((ars.flows for ars in objects), 0 if flowlets else usual.flowset_table_size),
+            sampling_rate=round(1e6 / interval) if interval else usual.sampling_rate,
+            egress_quantization=EgressQuantization(rate_weightage=past_weight),
+        ),
+        hash=Hash(
+            layer3=bool(families) and all(fields[family] >= {*_LAYER3} for family in families),
+            layer4=bool(families) and all(_by_ports(fields[family]) for family in families),
+            seed=balancing.seed,
+        ),
+    )
+
+
+def _last(values: Iterable[T | None], usual: T) -> T:
+    """Return the last value that is given, or the usual one if none is."""
+    given = [value for value in values if value is not None]
+    return given[-1] if given else usual
+
+
+def _by_ports(words: set[str]) -> bool:
+    return words >= {*_LAYER4} and not words.isdisjoint({"ip-proto", "next-hdr"})
