@@ -12,12 +12,14 @@ import pytest
 from railweave import api
 from railweave.analysis.routing.control_plane import ControlPlane
 from railweave.model.device.config_file import from_document, to_document
-from railweave.model.device.model import DeviceConfig
+from railweave.model.device.model import NO_LOOPBACK, DeviceConfig
 from railweave.model.device.port_model import far_end, neighbor_of
 from railweave.model.device.reading import Reading
 from railweave.model.device.timers import Bfd
+from railweave.systems import system
 from tests.analysis.routing.fabrics import configurations
 from tests.conftest import EXAMPLES
+from tests.retarget import retargeted
 from tests.systems import test_ospf
 from tests.systems.there_and_back import reader, unknown
 
@@ -754,3 +756,20 @@ def test_each_group_has_its_own_bfd(nos: str) -> None:
         assert [(one.name, one.bfd) for one in bgp.groups] == [("spines", None), ("others", wanted)]
         assert bgp.bfd == FABRIC
         assert from_document(to_document(reading.config)) == reading.config
+
+
+@pytest.mark.parametrize("nos", LEAF)
+@pytest.mark.parametrize("example", ["h100-rlb", "evpn-server-isolation"])
+def test_a_loopback_that_is_not_there_is_not_the_router_id(nos: str, example: str) -> None:
+    config = configurations(retargeted(example, nos))[0]
+    (loopback, *_), files = config.loopbacks(), system(nos).files(config)
+    assert loopback == config.loopback
+    address = re.escape(str(loopback).partition("/")[0])
+    line = rf"^(.*\b(lo0|ip address|ipv4 address)\b.* | *address ){address}/32;?\n"
+    row = rf',\s*"Loopback0\|{address}/32": {{}}'
+    removed = {name: re.sub(f"{line}|{row}", "", text, flags=re.MULTILINE) for name, text in files.items()}
+    assert removed != files
+    reading = reader(nos).read(removed).config
+    assert reading.loopback != loopback
+    assert reading.loopback in (NO_LOOPBACK, *config.loopbacks())
+    assert (reading.bgp and reading.bgp.router_id) == (config.bgp and config.bgp.router_id)

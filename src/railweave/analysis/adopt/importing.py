@@ -24,6 +24,7 @@ from railweave.analysis.adopt.wiring import Lldp, Wiring, wiring
 from railweave.design.addresses.identity import FIRST_MANAGEMENT_HOST
 from railweave.errors import InputError, NetworkPart, Problem
 from railweave.model.catalog import catalog
+from railweave.model.device.model import NO_LOOPBACK
 from railweave.model.intent.addresses import MOST_NUMBER, Pools
 from railweave.model.intent.base import NAME, secret_reference
 from railweave.model.intent.management import Management
@@ -137,10 +138,9 @@ def router_ids(drafts: Sequence[Draft], configs: Mapping[str, DeviceConfig], kno
     longest prefix that contains them with room for growth. A switch whose router ID does not fit gets it under ``overrides:``.
     """
     ids = {
-        name: str(configs[name].loopback.address)
+        name: str(config.bgp.router_id if config.loopback == NO_LOOPBACK and config.bgp else config.loopback.address)
         for draft in drafts
-        for name in draft.switches
-        if configs[name].loopback
+        for name, config in ((name, configs[name]) for name in draft.switches)
     }
     ids = {name: address for name, address in ids.items() if "." in address and not address.startswith("0.")}
     pool = _pool(ids.values(), USUAL.router_id, known, spare=2) if ids else USUAL.router_id

@@ -7,7 +7,7 @@ already have the form of the device's operating system (``fabric_color`` or poli
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
 from railweave.model.device.balancing import BalancingConfig
@@ -31,6 +31,21 @@ from railweave.model.device.port_model import Gateway, Interface, Macsec, Split
 from railweave.model.device.qos_model import Marking, PfcProfile, QosConfig
 from railweave.model.device.timers import Bfd
 from railweave.model.network.overlay import Rare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+NO_LOOPBACK = Prefix("0.0.0.0/0")
+"""The loopback of a device whose loopback interface has no address."""
+
+
+def loopback_among(addresses: Iterable[Prefix], router_id: Address) -> Prefix:
+    """Return the main address of a loopback interface that has these addresses.
+
+    It is the address of the router ID if the interface has it, otherwise the first one, and ``NO_LOOPBACK`` if there is none.
+    """
+    present = list(addresses)
+    return router_id.prefix if router_id.prefix in present else next(iter(present), NO_LOOPBACK)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from railweave.model.catalog import catalog
 from railweave.model.config.addresses import InterfaceAddress
 from railweave.model.config.section_tree import sections as as_sections
 from railweave.model.config.sections import CLOSERS, Section, SectionReader, select
-from railweave.model.device.model import DeviceConfig, Interface
+from railweave.model.device.model import DeviceConfig, Interface, loopback_among
 from railweave.model.device.reading import Reading, ReadStatement, classify_statements
 from railweave.systems.dell_sonic.changes import config_tree
 from railweave.systems.dell_sonic.meaning.balancing import balancing_config_of
@@ -279,7 +279,7 @@ def _config(taking: SectionReader) -> DeviceConfig:
         management=management_of(system, cages, protected=False),
         management_address=management.address or InterfaceAddress(f"{routing.NOWHERE}/0"),
         management_gateway=management.gateway or routing.NOWHERE,
-        loopback=loopbacks[0] if loopbacks else router_id.prefix,
+        loopback=loopback_among(loopbacks, router_id),
         splits=devices.splits(split, cages, model),
         interfaces=in_use,
         gateways=gateways,

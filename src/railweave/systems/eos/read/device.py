@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Literal
 from railweave.model.catalog import catalog
 from railweave.model.config.addresses import Address, Family, InterfaceAddress, Prefix
 from railweave.model.config.number_ranges import numbers
-from railweave.model.device.model import DeviceConfig, Gateway, Interface, Isis, IsisPort, Ospf, OspfPort, Split
+from railweave.model.device.model import (
+    DeviceConfig,
+    Gateway,
+    Interface,
+    Isis,
+    IsisPort,
+    Ospf,
+    OspfPort,
+    Split,
+    loopback_among,
+)
 from railweave.model.device.port_model import with_parts
 from railweave.systems.eos.read import overlay
 from railweave.systems.eos.read.bgp import NO_ADDRESS, Links, Process, bgp, is_underlay, other_end, process
@@ -238,7 +248,7 @@ def device(taking: SectionReader, model: str, release: str) -> DeviceConfig:
         management=management(taking, stanzas, protected=rules is not None),
         management_address=port.addresses[0] if port else InterfaceAddress(f"{NO_ADDRESS}/0"),
         management_gateway=way_out,
-        loopback=router_id.prefix,
+        loopback=loopback_among((each.prefix for each in _loopbacks(found)), router_id),
         splits=_splits(cabled),
         interfaces=cabled,
         gateways=tuple(gateways.values()),
@@ -349,9 +359,13 @@ def _of_vrf(words: list[str]) -> tuple[str, list[str]]:
 
 def _router_id(found: Mapping[str, Port]) -> Address:
     """The router id that a switch takes by itself: the address of a loopback."""
-    loopbacks = (one for one in found.values() if one.name.startswith("Loopback") and not one.vrf)
-    four = (each.address for one in loopbacks for each in one.addresses if each.family == "ipv4")
-    return next(four, NO_ADDRESS)
+    return next((each.address for each in _loopbacks(found) if each.family == "ipv4"), NO_ADDRESS)
+
+
+def _loopbacks(found: Mapping[str, Port]) -> list[InterfaceAddress]:
+    """Return the addresses of loopbacks outside VRFs."""
+    ports = [port for port in found.values() if port.name.startswith("Loopback") and not port.vrf]
+    return [address for port in ports for address in port.addresses]
 
 
 def _pair(taking: SectionReader, found: dict[str, Port]) -> None:

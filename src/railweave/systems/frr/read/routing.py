@@ -236,10 +236,8 @@ class Routing:
         return own or next((one.address for one in self.loopbacks if one.family == "ipv4"), UNKNOWN)
 
     def loopback(self) -> Prefix:
-        """The prefix of the loopback; that of the router id where the text has no loopback."""
-        if self.loopbacks:
-            return self.loopbacks[0].prefix
-        return UNKNOWN.prefix if self.loopback_names else self.router_id().prefix
+        """Return the main address of the loopback."""
+        return model.loopback_among((each.prefix for each in self.loopbacks), self.router_id())
 
     def bgp(self) -> Bgp | None:
         """BGP of the default VRF; None where there is none."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from railweave.model.catalog import catalog
 from railweave.model.config.tree import ConfigTree, Node, Step
-from railweave.model.device.model import DeviceConfig
+from railweave.model.device.model import DeviceConfig, loopback_among
 from railweave.model.device.reading import Kind, Reading, ReadStatement, classify_statements
 from railweave.systems.junos.changes import JunosTree, config_tree
 from railweave.systems.junos.read import management, overlay, shape
@@ -106,7 +106,7 @@ def configuration(top: Word) -> DeviceConfig:
         management=management.management(top, named.values(), protected=rules is not None),
         management_address=own_port,
         management_gateway=management.gateway(top, own_port),
-        loopback=router_id.prefix,
+        loopback=loopback_among(own, router_id),
         splits=cut,
         interfaces=interfaces(
             named,
