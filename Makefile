@@ -56,8 +56,11 @@ check: $(STAMP)
 
 test: plugin-test python-test engine-test
 
+# Two workers more than processors: tests in labs wait for most of their time.
+WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 2 )))
+
 python-test: $(STAMP)
-	$(BIN)/python -m pytest -n auto -rs
+	$(BIN)/python -m pytest -n $(WORKERS) -rs
 
 engine-test: $(STAMP)
 	cargo test --profile tests --quiet

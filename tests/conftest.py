@@ -35,6 +35,7 @@ KINDS = {
     "lab": (
         "operations/deploy/test_ztp_servers.py",
         "docs/test_howto.py",
+        "docs/test_prove.py",
         "live/fleet/test_lab.py",
         "host/test_apply.py",
         "host/test_interruption.py",
@@ -97,6 +98,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not config.option.keyword and not any("::" in word for word in config.args):
         items[:], left = drawn(items)
         config.hook.pytest_deselected(items=left)
+    items[:] = shared_out(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def shared_out(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """Return tests in the order in which two of the workers begin with labs, and the others with the rest.
+
+    Labs wait for most of their time. Each worker begins with an equal share of the list, from one end to the other, and takes
+    tests from the end of other shares once its own are done (``--dist worksteal``).
+    """
+    if workers < 3:
+        return items
+    labs: tuple[list[pytest.Item], list[pytest.Item]] = ([], [])
+    rest: list[pytest.Item] = []
+    files: dict[Path, int] = {}
+    for item in items:
+        lab = item.get_closest_marker("lab") is not None or item.path.parent == ROOT / "tests" / "live" / "lab"
+        (labs[files.setdefault(item.path, len(files)) % 2] if lab else rest).append(item)
+    share = len(items) // workers
+    first = max(share - len(labs[0]), 0)
+    return [*labs[0], *rest[:first], *labs[1], *rest[first:]]
 
 
 def pytest_configure() -> None:

@@ -52,16 +52,19 @@ case_ "address change (SLAAC)" "${faulty[@]}" --reroute 60 --fault 30:change:1 -
 case_ "address gone, flushes in between" "${faulty[@]}" --reroute 60 --dmabuf --fault 30:gone:0 --fault 200:back:0 --deaths 4 --recoveries 2
 case_ "port loss, another NIC of the virtual device goes on" \
   "${faulty[@]}" --groups 3000 --devices 2 --merge --reroute 60 --fault 30:port --fault 200:portup --deaths 16 --recoveries 8
-# What one end notices of the other: within 5 s in every state, and nothing where nothing is wrong.
+# What one end notices of the other: within 5 s in every state, and nothing where nothing is wrong. They wait, each on a fabric of its own: several run at once.
+cases=()
 for state in polls flies waits half; do
   for what in kill stop dark hang slow; do
     case $what-$state in hang-flies | hang-half | slow-flies | slow-half) continue ;; esac
-    case_ "peer: $what" ./peer "$what" "$state"
+    cases+=("$what $state")
   done
 done
-for how in once ever; do case_ "peer: a device refuses flushes" ./peer flush $how; done
-for event in 0 1 3; do case_ "asynchronous event" ./peer event $event; done
-for what in tcp stranger refused tuner fork; do case_ "peer" ./peer "$what"; done
+for how in once ever; do cases+=("flush $how"); done
+for event in 0 1 3; do cases+=("event $event"); done
+cases+=(tcp stranger refused tuner fork)
+export -f case_
+printf '%s\n' "${cases[@]}" | xargs -P 3 -I CASE bash -c 'case_ "peer: CASE" ./peer CASE'
 case_ "port loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:port --must-fail
 case_ "leaf loss ends the job and says where" ./harness --rate 20 --groups 100000 --fault 50:dark --must-fail
 telemetry=$(mktemp -d)
