@@ -11,6 +11,7 @@ import pytest
 from railweave.errors import RenderError
 from railweave.model.device.build import device_config
 from railweave.systems import system
+from railweave.systems.sonic.read.rows import rows
 from tests.conftest import SMALL
 from tests.model.config.variants import networks
 from tests.model.intent.asked import FABRICS
@@ -243,3 +244,18 @@ def test_anything_is_read_or_refused_with_its_line() -> None:
 def test_drawn_fabrics_come_back() -> None:
     configs = [device_config(one, name, "sonic") for one in networks("sonic")[::2] for name in one_of_each_role(one)]
     assert [line for config in configs for line in lost(config)] == []
+
+
+def test_the_last_of_two_tables_rows_or_fields_counts() -> None:
+    text = """{
+  "PORT": {"Ethernet0": {"mtu": "9100", "admin_status": "up"}, "Ethernet8": {"mtu": "9100"}},
+  "VLAN": {"Vlan10": {"vlanid": "10"},
+           "Vlan10": {"vlanid": "10",
+                      "vlanid": "11"}},
+  "PORT": {"Ethernet0": {"mtu": "1500"}}
+}"""
+    read = rows(text)
+    assert list(read.tables["PORT"]) == ["Ethernet0"]
+    assert read.row("PORT", "Ethernet0").fields == {"mtu": "1500"}
+    assert read.row("VLAN", "Vlan10").text("vlanid") == "11"
+    assert read.strange == [(3, "VLAN|Vlan10"), (4, "VLAN|Vlan10 vlanid"), (2, "PORT")]

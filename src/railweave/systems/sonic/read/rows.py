@@ -127,8 +127,12 @@ def without_secret(table: str, key: str) -> str:
 
 
 def rows(text: str) -> Rows:
-    """The tables of a text. Raises ``RenderError`` with the line where it is not JSON, or no object."""
+    """The tables of a text. Raises ``RenderError`` with the line where it is not JSON, or no object.
+
+    Of names that stand twice in an object the last counts, as in SONiC's own ``json.load``. The others are not understood.
+    """
     found = Rows()
+    places: dict[str, int] = {}
     top = _parsed(text)
     lines = _lines(text)
     for name, value in top:
@@ -139,9 +143,14 @@ def rows(text: str) -> Rows:
             found.strange.append((at, name))
             _skip(value, lines)
         else:
-            table = found.tables.setdefault(name, {})
+            if name in found.tables:
+                found.strange.append((places[name], name))
+            places[name] = at
+            table = found.tables[name] = {}
             for key, row in value:
                 here = next(lines)
+                if key in table:
+                    found.strange.append((table.pop(key).line, f"{name}|{without_secret(name, key)}"))
                 if not _is_pairs(row):
                     found.strange.append((here, f"{name}|{without_secret(name, key)}"))
                     _skip(row, lines)
@@ -149,6 +158,8 @@ def rows(text: str) -> Rows:
                 fields: dict[str, Value] = {}
                 numbers: dict[str, int] = {}
                 for word, one in row:
+                    if word in fields:
+                        found.strange.append((numbers[word], f"{name}|{without_secret(name, key)} {word}"))
                     numbers[word] = next(lines)
                     fields[word] = _value(one)
                     _skip(one, lines)
