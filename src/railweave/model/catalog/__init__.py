@@ -6,8 +6,8 @@ The facts are in YAML files:
 - ``system.yaml`` of every package under ``railweave.systems``: the naming, limits and features of an operating system;
 - ``nics.yaml`` of every package under ``railweave.nics``, with ``servers.yaml`` if a vendor brings server models with its NICs.
 
-A catalog is a value. Users' own hardware (``model.catalog.hardware_files``) makes a separate catalog, which is in force only
-while railweave works on a network with that hardware.
+Catalogs are immutable. Users' own hardware (``model.catalog.hardware_files``) makes a separate catalog, which is the current
+catalog only while railweave works on a network with that hardware.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _IN_FORCE: ContextVar[Catalog | None] = ContextVar("railweave_catalog", default=
 
 
 def catalog() -> Catalog:
-    """Return the catalog in force: the current network's, or the package's if none is set."""
+    """Return the current catalog: that of the network at hand, or the package's if none is set."""
     return _IN_FORCE.get() or packaged()
 
 
 @contextmanager
 def in_force(replacement: Catalog) -> Generator[Catalog]:
-    """Make ``catalog()`` return this catalog inside a ``with`` block, then restore the previous one."""
+    """Make ``replacement`` the current catalog, which ``catalog()`` returns, inside a ``with`` block. Then restore the previous one."""
     token = _IN_FORCE.set(replacement)
     try:
         yield replacement
@@ -47,7 +47,7 @@ def in_force(replacement: Catalog) -> Generator[Catalog]:
 
 @lru_cache(maxsize=1)
 def packaged() -> Catalog:
-    """The package's own catalog, read once."""
+    """Return the package's own catalog. The files are read once."""
     from railweave.model.catalog.definitions import system_files, vendor_files
     from railweave.model.catalog.models import Catalog
     from railweave.reading import packaged_yaml
@@ -69,7 +69,7 @@ def packaged() -> Catalog:
 
 
 def _add(known: dict[str, Any], more: dict[str, Any], path: Path) -> None:
-    """Add models to the known ones. Raises ``ValueError`` if a name is already taken, because the new model would replace the old one."""
+    """Add the models of a file to ``known``. Raises ``ValueError`` with the path of the file if a name already exists."""
     twice = sorted(known.keys() & more.keys())
     if twice:
         raise ValueError(f"{path}: {', '.join(twice)}: the catalog has another model of this name")

@@ -43,6 +43,6 @@ def vendor_files() -> dict[str, Path]:
 
 
 def _places(package: str) -> Iterable[str]:
-    """Return the folders to search for the packages of a registry."""
+    """Return the directories that hold the sub-packages of a package, without importing it."""
     spec = find_spec(package)
     return (spec.submodule_search_locations if spec else None) or ()

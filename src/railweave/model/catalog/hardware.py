@@ -47,7 +47,7 @@ class PortGroup(Model):
 
 
 def _number(key: object) -> object:
-    """Return a key of digits as an integer, because JSON and ``hardware show`` have only strings as keys. Other keys stay as they are."""
+    """Return a key of digits as an integer, because JSON and ``hardware show`` have only string keys. Return other keys unchanged."""
     return int(key) if isinstance(key, str) and key.isdecimal() else key
 
 
@@ -55,7 +55,7 @@ _Number = Annotated[int, BeforeValidator(_number)]
 
 
 class HeadroomTable(Model):
-    """A platform's own PFC headroom table.
+    """The PFC headroom table that a switch platform ships.
 
     ``rows`` maps speed in Gb/s to cable length in metres to headroom in bytes (``xoff``).
     """
@@ -112,7 +112,7 @@ class DedicatedBuffer(Model):
     source: str
 
     def shared_bytes(self, ingress_percent: int | None, egress_percent: int | None) -> int:
-        """Return the shared bytes if dedicated buffers are set to a percentage of their default (None: unchanged)."""
+        """Return the size of the shared part in bytes if dedicated buffers are set to a percentage of their default (None: unchanged)."""
         freed = [
             kb * (100 - percent) / 100
             for kb, percent in ((self.ingress_kb, ingress_percent), (self.egress_kb, egress_percent))
@@ -181,11 +181,7 @@ class Platform(Model):
 
 
 Need = Literal["equal-lossless-shares", "tunnel-dscp"]
-"""Requirements that some models have for their configuration.
-
-- ``equal-lossless-shares``: ingress and egress have the same share of lossless buffers.
-- ``tunnel-dscp``: the configuration needs statements that copy the inner packet's DSCP to the tunnel header.
-"""
+"""The value of an environment variable for RCCL jobs that use an adapter. It overrides the general value of the variable."""
 
 
 class SwitchModel(Model):
@@ -222,7 +218,7 @@ class SwitchModel(Model):
     dedicated: DedicatedBuffer | None = None
 
     def group_of(self, port: int) -> PortGroup | None:
-        """The port group a physical port belongs to."""
+        """Return the port group that contains a physical port, or None."""
         return next((group for group in self.ports if group.first <= port <= group.last), None)
 
 
@@ -310,7 +306,7 @@ class NicGroup(Model):
 
     @property
     def adapters(self) -> int:
-        """The number of NICs. A NIC with several ports counts once."""
+        """The number of physical NICs. A NIC with several ports counts once."""
         return len(self.names) // self.ports
 
     def gpu_of(self, rail: int, gpus: int) -> int:
@@ -360,12 +356,15 @@ class ServerModel(Model):
     source: str
 
     def card(self, kind: str, rail: int) -> tuple[str, int]:
-        """Return the card behind a NIC or port of a set: the name of the set with the card's first ports, and the card's index from 0."""
+        """Return the card of the NIC or port that set ``kind`` has on a rail: (set with the card's first ports, index of the card from 0).
+
+        ``rail`` counts from 1.
+        """
         group = self.nics[kind]
         return group.further_ports_of or kind, (rail - 1) % group.adapters
 
     def own_ports(self, kind: str) -> range | None:
-        """Return the port numbers, from 1, that a set uses on its cards. Returns None if no other set uses ports of the same cards."""
+        """Return the port numbers, from 1, that a set uses on its cards. Returns None if all ports of these cards belong to the set."""
         group = self.nics[kind]
         before = self.nics[group.further_ports_of].ports if group.further_ports_of else 0
         if not before and all(nic.further_ports_of != kind for nic in self.nics.values()):
@@ -401,7 +400,7 @@ class Optic(Model):
 
 
 class Hardware(Model):
-    """Hardware models by name, for example the models that users describe themselves (docs/hardware.md)."""
+    """Hardware models by section and name, for example the models that users describe themselves (docs/hardware.md)."""
 
     switches: dict[str, SwitchModel] = Field(default_factory=dict[str, SwitchModel])
     nics: dict[str, NicModel] = Field(default_factory=dict[str, NicModel])

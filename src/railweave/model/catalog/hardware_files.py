@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 Contradiction = tuple[tuple[str | int, ...], str, str]
-"""The place of a contradiction (section, name and the keys inside), the error, and the fix."""
+"""A contradiction: (its place: section, name and the keys inside; the error message; the fix)."""
 
 
 def contradictions(hardware: Hardware, known: Catalog) -> Iterator[Contradiction]:
@@ -106,7 +106,10 @@ def _of_nics(at: tuple[str | int, ...], group: NicGroup, known: Catalog) -> Iter
 
 
 def _of_further_ports(at: tuple[str | int, ...], server: ServerModel, kind: str) -> Iterator[Contradiction]:
-    """Yield the contradictions of a NIC set whose NICs are further ports of another set's cards."""
+    """Yield the contradictions of a NIC set that uses the remaining ports of another set's cards (``further_ports_of``).
+
+    ``at`` is the place to report.
+    """
     group = server.nics[kind]
     first = server.nics.get(group.further_ports_of)
     others = ", ".join(nic for nic in server.nics if nic != kind)
@@ -126,7 +129,10 @@ def _of_further_ports(at: tuple[str | int, ...], server: ServerModel, kind: str)
 
 
 def hardware_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12). A model with ``extends`` has no required fields, because it takes them from the other model."""
+    """Return the JSON Schema (draft 2020-12) of a hardware file.
+
+    A model with ``extends`` has no required fields, because it takes them from the other model.
+    """
     schema = Hardware.model_json_schema()
     definitions = cast("dict[str, dict[str, Any]]", schema["$defs"])
     for section in Hardware.model_fields:
@@ -147,12 +153,12 @@ MODELS: dict[str, type[Model]] = {
     "servers": ServerModel,
     "optics": Optic,
 }
-"""The sections of a hardware file, each with the class of its entries."""
+"""The class of a model by section of a hardware file."""
 
 
 @dataclass(frozen=True)
 class OwnHardware:
-    """A user's own models, and the file and line of each, by section and name."""
+    """A user's own models, and the file and line of each model, by (section, name)."""
 
     hardware: Hardware = field(default_factory=Hardware)
     places: dict[tuple[str, str], FileLine] = field(default_factory=dict[tuple[str, str], FileLine])
@@ -160,7 +166,7 @@ class OwnHardware:
 
 @dataclass(frozen=True)
 class Layer:
-    """Files whose models can refer to each other. ``at`` is the key path in each file to the sections."""
+    """Files whose models can extend each other. ``at`` is the key path to the sections in each file, for example ``("hardware",)``."""
 
     documents: tuple[Document, ...]
     at: tuple[Key, ...] = ()
@@ -168,7 +174,7 @@ class Layer:
 
 @dataclass
 class _Entry:
-    """A model as written in a file, before ``extends`` is applied."""
+    """A model as it is written in a file, before the fields of the model in ``extends`` are added."""
 
     document: Document
     at: tuple[Key, ...]
@@ -206,7 +212,10 @@ def own_hardware(folder: Path | None = None, fabric: Document | None = None) -> 
 
 
 def _folder_layer(folder: Path) -> Layer:
-    """Return the hardware files of a folder, sorted by name. Raises ``SpecError`` if the folder cannot be read."""
+    """Return the layer of a folder's hardware files, sorted by name. The layer is empty if the folder does not exist.
+
+    Raises ``SpecError`` if the folder cannot be read.
+    """
     try:
         files = sorted(path for path in folder.iterdir() if path.suffix in {".yaml", ".yml"})
     except (FileNotFoundError, NotADirectoryError):
@@ -219,7 +228,10 @@ def _folder_layer(folder: Path) -> Layer:
 
 
 def _read(layer: Layer, known: Catalog, places: dict[tuple[str, str], FileLine]) -> Hardware:
-    """Return the models of one layer, and add their locations to ``places``."""
+    """Return the models of a layer, and add the file and line of each to ``places`` under (section, name).
+
+    Raises ``SpecError`` with all errors.
+    """
     problems: list[Problem] = []
     entries: dict[str, dict[str, _Entry]] = {section: {} for section in MODELS}
     for document in layer.documents:
@@ -246,7 +258,10 @@ def _read(layer: Layer, known: Catalog, places: dict[tuple[str, str], FileLine])
 def _collect(
     document: Document, at: tuple[Key, ...], entries: dict[str, dict[str, _Entry]], problems: list[Problem]
 ) -> None:
-    """Collect the entries of a file. Reports unknown sections, and models that another file of the same layer also has."""
+    """Add the models of a file to ``entries``, by section and name. ``at`` is the key path to the sections.
+
+    Adds to ``problems`` each unknown section, and each model that another file of the layer also has.
+    """
     value: Any = document.value
     for key in at:
         value = value[key]
@@ -291,7 +306,11 @@ def _whole(
     problems: list[Problem],
     around: tuple[str, ...] = (),
 ) -> dict[str, Any] | None:
-    """Return an entry merged with the model that it extends, or None if that model does not exist."""
+    """Return the fields of an entry, with missing fields taken from the model that it extends. None if that model does not exist.
+
+    ``named`` holds the other entries of the section. ``around`` lists the entries that are already being resolved, to detect a
+    cycle.
+    """
     entry = named[name]
     parent = entry.given.get("extends")
     if parent is None:
@@ -318,7 +337,7 @@ def _nearest(word: str, known: list[str]) -> str:
 
 
 def _model(section: str, entry: _Entry, whole: dict[str, Any], problems: list[Problem]) -> Model | None:
-    """Return the model of an entry, or None if it is not valid. Reports each error at its line."""
+    """Return the validated model of an entry, or None if it is not valid. Each error goes to ``problems`` with its line."""
     kind = MODELS[section]
     try:
         return kind.model_validate(whole)

@@ -52,7 +52,7 @@ class PortHeadroom:
 
     @property
     def wire_bytes(self) -> float:
-        """Bytes on the wire that arrive at line rate until the peer is silent."""
+        """Bytes that arrive at line rate between XOFF and silence: those on the cable, of the peer's response and of the pipeline."""
         return self.flight_bytes + self.response_bytes + self.pipeline_bytes
 
     @property
@@ -67,7 +67,7 @@ class PortHeadroom:
 
     @cached_property
     def need_bytes(self) -> int:
-        """Bytes of buffer that MTU-sized packets fill. A headroom pool must hold this much for every port at the same time."""
+        """Bytes of buffer needed if all arriving packets have the size of the MTU. A headroom pool must hold this for all ports at once."""
         filled = self.wire_bytes * self.packet_bytes / (self.mtu_bytes + GAP_BYTES)
         return round(filled) + 2 * self.packet_bytes
 
@@ -75,8 +75,8 @@ class PortHeadroom:
     def smallest_bytes(self) -> int:
         """Bytes of buffer needed if only 64-byte packets arrive, each in its own cells.
 
-        The switch may first have to finish a packet that delays XOFF, while small packets arrive. The peer finishes the packet that it has
-        started.
+        This includes two delays. The switch may have to finish an MTU-sized packet before it can send XOFF, and small packets
+        arrive meanwhile. The peer finishes the packet that it is sending.
         """
         wire = self.wire_bytes + self.mtu_bytes + GAP_BYTES
         cells = -(-self.cells_of_smallest * wire // (SMALLEST_BYTES + GAP_BYTES))
@@ -89,7 +89,7 @@ class PortHeadroom:
 
     @cached_property
     def limit_bytes(self) -> int:
-        """The most bytes that the port may take: the larger of the calculated worst case and the platform's table value."""
+        """The most headroom that the port may need, in bytes: the largest of the two calculated needs and the table's value."""
         need = (
             -(-self.need_bytes // self.cell_bytes) * self.cell_bytes
         )  # more than small packets, if a cell holds just one
@@ -97,7 +97,7 @@ class PortHeadroom:
 
     @property
     def words(self) -> str:
-        """The calculation as text."""
+        """The calculation in words, for reports."""
         cells = self.packet_bytes // self.cell_bytes
         table = "" if self.table_bytes is None else f", {self.table_bytes:,} by the platform's table"
         return (

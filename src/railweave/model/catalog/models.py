@@ -9,7 +9,7 @@ from railweave.model.catalog.systems import System, release_key
 from railweave.model.intent.base import Model
 
 QUANTUM_BYTES = 64
-"""Bytes of a pause quantum, which is 512 bit times (IEEE 802.3, 31B.2)."""
+"""Bytes in a pause quantum, which is 512 bit times (IEEE 802.3, 31B.2)."""
 
 
 class Kernel(Model):
@@ -30,9 +30,9 @@ class Kernel(Model):
 
 
 class Physics(Model):
-    """Propagation and pause response times, for headroom arithmetic.
+    """Constants for headroom arithmetic: propagation delay and pause response times.
 
-    - ``response_quanta``: by speed in Gb/s, the quanta of 512 bits within which a peer stops.
+    - ``response_quanta``: by speed in Gb/s, the pause quanta (512 bit times) within which a peer must stop.
     - ``pipeline_ns``: the default for chips whose own value is not documented.
     """
 
@@ -43,9 +43,10 @@ class Physics(Model):
     source: str
 
     def response_bytes(self, speed_gbps: int) -> float:
-        """Return the bytes that a peer sends until it stops.
+        """Return the bytes that a peer still sends after it receives PFC XOFF.
 
-        A speed that is not listed uses the quanta of the next higher speed. A speed above the highest uses the same time as the highest.
+        A speed without an entry uses the quanta of the next higher speed. Above the highest speed, the response takes the same
+        time as there.
         """
         speeds = sorted(self.response_quanta)
         speed = next((speed for speed in speeds if speed >= speed_gbps), speeds[-1])

@@ -33,7 +33,7 @@ def breakout_of(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breako
 
 
 def link_breakout(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Breakout | None:
-    """Return the breakout for links of a speed, or of the next lower speed that the ports support. None if there is none.
+    """Return the breakout for links of a speed. If no mode gives this speed, return the one for the port's next lower speed, else None.
 
     If the range asks for a breakout, no lower speed is tried: a breakout that does not give the speed is an error.
     """
@@ -46,11 +46,11 @@ def link_breakout(model: SwitchModel, ports: PortRange, speed_gbps: int) -> Brea
 
 
 Module = tuple[str, str | int]
-"""The device of a pluggable, and its physical port or NIC."""
+"""A pluggable, named by its device and the physical port or the NIC that it is plugged into."""
 
 
 class OpticRequirement(NamedTuple):
-    """The optic requirements of one end of a link. ``asked`` is the optic that the fabric file names, if any."""
+    """The optic requirements of one end of a link. ``asked`` is the optic that the fabric file names, or None."""
 
     cage: str
     channels: int
@@ -62,7 +62,10 @@ class OpticRequirement(NamedTuple):
 def fitting(
     catalog: Catalog, cage: str, channels: int, speed_gbps: int, length_m: float, *, copper: bool
 ) -> list[tuple[float, str]]:
-    """Return the optics that fit a port and reach far enough, as (reach in metres, name in the catalog)."""
+    """Return the optics that fit a port and reach at least ``length_m``, as (reach in metres, name in the catalog).
+
+    ``copper`` tells whether copper cables are included.
+    """
     return [
         (optic.reach_m, name)
         for name, optic in catalog.optics.items()
@@ -82,7 +85,10 @@ def joins(optic: Optic | None, other: Optic | None) -> bool:
 
 
 def of_one_kind(catalog: Catalog, ends: Iterable[tuple[Module, OpticRequirement]]) -> dict[Module, str]:
-    """Return an optic for each module so that all have the same kind (PMD or media). Empty if no kind fits all modules."""
+    """Return an optic for each module, such that all have the same kind (PMD or media). Empty if no kind fits all modules.
+
+    Of several possible kinds, the one with the shortest total reach is used.
+    """
     known = catalog.optics
     by_module: dict[Module, dict[str, list[tuple[float, str]]]] = {}
     for place, need in ends:

@@ -44,7 +44,7 @@ Source: long-haul article. 32 Gb/s over 490 us are 467 packets of 4194 bytes; 51
 """
 
 LONGEST_HEADER = {"ipv4": 20 + 8 + 12 + 28 + 4, "ipv6": 40 + 8 + 12 + 28 + 4}
-"""Bytes of the headers: IP, UDP, base transport, the longest extended transport header (atomic), and the invariant CRC."""
+"""The longest headers of an RDMA packet in bytes: IP, UDP, base transport, longest extended transport (atomic), and invariant CRC."""
 
 
 def rdma_mtu(ip_mtu: int, family: Literal["ipv4", "ipv6"]) -> int:

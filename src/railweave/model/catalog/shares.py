@@ -1,4 +1,4 @@
-"""Shares of a switch's packet buffer: the share of one port, and the share that several users of a dynamic threshold hold."""
+"""Shares of a switch's packet buffer: one port's share, and the share that users of a dynamic threshold hold together."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def alpha(index: int) -> float:
 
 
 def port_share_bytes(model: SwitchModel, percent: int, speed_gbps: int) -> int:
-    """Return the bytes that correspond to a fill level of 100 percent: one port's part of an egress pool.
+    """Return the bytes of one port's part of an egress pool, which is a fill level of 100 percent.
 
-    The pool is ``percent`` of the buffer and is divided equally among all ports. ``speed_gbps`` is the speed of the switch's fastest
-    cables. This reading was chosen because it matches a published measurement (docs/validation.md).
+    The pool is ``percent`` of the buffer, divided equally among all ports at ``speed_gbps``, the speed of the switch's fastest
+    cables. No vendor documents the base of the fill level. This one matches a published measurement (docs/validation.md).
     """
     return round(model.buffer.shared_mb * 1e6 * percent / 100 / ports_at(model, speed_gbps))
 
@@ -39,8 +39,8 @@ def ports_at(model: SwitchModel, speed_gbps: int) -> int:
 
 
 def held_share(index: int, users: int = 1) -> float:
-    """Return the share of a pool that ``users`` equal users hold together when each reaches its dynamic threshold.
+    """Return the share (0 to 1) of a pool that ``users`` equal users hold together when each has reached its dynamic threshold.
 
-    The threshold is ``alpha`` times the free part of the pool.
+    A threshold is ``alpha`` times the free part of the pool.
     """
     return 1 / (1 + 1 / alpha(index) / users)

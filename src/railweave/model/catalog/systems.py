@@ -11,7 +11,7 @@ from railweave.model.intent.base import Model
 
 
 class Capability(Model):
-    """A feature of an operating system, with its first release (empty: every release).
+    """A feature of an operating system, and its first release. An empty release means that every release has the feature.
 
     ``mapped`` explains how the system reaches the same result by other means; empty if it has the feature itself.
     """
@@ -58,14 +58,14 @@ class Range(Model):
 
 
 class UnprintedBehavior(Model):
-    """A system's default for a field of ``DeviceConfig`` that its configuration does not state."""
+    """The default behavior of a system for a ``DeviceConfig`` field that the configuration text does not show."""
 
     value: str | int | float | bool | None
     source: str
 
 
 class ReadingTrial(Model):
-    """A trial of reading configurations written by others: the share that was understood, or is known not to matter."""
+    """The result of reading configurations written by others: the percentage of lines understood or known to be irrelevant."""
 
     where: str
     files: int
@@ -75,7 +75,10 @@ class ReadingTrial(Model):
 
 
 class Faults(Model):
-    """Random faults in example configurations (``tests.mutants.score``), and how many of them ``verify OUT`` reports."""
+    """Results of a mutation test: random faults put into example configurations, and how many of them ``verify OUT`` reports.
+
+    See ``tests.mutants.score``.
+    """
 
     number: int
     found: float = Field(description="percent of them that make any finding")
@@ -85,8 +88,8 @@ class Faults(Model):
 class Reads(Model):
     """The parts of a system's configuration text that are read, and the parts that cannot be.
 
-    Fields are those of ``DeviceConfig`` (docs/device-config.md). Dots separate levels, and names of entries are left out, for example
-    ``bgp.groups.sessions.peer``.
+    Parts are named by fields of ``DeviceConfig`` (docs/device-config.md). Dots separate levels, without the names of list
+    entries, for example ``bgp.groups.sessions.peer``.
     """
 
     unsaid: dict[str, str] = Field(
@@ -123,19 +126,22 @@ class NotRendered(Model):
     but: tuple[str | int | bool, ...] = ()
 
     def concerns(self, value: object) -> bool:
-        """Return whether this value of the field is lost on the system."""
+        """Return whether the entry applies to this value of the field, so that the configuration cannot express the value."""
         return (not self.only or value in self.only) and value not in self.but
 
 
 class Login(Model):
-    """The login state of a system whose configuration has no logins: locked, or open with a well-known account."""
+    """The login state of a system whose configuration defines no logins: locked, or open with a well-known account."""
 
     without_root: str = Field(default="", description="empty where root does not log in, or is not configured")
     without_user: str
 
 
 class Lint(Model):
-    """The check that runs the lint of a system: its id, the condition, and whether only ``verify`` runs it because it is slow."""
+    """The finding of a system's own configuration lint: its id, the condition that must hold, and whether only ``verify`` runs it.
+
+    ``slow`` is True if only ``verify`` runs the lint, because it takes long.
+    """
 
     id: str
     holds: str
@@ -144,7 +150,7 @@ class Lint(Model):
 
 
 class Image(Model):
-    """The container image that represents a system in a containerlab topology: kind, port naming, image and configuration file."""
+    """The container image for a system in a containerlab topology: kind, port naming, image and configuration file."""
 
     kind: str
     port: str = Field(description="pattern for the ports, which are never split")
@@ -163,7 +169,7 @@ class VrfNames(Model):
 
 
 class Notes(Model):
-    """Sentences about a system for the generated pages. Empty if there is nothing to say."""
+    """Sentences about a system for the generated documentation. Empty if there is nothing to say."""
 
     gateway: str = Field(default="", description="what a VLAN's gateway waits for, before it comes up")
     ecn_fill: str = Field(default="", description="what is known of the whole that an ECN fill level is a share of")
@@ -291,19 +297,20 @@ class System(Model):
 
     @property
     def parts_egress(self) -> bool:
-        """True if the system's configuration states how the egress side of the packet buffer is divided."""
+        """True if the system's configuration states how the egress packet buffer is divided."""
         return "qos.buffers.egress_lossless" not in self.reads.unsaid
 
     def vlan_called(self, name: str, vlan: int | None) -> str:
-        """Return the system's name for a VLAN, from the designed name and VLAN ID. Returns the name unchanged if there is no VLAN."""
+        """Return the name of a VLAN on the system, from the designed name and VLAN ID. Return the name unchanged if ``vlan`` is None."""
         return self.vlan_name.format(name=name, vlan=vlan) if name and vlan else name
 
     def name_of(self, port: int, channel: int | None, lane: int = 1, lanes: int = 8, cards: int | None = None) -> str:
         """Return a port's name: ``name_of(16, 1, 5)`` is ``et-0/0/16:1`` on Junos, ``Ethernet16/5`` on EOS.
 
+        - ``channel``: the breakout channel, from 0; None for a port without a breakout.
         - ``lane``: the first electrical lane of the channel in the port, from 1.
         - ``lanes``: the number of lanes of a port.
-        - ``cards``: the number of ports of a line card.
+        - ``cards``: the number of ports of a line card; None if there are no line cards.
         """
         card, place = divmod(port, cards) if cards and "{card}" in self.whole_port_name else (0, port)
         pattern = self.whole_port_name if channel is None else self.port_name

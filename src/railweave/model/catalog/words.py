@@ -1,4 +1,4 @@
-"""Search words for hardware models, used by the fabric file and the command line; and the catalog as readable text."""
+"""Words by which the fabric file and the command line find hardware models; and the catalog as readable text."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _in_a_line(catalog: Catalog, section: str, model: object) -> str:
 
 
 def sections_of(catalog: Catalog, name: str) -> list[str]:
-    """The sections that have a model of this name."""
+    """Return the sections that have a model of this name."""
     return [section for section in SECTIONS if name in getattr(catalog, section)]
 
 
@@ -109,7 +109,7 @@ HOW_TO_ADD = (
 def servers_named(catalog: Catalog, word: str) -> list[str]:
     """Return the server models that match a word.
 
-    An exact match of the server's or its GPU NIC's name comes first. Otherwise the word may be any part of either name.
+    An exact match with the name of a server or of its GPU NIC comes first. Otherwise, the word may be any part of either name.
     """
     nics = {name: model.nics["gpu"].nic for name, model in catalog.servers.items() if "gpu" in model.nics}
     exact = [name for name, nic in nics.items() if word.lower() in {name, nic}]
@@ -117,7 +117,7 @@ def servers_named(catalog: Catalog, word: str) -> list[str]:
 
 
 def switches_named(catalog: Catalog, word: str) -> list[str]:
-    """Return the switch models that match a word: the exact name, else names that begin with the word, else the models of that vendor."""
+    """Return the switch models that match a word: the exact name, else names that begin with the word, else all models of that vendor."""
     word = word.lower()
     if word in catalog.switches:
         return [word]
@@ -142,6 +142,6 @@ def unknown_server(catalog: Catalog, word: str) -> tuple[str, str]:
 
 
 def _instead(word: str, known: Collection[str]) -> str:
-    """Return a suggestion in place of an unknown model name: a close name if there is one, then all known models."""
+    """Return the fix for an unknown model name: the most similar known name if there is one, then all known models."""
     close = difflib.get_close_matches(word.lower(), known, 1, cutoff=0.8)
     return f"{f'did you mean {close[0]!r}? ' if close else ''}known models: {', '.join(sorted(known))}; {HOW_TO_ADD}"
