@@ -25,7 +25,7 @@ BITS: dict[Family, int] = {"ipv4": 32, "ipv6": 128}
 
 
 class _Value(str):
-    """An address, prefix or interface address as a string."""
+    """The common base of addresses, prefixes and interface addresses: a string with an address family."""
 
     __slots__ = ()
     WRITTEN: ClassVar[str]
@@ -85,7 +85,7 @@ class _WithLength(_Value):
 
     @staticmethod
     def _checked(text: str) -> str:
-        """Return the text unchanged. Raises ``ValueError`` if it has no prefix length, because ``ipaddress`` would read it as a host."""
+        """Return the text unchanged. Raises ``ValueError`` if it has no prefix length, because ``ipaddress`` would add one."""
         if "/" not in text:
             raise ValueError(f"{text!r:.60} does not appear to have a length")
         return text

@@ -1,4 +1,4 @@
-"""Apply a change to a tree, which gives the configuration afterwards; extract single statements from a tree and merge them again."""
+"""Apply a change to a tree, to get the new configuration. Extract single statements from a tree, and merge them again."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def _index(nodes: tuple[Node, ...], name: Name) -> int:
 
 
 def alone(node: Node, above: Sequence[Name], nodes: Sequence[Node]) -> Node:
-    """Return a statement inside its parent statements, without any siblings.
+    """Return a tree that contains only ``node`` and its parents, without siblings.
 
-    ``above`` names the parents from the top of ``nodes`` down. Raises ``StopIteration`` if a parent does not exist.
+    ``above`` names the parents, from the top of ``nodes`` down. Raises ``StopIteration`` if a parent does not exist.
     """
     if not above:
         return node
@@ -60,7 +60,7 @@ def alone(node: Node, above: Sequence[Name], nodes: Sequence[Node]) -> Node:
 
 
 def merged(nodes: Iterable[Node]) -> list[Node]:
-    """Merge statements that share parents into one tree. The statements have the form that ``alone`` returns."""
+    """Merge trees of single statements, as ``alone`` returns them, into one tree. Common parents are joined."""
     by_name: dict[Name, Node] = {}
     for node in nodes:
         there = by_name.get(node.name)

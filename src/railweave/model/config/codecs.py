@@ -1,4 +1,4 @@
-"""Codecs that several systems have: numbers with limits, words for values, and names."""
+"""Codecs that several systems use: numbers with limits, keywords for values, and names. A codec reads and writes one value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_DIGITS = 12
 
 
 def in_range(low: int, high: int) -> str:
-    """Return a pattern for the numbers of a range, each without leading zeros."""
+    """Return a regular expression that matches the numbers from ``low`` to ``high``, without leading zeros."""
     if high - low < 1000:
         return f"(?:{'|'.join(map(str, range(high, low - 1, -1)))})"
     shortest = low or 1
@@ -28,7 +28,7 @@ def in_range(low: int, high: int) -> str:
 
 
 def _of_length(length: int, low: int, high: int) -> list[str]:
-    """Return patterns of the numbers of a length within a range, by their digits."""
+    """Return regular expressions for the numbers from ``low`` to ``high`` that have ``length`` digits."""
     first, last = max(low, 10 ** (length - 1)), min(high, 10**length - 1)
     patterns: list[str] = ["0"] if low == 0 and length == 1 else []
     while first <= last:
@@ -41,12 +41,12 @@ def _of_length(length: int, low: int, high: int) -> list[str]:
 
 
 def number(low: int, high: int, *, unit: int = 1) -> Codec:
-    """Return the codec of a whole number between two limits; the value is in units of ``unit``."""
+    """Return the codec of a whole number from ``low`` to ``high`` in the text. The value is the number times ``unit``."""
     return Codec(in_range(low, high), partial(whole, unit=unit), partial(_times, unit=unit), says=f"{low}-{high}")
 
 
 def needed(text: str, read: Callable[[str], T | None]) -> T:
-    """Read a word. Raises ``ValueError`` if it is no value."""
+    """Return ``read(text)``. Raises ``ValueError`` if that is None."""
     value = read(text)
     if value is None:
         raise ValueError(text)
@@ -54,7 +54,7 @@ def needed(text: str, read: Callable[[str], T | None]) -> T:
 
 
 def whole(text: str, unit: int = 1) -> int:
-    """Return a whole number in units of ``unit``. Raises ``ValueError`` for other words."""
+    """Return a decimal number divided by ``unit``. Raises ``ValueError`` if the text is not a number or not a multiple of ``unit``."""
     if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
         raise ValueError(text)
     count, rest = divmod(int(text), unit)
@@ -68,7 +68,10 @@ def _times(value: int, unit: int) -> str:
 
 
 def choice(spelled: Mapping[Any, str], **also: object) -> Codec:
-    """Return the codec of a value that is one of several words, as they are ``spelled``; ``also`` are further words that are read, with their values."""
+    """Return the codec of a value that is written as a keyword.
+
+    ``spelled`` maps each value to its keyword. ``also`` maps further keywords to their values; these are read but never written.
+    """
     back: dict[str, Any] = dict(also)
     for value, word in spelled.items():
         back.setdefault(word, value)
@@ -87,10 +90,10 @@ NUMBER = Codec(r"-?\d+", whole, says="number")
 
 
 def defines(kind: str, codec: Codec = NAME) -> Codec:
-    """Return the codec of a name that the statement defines."""
+    """Return the codec of a name that the statement defines. ``kind`` is the kind of object, such as a policy."""
     return Codec(codec.accepts, codec.read, codec.write, codec.word, defines=kind, says="name")
 
 
 def refers(kind: str, codec: Codec = NAME) -> Codec:
-    """Return the codec of a name that another statement defines."""
+    """Return the codec of a name that another statement must define. ``kind`` is the kind of object, such as a policy."""
     return Codec(codec.accepts, codec.read, codec.write, codec.word, refers=kind, says="name")

@@ -17,17 +17,17 @@ class Change:
     """The steps that turn one tree into another, in order: first removals, then settings, then moves.
 
     - ``back``: the steps that undo the change.
-    - ``not_compared``: statements with a secret's reference in one tree and a value in the other. They cannot be compared, so no step
-      touches them.
+    - ``not_compared``: paths of statements that hold a secret's value in one tree and a reference to it in the other. They cannot
+      be compared, so no step touches them.
     """
 
     tree: ConfigTree
-    """The tree after the change. The commands are in the syntax of this tree."""
+    """The tree after the change. It determines the syntax of the commands."""
     steps: tuple[Step, ...] = ()
     back: tuple[Step, ...] = ()
     not_compared: tuple[str, ...] = ()
     before: ConfigTree | None = None
-    """The tree before the change. The steps in ``back`` lead to it."""
+    """The tree before the change, which the steps in ``back`` restore."""
 
     def __bool__(self) -> bool:
         return bool(self.steps)
@@ -44,12 +44,12 @@ class Change:
 
     @property
     def refused(self) -> Sequence[Refusal]:
-        """The steps that the system would refuse as commands, each with the alternative. The tree before the change identifies the system."""
+        """The steps that the system would refuse as commands, each with the alternative. The tree before the change gives the rules."""
         return (self.before or self.tree).refused(self.steps)
 
     @property
     def disrupts(self) -> list[tuple[Step, Disruption]]:
-        """The disruptions of each step, with the reason. A refused step disrupts everything, because it takes a restart."""
+        """Each step that disrupts something, with the disruption. A refused step disrupts everything, because it requires a restart."""
         before = self.before.nodes if self.before else ()
         disruptions = [(step, row) for step in self.steps for row in disrupted(step, self.tree.disruptions, before)]
         rows = [
@@ -90,7 +90,11 @@ class _Walk:
         above: tuple[Name, ...] = (),
         places: tuple[tuple[int, ...], tuple[int, ...]] = ((), ()),
     ) -> bool:
-        """Compare the statements below one parent. Return whether any of them must move."""
+        """Compare the statements below one parent. Return whether any of them must move.
+
+        ``above`` names the parents from the top down. ``places`` holds the parent's indexes from the top, in the old tree and in
+        the new one.
+        """
         before = {node.name: (at, node) for at, node in enumerate(old)}
         after = {node.name: (at, node) for at, node in enumerate(new)}
         gone = [placed for name, placed in before.items() if name not in after]
@@ -116,7 +120,7 @@ class _Walk:
     def _one(
         self, old: Node, new: Node, above: tuple[Name, ...], places: tuple[tuple[int, ...], tuple[int, ...]]
     ) -> bool:
-        """Compare a statement with its new form. Return whether the statement must be removed and set again."""
+        """Compare the old and the new form of a statement. Return whether it must be removed and set again."""
         if old == new:
             return False
         here, inner = (*above, new.name), _Walk(self.keeps_empty)
@@ -150,7 +154,10 @@ class _Walk:
     def _pair_by_secret(
         self, gone: list[tuple[int, Node]], come: list[tuple[int, Node]], above: tuple[Name, ...]
     ) -> None:
-        """Remove the pairs that differ only by a secret's value, and record them as not compared."""
+        """Remove pairs of statements that differ only in a secret's value from ``gone`` and ``come``, and record them as not compared.
+
+        Each entry is (index among its siblings, statement).
+        """
         for left in list(gone):
             for right in list(come):
                 if not left[1].children and not right[1].children and _unknown(left[1].name, right[1].name):
@@ -165,9 +172,9 @@ def _unknown(name: Name, other: Name) -> bool:
 
 
 def _moves(old: Sequence[Node], new: Sequence[Node], anew: set[Name]) -> list[tuple[Name, Name]]:
-    """Return the moves as (statement, the sibling to move it before), in order.
+    """Return the moves as (statement to move, sibling that it must precede), in order.
 
-    The moves start from the order after some statements were set again (``anew``) and new siblings were added at the end.
+    When the moves start, the statements of ``anew`` and new siblings are at the end, because they have just been set.
     """
     wanted = [node.name for node in new if node.ordered]
     if not wanted:

@@ -1,9 +1,9 @@
-"""The gate that removes secrets from device text. Device text enters shared files only through this gate.
+"""The gate that replaces secrets in device text. All device text passes it before it enters a file that is shared.
 
 A device's text is a JSON or XML document, statements in braces, or plain lines. ``secret_words`` finds the secret words of a
-statement. Each secret is replaced by ``<hidden>``, or by ``<hidden:NAME>`` if equal secrets must stay equal and different ones
-different. No reader takes either form for a value. ``named`` turns ``<hidden:NAME>`` into a reference when a statement enters the
-fabric file. All other text stays unchanged and on its line.
+statement. Each secret is replaced by ``<hidden>``, or by ``<hidden:NAME>``, where equal secrets get equal names. No reader
+accepts either form as a value. ``named`` turns ``<hidden:NAME>`` into a reference when a statement enters the fabric file. All
+other text stays unchanged and on its line.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _JSON_KEY = re.compile(
     r"|(?:auth|authentication|privacy|priv|private|shared|api|access|secret|encryption|md|digest|server)[-_]?key|key[-_]?string)"
     r"(?:[-_]?(?:hash|hashed|encrypted|value|data))?|snmp[-_]community"
 )
-"""A pattern of JSON keys whose value is always a secret."""
+"""A pattern of JSON keys whose values are secrets."""
 _KEY_FILE = re.compile(r"/(?:[\w.-]+/)+[\w.-]+\.(?:key|pem|cer|crt)")
 """A pattern of paths to key files. A path is not a secret."""
 _COMMUNITIES = "SNMP_COMMUNITY"
@@ -102,16 +102,17 @@ def hidden(statement: str) -> str:
 
 @dataclass
 class Gate:
-    """The gate that replaces secrets in the texts of a network's devices. Equal values in the same place get the same name everywhere.
+    """The gate for the devices of one network. Equal secrets in the same place of their configurations get the same name on all devices.
 
-    A value that a capture has already hidden is assumed to be the same on every device. The operator supplies the value and sees its name.
+    A value that a capture has already hidden is assumed to be the same on every device. The operator sees its name and supplies
+    the value.
     """
 
     _names: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     _taken: set[str] = field(default_factory=set[str])
 
     def text(self, device: str, text: str) -> str:
-        """Return the device's text with ``<hidden:NAME>`` in place of each secret. References stay."""
+        """Return the device's text with ``<hidden:NAME>`` in place of each secret. Existing references stay unchanged."""
 
         def replace(place: Sequence[str], value: str) -> str:
             if _STANDS_FOR.fullmatch(value) and not _UNNAMED.fullmatch(value):
@@ -125,7 +126,7 @@ class Gate:
         return gated(text, replace)
 
     def _new(self, where: str, device: str) -> str:
-        """Return a new name: the place, or the device and the place if the place already names a different value."""
+        """Return an unused name for a secret: its place, or device and place if that name already belongs to a different value."""
         name = where
         if name in self._taken:
             name = base = f"{_slug((device,))}/{where}"[:120]
@@ -177,7 +178,7 @@ def _without_key_material(text: str, replace: Replace) -> str:
 
 
 def _spans(text: str, at: int) -> list[tuple[str, int, int]]:
-    """Return the words of a statement, each with its span in the whole text. ``at`` is the offset of the statement in that text."""
+    """Return the words of a statement as (word, start, end). ``at`` is the offset of the statement in the whole text."""
     return [(match[0], match.start() + at, match.end() + at) for match in _WORD.finditer(text) if match[0] != "/"]
 
 
@@ -206,7 +207,7 @@ def _words(
 
 
 def _inside(word: str, *, bearer: bool) -> list[tuple[int, int]]:
-    """Return the spans in a word that are secrets by their form."""
+    """Return the spans (start, end) inside a word that look like secrets. After ``bearer``, the whole word is a secret."""
     bare = word.strip("\"'")
     start = word.find(bare)
     if bearer:
@@ -219,7 +220,11 @@ def _inside(word: str, *, bearer: bool) -> list[tuple[int, int]]:
 
 
 def _place(shown: Sequence[str], base: int, first: int) -> list[str]:
-    """Return up to five words that name a secret, none of them secret. If few precede it, words from the lines above are included."""
+    """Return up to five words before a secret, to name it; words that are secrets themselves are left out.
+
+    ``shown`` holds the words of parent lines and then, from index ``base``, those of the statement. ``first`` is the index of the
+    secret. If fewer than three words of the statement precede the secret, words of the parent lines are included.
+    """
     before = [word for word in shown[base:first] if word]
     if len(before) < 3:
         before = [word for word in shown[:first] if word]
@@ -234,7 +239,7 @@ def _cleaned(words: Iterable[str]) -> list[str]:
 
 
 def _lines(text: str, replace: Replace) -> Iterator[Edit]:
-    """Yield the edits of indented lines. The parents of a line are the lines above it with less indentation."""
+    """Yield the edits of a text of indented lines. Lines above with less indentation are the parents of a line."""
     above: list[tuple[int, list[str]]] = []
     place, banner = 0, False
     for line in text.split("\n"):
@@ -261,7 +266,7 @@ def _lines(text: str, replace: Replace) -> Iterator[Edit]:
 
 
 def _shapes(text: str, at: int, replace: Replace) -> Iterator[Edit]:
-    """Yield the edits of free text: only secrets that are recognized by their form."""
+    """Yield the edits of free text: only secrets that are recognized by their form, such as password hashes."""
     for match in SHAPE.finditer(text):
         yield at + match.start(), at + match.end(), replace(("text",), match[0])
 
@@ -269,7 +274,7 @@ def _shapes(text: str, at: int, replace: Replace) -> Iterator[Edit]:
 def _marked(
     spans: Sequence[tuple[str, int, int]], above: Sequence[str], replace: Replace, *, lines: bool = False
 ) -> Iterator[Edit]:
-    """Yield the edits of a statement that the system marks as secret. If no secret word is found, the last word is taken."""
+    """Yield the edits of a statement that the system itself marks as secret. If no secret is recognized, the last word is replaced."""
     edits = list(_words(spans, above, replace, lines=lines))
     if not edits and spans:
         words = [*above, *(token for token, _, _ in spans)]
@@ -315,7 +320,7 @@ def _braces(text: str, replace: Replace) -> Iterator[Edit]:
 
 
 def _xml(text: str, replace: Replace) -> Iterator[Edit]:
-    """Yield the edits of XML elements whose text is a secret. The names of the element and its parents decide."""
+    """Yield the edits of XML elements whose text is a secret. The names of the element and its parents decide whether it is one."""
     above: list[str] = []
     for tag in _TAG.finditer(text):
         if tag[2] is not None:
@@ -337,7 +342,7 @@ def _xml(text: str, replace: Replace) -> Iterator[Edit]:
 
 
 def _json(text: str, replace: Replace) -> Iterator[Edit]:
-    """Yield the edits of a JSON document: values of secret keys, table keys that are secrets, and secrets in the lines of its strings."""
+    """Yield the edits of a JSON document: values of secret keys, keys of tables that are secrets, and secrets inside strings."""
     path: list[str | None] = []
     key: str | None = None
     tokens = list(_JSON_TOKEN.finditer(text))
@@ -392,7 +397,7 @@ def _value_of_json(
 
 
 def _text_of_json(text: str, at: int, above: Sequence[str], replace: Replace) -> Iterator[Edit]:
-    """Yield the edits of a JSON string that may contain statements. Its lines end with an escaped newline."""
+    """Yield the edits of a JSON string that may contain configuration lines. An escaped newline ends each line."""
     if not STEMS.search(text) and "-----BEGIN " not in text:
         return
     if "-----BEGIN " in text and _KEY_MATERIAL.search(text):

@@ -16,9 +16,9 @@ Lengths = tuple[int, int]
 
 
 def lengths(prefix: Prefix, words: Sequence[str]) -> Lengths | None:
-    """Return the prefix lengths that an entry matches, from the words after its prefix. Returns None for unknown words.
+    """Return the prefix lengths that a prefix-list entry matches, from the words ``ge``, ``le`` and ``eq`` after its prefix.
 
-    Without words, the entry matches only the length of its prefix.
+    Without words, the entry matches only the length of its prefix. Returns None if a word is unknown.
     """
     given = dict(zip(words[::2], words[1::2], strict=False))
     numbers = {word: int(text) for word, text in given.items() if text.isascii() and text.isdigit() and len(text) < 4}
@@ -31,10 +31,10 @@ def lengths(prefix: Prefix, words: Sequence[str]) -> Lengths | None:
 
 
 def of_list(entries: Iterable[tuple[Prefix, Lengths, bool]]) -> tuple[bool, Lengths | None] | None:
-    """Return whether a prefix list matches longer prefixes, and the lengths. Returns None if its entries disagree.
+    """Return the matching rule that all entries of a prefix list share: (whether longer prefixes match, the lengths or None for any).
 
-    The last value of each entry tells whether words follow its prefix. A host prefix without such words is compatible with any
-    other entry.
+    Each entry is (prefix, its lengths, whether words such as ``ge`` follow the prefix). A host prefix without such words is
+    compatible with any other entry. Returns None if the entries have different rules.
     """
     known = list(entries)
     told = {
@@ -54,7 +54,7 @@ _EXACT = (-1, -1)
 
 
 def _shape(prefix: Prefix, each: Lengths, *, has_words: bool) -> Lengths:
-    """Return the lengths in a form that is equal for equivalent entries. 0 means the prefix's own length, or the maximum length."""
+    """Return the lengths of an entry in a form that can be compared. 0 stands for the prefix's own length, or for the maximum length."""
     low, high = each
     if each == (prefix.length, prefix.length) and not (has_words and prefix.length == BITS[prefix.family]):
         return _EXACT

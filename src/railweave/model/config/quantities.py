@@ -36,7 +36,7 @@ class Quantity(Generic[N]):
     example: str
     kind: type[N]
     counts: str = ""
-    """The unit that the numbers count, if ``unit`` is a word such as ``a size``."""
+    """The noun for error messages if ``unit`` only names a kind, such as ``a size``."""
     also: Mapping[str, float] = field(default_factory=dict[str, float])
     """Further spellings of units, which error messages do not list."""
     any_case: bool = False
@@ -70,7 +70,7 @@ class Quantity(Generic[N]):
 _BINARY = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 GBPS = Quantity("Gb/s", {"": 1, "G": 1, "T": 1000}, "400G", int)
-"""Link speed, 10^9 bits per second."""
+"""The speed of a link in 10^9 bits per second."""
 
 MBPS = Quantity("a rate", {"M": 1, "G": 10**3, "T": 10**6}, "100G", int, "Mb/s")
 """A rate in 10^6 bits per second. The unit is required."""
@@ -128,16 +128,19 @@ ENGINE_BYTES = Quantity(
 """A size in the notation of the engines (docs/sim.md): ``8M`` and ``8MiB`` are binary, ``8MB`` is 8 x 10^6."""
 
 ENGINE_TIME = replace(PICOSECONDS, example="750ns", any_case=True)
-"""A time in picoseconds, in the notation of the engines."""
+"""A time in picoseconds, in the notation of the engines (docs/sim.md)."""
 
 _RATIO = re.compile(r"\s{0,9}([0-9]{1,3}(?:\.[0-9]{1,3})?)(?::1(?:\.0)?)?\s{0,9}")
-"""A pattern of at most six digits, because a sized fabric file gets no more (``design.sizing.fabric_file``)."""
+"""A pattern of a ratio with at most six digits, because ``design.sizing.fabric_file`` writes no more."""
 
 RATIO_FIX = "write server bandwidth over uplink bandwidth, as 3:1, 3 or 1.5"
 
 
 def ratio(value: str | float) -> float:
-    """Return an oversubscription ratio: server bandwidth over uplink bandwidth of a leaf. Raises ``ValueError`` if the text is not valid."""
+    """Return an oversubscription ratio: server bandwidth over uplink bandwidth of a leaf.
+
+    Raises ``ValueError`` if the text is not valid.
+    """
     match = _RATIO.fullmatch(str(value))
     if match is None or not float(match[1]):
         raise ValueError(f"{value!r:.60} is not an oversubscription")

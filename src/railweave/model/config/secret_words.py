@@ -52,14 +52,14 @@ def secrets(text: str) -> tuple[Secret, ...]:
 
 
 def alike(text: str, other: str) -> bool | None:
-    """Return whether two texts are equal. Returns None if one has values where the other has references, which cannot be compared."""
+    """Return whether two texts are equal. Returns None if they differ only in that one has a reference where the other has a value."""
     if text == other:
         return True
     return None if filled(text, other) or filled(other, text) else False
 
 
 def filled(line: str, text: str) -> bool:
-    """Return whether ``text`` equals ``line`` with values in place of its references. Some references may stay."""
+    """Return whether ``text`` equals ``line`` with its references replaced by values. ``text`` may still contain some of them."""
     match = secret_pattern(line).fullmatch(text) if "<secret:" in line else None
     if match is None:
         return False
@@ -103,7 +103,7 @@ _ANNOUNCES = re.compile(
     r"|key[-_](?:string|value|data|octet-string))"
     r"(?:[-_](?:hash|hashed|encrypted|value|text))?"
 )
-"""A pattern of words that announce a secret. Words of ``_FORM`` may come between the two."""
+"""A pattern of words that announce a secret. Words of ``_FORM`` may come between the announcing word and the secret."""
 _FORM = re.compile(
     r"\d{1,5}|8a|md5|sha[-\d]*|hmac-[\w-]+|aes[-\w]*|3?des\w*|cmac[-\w]*|clear(?:-?text)?|plain(?:-?text)?|encrypted|hash(?:ed)?|ascii-text|hexadecimal"
     r"|text|string|type|value|key-id|keyid|ietf-md5|algorithm|[xy]"
@@ -145,7 +145,7 @@ _NO_KEY_BEFORE = frozenset(["hash", "ssh", "public", "sort", "ssl", "certificate
 _FREE = frozenset(["description", "remark", "banner", "contact", "location", "message", "announcement", "motd"])
 """Words that start free text. Announcing words in free text are coincidence."""
 _FAR = 8
-"""The number of words before a statement that may announce its secret: ``secret { VALUE { … } }``."""
+"""The number of parent words, before a statement, that may announce its secret: ``secret { VALUE { … } }``."""
 _COMMUNITY = re.compile(r"(?:[a-z]+[-_])*community(?:[-_](?:name|string))?")
 _TRAP_PAIRS = frozenset(["vrf", "version", "udp-port", "source-interface", "interface", "use-vrf"])
 _TRAP_WORDS = _TRAP_PAIRS | {"traps", "informs", "trap", "inform"}
@@ -193,7 +193,10 @@ def secret_words(words: Sequence[str], start: int = 0, *, lines: bool = False) -
 
 
 def _announced(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """Return the position of the secret that a word announces, and whether it may have several words. None if there is no secret."""
+    """Return (index of the secret that the word at ``at`` announces, whether the secret may have several words), or None.
+
+    ``low`` holds the words in lower case, and ``end`` is the index after the last word of the statement.
+    """
     word, after = low[at], at + 1
     if word == "local" and at and low[at - 1] == "certificates" and at + 2 < end:
         return at + 2, False
@@ -230,7 +233,7 @@ def _past_form(low: list[str], at: int, end: int) -> int:
 
 
 def _is_no_value(low: list[str], at: int, end: int) -> bool:
-    """Return whether a word in the place of a secret is not one: it describes what follows, or announces a secret itself."""
+    """Return whether the word after an announcement is not the secret: it qualifies the next word, or announces a secret itself."""
     if low[at] in _NO_VALUE:
         return True
     more = at + 1 < end and low[at + 1] not in _AFTER
@@ -238,7 +241,7 @@ def _is_no_value(low: list[str], at: int, end: int) -> bool:
 
 
 def _of_key(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """Return the position of the secret in ``key SECRET``, ``key 7 SECRET`` or ``key NAME 7 SECRET``, as ``_announced`` does.
+    """Return the index of the secret in ``key SECRET``, ``key 7 SECRET`` or ``key NAME 7 SECRET``. The result is as in ``_announced``.
 
     The number of a key in a chain and the path of a key file are not secrets.
     """
@@ -265,7 +268,7 @@ def _of_key(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
 
 
 def _of_authentication(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """Return the position of the secret in ``authentication text SECRET``. For VRRP and NHRP, the word ``text`` is optional."""
+    """Return the index of the secret in ``authentication text SECRET``. For VRRP and NHRP, the word ``text`` is optional."""
     first = at + 1
     if low[first] in {"text", "string", "plain", "simple", "plaintext", "cleartext"} and first + 1 < end:
         return first + 1, True
@@ -277,7 +280,7 @@ def _of_authentication(low: list[str], at: int, end: int) -> tuple[int, bool] | 
 
 
 def _community(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """Return the position of the community that a word of an SNMP statement announces."""
+    """Return the index of the community that a word of an SNMP statement announces. The result is as in ``_announced``."""
     word, after = low[at], at + 1
     if word == "snmp_community":  # a table of SONiC, whose keys are communities
         return after, False
@@ -291,7 +294,7 @@ def _community(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
 
 
 def _of_trap_target(low: list[str], at: int, end: int) -> tuple[int, bool] | None:
-    """Return the position of the community in an ``snmp-server host`` line. Returns None for version 3, which has a user in that place.
+    """Return the index of the community in an ``snmp-server host`` line. Returns None for version 3, which has a user in that place.
 
     The form of the line is ``snmp-server host ADDRESS [vrf VRF] [traps] [version 2c] COMMUNITY``.
     """

@@ -1,11 +1,11 @@
 """Lines and sections as a tree that can be compared, and the commands of a change with their ``no`` forms.
 
-``LineRules`` describe a system's lines: those that hold one value, those that ``no`` removes without their value, and those that
-cannot be removed. The system's own folder gives the rules. Patterns consist of words:
+``LineRules`` describes the lines of a system: those that hold one value, those that ``no`` removes without their value, and those
+that cannot be removed. Each system's own folder defines its rules. Patterns consist of words:
 
 - ``*`` is one word that belongs to the name.
 - ``=`` is one word of the value.
-- ``...`` is the value: all remaining words, or all words up to those that follow it in the pattern.
+- ``...`` is the value: all remaining words, or all words before the next word of the pattern.
 
 For example, ``mtu ...`` holds one value, ``neighbor * route-map = in`` holds one for each neighbor and direction, and
 ``map dscp ... to class *`` holds one for each class.
@@ -27,43 +27,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LineRules:
-    """The rules of a system's lines. To change a line without a rule, railweave types ``no LINE`` and then the new line."""
+    """The rules of a system's lines. A line without a rule is changed by ``no LINE`` and then the new line."""
 
     replaced: tuple[str, ...]
     """Patterns of lines that a new line replaces without ``no``."""
     cut: tuple[str, ...]
-    """Patterns of lines that are removed without their value, for example ``no mtu``."""
+    """Patterns of lines whose ``no`` form has no value, for example ``no mtu``."""
     emptied: tuple[str, ...]
     """First words of section headers that cannot be removed. Instead, every line in the section is removed."""
     defined: tuple[str, ...]
-    """Patterns of the first words of definitions that other lines name. Definitions are removed after everything else is set."""
+    """Patterns of definitions that other lines refer to, by their first words. Definitions are removed after everything else is set."""
     defined_inside: tuple[str, ...] = ()
-    """Patterns of whole lines in sections that define names for other lines of the section. They too are removed last."""
+    """Patterns of whole lines in a section that define a name for other lines of that section. They too are removed last."""
     taken_with: tuple[tuple[str, str], ...] = ()
-    """Pairs of patterns of lines in sections: if the first is removed, the system also removes the second, which must be set again."""
+    """Pairs of patterns of lines in a section. When the first line is removed, the system also removes the second, which is set again."""
     ended_by: tuple[tuple[str, str], ...] = ()
-    """Pairs of patterns of lines in sections: if the first is removed, the second disappears with it and needs no command."""
+    """Pairs of patterns of lines in a section. When the first line is removed, the second disappears with it and needs no command."""
     anew_with: tuple[str, ...] = ()
-    """First words of lines that empty their section when they change. The section is removed, then set again with these lines."""
+    """First words of lines whose change empties their section. The section is removed and set again with the new lines."""
     removed_as: tuple[tuple[str, str], ...] = ()
-    """Patterns of lines for which a plain ``no`` leaves another line in force, each with the words to put after ``no`` instead."""
+    """Patterns of lines for which a plain ``no`` would leave a different line in effect, each with the words to use after ``no``."""
     removed_by: tuple[tuple[str, str], ...] = ()
     """First words of lines, each with the word that removes them, for example ``default`` instead of ``no``."""
     narrowing: tuple[str, ...] = ("match ",)
-    """First words of lines that restrict an entry. They are removed after the new lines are set; otherwise the entry would match everything."""
+    """First words of lines that restrict an entry. They are removed after new lines are set, or the entry would match everything."""
     without: tuple[str, ...] = ()
     """Lines that state a default. No command is needed to remove them."""
     texts: tuple[tuple[str, str], ...] = ()
     """The first line of a multi-line text and the line that ends it. The whole text is one statement."""
     undo_no: str = ""
-    """The word before a line that removes ``no LINE``. If empty, typing the line itself removes it."""
+    """The word before a line that cancels its ``no`` form. If empty, typing the line itself cancels it."""
     indent: str = " "
     closer: Callable[[str], str] = lambda _: "exit"
-    """The function that returns the line that ends a section, from the section's first word."""
+    """The function that returns the line that ends a section. Its argument is the first word of the section's header."""
     disruptions: tuple[Disruption, ...] = ()
 
     def definition(self, name: Name) -> Name | None:
-        """Return the words by which other lines name this top-level definition. Returns None if the line is not a definition."""
+        """Return the words by which other lines refer to this top-level definition, or None if the line is not a definition."""
         words = tuple(name[0].split())
         for pattern in self.defined:
             wanted = pattern.split()
@@ -144,7 +144,7 @@ class SectionTree:
         return ()
 
     def _ending(self, removed: Sequence[Step]) -> list[Step]:
-        """Return the removals, except lines that disappear together with another removed line."""
+        """Return the removals, without the lines that disappear together with another removed line (``ended_by``)."""
         ends = {
             (step.above[0], f"{' '.join(words)} "): step
             for step in removed
@@ -164,7 +164,10 @@ class SectionTree:
         ]
 
     def _taken(self, removed: Sequence[Step], put: Sequence[Step]) -> list[Step]:
-        """Return the lines of this tree that the system removes together with a removed line, unless they are set anyway."""
+        """Return steps that set again the lines that the system removes together with a removed line (``taken_with``).
+
+        Lines that are in ``put`` are left out, because they are set anyway.
+        """
         gone = {
             (step.above[0], " ".join(words))
             for step in removed
@@ -181,14 +184,14 @@ class SectionTree:
 
 
 def _fitting(pattern: str, wanted: str, line: str) -> list[str] | None:
-    """Return the first words of a line that fits ``pattern``, as many as ``wanted`` has. Returns None if the line does not fit."""
+    """Return the first words of a line that matches ``pattern``, as many as ``wanted`` has. Returns None if the line does not match."""
     parts, words = pattern.split(), line.split()
     fits = len(parts) == len(words) and all(part in {"*", word} for part, word in zip(parts, words, strict=True))
     return words[: len(wanted.split())] if fits else None
 
 
 def _lines_below(nodes: Sequence[Node], top: Name, beginning: str) -> Iterator[Step]:
-    """Yield a step that sets each line of a top-level section that begins with the given words."""
+    """Yield a step for each line that starts with ``beginning`` in a top-level section; the step sets that line."""
     for at, section in enumerate(nodes):
         if section.name == top:
             yield from _lines(section, (top,), (at,), f"{beginning} ")
@@ -208,7 +211,7 @@ def _body(section: Section) -> list[Section]:
 
 
 def section_tree(sections: Iterable[Section], rules: LineRules) -> SectionTree:
-    """The tree of sections."""
+    """Return the tree of sections."""
     return SectionTree(_nodes(sections, rules), rules)
 
 
@@ -231,7 +234,7 @@ def _nodes(sections: Iterable[Section], rules: LineRules) -> tuple[Node, ...]:
 
 
 def _reopened(sections: Iterable[Section]) -> list[Section]:
-    """Return the sections with those of one header joined in the place of the first: to open a section again adds lines to it."""
+    """Return the sections, with all sections of the same header joined at the place of the first one."""
     joined: list[Section] = []
     first: dict[str, Section] = {}
     for section in sections:
@@ -268,7 +271,7 @@ def _header(section: Section, rules: LineRules) -> Name:
 
 
 def _name(line: str, rules: LineRules) -> Name:
-    """Return the words that distinguish a line from its siblings. ``no LINE`` is a different value of the same line."""
+    """Return the words that identify a line among its siblings. ``no LINE`` has the same name as ``LINE``: it is a different value."""
     opens, _, text = line.partition("\n")
     if text:
         return (opens, "")
@@ -282,9 +285,9 @@ def _name(line: str, rules: LineRules) -> Name:
 
 
 def _matched(pattern: list[str], words: list[str]) -> Name | None:
-    """Return the words that name a line, or None if the pattern does not match it.
+    """Return the name of a line that matches the pattern, or None. The name leaves out the words of the value.
 
-    An empty word at the end sets the result apart from the name of a line without a pattern.
+    The empty word at the end of the result distinguishes it from the name of a line without a pattern.
     """
     if "..." in pattern[:-1]:
         at = pattern.index("...")

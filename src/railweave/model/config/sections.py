@@ -1,6 +1,6 @@
 """Configuration as lines and indented sections, as in FRR, EOS and systems with a similar syntax.
 
-A system's own ``tree`` module defines how they are printed. ``select`` finds lines by their form.
+A system's own ``tree`` module defines how they are printed. ``select`` finds lines by a pattern, called their form.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class SelectedLine:
     """A line found by ``select``.
 
     - ``below``: the lines below it.
-    - ``words``: the values of the form's slots, in this line and its parents.
+    - ``words``: the words that filled the named slots of the form, in this line and its parents.
     - ``path``: the parent lines and the line, joined by `` / ``.
-    - ``chain``: the sections of the parent lines, and that of the line last.
+    - ``chain``: the sections of the parent lines, then the section of the line itself.
     """
 
     line: str
@@ -46,7 +46,7 @@ class SelectedLine:
 
 
 def select(sections: Iterable[Section], *forms: str) -> Iterator[SelectedLine]:
-    """Yield every line that matches the forms, in configuration order. Each form is for one level of the tree."""
+    """Yield every line that matches the forms, in configuration order. The first form is for the top level, the next for the one below."""
     return _select(sections, forms, "", {}, ())
 
 
@@ -75,13 +75,13 @@ def _select(
 
 
 def has(sections: Iterable[Section], *forms: str) -> bool:
-    """Return whether any line matches these forms."""
+    """Return whether any line matches these forms, one form per level as in ``select``."""
     return any(True for _ in select(sections, *forms))
 
 
 @lru_cache(maxsize=1 << 10)
 def _compiled(form: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
-    """Return the possible beginnings of a line of this form, and the form as a regular expression for the whole line."""
+    """Return the possible first words of a line of this form, for a quick check, and the regular expression for the whole line."""
     words = form.split()
     pattern = ""
     for place, word in enumerate(words):
@@ -94,7 +94,7 @@ def _compiled(form: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
 
 
 def _choices(word: str) -> tuple[str, ...]:
-    """Return the possible beginnings of a word: each of its alternatives, or the text before the variable part."""
+    """Return the texts with which a word of a form can begin: its alternatives, or the text before its variable part."""
     return tuple(word.split("|")) if "|" in word else (re.split(r"[*<]", word)[0],)
 
 
@@ -183,7 +183,7 @@ def merge(into: list[Section], extra: Iterable[Section]) -> None:
 
 
 def printed(sections: Iterable[Section], closer: Callable[[str], str]) -> list[str]:
-    """Return the lines of sections, indented by one space per level. ``closer`` gives a section's last line from its first word.
+    """Return the lines of sections, indented by one space per level. ``closer`` gives the line that ends a section from its first word.
 
     Top-level sections are separated by ``!``.
     """
@@ -204,7 +204,7 @@ def printed(sections: Iterable[Section], closer: Callable[[str], str]) -> list[s
 
 
 def flat(sections: Iterable[Section], above: str = "") -> list[str]:
-    """Return every line without children, prefixed by its parent headers, joined by `` / ``."""
+    """Return every line without children, prefixed by its parent headers, joined by `` / ``. ``above`` is the prefix of the top level."""
     result: list[str] = []
     for block in sections:
         here = f"{above} / {block.line}" if above else block.line
@@ -235,15 +235,18 @@ class SectionReader:
         self._understood.update(map(id, lines))
 
     def give_back(self, section: Section) -> None:
-        """Give a line back that means something else than its form says, so that it counts as not understood."""
+        """Mark a line as not understood, because its meaning is different from that of the form that it matched."""
         self._understood.discard(id(section))
 
     def leave(self, selected: SelectedLine) -> None:
-        """Mark a line as not understood."""
+        """Mark a selected line as not understood."""
         self.give_back(selected.chain[-1])
 
     def untaken(self, lines: Iterable[Section], above: str, irrelevant: Callable[[str], bool]) -> tuple[str, ...]:
-        """Return those of the lines below the path ``above`` that are neither understood nor, by their own path, irrelevant."""
+        """Return the lines that are not understood. Lines for whose path ``irrelevant`` returns True are left out.
+
+        ``above`` is the path of the section that contains ``lines``.
+        """
         return tuple(
             section.line
             for section in lines

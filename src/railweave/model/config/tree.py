@@ -18,7 +18,7 @@ Name = tuple[str, ...]
 """The words that distinguish a statement from its siblings."""
 
 Command = str | dict[str, object]
-"""A command for a system: a line for its command line, or an operation of a JSON patch."""
+"""A command for a system: a line for its command line, or one operation of a JSON patch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class Node:
 
     - ``values``: the words after the name. They are replaced together.
     - ``listed``: True if the values are a list, even with one value.
-    - ``children``: the statements below; None if the statement cannot hold any. A list whose members change one by one has them as children,
-      each with a name only.
+    - ``children``: the statements below; None if the statement cannot hold any. If the members of a list can change one by one,
+      they are children, each with only a name.
     - ``ordered``: True if the position among ordered siblings matters.
-    - ``anew``: True if the system can only append. If values change, or appending cannot restore the order of the children,
-      the statement is removed and set again.
+    - ``anew``: True if the system can only append values or children. If values change, or appending cannot give the right order
+      of the children, the statement is removed and set again.
     - ``at``: the line number in the source text, from 1; 0 if not read from a text. It is ignored in comparisons.
     """
 
@@ -71,9 +71,9 @@ class Step:
 class Disruption:
     """The disruption that a change of a statement causes; one row of a system's table.
 
-    - ``statement``: a regular expression for the start of ``Step.path``, or of the path of any statement below. The group ``of`` captures
-      the disrupted object; if no statement has it before the change, nothing is disrupted. The group ``port`` captures a port; then nothing
-      else on the device is disrupted.
+    - ``statement``: a regular expression for the start of ``Step.path``, or of the path of any statement below. The group ``of``
+      captures the disrupted object; if no statement has this object before the change, nothing is disrupted. The group ``port``
+      captures a port; then nothing else on the device is disrupted.
     - ``when``: the kinds of steps that disrupt. For example, adding a session resets no other session.
     - ``source``: the document that reports the disruption.
     - ``itself``: True if the row applies only to the statement itself, not when it is added or removed with its parent.
@@ -127,7 +127,7 @@ class ConfigTree(Protocol):
 
 
 def path(names: Sequence[Name]) -> str:
-    """Return the names from the top down as one line."""
+    """Return the names of a statement's levels, from the top down, joined by `` / ``."""
     return " / ".join(" ".join(filter(None, name)) for name in names)
 
 
@@ -167,7 +167,7 @@ def _applies(row: Disruption, below: str, step: Step, before: Sequence[Node]) ->
 
 
 def ports_of(row: Disruption, step: Step) -> tuple[str, ...]:
-    """Return the ports that a step disrupts according to a row. Empty if the step disrupts more than ports."""
+    """Return the ports that a step disrupts according to a row. Empty if the step disrupts anything other than ports."""
     matches = [match for path in paths(step.node, step.above) if (match := _compiled(row.statement).match(path))]
     ports = [matched.groupdict().get("port") or "" for matched in matches]
     return tuple(dict.fromkeys(ports)) if all(ports) else ()
